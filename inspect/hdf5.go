@@ -128,7 +128,7 @@ func describeObject(o *hdf5.Object, err error) Object {
 }
 
 func describeAttribute(a hdf5.Attribute) Attr {
-	return Attr{Name: a.Name, Shape: a.Shape, DType: TypeName(a.Type), Get: a.Value, Keep: func() (any, error) { return keepAttribute(a) }, References: a.Type.HasReferences()}
+	return Attr{Name: a.Name, Shape: a.Shape, DType: h5format.TypeName(a.Type), Get: a.Value, Keep: func() (any, error) { return keepAttribute(a) }, References: a.Type.HasReferences()}
 }
 
 // keepAttribute returns an attribute's value as hdf5write.Writer.SetAttr takes it.
@@ -137,7 +137,7 @@ func keepAttribute(a hdf5.Attribute) (any, error) {
 		return nil, nil
 	}
 	if _, _, err := a.Type.DType(); err != nil && !(a.Type.IsString() && len(a.Shape) <= 1) {
-		return nil, fmt.Errorf("its type is %v", TypeName(a.Type))
+		return nil, fmt.Errorf("its type is %v", h5format.TypeName(a.Type))
 	}
 	return a.Plain()
 }
@@ -145,7 +145,7 @@ func keepAttribute(a hdf5.Attribute) (any, error) {
 func describeDataset(d *hdf5.Dataset) *Dataset {
 	out := &Dataset{
 		Shape: d.Shape, MaxShape: d.MaxShape, Layout: d.Layout, Chunks: d.Chunks,
-		DType: TypeName(d.Type), NumPy: d.Type.NumPy(), External: len(d.External),
+		DType: h5format.TypeName(d.Type), NumPy: d.Type.NumPy(), External: len(d.External),
 		Size: -1, Stored: -1,
 	}
 	if _, dims, err := d.Type.DType(); err == nil {
@@ -206,22 +206,6 @@ func bigEndian(t *hdf5.Type) bool {
 		return true
 	}
 	return t.BigEndian && t.Size > 1
-}
-
-// TypeName returns NumPy's name of a number type, or the kind of another type.
-func TypeName(t *hdf5.Type) string {
-	if number, _, err := t.DType(); err == nil {
-		return number.String()
-	}
-	switch {
-	case t.IsString():
-		return "string"
-	case t.Class == hdf5.ClassArray:
-		return TypeName(t.Base)
-	case t.Class == hdf5.ClassInteger || t.Class == hdf5.ClassFloat || t.Class == hdf5.ClassBitfield || t.IsTime():
-		return t.NumPy()
-	}
-	return t.Class.String()
 }
 
 func (f HDF5) Find(path string) (Selection, error) {
@@ -300,7 +284,7 @@ func (f HDF5) selectAll(d *hdf5.Dataset) (Selection, error) {
 	s := Selection{
 		Name: d.Path[strings.LastIndexByte(d.Path, '/')+1:],
 		File: f.Name(), Budget: f.Budget(), Stored: d.Backing,
-		DType: TypeName(d.Type), View: d.View(), Size: min(d.Type.Size, valueSize), Texts: d.Type.IsString(), Values: d.Values,
+		DType: h5format.TypeName(d.Type), View: d.View(), Size: min(d.Type.Size, valueSize), Texts: d.Type.IsString(), Values: d.Values,
 	}
 	if d.Type.Class == hdf5.ClassVarLen && !s.Texts {
 		s.Rows = d.Sequences

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/views"
@@ -36,7 +37,7 @@ func (f HDF5) Member(path string, names ...string) (Selection, error) {
 		}
 		t = t.Members[k].Type
 	}
-	s.Name, s.DType, s.Texts = names[len(names)-1], TypeName(t), t.IsString()
+	s.Name, s.DType, s.Texts = names[len(names)-1], h5format.TypeName(t), t.IsString()
 	if len(names) == 1 {
 		if _, _, err := t.DType(); err == nil {
 			a, err := d.Member(names[0])

@@ -38,7 +38,7 @@ func convertCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "report what would be done, and write nothing"},
 			&cli.BoolFlag{Name: "verify", Usage: "read OUT and compare every element"},
 			forceFlag(),
-			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
+			reportFlag(),
 			followFlag(), fromFlag(), voidFlag(),
 		}, frameworkFlags, lossFlags),
 		Action: convertFile,

@@ -134,6 +134,8 @@ func difference(d diff.Array) string {
 		what += " and " + d.TypeB + " " + arrayfmt.Shape(d.ShapeB)
 	}
 	switch {
+	case d.Err != nil && what == "invalid ()": // even its type could not be read
+		return withoutKind(d.Err.Error())
 	case d.Err != nil:
 		return what + "; " + withoutKind(d.Err.Error())
 	case d.Different == 0:

@@ -13,6 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
+	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
@@ -133,7 +134,7 @@ func (d *doctor) look(datasets []*hdf5.Dataset) error {
 	bySize := slices.Clone(datasets)
 	slices.SortStableFunc(bySize, func(a, b *hdf5.Dataset) int { return cmp.Compare(sizeOf(b), sizeOf(a)) })
 	for _, set := range datasets {
-		p := &trainingCandidate{path: set.Path, dtype: inspect.TypeName(set.Type), shape: set.Shape, layout: set.Layout}
+		p := &trainingCandidate{path: set.Path, dtype: h5format.TypeName(set.Type), shape: set.Shape, layout: set.Layout}
 		a, err := set.Array()
 		if err != nil {
 			if _, _, notNumbers := set.Type.DType(); notNumbers == nil {

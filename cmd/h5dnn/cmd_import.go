@@ -41,7 +41,7 @@ func importCommand() *cli.Command {
 			&cli.StringFlag{Name: "chunks", Usage: "chunk `SHAPE`: 256,28,28, rows=256 or auto"},
 			&cli.StringSliceFlag{Name: "filter", Usage: "chunk `FILTERS`: deflate:4, shuffle, fletcher32, lz4, zstd:3, none"},
 			forceFlag(),
-			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
+			reportFlag(),
 		},
 		Action: importFiles,
 	}

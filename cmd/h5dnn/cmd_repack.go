@@ -42,7 +42,7 @@ func repackCommand() *cli.Command {
 			&cli.BoolFlag{Name: "in-place", Usage: "replace FILE by its copy, the only way to write over an input"},
 			forceFlag(), followFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "report what would be done, and write nothing"},
-			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
+			reportFlag(),
 		}, lossFlags...),
 		Action: repack,
 	}

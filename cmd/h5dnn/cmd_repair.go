@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/urfave/cli/v2"
 
@@ -22,7 +21,7 @@ func repairCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "`FORMAT` of IN, by default from its content or extension"},
 			&cli.StringFlag{Name: "format", Usage: "`FORMAT` of OUT, by default from its extension"},
-			forceFlag(),
+			forceFlag(), reportFlag(),
 		},
 		Action: repair,
 	}
@@ -64,11 +63,7 @@ func repair(c *cli.Context) error {
 	if err := serialize.Save(out, k.saveAs, k.contents(arrays)); err != nil {
 		return err
 	}
-	err = buffered(c.App.Writer, func(w io.Writer) error {
-		k.report(w)
-		_, err := fmt.Fprintf(w, "%s of %s written to %s; %s\n", plural(k.arrays, "array"), printable(in), printable(out), k.lost.Summary())
-		return err
-	})
+	err = k.report(in, out, fmt.Sprintf("%s of %s written to %s", plural(k.arrays, "array"), in, out), k.lost.Summary())
 	if err == nil && len(k.lost) > 0 {
 		return errNegative
 	}

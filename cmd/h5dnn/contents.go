@@ -9,11 +9,15 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/convert"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
+	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/serialize/sharded"
 	"github.com/h5dnn/h5dnn/serialize/transform"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
 // openArrays opens a file of any format as its arrays.
@@ -33,6 +37,8 @@ type copier struct {
 	c      *cli.Context
 	format serialize.Format // of the output, or of its shards
 	saveAs string           // its name, or sharded
+	to     dtype.Type       // that was asked for: if the format lacks it, that is an error
+	notes  []string         // on arrays
 	lost   loss.List
 	arrays int
 	bytes  int
@@ -43,6 +49,7 @@ type copier struct {
 // newCopier returns a copier to a file in the format of its extension, or of the flag --to.
 func newCopier(c *cli.Context, file serialize.File, out string) (*copier, error) {
 	k := &copier{c: c, meta: file.Meta()}
+	k.to, _ = castType(c.String("to")) // a flag of cast only
 	if strings.HasSuffix(out, sharded.Extension) && c.String("format") == "" {
 		format, err := sharded.FormatOf(out)
 		if err != nil {
@@ -59,6 +66,7 @@ func newCopier(c *cli.Context, file serialize.File, out string) (*copier, error)
 		}
 		k.saveAs = name
 	}
+	k.loseObjects(file)
 	format := k.format
 	if !format.Meta && len(k.meta) > 0 {
 		k.lost.AddInherent("/", loss.Attribute, len(k.meta), "%s has no metadata", format.Name)
@@ -73,26 +81,60 @@ func newCopier(c *cli.Context, file serialize.File, out string) (*copier, error)
 	return k, nil
 }
 
-// entries yields what can be written of entries, and counts the rest as lost.
+// loseObjects counts what an HDF5 file holds that is neither an array nor metadata.
+func (k *copier) loseObjects(file serialize.File) {
+	if s, ok := file.(strippedFile); ok {
+		file = s.File
+	}
+	h5, ok := file.(*h5format.File)
+	if !ok {
+		return
+	}
+	lose := k.lost.AddInherent
+	if k.format.Name == "hdf5" {
+		lose = k.lost.Add // which could hold it
+	}
+	root, err := h5.HDF5().Root()
+	if err != nil {
+		return // reading the arrays gives the error
+	}
+	for item, err := range h5.Items(root) {
+		switch {
+		case err != nil: // as above
+		case item.Kind == hdf5.KindSoft, item.Kind == hdf5.KindExternal, item.Kind == hdf5.KindUserDefined:
+			lose(item.Path, loss.Link, 1, "convert copies %s links, to .h5", item.Kind)
+		case item.Kind == hdf5.KindGroup && item.Meaning.Entry == nil:
+			lose(item.Path, loss.Attribute, k.groupAttributes(item), "convert copies attributes of groups, to .h5")
+		}
+	}
+}
+
+// groupAttributes counts the attributes of a group that are not metadata of the file.
+func (k *copier) groupAttributes(item h5format.Item) (n int) {
+	all, err := item.Attributes()
+	if err != nil {
+		return 0
+	}
+	for _, a := range all {
+		if _, kept := k.meta[a.Name]; (item.Path != "/" || !kept) && !item.Meaning.Hides(a.Name) {
+			n++
+		}
+	}
+	return n
+}
+
+// entries yields what can be written of entries, and counts the rest as lost. It ends with an
+// error if that is all.
 func (k *copier) entries(entries transform.Entries) transform.Entries {
 	return func(yield func(serialize.Entry, error) bool) {
 		for e, err := range entries {
-			if err != nil && e.Name != "" {
-				k.lost.Add(e.Name, loss.Array, 1, "%v", err)
-				continue
-			}
-			var lost int
-			if e.Attrs, lost = k.format.KeepAttrs(e); err == nil && lost > 0 {
-				k.lost.AddInherent(e.Name, loss.Attribute, lost, "%s has no attributes", k.format.Name)
-			}
-			if err == nil && k.format.Fits != nil {
-				if err := k.format.Fits(e); err != nil {
-					k.lost.AddInherent(e.Name, loss.Array, 1, "%v", err)
-					continue
-				}
-			}
 			if err == nil {
-				err = k.format.Check(e)
+				e, err = k.fit(e)
+			}
+			asked := e.Elements == nil && e.Array.Type.Valid() && e.Array.Type == k.to
+			if err != nil && e.Name != "" && !asked {
+				k.lost.AddInherent(e.Name, loss.Array, 1, "%s", withoutKind(err.Error()))
+				continue
 			}
 			if e.Elements == nil {
 				e.Array = blocks.WithContext(k.c.Context, e.Array)
@@ -102,23 +144,56 @@ func (k *copier) entries(entries transform.Entries) transform.Entries {
 				return
 			}
 		}
+		if i := slices.IndexFunc(k.lost, func(i loss.Item) bool { return i.Kind == loss.Array }); k.arrays == 0 && i >= 0 {
+			yield(serialize.Entry{}, fmt.Errorf("there are no arrays that %s can hold; %s: %s", k.format.Name, k.lost[i].Path, k.lost[i].Reason))
+		}
 	}
+}
+
+// fit returns an entry as the format holds it: without attributes that it lacks, and as
+// float32 if it lacks bfloat16 and the like.
+func (k *copier) fit(e serialize.Entry) (serialize.Entry, error) {
+	var lost int
+	if e.Attrs, lost = k.format.KeepAttrs(e); lost > 0 {
+		k.lost.AddInherent(e.Name, loss.Attribute, lost, "%s has no attributes", k.format.Name)
+	}
+	if e.Elements == nil && !k.format.Holds(e.Array.Type) && e.Array.Type != k.to {
+		if wide := convert.ForNumPy(e.Array); k.format.Holds(wide.Type) {
+			k.notes = append(k.notes, fmt.Sprintf("%s: converted to float32: %s has no %v", e.Name, k.format.Name, e.Array.Type))
+			e.Array, e.Shared = wide, ""
+		}
+	}
+	return e, k.format.Check(e)
 }
 
 func (k *copier) contents(entries transform.Entries) serialize.Contents {
 	return serialize.Contents{Entries: k.entries(entries), Meta: k.meta, Context: k.c.Context}
 }
 
-// report prints what was lost.
-func (k *copier) report(w io.Writer) {
-	const shown = 20
-	for i, item := range k.lost {
-		if i == shown {
-			fmt.Fprintf(w, "… and %d more\n", len(k.lost)-shown)
-			break
+// report prints the notes, what was lost and the line done, or all as one JSON object.
+func (k *copier) report(in, out, done, lost string) error {
+	return buffered(k.c.App.Writer, func(w io.Writer) error {
+		if k.c.Bool("json") {
+			f := fields{{"in", in}, {"out", out}, {"format", k.format.Name}, {"arrays", k.arrays}, {"bytes", k.bytes}, {"notes", append([]string{}, k.notes...)}}
+			err := encode(w, append(f, lossFields(k.lost)...))
+			fmt.Fprintln(w)
+			return err
 		}
-		fmt.Fprintln(w, printable(withoutKind(item.String())))
-	}
+		lines := slices.Clone(k.notes)
+		for _, item := range k.lost {
+			lines = append(lines, item.String())
+		}
+		const shown = 20
+		for i, line := range lines {
+			if i == shown {
+				fmt.Fprintf(w, "… and %d more\n", len(lines)-shown)
+				break
+			}
+			fmt.Fprintln(w, printable(line))
+		}
+		_, err := fmt.Fprintf(w, "%s; %s\n", printable(done), lost)
+		return err
+	})
 }
 
 // An arrayCopy is a command that writes the arrays of one file to another.
@@ -173,19 +248,19 @@ func (a arrayCopy) write(c *cli.Context, file serialize.File, out string) error 
 		return err
 	}
 	text := a.done(k, out)
-	err = buffered(c.App.Writer, func(w io.Writer) error {
-		k.report(w)
-		_, err := fmt.Fprintf(w, "%s; %s\n", printable(text), lossSummary(c, k.lost))
-		return err
-	})
-	if err != nil {
+	if err := k.report(c.Args().First(), out, text, lossSummary(c, k.lost)); err != nil {
 		return err
 	}
 	return lossStatus(c, k.lost)
 }
 
+// reportFlag prints the report as JSON.
+func reportFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"}
+}
+
 // copyFlags are the flags of the commands that copy arrays to another file.
 func copyFlags(more ...cli.Flag) []cli.Flag {
-	flags := append(more, &cli.StringFlag{Name: "format", Usage: "`FORMAT` of OUT, by default from its extension"}, forceFlag(), followFlag(), voidFlag())
+	flags := append(more, &cli.StringFlag{Name: "format", Usage: "`FORMAT` of OUT, by default from its extension"}, forceFlag(), reportFlag(), followFlag(), voidFlag())
 	return append(flags, lossFlags...)
 }

@@ -69,8 +69,7 @@ func TestColumnsComeInTheirOrder(t *testing.T) {
 			names = append(names, e.Name[4:])
 		}
 	}
-	// Columns of strings are not arrays, except for those that only AnnData knows.
-	if want := []string{"cell type", "n", "score", "flag", "nullable", "whole", "maybe", "batch", "dose"}; !slices.Equal(names, want) {
+	if want := []string{"_index", "cell type", "n", "score", "flag", "name", "nullable", "whole", "maybe", "batch", "dose"}; !slices.Equal(names, want) {
 		t.Errorf("columns %q, want %q", names, want)
 	}
 	e, err := serialize.Lookup(f, "obs/cell type")

@@ -19,6 +19,7 @@ import (
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // Options configure Files. The zero value asks for equal elements.
@@ -140,11 +141,11 @@ func compare(ctx context.Context, a, b entry, o Options) (Array, error) {
 	d := Array{Name: a.Name, ULP: math.NaN()}
 	d.TypeA, d.ShapeA = a.describe()
 	d.TypeB, d.ShapeB = b.describe()
-	if d.Err = errors.Join(a.err, b.err); d.Err != nil || !slices.Equal(d.ShapeA, d.ShapeB) {
+	if d.Err = cmp.Or(a.err, b.err); d.Err != nil || !slices.Equal(d.ShapeA, d.ShapeB) {
 		return d, ctx.Err()
 	}
 	if a.Elements != nil || b.Elements != nil {
-		d.Err = d.compareElements(a, b)
+		d.Err = d.compareElements(ctx, a, b)
 		return d, ctx.Err()
 	}
 	d.Elements = a.Array.Len()
@@ -156,25 +157,56 @@ func compare(ctx context.Context, a, b entry, o Options) (Array, error) {
 }
 
 // compareElements compares elements that are not numbers.
-func (d *Array) compareElements(a, b entry) error {
+func (d *Array) compareElements(ctx context.Context, a, b entry) error {
 	if a.Elements == nil || b.Elements == nil || a.Elements.Values == nil || b.Elements.Values == nil {
 		return fmt.Errorf("elements of type %s and %s cannot be compared: %w", d.TypeA, d.TypeB, dtype.ErrType)
 	}
-	x, err1 := a.Elements.Values(a.Elements.View)
-	y, err2 := b.Elements.Values(b.Elements.View)
+	d.Elements = a.Elements.View.Len()
+	parts, err1 := rows(a.Elements.View)
+	others, err2 := rows(b.Elements.View)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	d.Elements = len(x)
-	for i := range min(len(x), len(y)) {
-		if fmt.Sprint(x[i]) != fmt.Sprint(y[i]) {
-			if d.Different++; d.Different == 1 {
-				d.Worst = unravel(i, d.ShapeA)
+	at := 0
+	for k, v := range parts {
+		x, err1 := a.Elements.Values(v)
+		y, err2 := b.Elements.Values(others[k])
+		if err := errors.Join(err1, err2, ctx.Err()); err != nil {
+			return err
+		}
+		if len(x) != len(y) {
+			return fmt.Errorf("%d and %d elements were read: %w", len(x), len(y), storage.ErrState)
+		}
+		for i := range x {
+			if fmt.Sprint(x[i]) != fmt.Sprint(y[i]) {
+				if d.Different++; d.Different == 1 {
+					d.Worst = unravel(at+i, d.ShapeA)
+				}
 			}
 		}
+		at += len(x)
 	}
 	return nil
 }
+
+// rows divides v along its first axis into parts of elementBlock elements, or one row.
+func rows(v views.View) (parts []views.View, err error) {
+	if len(v.Shape) == 0 || v.Len() <= elementBlock {
+		return []views.View{v}, nil
+	}
+	n := max(1, elementBlock/(v.Len()/v.Shape[0]))
+	for at := 0; at < v.Shape[0]; at += n {
+		part, err := v.Slice(0, at, at+n, 1)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+// elementBlock is the number of elements that are not numbers which are compared at a time.
+const elementBlock = 1 << 14
 
 // blockSize is the number of elements that are compared at a time.
 const blockSize = 1 << 18

@@ -12,6 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/diff"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // file returns a file of arrays in memory.
@@ -169,5 +170,34 @@ func TestNamesOfLoneArrays(t *testing.T) {
 	}
 	if r, _ := diff.Files(context.Background(), file(t, one("x", 1)), file(t, one("y", 1)), diff.Options{}); r.Same() {
 		t.Error("arrays of different names are equal without IgnoreNames")
+	}
+}
+
+// TestManyTextsAreComparedInRows finds a difference beyond the first rows that are read.
+func TestManyTextsAreComparedInRows(t *testing.T) {
+	texts := func(other int) serialize.File {
+		v := views.Of(3000, 7)
+		most := 0
+		t.Cleanup(func() {
+			if most > 1<<14 {
+				t.Errorf("%d elements were read at a time", most)
+			}
+		})
+		l := serialize.NewList(1, nil, func() error { return nil })
+		err := l.Add(serialize.Entry{Name: "names", Elements: &serialize.Elements{View: v, Type: "string", Values: func(v views.View) (all []any, err error) {
+			most = max(most, v.Len())
+			for k := range v.Positions() {
+				all = append(all, fmt.Sprint(k == other))
+			}
+			return all, nil
+		}}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	r, err := diff.Files(context.Background(), texts(20000), texts(-1), diff.Options{})
+	if err != nil || len(r.Differ) != 1 || r.Differ[0].Different != 1 || !slices.Equal(r.Differ[0].Worst, []int{2857, 1}) {
+		t.Errorf("%+v, %v; want one difference at [2857 1]", r, err)
 	}
 }

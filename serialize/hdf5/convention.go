@@ -209,7 +209,7 @@ func (s sorter) flush(yield func(Item, error) bool) bool {
 	return true
 }
 
-// entries yields the arrays of a file that follows a convention.
+// entries yields the arrays of the file.
 func (f *File) entries(yield func(serialize.Entry, error) bool) {
 	root, err := f.in.Root()
 	if err != nil {
@@ -227,8 +227,8 @@ func (f *File) entries(yield func(serialize.Entry, error) bool) {
 	}
 }
 
-// entry returns the array that an item is. ok is false for groups and strings that are no
-// arrays by the convention.
+// entry returns the array that an item is. ok is false for groups, links and
+// datasets without a value.
 func (i Item) entry(failed error) (e serialize.Entry, ok bool, err error) {
 	if i.Meaning.Entry != nil {
 		e = *i.Meaning.Entry
@@ -241,7 +241,7 @@ func (i Item) entry(failed error) (e serialize.Entry, ok bool, err error) {
 		return e, false, nil
 	}
 	d, err := i.Dataset()
-	if err == nil && (!d.DType.Valid() || d.Shape == nil) {
+	if err == nil && d.Shape == nil {
 		return e, false, nil
 	}
 	if err == nil {

@@ -2,8 +2,9 @@
 // datasets, "/" in a name separates groups, and metadata are string attributes of
 // the root group.
 //
-// It leaves out datasets that are not numbers and attributes of the root group that
-// are not strings; package storage/hdf5 reads them.
+// Datasets of other elements than numbers are entries with Elements. It leaves out links
+// and the attributes of groups, but for those of the root that are strings; package
+// storage/hdf5 reads them.
 package hdf5
 
 import (
@@ -113,24 +114,9 @@ func metaOf(in *hdf5.File) (map[string]string, error) {
 // HDF5 returns the file as package storage/hdf5 opened it.
 func (f *File) HDF5() *hdf5.File { return f.in }
 
-// All yields the datasets of numbers, those with several hard links once for each. Of a
-// file that follows a convention it yields the arrays of that.
-func (f *File) All() iter.Seq2[serialize.Entry, error] {
-	if f.meanings != nil {
-		return f.entries
-	}
-	return func(yield func(serialize.Entry, error) bool) {
-		for d, err := range f.in.NumericDatasets() {
-			var e serialize.Entry
-			if err == nil {
-				e, err = entryOf(d, Meaning{})
-			}
-			if !yield(e, err) {
-				return
-			}
-		}
-	}
-}
+// All yields the datasets, those with several hard links once for each. Of a file that
+// follows a convention it yields the arrays of that. Datasets without a value are left out.
+func (f *File) All() iter.Seq2[serialize.Entry, error] { return f.entries }
 
 // Lookup returns the named dataset.
 func (f *File) Lookup(name string) (serialize.Entry, error) {
@@ -155,15 +141,36 @@ func (f *File) Lookup(name string) (serialize.Entry, error) {
 
 func entryOf(d *hdf5.Dataset, m Meaning) (serialize.Entry, error) {
 	e := serialize.Entry{Name: d.Path[1:]}
+	var err error
+	if !d.DType.Valid() {
+		e.Elements = &serialize.Elements{View: d.View(), Type: TypeName(d.Type), Values: d.Values}
+		e.Attrs, err = attrsOf(d.Object, m)
+		return e, err
+	}
 	if address, ok := d.Address(); ok {
 		e.Shared = strconv.FormatUint(address, 16)
 	}
-	var err error
 	if e.Array, err = d.Array(); err != nil {
 		return e, err
 	}
 	e.Attrs, err = attrsOf(d.Object, m)
 	return e, err
+}
+
+// TypeName returns NumPy's name of a number type, or the kind of another type.
+func TypeName(t *hdf5.Type) string {
+	if number, _, err := t.DType(); err == nil {
+		return number.String()
+	}
+	switch {
+	case t.IsString():
+		return "string"
+	case t.Class == hdf5.ClassArray:
+		return TypeName(t.Base)
+	case t.Class == hdf5.ClassInteger || t.Class == hdf5.ClassFloat || t.Class == hdf5.ClassBitfield || t.IsTime():
+		return t.NumPy()
+	}
+	return t.Class.String()
 }
 
 // Meta returns the attributes of the root group that are single strings.

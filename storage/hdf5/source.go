@@ -110,6 +110,9 @@ func (d *Dataset) View() views.View { return views.Of(d.Shape...) }
 func (d *Dataset) Raw(v views.View) ([]byte, error) {
 	size, err := format.Product(v.Len(), d.Type.Size)
 	if err == nil {
+		_, err = d.newSource(conversion{size: d.Type.Size}, 0) // which finds that elements are missing
+	}
+	if err == nil {
 		stored, unknown := d.Backing()
 		if err = unknown; err == nil {
 			err = d.file.options.Budget.Allocate(size, stored)
