@@ -49,6 +49,7 @@ type Step struct {
 	Lost    loss.List         // the object, or parts of it
 	Notes   []string          // what is changed
 	data    inspect.Selection // of datasets
+	renamed bool              // the format does not have the name of the entry
 }
 
 // Options configure a conversion. The zero value is suitable for most files.
@@ -98,7 +99,7 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 		p.decide(file, &p.Steps[k])
 	}
 	p.loseGroups()
-	p.loseBelowArrays()
+	p.moveBelowArrays()
 	p.noteAliases()
 	for _, s := range p.Steps {
 		p.Lost = append(p.Lost, s.Lost...)
@@ -310,13 +311,13 @@ func (p *Plan) decideData(file inspect.File, s *Step) {
 	case data.Numbers && format.Holds(ForNumPy(data.Array).Type):
 		s.data.Array = ForNumPy(data.Array)
 		s.Notes = append(s.Notes, "converted to float32: "+p.Format+" has no "+data.Array.Type.String())
+	case data.DType == "compound" && p.Format == "hdf5":
+		s.leaveOut("compounds are only copied from HDF5 to HDF5; write .npz, or name a member, as in PATH['x']")
 	case data.Numbers || format.Elements == nil || !format.Elements(data.DType):
 		s.leaveOut("%s has no elements of type %s", p.Format, s.Data.DType)
 	}
 	if !s.LeftOut && format.Fits != nil {
-		if err := format.Fits(p.entry(context.Background(), s)); err != nil {
-			s.leaveOut("%v", err)
-		}
+		p.fit(format, s)
 	}
 	if !s.LeftOut {
 		s.Notes = append(s.Notes, s.Data.Changes...)
@@ -327,6 +328,23 @@ func (p *Plan) decideData(file inspect.File, s *Step) {
 			s.Lost.AddInherent(s.Path, loss.Type, 1, "%s has no enums, so the %d names of the values are not written", p.Format, len(s.Data.Names))
 		}
 	}
+}
+
+// fit leaves out an array that does not fit the format. One whose name does not fit, such as
+// /model/weight in .npz, is written under its path without slashes at the ends, if that does.
+func (p *Plan) fit(format serialize.Format, s *Step) {
+	err := format.Fits(p.entry(context.Background(), s))
+	if err == nil {
+		return
+	}
+	s.renamed = true
+	if name := p.name(s); name != s.data.Name && format.Fits(p.entry(context.Background(), s)) == nil {
+		if s.Data.Renamed == "" {
+			s.Notes = append(s.Notes, fmt.Sprintf("as %s: %s has no name %q", name, p.Format, s.data.Name))
+		}
+		return
+	}
+	s.leaveOut("%v", err)
 }
 
 // loseGroups leaves out the groups that no array's name implies, where the format has
@@ -350,25 +368,41 @@ func (p *Plan) loseGroups() {
 	}
 }
 
-// loseBelowArrays leaves out the arrays whose names begin with that of another one and a
-// slash: an object of HDF5 is a dataset or a group.
-func (p *Plan) loseBelowArrays() {
+// moveBelowArrays renames the groups that have the name of an array: an object of HDF5 is a
+// dataset or a group. The variable w and its slot w/Adam of TensorFlow become w and w'/Adam.
+func (p *Plan) moveBelowArrays() {
 	if p.Format != "hdf5" {
 		return
 	}
-	arrays := map[string]bool{}
-	for _, s := range p.Arrays() {
-		arrays[s.To] = true
+	arrays, taken, moved := map[string]bool{}, map[string]bool{}, map[string]string{}
+	for _, s := range p.Steps {
+		taken[s.To] = true
+		arrays[s.To] = s.Data != nil && !s.LeftOut || arrays[s.To]
 	}
+	var steps []*Step
 	for k := range p.Steps {
-		s := &p.Steps[k]
-		for i := range s.To {
-			if i > 0 && s.To[i] == '/' && arrays[s.To[:i]] && !s.LeftOut {
-				s.leaveOut("%s is an array, and HDF5 has nothing below arrays", s.To[:i])
+		steps = append(steps, &p.Steps[k])
+	}
+	slices.SortStableFunc(steps, func(s, other *Step) int { return len(s.To) - len(other.To) }) // arrays before what is below them
+	for _, s := range steps {
+		below := ""
+		for i := 1; i <= len(s.To); i++ {
+			path := s.To[:i]
+			if i < len(s.To) && s.To[i] != '/' || !arrays[path] || i == len(s.To) && s.Kind != "group" {
+				continue
 			}
+			group := moved[path]
+			if group == "" {
+				for group = path + "'"; taken[group]; {
+					group += "'"
+				}
+				moved[path], taken[group] = group, true
+			}
+			below, s.To, i = path, group+s.To[i:], len(group)
 		}
-		if s.Kind == "group" && arrays[s.To] && !s.LeftOut {
-			s.leaveOut("%s is an array, and HDF5 has nothing below arrays", s.To)
+		if below != "" && !s.LeftOut {
+			arrays[s.To] = s.Data != nil
+			s.Notes = append(s.Notes, below+" is an array, and HDF5 has nothing below arrays")
 		}
 	}
 }
@@ -415,9 +449,9 @@ func (p *Plan) contents(ctx context.Context) serialize.Contents {
 }
 
 // name returns the name of an array in the output: that in the input, which may begin or
-// end with a slash as paths do not.
+// end with a slash as paths do not, if the format has such names.
 func (p *Plan) name(s *Step) string {
-	if s.data.Entry && p.path == "/" && p.Format != "hdf5" {
+	if s.data.Entry && p.path == "/" && p.Format != "hdf5" && !s.renamed {
 		return s.data.Name
 	}
 	return strings.TrimPrefix(s.To, "/")
@@ -458,7 +492,15 @@ func (p *Plan) writeHDF5(ctx context.Context, out string) error {
 	defer w.Abort()                 // unless it was closed
 	written := map[string][]*Step{} // by what they share
 	for k := range p.Steps {
-		if err := p.Steps[k].write(ctx, w, written); err != nil {
+		s := &p.Steps[k]
+		err := s.write(ctx, w, written)
+		if errors.Is(err, hdf5write.ErrString) {
+			s.LeftOut = true
+			s.Lost.AddInherent(s.Path, loss.Array, 1, "%v", err)
+			p.Lost = append(p.Lost, s.Lost[len(s.Lost)-1])
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}

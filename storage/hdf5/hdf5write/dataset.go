@@ -43,13 +43,17 @@ func (w *Writer) WriteWith(path string, a storage.Array, layout Layout) error {
 	return errors.Join(d.WriteAt(make([]int, a.Rank()), a), d.Close())
 }
 
-// WriteStrings creates a dataset of strings of variable length. They are marked as UTF-8, or
-// as ASCII if they are not UTF-8; the bytes are kept.
+// WriteStrings creates a dataset of strings of variable length, or of one length if any
+// contains a zero byte. They are marked as UTF-8, or as ASCII if they are not UTF-8; the bytes
+// are kept. Strings that end in a zero byte are an error of kind [ErrString].
 func (w *Writer) WriteStrings(path string, list []string, shape ...int) error {
-	text, err := terminated(list)
-	if n, tooLarge := format.Product(shape...); err == nil && (tooLarge != nil || n != len(list)) {
-		err = fmt.Errorf("%d strings do not fill %v: %w", len(list), shape, views.ErrShape)
+	if n, err := format.Product(shape...); err != nil || n != len(list) {
+		return fmt.Errorf("write %s: %d strings do not fill %v: %w", path, len(list), shape, views.ErrShape)
 	}
+	if hasZeroBytes(list) {
+		return w.writePadded(path, list, shape)
+	}
+	text, err := terminated(list)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
