@@ -18,8 +18,9 @@ var _ = register(Rule{
 		}
 		width := size(l, "attention_output/kernel", 2)
 		c := newCall("nn.MultiheadAttention", width, heads).set("batch_first", true)
-		if k := size(l, "key/kernel", 0); k != width {
-			c.set("kdim", k).set("vdim", size(l, "value/kernel", 0))
+		inputs, output := attentionWidths(l)
+		if inputs[1] != output || inputs[2] != output {
+			c.set("kdim", inputs[1]).set("vdim", inputs[2])
 		}
 		if bias, _ := l.Bool("use_bias", true); !bias {
 			c.set("bias", false)

@@ -229,3 +229,17 @@ func TestOutputPaddingOfTransposedConvolutions(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsOfAttention: kdim and vdim are numbers, and said if either is another width.
+func TestCallsOfAttention(t *testing.T) {
+	for want, weights := range map[string][]Weight{
+		"nn.MultiheadAttention(6, 2, batch_first=True)":                 attention(6, 6, 6, true),
+		"nn.MultiheadAttention(6, 2, batch_first=True, kdim=5, vdim=4)": attention(6, 5, 4, true),
+		"nn.MultiheadAttention(6, 2, batch_first=True, kdim=6, vdim=4)": attention(6, 6, 4, true),
+	} {
+		l := Layer{Class: "MultiHeadAttention", Config: map[string]any{"num_heads": 2.0, "key_dim": 3.0}, Weights: weights}
+		if got, err := moduleOf(&l); got != want {
+			t.Errorf("%s, %v; want %s", got, err, want)
+		}
+	}
+}
