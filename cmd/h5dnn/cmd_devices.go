@@ -112,11 +112,7 @@ func encodeDevices(w io.Writer, onlyGPUs bool) error {
 		all = fields{{"libraries", list}}
 	}
 	all = append(fields{{"devices", append(devices, gpus...)}}, all...)
-	if err := encode(w, append(all, fields{{"cuda", append(found, libraryFields()...)}}...)); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return encodeLine(w, append(all, fields{{"cuda", append(found, libraryFields()...)}}...))
 }
 
 func libraryFields() fields {

@@ -181,12 +181,7 @@ func diffJSON(w io.Writer, r diff.Report, a, b string) error {
 		}
 		list = append(list, f)
 	}
-	err := encode(w, fields{{"a", a}, {"b", b}, {"same", r.Same()}, {"equal", r.Equal}, {"differ", list}, {"only_a", append([]string{}, r.OnlyA...)}, {"only_b", append([]string{}, r.OnlyB...)}})
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, "\n")
-	return err
+	return encodeLine(w, fields{{"a", a}, {"b", b}, {"same", r.Same()}, {"equal", r.Equal}, {"differ", list}, {"only_a", append([]string{}, r.OnlyA...)}, {"only_b", append([]string{}, r.OnlyB...)}})
 }
 
 // jsonFloat returns a number, or text for what JSON has no numbers for.

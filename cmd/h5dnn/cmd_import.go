@@ -231,9 +231,5 @@ func showImportedJSON(w io.Writer, all []*importer.Array, out string) error {
 		}
 		items = append(items, f)
 	}
-	if err := encode(w, append(fields{{"out", out}, {"datasets", items}}, lossFields(nil)...)); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return encodeLine(w, append(fields{{"out", out}, {"datasets", items}}, lossFields(nil)...))
 }

@@ -418,12 +418,7 @@ func showRepacked(c *cli.Context, w io.Writer, in, out string, r hdf5write.Repac
 }
 
 func showRepackedJSON(w io.Writer, in, out string, r hdf5write.RepackReport) error {
-	err := encode(w, append(fields{{"in", in}, {"out", out}, {"in_bytes", fileSize(in)}, {"out_bytes", fileSize(out)}, {"groups", r.Groups},
+	return encodeLine(w, append(fields{{"in", in}, {"out", out}, {"in_bytes", fileSize(in)}, {"out_bytes", fileSize(out)}, {"groups", r.Groups},
 		{"datasets", r.Datasets}, {"changed", r.Reencoded}, {"links", r.Links}, {"attributes", r.Attributes},
 		{"notes", findings(r.Notes)}}, lossFields(r.Lost)...))
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, "\n")
-	return err
 }

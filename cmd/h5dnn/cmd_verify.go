@@ -112,13 +112,8 @@ func plural(n int, thing string) string {
 }
 
 func showReportJSON(w io.Writer, name string, r hdf5.Report) error {
-	err := encode(w, fields{{"file", name}, {"ok", len(r.Problems) == 0}, {"objects", r.Objects}, {"datasets", r.Datasets},
+	return encodeLine(w, fields{{"file", name}, {"ok", len(r.Problems) == 0}, {"objects", r.Objects}, {"datasets", r.Datasets},
 		{"chunks", r.Chunks}, {"bytes", r.Bytes}, {"without_checksum", r.WithoutChecksum}, {"problems", findings(r.Problems)}, {"omitted", r.Omitted}, {"not_checked", findings(r.Skipped)}})
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, "\n")
-	return err
 }
 
 // findings lists what was found as JSON has it.

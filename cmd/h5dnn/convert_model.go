@@ -284,9 +284,5 @@ func modelJSON(w io.Writer, p *models.Plan, in, out string) error {
 		refused = append(refused, err.Error())
 	}
 	f := fields{{"in", in}, {"out", out}, {"format", p.Format.Name}, {"from", p.From}, {"to", p.To}, {"tensors", tensors}, {"modules", modules}, {"refused", refused}, {"notes", append([]string{}, p.Notes...)}}
-	if err := encode(w, append(f, lossFields(p.Lost)...)); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return encodeLine(w, append(f, lossFields(p.Lost)...))
 }

@@ -70,9 +70,5 @@ func convertJSON(w io.Writer, p *convert.Plan, at address, out string) error {
 		}
 		items = append(items, f)
 	}
-	if err := encode(w, append(fields{{"in", at.file}, {"out", out}, {"format", p.Format}, {"objects", items}}, lossFields(p.Lost)...)); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return encodeLine(w, append(fields{{"in", at.file}, {"out", out}, {"format", p.Format}, {"objects", items}}, lossFields(p.Lost)...))
 }

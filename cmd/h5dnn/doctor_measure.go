@@ -300,12 +300,8 @@ func (d *doctor) json(w io.Writer) error {
 		items = append(items, f)
 	}
 	verdict, command := d.verdict()
-	if err := encode(w, fields{{"file", d.name}, {"datasets", items}, {"warnings", findings(d.warnings)},
-		{"verdict", verdict}, {"command", command}}); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return encodeLine(w, fields{{"file", d.name}, {"datasets", items}, {"warnings", findings(d.warnings)},
+		{"verdict", verdict}, {"command", command}})
 }
 
 func orEmpty(list []string) []string {

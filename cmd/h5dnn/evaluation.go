@@ -160,9 +160,5 @@ func (e *evaluation) json(w io.Writer) error {
 			object = append(object, field{confusionMatrix, matrix})
 		}
 	}
-	if err := encode(w, object); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return encodeLine(w, object)
 }

@@ -51,33 +51,11 @@ func (t *treePrinter) Entry(e inspect.Object, m objectDetails) error {
 	if name = printable(name); name == "" {
 		name = `""` // an array may have that name
 	}
-	switch {
-	case e.Kind == "group":
-		line("", t.paint.bold(t.paint.blue(strings.TrimSuffix(name, "/")+"/")))
-	case e.Data != nil:
-		text := t.paint.bold(name) + "  " + describe(e.Data, t.paint)
-		if m.scalar != "" {
-			text += " = " + shorten(m.scalar)
+	line("", t.title(e, name, m))
+	if e.Data != nil {
+		for _, text := range contents(e.Data, alone) {
+			line("  ", text)
 		}
-		line("", text)
-		if sources := e.Data.Sources; len(sources) > 0 {
-			line("  ", "from "+someOf(sources, alone))
-		}
-		if names := e.Data.Names; alone && len(names) > 0 {
-			members := make([]string, len(names))
-			for i, name := range names {
-				members[i] = fmt.Sprintf("%s = %d", name, e.Data.Values[i])
-			}
-			line("  ", "members "+printable(strings.Join(members, ", ")))
-		}
-	case e.Kind == "datatype":
-		line("", t.paint.bold(name)+"  datatype "+printable(e.Type))
-	case e.Kind == "soft":
-		line("", name+" -> "+printable(e.Target))
-	case e.Kind == "external":
-		line("", name+" -> "+printable(e.Other)+":"+printable(e.Target)+t.paint.faint("  external link"))
-	default:
-		line("", name+"  "+e.Kind)
 	}
 	if e.Err != nil {
 		line("  ", t.paint.red("unreadable: "+printable(withoutKind(e.Err.Error()))))
@@ -102,6 +80,41 @@ func (t *treePrinter) Entry(e inspect.Object, m objectDetails) error {
 	}
 	_, err := io.WriteString(t.w, b.String())
 	return err
+}
+
+// title returns the line of an object.
+func (t *treePrinter) title(e inspect.Object, name string, m objectDetails) string {
+	switch {
+	case e.Kind == "group":
+		return t.paint.bold(t.paint.blue(strings.TrimSuffix(name, "/") + "/"))
+	case e.Data != nil && m.scalar != "":
+		return t.paint.bold(name) + "  " + describe(e.Data, t.paint) + " = " + shorten(m.scalar)
+	case e.Data != nil:
+		return t.paint.bold(name) + "  " + describe(e.Data, t.paint)
+	case e.Kind == "datatype":
+		return t.paint.bold(name) + "  datatype " + printable(e.Type)
+	case e.Kind == "soft":
+		return name + " -> " + printable(e.Target)
+	case e.Kind == "external":
+		return name + " -> " + printable(e.Other) + ":" + printable(e.Target) + t.paint.faint("  external link")
+	}
+	return name + "  " + e.Kind
+}
+
+// contents returns lines with the datasets that a virtual dataset consists of and, if it was
+// asked for alone, the members of an enum.
+func contents(d *inspect.Dataset, alone bool) (lines []string) {
+	if len(d.Sources) > 0 {
+		lines = append(lines, "from "+someOf(d.Sources, alone))
+	}
+	if alone && len(d.Names) > 0 {
+		members := make([]string, len(d.Names))
+		for i, name := range d.Names {
+			members[i] = fmt.Sprintf("%s = %d", name, d.Values[i])
+		}
+		lines = append(lines, "members "+printable(strings.Join(members, ", ")))
+	}
+	return lines
 }
 
 // someOf lists names: all, or the first.

@@ -74,6 +74,15 @@ func encode(w io.Writer, v any) error {
 	return err
 }
 
+// encodeLine is encode with a newline at the end.
+func encodeLine(w io.Writer, v any) error {
+	if err := encode(w, v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
 // jsonValue writes a value of [hdf5.Dataset.Values], or lists of them, as JSON.
 func jsonValue(value any) string {
 	switch v := value.(type) {

@@ -24,65 +24,85 @@ func verifyArrays(c *cli.Context, name string, format serialize.Format) error {
 			return err
 		}
 	}
-	var problems []hdf5.Finding
-	arrays, bytes, unread, checksums := 0, 0, 0, true
+	v := arrayVerification{name: name, format: format.Name, checksums: true}
 	file, err := openArrays(c, name)
 	if err != nil {
-		problems = append(problems, hdf5.Finding{Path: "/", Message: withoutKind(err.Error())})
+		v.problems = append(v.problems, hdf5.Finding{Path: "/", Message: withoutKind(err.Error())})
 	} else {
 		defer file.Close()
-		verifier, ok := file.(serialize.Verifier)
-		found := readAll(c.Context, file)
-		if checksums = ok; ok {
-			found = verifier.Verify(c.Context)
-		}
-		for what, err := range found {
-			if err := c.Context.Err(); err != nil {
-				return err
-			}
-			if what != "" {
-				arrays++
-			}
-			if errors.Is(err, dtype.ErrType) {
-				unread++
-				continue
-			}
-			if err != nil {
-				problems = append(problems, hdf5.Finding{Path: "/" + what, Message: withoutKind(err.Error())})
-			}
-		}
-		for e := range file.All() {
-			if e.Elements == nil && e.Array.Data != nil {
-				bytes += e.Array.Len() * e.Array.Type.Size()
-			}
-		}
-	}
-	err = buffered(c.App.Writer, func(w io.Writer) error {
-		if c.Bool("json") {
-			err := encode(w, fields{{"file", name}, {"ok", len(problems) == 0}, {"format", format.Name}, {"arrays", arrays}, {"bytes", bytes}, {"unread", unread}, {"checksums", checksums}, {"problems", findings(problems)}})
-			fmt.Fprintln(w)
+		if err := v.verify(c.Context, file); err != nil {
 			return err
 		}
-		for _, p := range problems {
-			fmt.Fprintf(w, "%s\n", printable(p.String()))
-		}
-		verdict := "no problems found"
-		if len(problems) > 0 {
-			verdict = plural(len(problems), "problem")
-		}
-		if unread > 0 {
-			verdict += "; " + plural(unread, "array") + " not read, because of the type"
-		}
-		if !checksums {
-			verdict += "; " + format.Name + " has no checksums"
-		}
-		_, err := fmt.Fprintf(w, "%s  %s (%s, %s)\n", printable(name), verdict, plural(arrays, "array"), arrayfmt.Bytes(bytes))
-		return err
-	})
-	if err == nil && len(problems) > 0 {
+	}
+	show := v.report
+	if c.Bool("json") {
+		show = v.reportJSON
+	}
+	err = buffered(c.App.Writer, show)
+	if err == nil && len(v.problems) > 0 {
 		return errNegative
 	}
 	return err
+}
+
+// An arrayVerification is what was found in a file of arrays.
+type arrayVerification struct {
+	name, format          string
+	problems              []hdf5.Finding
+	arrays, bytes, unread int
+	checksums             bool // the format has some
+}
+
+// verify reads the file.
+func (v *arrayVerification) verify(ctx context.Context, file serialize.File) error {
+	found := readAll(ctx, file)
+	verifier, ok := file.(serialize.Verifier)
+	if v.checksums = ok; ok {
+		found = verifier.Verify(ctx)
+	}
+	for name, err := range found {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if name != "" {
+			v.arrays++
+		}
+		switch {
+		case errors.Is(err, dtype.ErrType):
+			v.unread++
+		case err != nil:
+			v.problems = append(v.problems, hdf5.Finding{Path: "/" + name, Message: withoutKind(err.Error())})
+		}
+	}
+	for e := range file.All() {
+		if e.Elements == nil && e.Array.Data != nil {
+			v.bytes += e.Array.Len() * e.Array.Type.Size()
+		}
+	}
+	return nil
+}
+
+func (v *arrayVerification) report(w io.Writer) error {
+	for _, p := range v.problems {
+		fmt.Fprintf(w, "%s\n", printable(p.String()))
+	}
+	verdict := "no problems found"
+	if len(v.problems) > 0 {
+		verdict = plural(len(v.problems), "problem")
+	}
+	if v.unread > 0 {
+		verdict += "; " + plural(v.unread, "array") + " not read, because of the type"
+	}
+	if !v.checksums {
+		verdict += "; " + v.format + " has no checksums"
+	}
+	_, err := fmt.Fprintf(w, "%s  %s (%s, %s)\n", printable(v.name), verdict, plural(v.arrays, "array"), arrayfmt.Bytes(v.bytes))
+	return err
+}
+
+func (v *arrayVerification) reportJSON(w io.Writer) error {
+	return encodeLine(w, fields{{"file", v.name}, {"ok", len(v.problems) == 0}, {"format", v.format}, {"arrays", v.arrays}, {"bytes", v.bytes},
+		{"unread", v.unread}, {"checksums", v.checksums}, {"problems", findings(v.problems)}})
 }
 
 // readAll reads every array of a file whose format has no checksums.
