@@ -137,19 +137,7 @@ func readNullable(m *convention.Meaning, o *hdf5.Object) error {
 	}
 	m.Stored = storedIn(values, stored)
 	if values.Type.IsString() {
-		m.Entry = &serialize.Entry{Elements: &serialize.Elements{View: mask.View, Type: "string", Values: func(v views.View) ([]any, error) {
-			list, err := values.Values(v)
-			missing, failed := storage.Read[bool](mask.With(v))
-			if err = cmp.Or(err, failed); err != nil {
-				return nil, err
-			}
-			for i := range list {
-				if missing[i] {
-					list[i] = ""
-				}
-			}
-			return list, nil
-		}}}
+		m.Entry = nullableTexts(values, mask)
 		return nil
 	}
 	a, err := values.Array()
@@ -157,20 +145,43 @@ func readNullable(m *convention.Meaning, o *hdf5.Object) error {
 		return err
 	}
 	missing, err := storage.Read[bool](mask)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !slices.Contains(missing, true):
-		m.Entry = &serialize.Entry{Array: a}
-		return nil
 	}
-	t := a.Type
+	if slices.Contains(missing, true) {
+		a = nullableNumbers(a, mask)
+	}
+	m.Entry = &serialize.Entry{Array: a}
+	return nil
+}
+
+// nullableTexts returns strings, which are empty where the mask is set.
+func nullableTexts(values *hdf5.Dataset, mask storage.Array) *serialize.Entry {
+	return &serialize.Entry{Elements: &serialize.Elements{View: mask.View, Type: "string", Values: func(v views.View) ([]any, error) {
+		list, err := values.Values(v)
+		missing, failed := storage.Read[bool](mask.With(v))
+		if err = cmp.Or(err, failed); err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if missing[i] {
+				list[i] = ""
+			}
+		}
+		return list, nil
+	}}}
+}
+
+// nullableNumbers returns numbers, which are NaN where the mask is set. Those of other types
+// become float64, as in to_numpy(float) of pandas.
+func nullableNumbers(values, mask storage.Array) storage.Array {
+	t := values.Type
 	if !t.IsFloat() {
-		t = dtype.Float64 // as to_numpy(float) of pandas
+		t = dtype.Float64
 	}
 	element, _ := nan(t)
-	m.Entry = &serialize.Entry{Array: blocks.Derive(a, t, func(dst []byte, v views.View) error {
-		err := a.With(v).CopyTo(storage.Array{Data: storage.Wrap(dst), Type: t, View: views.Of(v.Shape...)})
+	return blocks.Derive(values, t, func(dst []byte, v views.View) error {
+		err := values.With(v).CopyTo(storage.Array{Data: storage.Wrap(dst), Type: t, View: views.Of(v.Shape...)})
 		if err != nil {
 			return err
 		}
@@ -181,6 +192,5 @@ func readNullable(m *convention.Meaning, o *hdf5.Object) error {
 			}
 		}
 		return err
-	})}
-	return nil
+	})
 }

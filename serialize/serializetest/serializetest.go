@@ -320,10 +320,7 @@ func (x examiner) sharing(t *testing.T) {
 	if x.Attrs {
 		list = append(list, serialize.Entry{Name: "unit", Array: a, Shared: "e", Attrs: map[string]any{"unit": "m"}})
 	}
-	name := x.file(t)
-	if err := serialize.Save(name, x.Name, serialize.Contents{Entries: serialize.Entries(list...)}); err != nil {
-		t.Fatal(err)
-	}
+	name := x.saveEntries(t, list)
 	var want []named
 	for _, e := range list {
 		want = append(want, named{e.Name, e.Array})
@@ -332,13 +329,32 @@ func (x examiner) sharing(t *testing.T) {
 	if !x.Shares {
 		return
 	}
-	f, err := serialize.Open(name)
-	if err != nil {
+	x.checkShared(t, name, list)
+	for i := range list {
+		list[i].Shared = ""
+	}
+	apart := x.saveEntries(t, list)
+	const elements = 100 * 100 * 4
+	if saved := size(t, apart) - size(t, name); saved < elements*3/4 {
+		t.Errorf("sharing %d bytes saves %d", elements, saved)
+	}
+}
+
+// saveEntries saves entries to a new file, and returns its name.
+func (x examiner) saveEntries(t *testing.T, list []serialize.Entry) string {
+	t.Helper()
+	name := x.file(t)
+	if err := serialize.Save(name, x.Name, serialize.Contents{Entries: serialize.Entries(list...)}); err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	return name
+}
+
+// checkShared reports where the entries of a file do not share what those of sharing share, or
+// have other strides and attributes.
+func (x examiner) checkShared(t *testing.T, name string, list []serialize.Entry) {
 	byShared, attrs := map[string][]string{}, map[string]int{}
-	for e, err := range f.All() {
+	for e, err := range Open(t, name).All() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,16 +363,17 @@ func (x examiner) sharing(t *testing.T) {
 			t.Errorf("%q does not say what it shares", e.Name)
 		}
 		byShared[e.Shared] = append(byShared[e.Shared], e.Name)
-		if x.Views && !slices.Equal(e.Array.Stride, list[slices.IndexFunc(list, func(l serialize.Entry) bool { return l.Name == e.Name })].Array.Stride) {
+		saved := slices.IndexFunc(list, func(l serialize.Entry) bool { return l.Name == e.Name })
+		if x.Views && !slices.Equal(e.Array.Stride, list[saved].Array.Stride) {
 			t.Errorf("%q: strides %v are not kept", e.Name, e.Array.Stride)
 		}
 	}
 	together := []string{"embedding", "head"}
 	if x.Views {
 		together = append(together, "turned")
-		if x.Attrs {
-			together = append(together, "unit")
-		}
+	}
+	if x.Views && x.Attrs {
+		together = append(together, "unit")
 	}
 	for _, names := range byShared {
 		slices.Sort(names)
@@ -366,17 +383,6 @@ func (x examiner) sharing(t *testing.T) {
 	}
 	if attrs["embedding"] != 0 || attrs["head"] != 0 || x.Attrs && attrs["unit"] != 1 {
 		t.Errorf("numbers of attributes %v; want one, of unit", attrs)
-	}
-	apart := x.file(t)
-	for i := range list {
-		list[i].Shared = ""
-	}
-	if err := serialize.Save(apart, x.Name, serialize.Contents{Entries: serialize.Entries(list...)}); err != nil {
-		t.Fatal(err)
-	}
-	const elements = 100 * 100 * 4
-	if saved := size(t, apart) - size(t, name); saved < elements*3/4 {
-		t.Errorf("sharing %d bytes saves %d", elements, saved)
 	}
 }
 
@@ -438,13 +444,48 @@ func (x examiner) readers(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
+	x.inArchive(t, b.Bytes(), list)
+}
 
+// inArchive reads a file from within a zip archive, and a slice of its first array.
+func (x examiner) inArchive(t *testing.T, file []byte, list []named) {
+	in := archived(t, file)
+	f, err := serialize.OpenReader(in, in.Size(), "archive.zip/inner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.compare(t, f, map[string]string{}, list...)
+	var last storage.Array
+	for e := range f.All() {
+		if last = e.Array; e.Name != list[0].name && !x.Single {
+			continue
+		}
+		part, err := e.Array.Slice(0, 60, 2, -7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := list[0].Slice(0, 60, 2, -7)
+		if !bytes.Equal(content(t, e.Array.With(part)), content(t, list[0].With(want))) {
+			t.Error("a slice from within an archive differs")
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := last.To(storage.CPU); !errors.Is(err, storage.ErrState) {
+		t.Errorf("read after closing: %v, want storage.ErrState", err)
+	}
+}
+
+// archived returns the second of two copies of a file in a zip archive.
+func archived(t *testing.T, file []byte) *io.SectionReader {
+	t.Helper()
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
 	for _, name := range []string{"readme", "inner"} {
 		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
 		if err == nil {
-			_, err = w.Write(b.Bytes())
+			_, err = w.Write(file)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -462,33 +503,7 @@ func (x examiner) readers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	size := int64(r.File[1].UncompressedSize64)
-	if f, err = serialize.OpenReader(io.NewSectionReader(in, at, size), size, "archive.zip/inner"); err != nil {
-		t.Fatal(err)
-	}
-	x.compare(t, f, map[string]string{}, list...)
-	for e := range f.All() {
-		if e.Name == list[0].name || x.Single {
-			part, err := e.Array.Slice(0, 60, 2, -7)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, _ := list[0].Slice(0, 60, 2, -7)
-			if !bytes.Equal(content(t, e.Array.With(part)), content(t, list[0].With(want))) {
-				t.Error("a slice from within an archive differs")
-			}
-		}
-	}
-	var a storage.Array
-	for e := range f.All() {
-		a = e.Array
-	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := a.To(storage.CPU); !errors.Is(err, storage.ErrState) {
-		t.Errorf("read after closing: %v, want storage.ErrState", err)
-	}
+	return io.NewSectionReader(in, at, int64(r.File[1].UncompressedSize64))
 }
 
 func (x examiner) refusals(t *testing.T) {
