@@ -3,7 +3,6 @@ package anndata
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
@@ -96,29 +95,18 @@ func (c column) numbers(dst []byte, t dtype.Type, v views.View) error {
 		return err
 	}
 	from, _ := values.Bytes() // which are in memory, row-major
-	missing, ok := nan(t)
+	missing := dtype.NaN(t)
 	for i, code := range codes {
 		element := missing
 		switch {
 		case code >= 0:
 			element = from[int(code)*t.Size():][:t.Size()]
-		case !ok:
+		case missing == nil:
 			return fmt.Errorf("%s: element %d of the selected ones is missing, which %v has no value for; read %s/codes instead: %w", c.name, i, t, c.name, dtype.ErrType)
 		}
 		copy(dst[i*t.Size():], element)
 	}
 	return nil
-}
-
-// nan returns the bytes of NaN, of a type that has it.
-func nan(t dtype.Type) (element []byte, ok bool) {
-	if !t.IsFloat() {
-		return nil, false
-	}
-	element = make([]byte, t.Size())
-	const quiet = 0x7ff8 << 48 // NumPy's NaN, where Go's has another bit set
-	err := dtype.Convert(element, t, dtype.Bytes([]float64{math.Float64frombits(quiet)}), dtype.Float64)
-	return element, err == nil
 }
 
 // readNullable reads a column of values with a mask, which is set where they are missing:
@@ -179,7 +167,6 @@ func nullableNumbers(values, mask storage.Array) storage.Array {
 	if !t.IsFloat() {
 		t = dtype.Float64
 	}
-	element, _ := nan(t)
 	return blocks.Derive(values, t, func(dst []byte, v views.View) error {
 		err := values.With(v).CopyTo(storage.Array{Data: storage.Wrap(dst), Type: t, View: views.Of(v.Shape...)})
 		if err != nil {
@@ -188,7 +175,7 @@ func nullableNumbers(values, mask storage.Array) storage.Array {
 		missing, err := storage.Read[bool](mask.With(v))
 		for i, is := range missing {
 			if is {
-				copy(dst[i*t.Size():], element)
+				copy(dst[i*t.Size():], dtype.NaN(t))
 			}
 		}
 		return err

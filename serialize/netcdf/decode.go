@@ -241,11 +241,7 @@ func (p packing) read(dst []byte, v views.View) error {
 	if len(p.fills) == 0 {
 		return nil
 	}
-	missing, size := make([]byte, p.typ.Size()), p.as.Size()
-	const quiet = 0x7ff8 << 48 // NumPy's NaN, where Go's has another bit set
-	if err := dtype.Convert(missing, p.typ, dtype.Bytes([]float64{math.Float64frombits(quiet)}), dtype.Float64); err != nil {
-		return err
-	}
+	missing, size := dtype.NaN(p.typ), p.as.Size()
 	for i := range v.Len() {
 		elem := elems[i*size : (i+1)*size]
 		for _, fill := range p.fills {

@@ -56,10 +56,6 @@ func (k Kind) Append(v, from *Values, i int) {
 // hasMissing reports whether some number or string stands for missing elements.
 func (k Kind) hasMissing() bool { return k.Type.IsFloat() || !k.Type.Valid() || k.Descr != "" }
 
-// quietNaN is the NaN of NumPy and of most processors, where that of package math has another
-// bit set.
-const quietNaN = 0x7ff8 << 48
-
 // AppendMissing appends what stands for a missing element: NaN, NumPy's NaT for times, or an
 // empty string. For other integers and for bools, which have nothing of the kind, it appends 0
 // and notes the position.
@@ -69,14 +65,10 @@ func (k Kind) AppendMissing(v *Values) {
 		v.Numbers = append(v.Numbers, make([]byte, k.Type.Size())...)
 		return
 	}
-	switch k.Type {
-	case dtype.Float16:
-		v.Numbers = binary.NativeEndian.AppendUint16(v.Numbers, 0x7e00)
-	case dtype.Float32:
-		v.Numbers = binary.NativeEndian.AppendUint32(v.Numbers, 0x7fc00000)
-	case dtype.Float64:
-		v.Numbers = binary.NativeEndian.AppendUint64(v.Numbers, quietNaN)
-	case dtype.Int64:
+	switch {
+	case k.Type.IsFloat():
+		v.Numbers = append(v.Numbers, dtype.NaN(k.Type)...)
+	case k.Type == dtype.Int64:
 		v.Numbers = binary.NativeEndian.AppendUint64(v.Numbers, 1<<63)
 	default:
 		v.Texts = append(v.Texts, "")
@@ -101,7 +93,7 @@ func (k Kind) Widened(v *Values) (*Values, error) {
 		}
 	}
 	for _, i := range v.Missing {
-		binary.NativeEndian.PutUint64(wide[8*i:], quietNaN)
+		copy(wide[8*i:], dtype.NaN(dtype.Float64))
 	}
 	return &Values{Numbers: wide}, nil
 }
