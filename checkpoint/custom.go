@@ -10,6 +10,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -88,6 +89,9 @@ func (r TensorRule) check() error {
 	}
 	stars := strings.Count(r.From[0], "*")
 	for _, name := range slices.Concat(r.From, r.To) {
+		if name == "" {
+			return config.Errorf("a name is empty")
+		}
 		if strings.Count(name, "*") != stars {
 			return config.Errorf("%q has other stars than %q", name, r.From[0])
 		}
@@ -157,7 +161,12 @@ func (c CustomRules) Apply(tensors []Tensor) (made []Tensor, dropped, rest []str
 			made = append(made, some...)
 		}
 		if len(made) == before {
-			return nil, nil, nil, fmt.Errorf("rule for %s: there is no such array: %w", r.From[0], storage.ErrState)
+			return nil, nil, nil, fmt.Errorf("rule for %s: there is no such array%s: %w", r.From[0], spell.Hint(r.From[0], slices.Collect(maps.Keys(byName))), storage.ErrState)
+		}
+	}
+	for _, pattern := range c.Drop {
+		if !slices.ContainsFunc(tensors, func(t Tensor) bool { _, ok := match(pattern, t.Name); return ok }) {
+			return nil, nil, nil, fmt.Errorf("drop %s: there is no such array%s: %w", pattern, spell.Hint(pattern, slices.Collect(maps.Keys(byName))), storage.ErrState)
 		}
 	}
 	for _, t := range tensors {

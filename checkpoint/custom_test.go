@@ -9,6 +9,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 func tensors(list ...Weight) []Tensor {
@@ -54,6 +55,7 @@ func TestCustomRulesThatCannotBe(t *testing.T) {
 		{"tensors: [{from: a, to: b, do: twist 0}]", "twist"},
 		{"tensors: [{from: a.*, to: b}]", "other stars"},
 		{"tensors: [{to: b}]", "needs from and to"},
+		{"tensors: [{from: a, to: ''}]", "a name is empty"},
 		{"modules: {a*: b}", "other stars"},
 		{"rest: perhaps", "perhaps"},
 		{"tensor: []", "tensor"},
@@ -71,6 +73,8 @@ func TestCustomRulesThatCannotBe(t *testing.T) {
 		{"tensors: [{from: a, to: x}, {from: b, to: x}]", ErrAmbiguous, "two rules make x"},
 		{"tensors: [{from: [a, c], to: x, do: concat 0}]", storage.ErrState, "no array c"},
 		{"tensors: [{from: c, to: x}]", storage.ErrState, "no such array"},
+		{"{drop: c*, rest: keep}", storage.ErrState, "drop c*: there is no such array"},
+		{"tensors: [{from: a, to: [x, y, z], do: split 0}]", views.ErrShape, "split: axis 0 of shape [2] does not divide into 3"},
 		{"tensors: [{from: [a, b], to: x}]", ErrAmbiguous, "2 arrays"},
 	} {
 		rules, err := ParseRules([]byte(c.rules))

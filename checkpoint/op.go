@@ -191,7 +191,7 @@ func (c concat) Backward(to []storage.Array) ([]storage.Array, error) {
 	sizes := c.sizes
 	if sizes == nil {
 		if to[0].Shape[axis]%c.n != 0 {
-			return nil, fmt.Errorf("%v: axis %d of shape %v does not divide into %d: %w", c, axis, to[0].Shape, c.n, views.ErrShape)
+			return nil, fmt.Errorf("split: axis %d of shape %v does not divide into %d: %w", axis, to[0].Shape, c.n, views.ErrShape)
 		}
 		sizes = slices.Repeat([]int{to[0].Shape[axis] / c.n}, c.n)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/convert/models"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
 	"github.com/h5dnn/h5dnn/storage"
@@ -295,5 +296,46 @@ func TestRulesAloneNameWeightsWithoutAnArchitecture(t *testing.T) {
 	}
 	if _, err := planned("modules: {dense: out}"); err == nil || !strings.Contains(err.Error(), "rules for modules need the architecture") {
 		t.Errorf("rules for modules: %v", err)
+	}
+}
+
+// TestTypesThatTheFormatLacks are converted to float32 if that is exact, and lost if it is not.
+func TestTypesThatTheFormatLacks(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "in.pt")
+	arrays := maps.All(map[string]storage.Array{
+		"complex": storage.From([]complex128{1 + 2i}, 1),
+		"half":    checkpoint.Cast(storage.From([]float32{1.5}, 1), dtype.BFloat16),
+		"whole":   storage.From([]int64{1 << 40}, 1),
+	})
+	if err := serialize.Save(name, "torch", serialize.Contents{Entries: serialize.Arrays(arrays)}); err != nil {
+		t.Fatal(err)
+	}
+	source, err := models.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	rules := checkpoint.CustomRules{Rest: "keep"}
+	for format, want := range map[string]string{
+		"safetensors": "half bfloat16, whole int64; lost complex",
+		"npz":         "complex complex128, half float32, whole int64; lost ",
+	} {
+		plan, err := models.New(source, format, models.Options{Rules: &rules})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept, lost []string
+		for _, tensor := range plan.Tensors {
+			kept = append(kept, fmt.Sprintf("%s %v", tensor.Name, tensor.Array.Type))
+		}
+		for _, item := range plan.Lost {
+			if lost = append(lost, item.Path); item.Inherent {
+				t.Errorf("%s: the loss of %s is not counted", format, item.Path)
+			}
+		}
+		slices.Sort(kept)
+		if got := strings.Join(kept, ", ") + "; lost " + strings.Join(lost, ", "); got != want {
+			t.Errorf("%s: %s, want %s", format, got, want)
+		}
 	}
 }

@@ -372,13 +372,24 @@ func (p *Plan) check() error {
 			return fmt.Errorf("%s: two arrays would be called %s: %w", p.Source.Name, t.Name, checkpoint.ErrAmbiguous)
 		}
 		seen[t.Name] = true
-		if !p.Format.Holds(t.Array.Type) {
+		if !p.Format.Holds(t.Array.Type) && t.Array.Type.IsFloat() && t.Array.Type.Size() <= 2 { // which float32 holds exactly
 			p.Tensors[i].Array = checkpoint.Cast(t.Array, dtype.Float32)
 			p.Tensors[i].Operation = strings.TrimPrefix(t.Operation+" cast(float32)", "copy ")
 		}
 	}
+	p.Tensors = slices.DeleteFunc(p.Tensors, func(t checkpoint.Tensor) bool {
+		if p.Format.Holds(t.Array.Type) {
+			return false
+		}
+		p.Lost.AddInherent(t.Name, loss.Array, 1, "%s has no elements of type %v", p.Format.Name, t.Array.Type)
+		return true
+	})
 	if len(p.Tensors) == 0 && len(p.Refused) == 0 && (p.To == checkpoint.PyTorch || p.Source.Model == nil && p.Source.Config == nil) {
-		return fmt.Errorf("%s has no weights that %s can have", p.Source.Name, p.To)
+		reason := ""
+		if i := slices.IndexFunc(p.Lost, func(i loss.Item) bool { return i.Kind == loss.Array }); i >= 0 {
+			reason = fmt.Sprintf("; %s: %s", p.Lost[i].Path, p.Lost[i].Reason)
+		}
+		return fmt.Errorf("%s has no weights that %s can have%s", p.Source.Name, p.To, reason)
 	}
 	return nil
 }
