@@ -7,6 +7,7 @@ package sparse
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -19,7 +20,8 @@ import (
 
 // A Matrix is a matrix that is compressed by rows (CSR) or by columns (CSC). Elements
 // Offsets[i] to Offsets[i+1]-1 of Values are those of row i, and Indices their columns;
-// if ByColumns is set, those of column i, and their rows. All others are 0.
+// if ByColumns is set, those of column i, and their rows. All others are 0. Several at one
+// place are added.
 type Matrix struct {
 	Name                     string // for errors
 	Rows, Columns            int
@@ -116,11 +118,43 @@ func (c *compressedMatrix) readRows(dst []byte, s selection, offsets []int64, i,
 			}
 			if j, ok := s.columns.index(int(index)); ok {
 				to := (s.at + i*s.rows.to + j*s.columns.to) * size
-				copy(dst[to:to+size], values[k*size:])
+				add(dst[to:to+size], values[k*size:(k+1)*size], c.values.Type)
 			}
 		}
 	}
 	return nil
+}
+
+// add adds a stored element to dst, which has the elements that are stored at the same place, as
+// in SciPy, or zero bytes.
+func add(dst, value []byte, t dtype.Type) {
+	for _, b := range dst {
+		if b != 0 {
+			sum(dst, value, t)
+			return
+		}
+	}
+	copy(dst, value)
+}
+
+// sum adds integers, which overflow, and floats. The sum of bools is true.
+func sum(dst, value []byte, t dtype.Type) {
+	ne := binary.NativeEndian
+	switch {
+	case t == dtype.Bool:
+	case t.IsInt():
+		var a, b [8]byte // of the lowest bytes first
+		copy(a[:], dst)
+		copy(b[:], value)
+		ne.PutUint64(a[:], ne.Uint64(a[:])+ne.Uint64(b[:]))
+		copy(dst, a[:])
+	default:
+		x, y := make([]complex128, 1), make([]complex128, 1)
+		dtype.Convert(dtype.Bytes(x), dtype.Complex128, dst, t)
+		dtype.Convert(dtype.Bytes(y), dtype.Complex128, value, t)
+		x[0] += y[0]
+		dtype.Convert(dst, t, dtype.Bytes(x), dtype.Complex128)
+	}
 }
 
 // fetch reads elements of a from position at on, converted to t, until dst is full.

@@ -2,13 +2,16 @@
 // decoded on demand, categorical and nullable columns as columns, dataframes in their order.
 //
 // Objects say what they are in the attribute encoding-type:
-// https://anndata.readthedocs.io/en/stable/fileformat-prose.html
+// https://anndata.readthedocs.io/en/stable/fileformat-prose.html. Files of versions 0.6 and 0.7
+// do not say that they are AnnData's; their sparse matrices and categories are read, too.
 package anndata
 
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/sparse"
@@ -22,22 +25,52 @@ import (
 func init() {
 	convention.Convention{
 		Name: "anndata", Extensions: []string{".h5ad"},
-		Match:    func(f *hdf5.File) bool { return convention.RootAttribute(f, encodingType) == "anndata" },
+		Match:    match,
 		Meanings: func(*hdf5.File) convention.Meanings { return meaningOf },
 	}.Register()
 }
 
 const encodingType = "encoding-type"
 
+// Attributes of sparse matrices of version 0.6, and of the columns of version 0.7.
+const (
+	sparseFormat, sparseShape = "h5sparse_format", "h5sparse_shape"
+	categoriesOf              = "categories"
+)
+
 // own are the attributes of encodings.
-var own = []string{encodingType, "encoding-version", "_index", "column-order"}
+var own = []string{encodingType, "encoding-version", "_index", "column-order", sparseFormat, sparseShape, "shape"}
+
+// match looks for the attribute of the root. Files of version 0.7 have the dataframes obs and
+// var instead, and those of version 0.6 a table obs with the column index, and the group uns.
+func match(f *hdf5.File) bool {
+	if convention.RootAttribute(f, encodingType) == "anndata" {
+		return true
+	}
+	obs, err1 := f.Lookup("/obs")
+	other, err2 := f.Lookup("/var")
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	if convention.Text(obs, encodingType) == "dataframe" && convention.Text(other, encodingType) == "dataframe" {
+		return true
+	}
+	d, err := f.Dataset("/obs")
+	uns, missing := f.Lookup("/uns")
+	return err == nil && missing == nil && uns.Kind == hdf5.KindGroup && len(d.Type.Members) > 0 && d.Type.Members[0].Name == "index"
+}
 
 // meaningOf returns what an object is.
 func meaningOf(o *hdf5.Object) (m convention.Meaning, err error) {
-	m.Hidden = func(name string) bool { return slices.Contains(own, name) }
-	switch encoding := convention.Text(o, encodingType); encoding {
+	encoding := convention.Text(o, encodingType)
+	if old := convention.Text(o, sparseFormat); old != "" {
+		encoding = old + "_matrix"
+	}
+	m.Hidden = func(name string) bool {
+		return slices.Contains(own, name) && (name != "shape" || strings.HasSuffix(encoding, "_matrix"))
+	}
+	switch encoding {
 	case "csr_matrix", "csc_matrix":
-		m.Hidden = func(name string) bool { return name == "shape" || slices.Contains(own, name) }
 		err = readMatrix(&m, o, encoding)
 	case "categorical":
 		err = readCategorical(&m, o)
@@ -47,11 +80,22 @@ func meaningOf(o *hdf5.Object) (m convention.Meaning, err error) {
 	case "dataframe":
 		m.Order, err = columnOrder(o)
 	case "awkward-array":
-		m.Entry = &serialize.Entry{Elements: &serialize.Elements{Type: encoding}}
-		err = fmt.Errorf("%s: elements of type %s cannot be read: %w", o.Path, encoding, dtype.ErrType)
+		err = fmt.Errorf("elements of type %s are not read: %w", encoding, dtype.ErrType)
+		length, _ := integers(o, "length")
+		v, wrong := views.New(length, math.MaxInt)
+		if wrong != nil {
+			v = views.Of()
+		}
+		m.Entry = &serialize.Entry{Elements: &serialize.Elements{View: v, Type: encoding}}
+	case "":
+		if strings.Contains(o.Path+"/", "/__categories/") {
+			m.Part = true
+		} else if a, missing := o.Attribute(categoriesOf); missing == nil {
+			err = readOldCategorical(&m, o, a)
+		}
 	}
 	if err != nil && m.Entry == nil {
-		m.Entry = &serialize.Entry{Elements: &serialize.Elements{Type: convention.Text(o, encodingType)}}
+		m.Entry = &serialize.Entry{Elements: &serialize.Elements{View: views.Of(), Type: cmp.Or(encoding, "categorical")}}
 	}
 	return m, err
 }
@@ -93,25 +137,38 @@ func storedIn(all ...*hdf5.Dataset) func() (int, error) {
 	}
 }
 
+// integers returns an attribute of integers.
+func integers(o *hdf5.Object, name string) (list []int, err error) {
+	attribute, err := o.Attribute(name)
+	if err != nil {
+		return nil, err
+	}
+	a, err := attribute.Array()
+	if err != nil {
+		return nil, err
+	}
+	elements, err := storage.Read[int64](a)
+	for _, n := range elements {
+		list = append(list, int(n))
+	}
+	return list, err
+}
+
 // readMatrix reads a sparse matrix: the attribute shape, and the datasets data, indices and
 // indptr.
 func readMatrix(m *convention.Meaning, o *hdf5.Object, encoding string) error {
-	shape, err := o.Attribute("shape")
-	if err != nil {
-		return err
+	name := "shape"
+	if _, err := o.Attribute(sparseShape); err == nil {
+		name = sparseShape
 	}
-	a, err := shape.Array()
-	if err != nil {
-		return err
-	}
-	sizes, err := storage.Read[int64](a)
+	sizes, err := integers(o, name)
 	if err != nil {
 		return err
 	}
 	if len(sizes) != 2 || sizes[0] < 0 || sizes[1] < 0 {
 		return fmt.Errorf("%s: shape %v; want two sizes: %w", o.Path, sizes, views.ErrShape)
 	}
-	matrix := sparse.Matrix{Name: o.Path, Rows: int(sizes[0]), Columns: int(sizes[1]), ByColumns: encoding == "csc_matrix", Budget: o.File().Budget()}
+	matrix := sparse.Matrix{Name: o.Path, Rows: sizes[0], Columns: sizes[1], ByColumns: encoding == "csc_matrix", Budget: o.File().Budget()}
 	data, values, err1 := numbers(o, "data")
 	indices, at, err2 := numbers(o, "indices")
 	indptr, offsets, err3 := numbers(o, "indptr")

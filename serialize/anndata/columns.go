@@ -2,6 +2,7 @@ package anndata
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -15,26 +16,55 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// readCategorical reads a categorical column: element codes[i] of the categories, or a
-// missing one if that is -1.
+// readCategorical reads a categorical column: the datasets codes and categories of a group.
 func readCategorical(m *convention.Meaning, o *hdf5.Object) error {
-	stored, codes, err := numbers(o, "codes")
-	if err == nil && !codes.Type.IsInt() {
-		err = fmt.Errorf("%s: codes are %v; want integers: %w", o.Path, codes.Type, dtype.ErrType)
+	codes, err1 := member(o, "codes")
+	categories, err2 := member(o, "categories")
+	if err := cmp.Or(err1, err2); err != nil {
+		return err
 	}
+	return decode(m, column{name: o.Path, place: o.Path + "/codes"}, codes, categories)
+}
+
+// readOldCategorical reads a column of version 0.7: codes, with a reference to the categories.
+func readOldCategorical(m *convention.Meaning, o *hdf5.Object, reference hdf5.Attribute) error {
+	values, err := reference.Values()
 	if err != nil {
 		return err
 	}
-	categories, err := member(o, "categories")
+	if len(values) != 1 {
+		return nil // an attribute of the user
+	}
+	to, ok := values[0].(hdf5.Reference)
+	if !ok {
+		return nil
+	}
+	codes, err1 := o.Dataset()
+	categories, err2 := o.File().Dataset(to.Path)
+	if err := cmp.Or(err1, err2); err != nil {
+		return err
+	}
+	hidden := m.Hidden
+	m.Hidden = func(name string) bool { return name == categoriesOf || hidden(name) }
+	return decode(m, column{name: o.Path, place: o.Path + " of the file read as hdf5"}, codes, categories)
+}
+
+// decode makes an array of a categorical column: element codes[i] of the categories, or a
+// missing one if that is -1.
+func decode(m *convention.Meaning, c column, stored, categories *hdf5.Dataset) error {
+	codes, err := stored.Array()
+	if err == nil && !codes.Type.IsInt() {
+		err = fmt.Errorf("%s: codes are %v; want integers: %w", c.name, codes.Type, dtype.ErrType)
+	}
 	if err != nil {
 		return err
 	}
 	if len(categories.Shape) != 1 {
-		return fmt.Errorf("%s: categories of shape %v; want one axis: %w", o.Path, categories.Shape, views.ErrShape)
+		return fmt.Errorf("%s: categories of shape %v; want one axis: %w", c.name, categories.Shape, views.ErrShape)
 	}
 	m.Encoding = fmt.Sprintf("categorical of %d categories", categories.Shape[0])
 	m.Stored = storedIn(stored, categories)
-	c := column{name: o.Path, codes: codes, categories: categories.Shape[0]}
+	c.codes, c.categories = codes, categories.Shape[0]
 	if categories.Type.IsString() {
 		texts := sync.OnceValues(func() ([]string, error) { return categories.Strings(categories.View()) })
 		m.Entry = &serialize.Entry{Elements: &serialize.Elements{View: codes.View, Type: "string", Values: func(v views.View) ([]any, error) { return c.texts(v, texts) }}}
@@ -44,14 +74,58 @@ func readCategorical(m *convention.Meaning, o *hdf5.Object) error {
 	if err != nil {
 		return err
 	}
+	if !numbers.Type.IsFloat() {
+		missing, err := anyMissing(codes)
+		if err != nil {
+			return err
+		}
+		if missing { // as in pandas
+			if numbers, err = widened(c.name, numbers); err != nil {
+				return err
+			}
+		}
+	}
 	c.values = sync.OnceValues(func() (storage.Array, error) { return numbers.To(storage.CPU) })
 	m.Entry = &serialize.Entry{Array: blocks.Derive(codes, numbers.Type, func(dst []byte, v views.View) error { return c.numbers(dst, numbers.Type, v) })}
 	return nil
 }
 
+// anyMissing reports whether a code is negative.
+func anyMissing(codes storage.Array) (bool, error) {
+	for part, err := range blocks.Views(context.Background(), codes.View, blocks.Size) {
+		if err != nil {
+			return false, err
+		}
+		list, err := storage.Read[int64](codes.With(part))
+		if err != nil || slices.ContainsFunc(list, func(code int64) bool { return code < 0 }) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// widened returns integers or bools as float64, which has NaN for missing ones. Integers that
+// float64 does not have are an error.
+func widened(name string, a storage.Array) (storage.Array, error) {
+	const exact = 1 << 53
+	if a.Type.Size() == 8 {
+		list, err := storage.Read[float64](a)
+		if err != nil {
+			return a, err
+		}
+		if i := slices.IndexFunc(list, func(x float64) bool { return x < -exact || x > exact }); i >= 0 {
+			return a, fmt.Errorf("%s: elements are missing, so that integers become float64, which may not have %.0f: %w", name, list[i], dtype.ErrType)
+		}
+	}
+	return blocks.Derive(a, dtype.Float64, func(dst []byte, v views.View) error {
+		return a.With(v).CopyTo(storage.Array{Data: storage.Wrap(dst), Type: dtype.Float64, View: views.Of(v.Shape...)})
+	}), nil
+}
+
 // A column is codes of categories.
 type column struct {
 	name       string
+	place      string // where the codes are
 	codes      storage.Array
 	categories int
 	values     func() (storage.Array, error) // of numeric categories
@@ -102,7 +176,7 @@ func (c column) numbers(dst []byte, t dtype.Type, v views.View) error {
 		case code >= 0:
 			element = from[int(code)*t.Size():][:t.Size()]
 		case missing == nil:
-			return fmt.Errorf("%s: element %d of the selected ones is missing, which %v has no value for; read %s/codes instead: %w", c.name, i, t, c.name, dtype.ErrType)
+			return fmt.Errorf("%s: element %d of the selected ones is missing, which %v has no value for; read %s instead: %w", c.name, i, t, c.place, dtype.ErrType)
 		}
 		copy(dst[i*t.Size():], element)
 	}
@@ -137,6 +211,11 @@ func readNullable(m *convention.Meaning, o *hdf5.Object) error {
 		return err
 	}
 	if slices.Contains(missing, true) {
+		if !a.Type.IsFloat() { // as to_numpy(float) of pandas
+			if a, err = widened(o.Path, a); err != nil {
+				return err
+			}
+		}
 		a = nullableNumbers(a, mask)
 	}
 	m.Entry = &serialize.Entry{Array: a}
@@ -160,13 +239,9 @@ func nullableTexts(values *hdf5.Dataset, mask storage.Array) *serialize.Entry {
 	}}}
 }
 
-// nullableNumbers returns numbers, which are NaN where the mask is set. Those of other types
-// become float64, as in to_numpy(float) of pandas.
+// nullableNumbers returns floats, which are NaN where the mask is set.
 func nullableNumbers(values, mask storage.Array) storage.Array {
 	t := values.Type
-	if !t.IsFloat() {
-		t = dtype.Float64
-	}
 	return blocks.Derive(values, t, func(dst []byte, v views.View) error {
 		err := values.With(v).CopyTo(storage.Array{Data: storage.Wrap(dst), Type: t, View: views.Of(v.Shape...)})
 		if err != nil {

@@ -1,0 +1,80 @@
+package anndata_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
+)
+
+// TestOldAndOddFiles: the layouts of versions 0.6 and 0.7, elements that are stored twice, which
+// are added, and categories that are integers, some of which are missing.
+func TestOldAndOddFiles(t *testing.T) {
+	count := 0
+	for e, err := range serializetest.Open(t, "testdata/expected.npz").All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, name, _ := strings.Cut(e.Name, "/")
+		a, err := serialize.Find(serializetest.Open(t, "testdata/"+file+".h5ad"), name)
+		if err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+			continue
+		}
+		if a.Type != e.Array.Type || !slices.Equal(a.Shape, e.Array.Shape) {
+			t.Errorf("%s: %v%v, want %v%v", e.Name, a.Type, a.Shape, e.Array.Type, e.Array.Shape)
+		} else if x, y := serializetest.Bytes(t, a), serializetest.Bytes(t, e.Array); !slices.Equal(x, y) {
+			t.Errorf("%s: %x, want %x", e.Name, x, y)
+		}
+		count++
+	}
+	if count != 8 {
+		t.Errorf("%d arrays", count)
+	}
+}
+
+// TestOldCategories are strings, and not listed themselves.
+func TestOldCategories(t *testing.T) {
+	f := serializetest.Open(t, "testdata/old07.h5ad")
+	e, err := serialize.Lookup(f, "obs/kind")
+	if err != nil || e.Elements == nil {
+		t.Fatalf("%v, %v", e, err)
+	}
+	got, err := e.Elements.Values(e.Elements.View)
+	if err != nil || !slices.Equal(got, []any{"B", "T", "", "B"}) || len(e.Attrs) > 0 {
+		t.Errorf("%v, %v, attributes %v", got, err, e.Attrs)
+	}
+	for e := range f.All() {
+		if strings.Contains(e.Name, "__categories") {
+			t.Errorf("%s is listed", e.Name)
+		}
+	}
+}
+
+// TestUnreadElementsAreNamed with their shape, so that conversions count them: ragged arrays, and
+// integers that become float64, because one is missing, and have more than 53 bits.
+func TestUnreadElementsAreNamed(t *testing.T) {
+	f := serializetest.Open(t, "testdata/odd.h5ad")
+	found := 0
+	for e, err := range f.All() {
+		switch e.Name {
+		case "obsm/ragged":
+			found++
+			if !errors.Is(err, dtype.ErrType) || !slices.Equal(e.Shape(), []int{4}) {
+				t.Errorf("%s: %v, %v", e.Name, e.Shape(), err)
+			}
+		case "obs/wide":
+			found++
+			if !errors.Is(err, dtype.ErrType) || !strings.Contains(err.Error(), "1152921504606846976") {
+				t.Errorf("%s: %v", e.Name, err)
+			}
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d of the two are listed", found)
+	}
+}
