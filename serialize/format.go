@@ -24,6 +24,9 @@ var ErrFormat = errors.New("unknown format")
 type Format struct {
 	Name       string
 	Extensions []string // such as ".npy"; the first is the usual one
+	// Plain formats have no mark in the content. A file of one that Match does not recognize
+	// is opened in the format of its extension.
+	Plain bool
 	// Folder is the file by which a folder of this format is opened; "" for formats whose
 	// files are one. See FileOf.
 	Folder string
@@ -385,6 +388,9 @@ func detect(r io.ReaderAt, size int64, name string) (Format, error) {
 	}
 	switch len(found) {
 	case 0:
+		if f, err := ByExtension(name); err == nil && f.Plain && size > 0 {
+			return f, nil
+		}
 		if foreign := signature.Text(r, size); foreign != "" {
 			return Format{}, fmt.Errorf("%s%s: %w", foreign, nameHint(name), ErrFormat)
 		}

@@ -3,7 +3,8 @@
 //
 // Values that are not numbers are quoted where necessary. Records become a table with
 // a column for each member and a header line. A table that is read is in memory; its
-// columns are arrays of int64, uint64 or float64, or strings.
+// columns are arrays of int64, uint64 or float64, or strings. Empty cells among numbers are
+// NaN. Integers that would change when they become floats are strings.
 package csv
 
 import (
@@ -21,7 +22,7 @@ import (
 )
 
 var format = serialize.Format{
-	Name: "csv", Extensions: []string{".csv"}, Table: true, Elements: func(string) bool { return true },
+	Name: "csv", Extensions: []string{".csv"}, Plain: true, Table: true, Elements: func(string) bool { return true },
 }
 
 func init() {

@@ -162,3 +162,55 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Fuzz(serializetest.FuzzTarget("csv"))
 }
+
+// TestTextOfOtherPrograms: byte order marks, lines that end otherwise, comments, a single
+// column, and integers that floats do not have.
+func TestTextOfOtherPrograms(t *testing.T) {
+	long := strings.Repeat("x", 10000)
+	for text, want := range map[string]map[string]string{
+		"\ufeffa,b\n1,2\n":                     {"a": "int64", "b": "int64"},
+		"a,b\r1,2\r3,4\r":                      {"a": "int64", "b": "int64"},
+		"# made by x\n# on Monday\na,b\n1,2\n": {"a": "int64", "b": "int64"},
+		"# made by x\n# a,b\n1.5,2\n":          {"a": "float64", "b": "int64"},
+		"#id,b\n1,2\n":                         {"#id": "int64", "b": "int64"},
+		"x\n1\n2\n":                            {"x": "int64"},
+		"a,b\nyes,no\n":                        {"a": "string", "b": "string"},
+		"a,b\n9007199254740993,1\n,2\n":        {"a": "string", "b": "int64"},
+		"a,b\n9007199254740993,1\n0.5,2\n":     {"a": "string", "b": "int64"},
+		"a,b\n18446744073709551615,1\n0.5,2\n": {"a": "string", "b": "int64"},
+		"a,b\n9007199254740992,1\n,2\n":        {"a": "float64", "b": "int64"},
+		"a,b\n9223372036854775807,1\n-1,2\n":   {"a": "int64", "b": "int64"},
+		"a," + long + "\n1,2\n":                {"a": "int64", long: "int64"},
+		"a;b\n1,5;2\n":                         {"a": "string", "b": "int64"},
+		"a,b\n\"" + long + "\n\",2\n":          {"a": "string", "b": "int64"},
+	} {
+		f, err := serialize.OpenReader(strings.NewReader(text), int64(len(text)), "table.csv")
+		if err != nil {
+			t.Errorf("%.40q: %v", text, err)
+			continue
+		}
+		count := 0
+		for e, err := range f.All() {
+			typ := e.Array.Type.String()
+			if e.Elements != nil {
+				typ = e.Elements.Type
+			}
+			if count++; err != nil || want[e.Name] != typ {
+				t.Errorf("%.40q: %.40s is %s, %v", text, e.Name, typ, err)
+			}
+		}
+		if count != len(want) {
+			t.Errorf("%.40q: %d columns, want %d", text, count, len(want))
+		}
+	}
+	for text, want := range map[string]string{
+		"a,b,c\n1,2,3\n4,5\n": "line 3", "a,b\n\"x,1\n": "line 2", "\xff\xfea\x00": "UTF-16", "a,b\n1\x00": "is zero",
+	} {
+		if _, err := serialize.OpenReader(strings.NewReader(text), int64(len(text)), "table.csv"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+		if _, err := serialize.OpenReader(strings.NewReader(text), int64(len(text)), "table"); !errors.Is(err, serialize.ErrFormat) {
+			t.Errorf("%q without an extension: %v", text, err)
+		}
+	}
+}

@@ -50,13 +50,28 @@ func isNumber(cell string) bool {
 	return err == nil || errors.Is(err, strconv.ErrRange)
 }
 
+// byteOrderMark begins UTF-8 text of some programs.
+const byteOrderMark = "\ufeff"
+
 // newReader returns a reader of cells. They are separated by tabs if there are any in the
-// first line, by semicolons if there are more than commas, else by commas.
+// first line, by semicolons if there are more than commas, else by commas. Text that has no
+// line feed has carriage returns instead.
 func newReader(r io.Reader) *csv.Reader {
 	text := bufio.NewReaderSize(r, 64<<10)
 	head, _ := text.Peek(64 << 10) // an error is returned by the first Read too
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-	c := csv.NewReader(text)
+	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
+		text.Discard(len(byteOrderMark))
+		head = head[len(byteOrderMark):]
+	}
+	end := byte('\n')
+	var source io.Reader = text
+	if bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(head, '\r') >= 0 {
+		end, source = '\r', returns{text}
+	}
+	n := comments(head, end)
+	text.Discard(n)
+	line, _, _ := bytes.Cut(head[n:], []byte{end})
+	c := csv.NewReader(source)
 	c.TrimLeadingSpace, c.ReuseRecord = true, false
 	switch {
 	case bytes.Contains(line, []byte("\t")):
@@ -65,6 +80,48 @@ func newReader(r io.Reader) *csv.Reader {
 		c.Comma = ';'
 	}
 	return c
+}
+
+// comments returns the number of bytes of the comments before a table: lines that begin with #.
+// The last one is a header if it has as many cells as the numbers in the line after it, as
+// numpy.savetxt writes it; then only its "# " is a comment.
+func comments(head []byte, end byte) (n int) {
+	for bytes.HasPrefix(head[n:], []byte("#")) {
+		comment, rest, ok := bytes.Cut(head[n:], []byte{end})
+		if !ok {
+			return n
+		}
+		next, _, _ := bytes.Cut(rest, []byte{end})
+		if !bytes.HasPrefix(next, []byte("#")) {
+			for _, comma := range []string{"\t", ";", ","} {
+				cells := bytes.Split(bytes.TrimRight(next, "\r"), []byte(comma))
+				if (len(cells) > 1 || comma == ",") && isNumber(string(bytes.TrimSpace(cells[0]))) && bytes.Count(comment, []byte(comma)) == len(cells)-1 {
+					if bytes.HasPrefix(comment, []byte("# ")) {
+						n += len("# ")
+					}
+					return n
+				}
+			}
+			if first, _, _ := bytes.Cut(next, []byte(",")); !bytes.HasPrefix(comment, []byte("# ")) && bytes.Count(comment, []byte(",")) == bytes.Count(next, []byte(",")) && len(first) < len(next) {
+				return n // a name that begins with #
+			}
+		}
+		n += len(comment) + 1
+	}
+	return n
+}
+
+// A returns reader makes line feeds of carriage returns.
+type returns struct{ io.Reader }
+
+func (r returns) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	for i, x := range b[:n] {
+		if x == '\r' {
+			b[i] = '\n'
+		}
+	}
+	return n, err
 }
 
 // A column is the cells of a column.
@@ -81,6 +138,9 @@ type column struct {
 // of two axes.
 func open(in serialize.Input) (serialize.File, error) {
 	const cost, columnCost = 32, 512 // bytes of memory for a cell and a column, about
+	if err := checkText(in); err != nil {
+		return nil, err
+	}
 	r := newReader(io.NewSectionReader(in, 0, in.Size))
 	var columns []column
 	header := false
@@ -131,16 +191,38 @@ func open(in serialize.Input) (serialize.File, error) {
 	return list, nil
 }
 
+// checkText returns an error if the beginning of a file is not text of single bytes.
+func checkText(in serialize.Input) error {
+	head := make([]byte, min(in.Size, headSize))
+	if err := in.ReadFull(head, 0); err != nil {
+		return err
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return fmt.Errorf("the text is UTF-16; save it as UTF-8: %w", dtype.ErrType)
+	case bytes.IndexByte(head, 0) >= 0:
+		return fmt.Errorf("byte %d is zero, so this is not text: %w", bytes.IndexByte(head, 0), dtype.ErrType)
+	}
+	return nil
+}
+
 func (c *column) classify() {
 	c.integer, c.unsigned, c.number = true, true, true
+	inexact := false
 	for _, cell := range c.cells {
-		_, err := strconv.ParseInt(cell, 10, 64)
+		x, err := strconv.ParseInt(cell, 10, 64)
 		_, wrong := strconv.ParseUint(cell, 10, 64)
 		c.integer, c.unsigned = c.integer && err == nil, c.unsigned && wrong == nil
 		// An integer beyond 64 bits is text: converted to a float it would change.
 		c.number = c.number && (cell == "" || isNumber(cell) && !errors.Is(err, strconv.ErrRange))
+		inexact = inexact || err == nil && !isExact(x) || err != nil && wrong == nil
 	}
+	// So are integers beyond 53 bits among floats and empty cells.
+	c.number = c.number && (c.integer || c.unsigned || !inexact)
 }
+
+// isExact reports whether a float64 has the value of x.
+func isExact(x int64) bool { return float64(x) < 1<<63 && int64(float64(x)) == x }
 
 // entry returns a column with a name.
 func (c column) entry() serialize.Entry {
@@ -169,7 +251,7 @@ func parsed[T dtype.Go](cells []string, parse func(string) (T, error)) []T {
 // parseFloat returns the number nearest to a cell, and NaN for an empty one.
 func parseFloat(cell string) (float64, error) {
 	if cell == "" {
-		return math.NaN(), nil
+		return math.Float64frombits(0x7ff8 << 48), nil // as NumPy has it
 	}
 	return strconv.ParseFloat(cell, 64)
 }
