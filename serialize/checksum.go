@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -18,6 +19,26 @@ type Verifier interface {
 	// Verify reads everything and yields the name of each array with nil or the error
 	// that was found in it. Errors of the file as a whole have the name "".
 	Verify(ctx context.Context) iter.Seq2[string, error]
+}
+
+// ReadAll reads every array of a file, and yields its name with nil or the error.
+func ReadAll(ctx context.Context, f File) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for e, err := range f.All() {
+			switch {
+			case err != nil:
+			case e.Elements != nil && e.Elements.Values != nil:
+				_, err = e.Elements.Values(e.Elements.View)
+			case e.Elements == nil:
+				for _, failed := range blocks.Elements(ctx, e.Array, blocks.Size) {
+					err = failed
+				}
+			}
+			if !yield(e.Name, err) {
+				return
+			}
+		}
+	}
 }
 
 // ErrChecksum is the kind of error, for errors.Is, of bytes that have changed since they

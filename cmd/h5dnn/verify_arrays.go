@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
@@ -55,7 +53,7 @@ type arrayVerification struct {
 
 // verify reads the file.
 func (v *arrayVerification) verify(ctx context.Context, file serialize.File) error {
-	found := readAll(ctx, file)
+	found := serialize.ReadAll(ctx, file)
 	verifier, ok := file.(serialize.Verifier)
 	if v.checksums = ok; ok {
 		found = verifier.Verify(ctx)
@@ -103,26 +101,6 @@ func (v *arrayVerification) report(w io.Writer) error {
 func (v *arrayVerification) reportJSON(w io.Writer) error {
 	return encodeLine(w, fields{{"file", v.name}, {"ok", len(v.problems) == 0}, {"format", v.format}, {"arrays", v.arrays}, {"bytes", v.bytes},
 		{"unread", v.unread}, {"checksums", v.checksums}, {"problems", findings(v.problems)}})
-}
-
-// readAll reads every array of a file whose format has no checksums.
-func readAll(ctx context.Context, file serialize.File) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		for e, err := range file.All() {
-			switch {
-			case err != nil:
-			case e.Elements != nil && e.Elements.Values != nil:
-				_, err = e.Elements.Values(e.Elements.View)
-			case e.Elements == nil:
-				for _, failed := range blocks.Elements(ctx, e.Array, blocks.Size) {
-					err = failed
-				}
-			}
-			if !yield(e.Name, err) {
-				return
-			}
-		}
-	}
 }
 
 // reindex writes an HDF5 checkpoint again. Views of shared elements stay views.

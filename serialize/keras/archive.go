@@ -2,11 +2,13 @@ package keras
 
 import (
 	"archive/zip"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path/filepath"
 	"slices"
 
@@ -82,7 +84,47 @@ func openArchive(in serialize.Input) (serialize.File, error) {
 		h5.Close()
 		return nil, err
 	}
+	f.members = z.File
 	return f, nil
+}
+
+// Verify implements serialize.Verifier: it compares the checksums of the members of an
+// archive, and reads every array. Other files of Keras have checksums only where HDF5 has.
+func (f *File) Verify(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, m := range f.members {
+			if err := verifyMember(ctx, m); err != nil && !yield("", err) {
+				return
+			}
+		}
+		for name, err := range serialize.ReadAll(ctx, f) {
+			if !yield(name, err) {
+				return
+			}
+		}
+	}
+}
+
+// verifyMember reads a member to its end, where its checksum is compared.
+func verifyMember(ctx context.Context, f *zip.File) error {
+	r, err := f.Open()
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name, err)
+	}
+	defer r.Close()
+	buffer := make([]byte, 1<<20)
+	for err == nil {
+		if err = ctx.Err(); err == nil {
+			_, err = r.Read(buffer)
+		}
+	}
+	switch {
+	case errors.Is(err, zip.ErrChecksum):
+		return fmt.Errorf("%s: %w", f.Name, serialize.ErrChecksum)
+	case err != io.EOF:
+		return fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return nil
 }
 
 // checkMembers refuses what Keras does not write: names that lead out of a folder,

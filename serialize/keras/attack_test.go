@@ -3,6 +3,7 @@ package keras_test
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -182,4 +183,53 @@ func FuzzKeras(f *testing.F) {
 		legacy(t, b)
 		weights(t, b)
 	})
+}
+
+// TestVerifyComparesTheChecksumsOfArchives changes one bit of the weights, each time of another
+// byte: the archive still opens, or not, and no change is passed over.
+func TestVerifyComparesTheChecksumsOfArchives(t *testing.T) {
+	text, err := os.ReadFile("testdata/keras3_mlp.keras")
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := func(text []byte) (problems []error) {
+		f, err := serialize.OpenReader(bytes.NewReader(text), int64(len(text)), "m.keras", serialize.Options{Format: "keras"})
+		if err != nil {
+			return []error{err}
+		}
+		defer f.Close()
+		for _, err := range f.(serialize.Verifier).Verify(t.Context()) {
+			if err != nil {
+				problems = append(problems, err)
+			}
+		}
+		return problems
+	}
+	if problems := find(text); len(problems) > 0 {
+		t.Fatalf("the archive as Keras wrote it: %v", problems)
+	}
+	z, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checksums := 0
+	for _, m := range z.File {
+		at, err := m.DataOffset()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := uint64(0); k < m.UncompressedSize64; k += m.UncompressedSize64/50 + 1 {
+			text[at+int64(k)] ^= 0x10
+			problems := find(text)
+			if len(problems) == 0 {
+				t.Errorf("%s: byte %d was changed, and no problem found", m.Name, k)
+			} else if errors.Is(problems[0], serialize.ErrChecksum) {
+				checksums++
+			}
+			text[at+int64(k)] ^= 0x10
+		}
+	}
+	if checksums < 20 {
+		t.Errorf("%d changes were found by their checksum; want most of those in the weights", checksums)
+	}
 }

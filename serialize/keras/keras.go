@@ -15,6 +15,7 @@
 package keras
 
 import (
+	"archive/zip"
 	"io"
 	"maps"
 	"strings"
@@ -56,6 +57,8 @@ type File struct {
 	model *checkpoint.Model
 	trees []*tree // of the HDF5 files
 	close func() error
+
+	members []*zip.File // of an archive
 }
 
 // Describe is SetModel for the model of metadata. Those that the file does not have are added, so

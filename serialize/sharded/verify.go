@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -22,7 +21,7 @@ type file struct {
 func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, shard := range f.shards {
-			found := read(ctx, shard)
+			found := serialize.ReadAll(ctx, shard)
 			if v, ok := shard.(serialize.Verifier); ok {
 				found = v.Verify(ctx)
 			}
@@ -34,22 +33,6 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 		}
 		if err := f.checkSize(); err != nil {
 			yield("", err)
-		}
-	}
-}
-
-// read reads all arrays of a shard.
-func read(ctx context.Context, shard serialize.File) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		for e, err := range shard.All() {
-			if err == nil && e.Elements == nil {
-				for _, failed := range blocks.Elements(ctx, e.Array, blocks.Size) {
-					err = failed
-				}
-			}
-			if !yield(e.Name, err) {
-				return
-			}
 		}
 	}
 }
