@@ -1,6 +1,7 @@
 // Package onnx reads the weights of ONNX models: the initializers of the main graph and of
 // the graphs in its nodes, and the values of Constant nodes. What is in the graph of a node,
-// such as a branch of If, is named NODE/ATTRIBUTE/NAME.
+// such as a branch of If, is named NODE/ATTRIBUTE/NAME; what is in a function,
+// DOMAIN.FUNCTION/NAME; and what only training needs, training/algorithm/NAME.
 //
 // Elements stay in the file, or in the files beside it that hold external data. The schema
 // is onnx.proto of github.com/onnx/onnx.
@@ -24,22 +25,24 @@ func init() {
 
 // Fields of messages.
 const (
-	modelIRVersion, modelProducer, modelProducerVersion, modelDomain, modelVersion, modelDoc, modelGraph, modelOpset, modelMeta = 1, 2, 3, 4, 5, 6, 7, 8, 14
-	graphNode, graphName, graphInitializer, graphSparse                                                                         = 1, 2, 5, 15
-	nodeOutput, nodeName, nodeOpType, nodeAttribute                                                                             = 2, 3, 4, 5
-	attributeName, attributeTensor, attributeGraph, attributeGraphs, attributeSparse                                            = 1, 5, 6, 11, 22
-	pairKey, pairValue                                                                                                          = 1, 2
-	opsetDomain, opsetVersion                                                                                                   = 1, 2
-	sparseValues, sparseDims                                                                                                    = 1, 3
+	modelIRVersion, modelProducer, modelProducerVersion, modelDomain, modelVersion, modelDoc, modelGraph, modelOpset, modelMeta, modelTraining, modelFunction, modelConfiguration = 1, 2, 3, 4, 5, 6, 7, 8, 14, 20, 25, 26
+	graphNode, graphName, graphInitializer, graphSparse                                                                                                                           = 1, 2, 5, 15
+	nodeOutput, nodeName, nodeOpType, nodeAttribute                                                                                                                               = 2, 3, 4, 5
+	attributeName, attributeTensor, attributeGraph, attributeGraphs, attributeSparse                                                                                              = 1, 5, 6, 11, 22
+	pairKey, pairValue                                                                                                                                                            = 1, 2
+	opsetDomain, opsetVersion                                                                                                                                                     = 1, 2
+	trainingInitialization, trainingAlgorithm                                                                                                                                     = 1, 2
+	functionName, functionNode, functionDomain                                                                                                                                    = 1, 7, 10
+	sparseValues, sparseDims                                                                                                                                                      = 1, 3
 )
 
-// constants are the fields of the attributes of Constant that hold numbers: their type, the
-// field of a tensor with such elements, and whether there are several.
+// constants are the fields of the attributes of Constant that hold numbers or strings: their
+// type, the field of a tensor with such elements, and whether there are several.
 var constants = map[int]struct {
 	typ   uint64
 	field int
 	list  bool
-}{2: {1, tensorFloats, false}, 3: {7, tensorLongs, false}, 7: {1, tensorFloats, true}, 8: {7, tensorLongs, true}}
+}{2: {1, tensorFloats, false}, 3: {7, tensorLongs, false}, 4: {typeString, tensorStrings, false}, 9: {typeString, tensorStrings, true}, 7: {1, tensorFloats, true}, 8: {7, tensorLongs, true}}
 
 // maxDepth bounds graphs in nodes of graphs.
 const maxDepth = 100
@@ -51,7 +54,7 @@ func match(r io.ReaderAt, size int64) serialize.Confidence {
 	version, graph := false, false
 	for model.More() {
 		f, err := model.Next()
-		known := f.Number <= modelOpset || f.Number == modelMeta || f.Number == 20 || f.Number == 25 || f.Number == 26 // training, functions, configuration
+		known := f.Number <= modelOpset || f.Number == modelMeta || f.Number == modelTraining || f.Number == modelFunction || f.Number == modelConfiguration
 		if err != nil || !known {
 			return serialize.NoMatch
 		}
@@ -132,8 +135,52 @@ func (f *file) model(r *protowire.Reader) error {
 				return errors.New("the model has several graphs")
 			}
 			return f.graph(r.Sub(field), "", 0)
+		case modelTraining:
+			return f.training(r.Sub(field))
+		case modelFunction:
+			return f.function(r, field)
 		}
 		return err
+	})
+}
+
+// training adds what is in the graphs of a TrainingInfoProto.
+func (f *file) training(r *protowire.Reader) error {
+	return each(r, func(field protowire.Field) error {
+		switch field.Number {
+		case trainingInitialization:
+			return f.graph(r.Sub(field), "training/initialization/", 1)
+		case trainingAlgorithm:
+			return f.graph(r.Sub(field), "training/algorithm/", 1)
+		}
+		return nil
+	})
+}
+
+// function adds what is in the nodes of a FunctionProto, whose domain comes after them.
+func (f *file) function(in *protowire.Reader, message protowire.Field) error {
+	domain, name := "", ""
+	r := in.Sub(message)
+	err := each(r, func(field protowire.Field) (err error) {
+		switch field.Number {
+		case functionName:
+			name, err = r.Text(field)
+		case functionDomain:
+			domain, err = r.Text(field)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	nodes := 0
+	r = in.Sub(message)
+	return each(r, func(field protowire.Field) error {
+		if field.Number != functionNode {
+			return nil
+		}
+		nodes++
+		return f.node(r.Sub(field), domain+"."+name+"/", nodes, 1)
 	})
 }
 
@@ -292,7 +339,7 @@ func (f *file) constant(r *protowire.Reader, prefix, name string) error {
 // count returns the number of elements in a field.
 func (f *file) count(field protowire.Field, number int) (n int, err error) {
 	switch {
-	case field.Type != 2:
+	case field.Type != 2, number == tensorStrings:
 		return 1, nil
 	case number == tensorFloats:
 		return int(field.Size / 4), nil

@@ -3,6 +3,7 @@ package onnx_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -174,4 +175,34 @@ func TestAttacks(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	serializetest.AddSeeds(f, "testdata/*.onnx", "testdata/attacks/*.onnx")
 	f.Fuzz(serializetest.FuzzTarget("onnx", "testdata"))
+}
+
+// TestArraysOutsideTheGraph lists what is in functions and in the graphs of training, and the
+// strings of constants.
+func TestArraysOutsideTheGraph(t *testing.T) {
+	f, err := serialize.Open("testdata/elsewhere.onnx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got := map[string]string{}
+	for e, err := range f.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Elements == nil {
+			values, err := storage.Read[float64](e.Array)
+			got[e.Name] = fmt.Sprint(values, err)
+			continue
+		}
+		values, err := e.Elements.Values(e.Elements.View)
+		got[e.Name] = fmt.Sprint(e.Shape(), values, err)
+	}
+	want := map[string]string{
+		"w": "[1] <nil>", "text": "[] [größe] <nil>", "texts": "[2] [a bc] <nil>", "my.domain.Scale/k": "[2 2] <nil>",
+		"training/initialization/k": "[3 3] <nil>", "training/algorithm/k": "[4 4] <nil>",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }

@@ -294,7 +294,7 @@ func (b *bundle) entry(name string, e entry) (serialize.Entry, error) {
 		if int64(v.Len()) > int64(data.Len()) {
 			return out, fmt.Errorf("%d strings in %d bytes: %w", v.Len(), data.Len(), storage.ErrState)
 		}
-		out.Elements = &serialize.Elements{View: v, Type: "string", Values: func(selected views.View) ([]any, error) { return readStrings(data, v, selected) }}
+		out.Elements = &serialize.Elements{View: v, Type: "string", Values: newTexts(data, v).values}
 		return out, nil
 	}
 	if need := v.Len() * t.typ.Size(); need != data.Len() {
@@ -358,35 +358,4 @@ func (b *bundle) openShard(k int) (*storage.Mapping, error) {
 	defer file.Close()
 	b.in.NoteOpened(filepath.Join(folder, name))
 	return storage.Map(file)
-}
-
-// readStrings reads strings: their lengths as varints, a checksum of these, and the bytes.
-func readStrings(data storage.Source, all, selected views.View) ([]any, error) {
-	n := all.Len()
-	if !selected.Within(n) {
-		return nil, fmt.Errorf("%v reaches outside %v: %w", selected.Shape, all.Shape, views.ErrShape)
-	}
-	b := make([]byte, data.Len())
-	if err := data.ReadView(b, dtype.Uint8, views.Of(len(b))); err != nil {
-		return nil, err
-	}
-	ends, at := make([]int, n+1), 0
-	rest := b
-	for i := range n {
-		size, k := binary.Uvarint(rest)
-		if k <= 0 || size > uint64(len(b)) {
-			return nil, fmt.Errorf("the length of string %d is damaged: %w", i, storage.ErrState)
-		}
-		at += int(size)
-		ends[i+1], rest = at, rest[k:]
-	}
-	if len(rest) < 4 || len(rest)-4 != at {
-		return nil, fmt.Errorf("strings of %d bytes in %d: %w", at, len(rest), storage.ErrState)
-	}
-	rest = rest[4:]
-	var values []any
-	for at := range selected.Positions() {
-		values = append(values, string(rest[ends[at]:ends[at+1]]))
-	}
-	return values, nil
 }

@@ -67,6 +67,14 @@ sparse = onnx.SparseTensorProto(values=numpy_helper.from_array(np.ones(2, np.flo
 graphs = model([numpy_helper.from_array(np.ones(1, np.float32), "w")], numbers + [choice, named, named])
 graphs.graph.sparse_initializer.append(sparse)
 onnx.save(graphs, path("graphs.onnx"))
+texts = [helper.make_node("Constant", [], ["text"], value_string="größe"), helper.make_node("Constant", [], ["texts"], value_strings=["a", "bc"])]
+elsewhere = model([numpy_helper.from_array(np.ones(1, np.float32), "w")], texts)
+ones = lambda value: numpy_helper.from_array(np.full(2, value, np.float32), "k")
+elsewhere.functions.append(helper.make_function("my.domain", "Scale", ["x"], ["y"], [helper.make_node("Constant", [], ["k"], value=ones(2)), helper.make_node("Mul", ["x", "k"], ["y"])], [helper.make_opsetid("", 21)]))
+info = elsewhere.training_info.add()
+info.initialization.CopyFrom(helper.make_graph([], "initialization", [], [], [ones(3)]))
+info.algorithm.CopyFrom(helper.make_graph([], "algorithm", [], [], [ones(4)]))
+onnx.save(elsewhere, path("elsewhere.onnx"))
 def varint(n): return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
 def message(number, b): return varint(number << 3 | 2) + varint(len(b)) + b
 deep = b""
