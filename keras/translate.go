@@ -17,13 +17,15 @@ import (
 // loads the result, too, if it can be said in words of both. What cannot be, such as calls of
 // functional models within models, is left to Keras 2 unless current is set.
 func Translate(text string, current bool) (string, error) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber() // Keras 3 refuses a momentum of 0 that is not 0.0
-	var o map[string]any
-	if err := d.Decode(&o); err != nil {
-		return "", fmt.Errorf("model configuration: %w (%w)", err, ErrConfig)
+	o, err := decode(text)
+	if err != nil {
+		return "", err
 	}
 	translator{current}.object(o)
+	return encode(o)
+}
+
+func encode(o map[string]any) (string, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
@@ -33,6 +35,7 @@ func Translate(text string, current bool) (string, error) {
 	return strings.TrimSuffix(out.String(), "\n"), nil
 }
 
+// A translator rewrites objects in place.
 type translator struct{ current bool }
 
 // value translates all objects within v.
@@ -211,7 +214,9 @@ func (t translator) graph(config map[string]any, layers []map[string]any) {
 			switch {
 			case !g.fromOne(name, len(nodes)):
 			case class == "Sequential":
-				withoutInput(l)
+				if !t.current {
+					withoutInput(l)
+				}
 				g.shift(name)
 			default:
 				g.counts[name] = 1
@@ -297,7 +302,7 @@ func (g graph) shift(name string) {
 }
 
 // withoutInput takes the InputLayer from a Sequential: both versions of Keras count the calls
-// of one without it from 0.
+// of one without it from 0. Keras 3 alone does so with it.
 func withoutInput(l map[string]any) {
 	config, _ := l["config"].(map[string]any)
 	if layers := objectsIn(config["layers"]); len(layers) > 1 && layers[0]["class_name"] == "InputLayer" {

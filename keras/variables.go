@@ -131,6 +131,11 @@ func wrapped(l *checkpoint.Layer, setting string) (*checkpoint.Layer, error) {
 	return w, nil
 }
 
+// IsAround reports whether a layer has other layers among its settings.
+func IsAround(l *checkpoint.Layer) bool {
+	return slices.ContainsFunc([]string{"layer", "cell", "cells", "layers"}, func(name string) bool { return l.Config[name] != nil })
+}
+
 func bidirectional(l *checkpoint.Layer) ([]Variable, error) {
 	forward, err := wrapped(l, "layer")
 	if err != nil {

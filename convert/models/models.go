@@ -263,6 +263,9 @@ func New(s *Source, format string, o Options) (*Plan, error) {
 	if err := convert(p); err != nil {
 		return nil, err
 	}
+	if err := p.forKeras3(); err != nil {
+		return nil, err
+	}
 	for _, e := range s.Others {
 		p.Lost.Add(e.Name, loss.Array, 1, "elements of type %s are not weights", e.Elements.Type)
 	}

@@ -350,11 +350,10 @@ func canonical(layer, weight string) string {
 		}
 		return old
 	}
-	parts := strings.Split(weight, "/")
-	if at := slices.Index(parts[:len(parts)-1], layer); at >= 0 {
-		parts = parts[at+1:]
+	if at := strings.Index("/"+weight, "/"+layer+"/"); at >= 0 { // the layer may have slashes
+		weight = weight[at+len(layer)+1:]
 	}
-	return strings.Join(shorten(parts), "/")
+	return strings.Join(shorten(strings.Split(weight, "/")), "/")
 }
 
 // shorten leaves out of a path what the cells of recurrent layers, and the layers of a

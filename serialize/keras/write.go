@@ -135,7 +135,15 @@ func (s *saving) variablesOf(l *checkpoint.Layer, prefix string) ([]string, erro
 		return nil, err
 	}
 	if !ok {
-		return s.below(prefix), nil
+		names := s.below(prefix)
+		for _, name := range names {
+			rest := strings.TrimPrefix(name, prefix)
+			_, err := strconv.Atoi(last(rest))
+			if err == nil && strings.Contains(rest, "/") && !strings.Contains(rest, "seed_generator") {
+				return nil, fmt.Errorf("layer %s: the order of its weights, such as %s, does not follow from the class %s; write a .keras: %w", l.Name, name, l.Class, storage.ErrState)
+			}
+		}
+		return names, nil
 	}
 	names := make([]string, len(variables))
 	for i, v := range variables {

@@ -210,6 +210,12 @@ func (s *saving) legacyOptimizer() error {
 	if len(entries) == 0 {
 		return nil
 	}
+	if old := s.oldOrder(entries); old != nil {
+		entries, names = old, nil
+		for _, entry := range entries {
+			names = append(names, strings.TrimPrefix(entry, optimizerPrefix))
+		}
+	}
 	class := "optimizer"
 	if o := (&File{List: serialize.NewList(0, s.meta, func() error { return nil })}).compiledOptimizer(); o != nil {
 		class = strings.ToLower(o.Class)
@@ -232,6 +238,33 @@ func (s *saving) legacyOptimizer() error {
 		}
 	}
 	return nil
+}
+
+// oldOrder returns the entries in the order of the optimizers that Keras had up to 2.10, which
+// later versions have under legacy: all first moments of Adam, and then all second ones. It
+// returns nil for other optimizers.
+func (s *saving) oldOrder(entries []string) []string {
+	o := (&File{List: serialize.NewList(0, s.meta, func() error { return nil })}).compiledOptimizer()
+	if !s.isOld() || s.model == nil || o == nil || o.Config["is_legacy_optimizer"] != nil || o.Config["jit_compile"] != nil {
+		return nil
+	}
+	layout, ok := layoutOf(o, true)
+	if !ok {
+		return nil
+	}
+	if o.Class != "RMSprop" && o.Class != "Ftrl" {
+		layout.weight, layout.blocks = nil, append(layout.weight, layout.blocks...)
+	} else {
+		layout.weight, layout.blocks = append(layout.weight, layout.blocks...), nil
+	}
+	var ordered []string
+	for _, name := range layout.names(trainable(s.model, "", true), len(entries), false) {
+		if !s.isEntry(optimizerPrefix + name) {
+			return nil
+		}
+		ordered = append(ordered, optimizerPrefix+name)
+	}
+	return ordered
 }
 
 func (s *saving) isEntry(name string) bool { _, ok := s.entries[name]; return ok }

@@ -97,6 +97,9 @@ func (s *saving) layerVars(l *checkpoint.Layer, group, prefix string) error {
 			continue
 		}
 		at := strings.LastIndexByte(rest, '/') + 1
+		if _, err := strconv.Atoi(rest[at:]); err != nil && !strings.Contains(rest, "seed_generator") {
+			return fmt.Errorf("layer %s: where %s is in such a file does not follow from the class %s; write an .h5: %w", l.Name, name, l.Class, storage.ErrState)
+		}
 		if err := s.put(join(group, rest[:at]+"vars/"+rest[at:]), name); err != nil {
 			return err
 		}

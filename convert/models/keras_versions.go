@@ -1,0 +1,69 @@
+package models
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/keras"
+	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
+)
+
+// number gives the weights of layers of unknown classes, such as a program's own, the numbers
+// that .weights.h5 files have for them, in the order of the .h5. Where those of layers around
+// others are is not known.
+func (p *Plan) number(m *checkpoint.Model) {
+	for path, l := range m.All() {
+		if _, known, _ := keras.Variables(l); known || l.Model != nil || keras.IsAround(l) {
+			continue
+		}
+		var own []int
+		for i, t := range p.Tensors {
+			rest, ok := strings.CutPrefix(t.Name, path+"/")
+			if _, err := strconv.Atoi(rest); ok && (err == nil || strings.Contains(rest, "/")) {
+				own = nil
+				break
+			}
+			if ok {
+				own = append(own, i)
+			}
+		}
+		for n, i := range own {
+			p.Tensors[i].Name = path + "/" + strconv.Itoa(n)
+		}
+	}
+}
+
+// forKeras3 renames layers of Keras 2 with slashes in a .keras, which Keras 3 loads, and notes
+// which layers of Keras 2 are other ones there.
+func (p *Plan) forKeras3() error {
+	text := p.meta[kerasfile.MetaConfig]
+	if p.To != checkpoint.Keras || text == "" || !strings.HasPrefix(p.Format.Name, "keras") {
+		return nil
+	}
+	m, err := keras.Parse(text)
+	if err != nil {
+		return err
+	}
+	if p.Format.Name != "keras-h5" {
+		p.number(m)
+	}
+	if version := p.meta[kerasfile.MetaVersion]; strings.HasPrefix(version, "3.") || version == "" && strings.HasPrefix(m.Version, "3.") {
+		return nil
+	}
+	p.Notes = append(p.Notes, keras.Differences(m)...)
+	if p.Format.Name != "keras" {
+		return nil
+	}
+	text, renamed, err := keras.WithoutSlashes(text)
+	if err != nil || len(renamed) == 0 {
+		return err
+	}
+	p.setMeta(kerasfile.MetaConfig, text)
+	for i, t := range p.Tensors {
+		p.Tensors[i].Name = keras.Renamed(t.Name, renamed)
+	}
+	p.Notes = append(p.Notes, fmt.Sprintf("%d layers have slashes in their names, which Keras 3 refuses; they are underscores in OUT", len(renamed)))
+	return nil
+}

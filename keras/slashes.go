@@ -1,0 +1,165 @@
+package keras
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+)
+
+// WithoutSlashes renames the layers of a description that have slashes in their names, which
+// Keras 3 refuses: conv1/bn becomes conv1_bn. renamed has the new paths of layers by the old
+// ones, in models within models too.
+func WithoutSlashes(text string) (changed string, renamed map[string]string, err error) {
+	o, err := decode(text)
+	if err != nil {
+		return "", nil, err
+	}
+	renamed = map[string]string{}
+	rename := slashes{renamed}
+	if config, ok := o["config"].(map[string]any); ok {
+		replaceName(config)
+		rename.layers(config, "", "")
+	}
+	if len(renamed) == 0 {
+		return text, nil, nil
+	}
+	changed, err = encode(o)
+	return changed, renamed, err
+}
+
+func replaceName(config map[string]any) {
+	if name, ok := config["name"].(string); ok {
+		config["name"] = strings.ReplaceAll(name, "/", "_")
+	}
+}
+
+// slashes collects the paths of renamed layers.
+type slashes struct{ renamed map[string]string }
+
+// layers renames the layers of a model, whose paths begin with old, and with new afterwards.
+func (s slashes) layers(config map[string]any, old, new string) {
+	layers := objectsIn(config["layers"])
+	taken := map[string]bool{}
+	for _, l := range layers {
+		taken[nameOf(l)] = true
+	}
+	names := map[string]string{}
+	for _, l := range layers {
+		name := nameOf(l)
+		to := name
+		if strings.Contains(name, "/") {
+			to = strings.ReplaceAll(name, "/", "_")
+			for i := 1; taken[to]; i++ {
+				to = fmt.Sprintf("%s_%d", strings.ReplaceAll(name, "/", "_"), i)
+			}
+			taken[to] = true
+			names[name] = to
+		}
+		if old+name != new+to {
+			s.renamed[old+name] = new + to
+		}
+		settings, _ := l["config"].(map[string]any)
+		if settings != nil {
+			settings["name"] = to
+		}
+		if l["name"] != nil {
+			l["name"] = to
+		}
+		if class, _ := l["class_name"].(string); isModel(class) {
+			s.layers(settings, old+name+"/", new+to+"/")
+		} else {
+			inner(settings)
+		}
+	}
+	graph{config: config, layers: layers}.each(func(ref []any) {
+		if to, ok := names[fmt.Sprint(ref[0])]; ok {
+			ref[0] = to
+		}
+	})
+}
+
+// inner renames the layers that a layer is around, which have no entries of their own.
+func inner(settings map[string]any) {
+	for _, v := range settings {
+		if o, ok := v.(map[string]any); ok && o["class_name"] != nil {
+			if config, ok := o["config"].(map[string]any); ok {
+				replaceName(config)
+				inner(config)
+			}
+		}
+	}
+}
+
+// nameOf returns the name of a layer, which functional models have beside its settings, too.
+func nameOf(l map[string]any) string {
+	if name, ok := l["name"].(string); ok {
+		return name
+	}
+	config, _ := l["config"].(map[string]any)
+	name, _ := config["name"].(string)
+	return name
+}
+
+// Renamed returns the name of an entry of a layer, or of an optimizer's buffer for it, after the
+// layers at some paths were renamed.
+func Renamed(entry string, renamed map[string]string) string {
+	slot, rest := "", entry
+	if parts := strings.SplitN(entry, "/", 3); len(parts) == 3 && parts[0] == "optimizer" {
+		slot, rest = parts[0]+"/"+parts[1]+"/", parts[2]
+	}
+	for at := len(rest); at > 0; at = strings.LastIndexByte(rest[:at], '/') {
+		if to, ok := renamed[rest[:at]]; ok {
+			return slot + to + rest[at:]
+		}
+	}
+	return entry
+}
+
+// Differences lists what a model of Keras 2 is in Keras 3, other than the same: layers that
+// compute other values, and those that Keras 3 does not have.
+func Differences(m *checkpoint.Model) (list []string) {
+	for path, l := range m.All() {
+		switch {
+		case slices.Contains(onlyKeras2, l.Class):
+			list = append(list, fmt.Sprintf("layer %s: Keras 3 has no %s, and does not load the model", path, l.Class))
+		case hasHardSigmoid(l.Config):
+			list = append(list, fmt.Sprintf("layer %s: hard_sigmoid is 0.2x+0.5 in Keras 2 and x/6+0.5 in Keras 3, which predicts other values", path))
+		}
+	}
+	return list
+}
+
+// onlyKeras2 are classes of layers that Keras 3 does not have.
+var onlyKeras2 = []string{"LocallyConnected1D", "LocallyConnected2D", "RandomHeight", "RandomWidth", "TFOpLambda", "SlicingOpLambda", "TensorFlowOpLayer", "ClassMethod", "CuDNNLSTM", "CuDNNGRU", "DenseFeatures"}
+
+// hasHardSigmoid reports whether hard_sigmoid is among the settings of a layer, or of one that
+// it is around. Convolutional LSTMs of Keras 2 say it always.
+func hasHardSigmoid(config map[string]any) bool {
+	for name, v := range config {
+		switch v := v.(type) {
+		case string:
+			if strings.HasSuffix(name, "activation") && v == "hard_sigmoid" {
+				return true
+			}
+		case map[string]any:
+			if inner, ok := v["config"].(map[string]any); ok && hasHardSigmoid(inner) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// decode reads a description with numbers as they are written: Keras 3 refuses a momentum of 0
+// that is not 0.0.
+func decode(text string) (o map[string]any, err error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&o); err != nil {
+		return nil, fmt.Errorf("model configuration: %w (%w)", err, ErrConfig)
+	}
+	return o, nil
+}

@@ -1,0 +1,55 @@
+package keras
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestWithoutSlashes renames layers, also in models within models, and their uses.
+func TestWithoutSlashes(t *testing.T) {
+	text := `{"class_name": "Functional", "config": {"name": "m/n", "layers": [
+		{"class_name": "InputLayer", "name": "in/x", "config": {"name": "in/x", "batch_input_shape": [null, 3]}, "inbound_nodes": []},
+		{"class_name": "Dense", "name": "a/b", "config": {"name": "a/b", "units": 2}, "inbound_nodes": [[["in/x", 0, 0, {}]]]},
+		{"class_name": "Dense", "name": "a_b", "config": {"name": "a_b", "units": 2}, "inbound_nodes": [[["a/b", 0, 0, {}]]]},
+		{"class_name": "Sequential", "name": "s/t", "config": {"name": "s/t", "layers": [{"class_name": "Dense", "config": {"name": "d/e", "units": 1}}, {"class_name": "Dense", "config": {"name": "plain", "units": 1}}]}, "inbound_nodes": [[["a_b", 0, 0, {}]]]}],
+		"input_layers": [["in/x", 0, 0]], "output_layers": [["s/t", 1, 0]]}}`
+	got, renamed, err := WithoutSlashes(text)
+	if err != nil || strings.Contains(got, "/") {
+		t.Fatalf("%s (%v)", got, err)
+	}
+	m, err := Parse(got)
+	if err != nil || m.Layer("a_b_1") == nil || m.Layer("a_b").Calls[0][0].Layer != "a_b_1" {
+		t.Errorf("%v: %s", err, got)
+	}
+	for entry, want := range map[string]string{
+		"a/b/kernel": "a_b_1/kernel", "a_b/kernel": "a_b/kernel", "s/t/d/e/bias": "s_t/d_e/bias", "s/t/plain/bias": "s_t/plain/bias",
+		"optimizer/momentum/a/b/kernel": "optimizer/momentum/a_b_1/kernel", "optimizer/iteration": "optimizer/iteration",
+	} {
+		if got := Renamed(entry, renamed); got != want {
+			t.Errorf("%s becomes %s; want %s", entry, got, want)
+		}
+	}
+	if same, renamed, err := WithoutSlashes(got); same != got || renamed != nil || err != nil {
+		t.Errorf("without slashes: %v %v", renamed, err)
+	}
+}
+
+// TestDifferences lists layers that Keras 3 does not have or computes otherwise.
+func TestDifferences(t *testing.T) {
+	m, err := Parse(`{"class_name": "Sequential", "config": {"name": "s", "layers": [
+		{"class_name": "LSTM", "config": {"name": "a", "recurrent_activation": "hard_sigmoid"}},
+		{"class_name": "Bidirectional", "config": {"name": "b", "layer": {"class_name": "GRU", "config": {"name": "g", "recurrent_activation": "hard_sigmoid"}}}},
+		{"class_name": "LocallyConnected1D", "config": {"name": "c"}}, {"class_name": "Dense", "config": {"name": "d", "units": 2, "activation": "sigmoid"}}]}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(Differences(m), "\n")
+	for _, want := range []string{"layer a: hard_sigmoid is 0.2x+0.5", "layer b: hard_sigmoid", "layer c: Keras 3 has no LocallyConnected1D"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s lacks %q", got, want)
+		}
+	}
+	if strings.Contains(got, "layer d") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,56 @@
+package keras
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// TestNamesOfWeights takes the name of a layer, which may have slashes, from those of its weights.
+func TestNamesOfWeights(t *testing.T) {
+	for _, c := range [][3]string{
+		{"dense", "dense/kernel:0", "kernel"}, {"dense_1", "dense_1/dense_1/kernel:0", "dense_1/kernel"}, {"dense", "model/dense/kernel", "kernel"},
+		{"conv/depthwise", "conv/depthwise/depthwise_kernel:0", "depthwise_kernel"}, {"conv/bn", "conv/bn/gamma:0", "gamma"},
+	} {
+		if got := canonical(c[0], c[1]); got != c[2] {
+			t.Errorf("%s of %s is called %s; want %s", c[1], c[0], got, c[2])
+		}
+	}
+}
+
+// TestOrderOfOldOptimizers writes the state of an optimizer of Keras up to 2.10 in its order, by
+// which Keras loads it: kernel and bias have the same shape here.
+func TestOrderOfOldOptimizers(t *testing.T) {
+	const model = `{"class_name": "Sequential", "config": {"name": "s", "layers": [{"class_name": "InputLayer", "config": {"name": "i", "batch_input_shape": [null, 1]}}, {"class_name": "Dense", "config": {"name": "d", "units": 1}}]}}`
+	for settings, want := range map[string][]string{
+		`{"class_name": "Adam", "config": {"learning_rate": 0.1, "decay": 0.0}}`: {
+			"iteration", "momentum/d/kernel", "momentum/d/bias", "velocity/d/kernel", "velocity/d/bias"},
+		`{"class_name": "RMSprop", "config": {"learning_rate": 0.1, "momentum": 0.5}}`: {
+			"iteration", "velocity/d/kernel", "momentum/d/kernel", "velocity/d/bias", "momentum/d/bias"},
+		`{"class_name": "Custom>Adam", "config": {"learning_rate": 0.1, "is_legacy_optimizer": false}}`: nil,
+	} {
+		meta := map[string]string{MetaConfig: model, MetaTraining: `{"loss": "mse", "optimizer_config": ` + settings + `}`, MetaVersion: "2.4.0"}
+		var entries []serialize.Entry
+		for _, name := range []string{"d/kernel", "d/bias", "optimizer/iteration", "optimizer/velocity/d/bias", "optimizer/momentum/d/bias", "optimizer/momentum/d/kernel", "optimizer/velocity/d/kernel"} {
+			entries = append(entries, serialize.Entry{Name: name, Array: storage.From([]float32{1}, 1)})
+		}
+		s, err := newSaving(serialize.Contents{Meta: meta, Entries: func(yield func(serialize.Entry, error) bool) {
+			for _, e := range entries {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range want {
+			want[i] = optimizerPrefix + name
+		}
+		if got := s.oldOrder(s.below(optimizerPrefix)); !slices.Equal(got, want) {
+			t.Errorf("%s: %v; want %v", settings, got, want)
+		}
+	}
+}
