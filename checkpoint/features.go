@@ -50,12 +50,44 @@ var elementwise = []string{"Activation", "ReLU", "LeakyReLU", "ELU", "Thresholde
 // merges are the classes that combine inputs elementwise.
 var merges = []string{"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"}
 
-// featureOrders returns the order of the input of every layer of m, by its path. Shapes
-// are given for layers that flatten, and reshapes say what the features of a Dense become.
-func featureOrders(m *Model, given map[string][]int, reshapes map[string]reshape) map[string]order {
+// featureOrders returns the order of the input of every layer of m, by its path, and those of
+// the outputs of m. Shapes are given for layers that flatten, and reshapes say what the
+// features of a Dense become.
+func featureOrders(m *Model, given map[string][]int, reshapes map[string]reshape) (inputs map[string]order, outputs []order) {
 	t := tracer{given: given, inputs: map[string]order{}, reshapes: reshapes}
-	t.model(m, "", nil)
-	return t.inputs
+	outputs = t.model(m, "", nil)
+	return t.inputs, outputs
+}
+
+// describeOutputs adds to the plans of the layers that are outputs of m, of these orders, that
+// PyTorch has their features in another order, or computes something else.
+func describeOutputs(plans []LayerPlan, m *Model, outputs []order) []LayerPlan {
+	for i, o := range outputs {
+		name := ""
+		if len(m.Outputs) > 0 {
+			name = m.Outputs[i].Layer
+		} else if len(m.Layers) > 0 {
+			name = m.Layers[len(m.Layers)-1].Name
+		}
+		l := m.Layer(name)
+		if l == nil || o.err == nil && o.flattened == nil {
+			continue
+		}
+		at := slices.IndexFunc(plans, func(p LayerPlan) bool { return p.Path == name })
+		if at < 0 {
+			at, plans = len(plans), append(plans, LayerPlan{Path: name, Layer: l})
+		}
+		var unknown *ShapeError
+		switch p := &plans[at]; {
+		case errors.As(o.err, &unknown):
+			p.Note = fmt.Sprintf("the output %s may have its features in another order in PyTorch: %v", name, o.err)
+		case o.err != nil && p.Refused == nil:
+			p.Refused = o.err
+		case o.err == nil:
+			p.Note = fmt.Sprintf("the output %s has its features in another order in PyTorch, with the channels first", name)
+		}
+	}
+	return plans
 }
 
 // FlattenOrders reports for each layer of m that flattens its input, by its path, whether

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -240,6 +241,38 @@ func TestCallsOfAttention(t *testing.T) {
 		l := Layer{Class: "MultiHeadAttention", Config: map[string]any{"num_heads": 2.0, "key_dim": 3.0}, Weights: weights}
 		if got, err := moduleOf(&l); got != want {
 			t.Errorf("%s, %v; want %s", got, err, want)
+		}
+	}
+}
+
+// TestOutputsInAnotherOrderAreSaid: flattened features that are an output have the channels
+// first in PyTorch, and sums of these with others are refused, also without a layer after them.
+func TestOutputsInAnotherOrderAreSaid(t *testing.T) {
+	dense := Layer{Class: "Dense", Name: "dense", Calls: [][]Ref{{{Layer: "flatten"}}}, InputShapes: [][]int{{24}}, Weights: []Weight{w("kernel", 24, 24), w("bias", 24)}}
+	m := &Model{Class: "Functional", Inputs: []Ref{{Layer: "image"}}, Layers: []Layer{
+		{Class: "InputLayer", Name: "image", OutputShapes: [][]int{{2, 3, 4}}},
+		{Class: "Flatten", Name: "flatten", Calls: [][]Ref{{{Layer: "image"}}}, InputShapes: [][]int{{2, 3, 4}}},
+		dense,
+		{Class: "Add", Name: "sum", Calls: [][]Ref{{{Layer: "flatten"}, {Layer: "dense"}}}, InputShapes: [][]int{{24}, {24}}},
+	}}
+	for output, want := range map[string]struct {
+		note    bool
+		refused error
+	}{"flatten": {note: true}, "dense": {}, "sum": {refused: ErrAmbiguous}} {
+		m.Outputs = []Ref{{Layer: output}}
+		plans, err := ModelLinks(m, LinkOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		note, refused := false, error(nil)
+		for _, p := range plans {
+			note = note || strings.Contains(p.Note, "another order in PyTorch")
+			if p.Refused != nil {
+				refused = p.Refused
+			}
+		}
+		if note != want.note || !errors.Is(refused, want.refused) {
+			t.Errorf("%s: note %v, refused %v; want %v, %v", output, note, refused, want.note, want.refused)
 		}
 	}
 }

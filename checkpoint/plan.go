@@ -49,7 +49,7 @@ func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
 	if !o.ChannelsLast {
 		reshapes = reshapesOf(m)
 	}
-	orders := featureOrders(m, o.Flatten, reshapes)
+	orders, outputs := featureOrders(m, o.Flatten, reshapes)
 	var plans []LayerPlan
 	taken := map[string]string{}
 	stacks := map[string]*stack{} // by the name of the module
@@ -97,6 +97,9 @@ func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
 		if len(p.Links) > 0 || p.Refused != nil || p.Differs != nil || p.Note != "" {
 			plans = append(plans, p)
 		}
+	}
+	if !o.ChannelsLast {
+		plans = describeOutputs(plans, m, outputs)
 	}
 	return plans, nil
 }
