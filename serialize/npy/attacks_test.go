@@ -6,11 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
@@ -20,7 +20,7 @@ import (
 // npyOf returns a file with a header of these.
 func npyOf(descr, shape string, data []byte) []byte {
 	dict := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': %s, }", descr, shape)
-	b := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(dict)))
+	b := binary.LittleEndian.AppendUint32([]byte("\x93NUMPY\x02\x00"), uint32(len(dict)))
 	return append(append(b, dict...), data...)
 }
 
@@ -80,7 +80,8 @@ func TestAttacks(t *testing.T) {
 		"texts_of_no_bytes":   {"npy", "beyond the limit", npyOf("'<U0'", "(4611686018427387904,)", nil)},
 		"records_of_no_bytes": {"npy", "beyond the limit", npyOf("[]", "(4611686018427387904,)", nil)},
 		"characters":          {"npy", "is not a character", npyOf("'<U1'", "(1,)", []byte{255, 255, 255, 255})},
-		"long_header":         {"npy", "at most 65536 are allowed", append([]byte("\x93NUMPY\x02\x00\x00\x00\x00\x80"), make([]byte, 100)...)},
+		"long_header":         {"npy", "at most 1048576 are allowed", append([]byte("\x93NUMPY\x02\x00\x00\x00\x00\x80"), make([]byte, 100)...)},
+		"compressed_header":   {"npz", "at most 65536 are allowed", zipOf(t, zip.Deflate, "x.npy", "\x93NUMPY\x02\x00\x00\x00\x02\x00"+strings.Repeat(" ", 1<<17))},
 		"header_beyond_file":  {"npy", "header of 60000 bytes", append([]byte("\x93NUMPY\x01\x00\x60\xea"), make([]byte, 100)...)},
 		"name_twice":          {"npz", "is there twice", zipOf(t, zip.Store, "x.npy", good, "x.npy", good)},
 		"objects_in_archive":  {"npz", "a pickle would have to be run", zipOf(t, zip.Deflate, "x.npy", string(npyOf("'|O'", "(1,)", []byte("cos\nsystem\n(S'true'\ntR."))))},
@@ -92,11 +93,7 @@ func TestAttacks(t *testing.T) {
 		attacks[name] = attack{"npz", `the elements of "y" overlap those of "x"`, listedTwice(zipOf(t, method, "x.npy", good))}
 	}
 	for name, a := range attacks {
-		file := filepath.Join(t.TempDir(), name+"."+a.format)
-		if err := os.WriteFile(file, a.b, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		serializetest.TestAttack(t, a.format, file, a.reason)
+		serializetest.TestAttackBytes(t, a.format, name, a.b, a.reason)
 	}
 }
 
@@ -138,5 +135,79 @@ func TestBombsAreReadInOrder(t *testing.T) {
 	}
 	if used := serializetest.Allocated() - before; err != nil || used > 8<<20 {
 		t.Errorf("the last of %d bytes in %d: %v, after %d bytes of memory", 64<<20, len(b), err, used)
+	}
+}
+
+// TestOtherFilesOfArchives: arrays without the extension, as other programs than NumPy write them,
+// are read; what is no array, or compressed in ways that are not read, is named, and the others
+// are read.
+func TestOtherFilesOfArchives(t *testing.T) {
+	good := string(npyOf("'<f4'", "(2,)", make([]byte, 8)))
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	const bzip2 = 12
+	z.RegisterCompressor(bzip2, func(w io.Writer) (io.WriteCloser, error) {
+		return struct {
+			io.Writer
+			io.Closer
+		}{w, io.NopCloser(nil)}, nil
+	})
+	for _, f := range []struct {
+		name, text string
+		method     uint16
+	}{{"readme.txt", "text", zip.Store}, {"folder/", "", zip.Store}, {"x.npy", good, zip.Store}, {"bare", good, zip.Deflate}, {"y.npy", good, bzip2}} {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: f.name, Method: f.method})
+		if err == nil {
+			_, err = io.WriteString(w, f.text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := serialize.OpenReader(bytes.NewReader(b.Bytes()), int64(b.Len()), "x.npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got := map[string]string{}
+	for e, err := range f.All() {
+		switch {
+		case err == nil:
+			got[e.Name] = e.Array.Type.String()
+		case errors.Is(err, dtype.ErrType):
+			got[e.Name] = err.Error()
+		default:
+			t.Error(err)
+		}
+	}
+	for name, want := range map[string]string{"readme.txt": "not an .npy file", "x": "float32", "bare": "float32", "y": "compression method 12 is not read"} {
+		if !strings.Contains(got[name], want) {
+			t.Errorf("%s: %q, want %q", name, got[name], want)
+		}
+	}
+	if len(got) != 4 {
+		t.Errorf("%d entries: %v", len(got), got)
+	}
+}
+
+// TestLongHeaders: structures may have thousands of members.
+func TestLongHeaders(t *testing.T) {
+	const n = 20_000
+	var descr strings.Builder
+	for i := range n {
+		fmt.Fprintf(&descr, "('member %06d', '<f4'), ", i)
+	}
+	b := npyOf("["+descr.String()+"]", "(1,)", make([]byte, 4*n))
+	f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	list, err := serialize.Collect(f)
+	if err != nil || len(list) != 1 || list[0].Elements == nil || list[0].Elements.Type != "compound" {
+		t.Errorf("%v, %v", list, err)
 	}
 }

@@ -31,8 +31,11 @@ type header struct {
 }
 
 const (
-	magic     = "\x93NUMPY"
-	maxHeader = 1 << 16 // NumPy reads 10,000 bytes unless told otherwise
+	magic = "\x93NUMPY"
+
+	// NumPy reads headers of 10,000 bytes unless told otherwise.
+	maxHeader           = 1 << 20
+	maxCompressedHeader = 1 << 16 // of few bytes of the file
 )
 
 var names = map[string]dtype.Type{
@@ -44,8 +47,9 @@ var names = map[string]dtype.Type{
 }
 
 // readHeader reads the header r begins with. It checks that the view it
-// describes counts no more elements than an int, not that they are there.
-func readHeader(r io.Reader) (header, error) {
+// describes counts no more elements than an int, not that they are there, and that the header
+// has at most limit bytes.
+func readHeader(r io.Reader, limit int) (header, error) {
 	var head [12]byte
 	if _, err := io.ReadFull(r, head[:10]); err != nil {
 		return header{}, fmt.Errorf("header: %w", err)
@@ -64,8 +68,8 @@ func readHeader(r io.Reader) (header, error) {
 	default:
 		return header{}, fmt.Errorf("version %d.%d of the .npy format; known are 1.0, 2.0 and 3.0", head[6], head[7])
 	}
-	if length > maxHeader {
-		return header{}, fmt.Errorf("header of %d bytes; at most %d are allowed", length, maxHeader)
+	if length > limit {
+		return header{}, fmt.Errorf("header of %d bytes; at most %d are allowed", length, limit)
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(r, text); err != nil {

@@ -74,7 +74,7 @@ func matchNpy(r io.ReaderAt, _ int64) serialize.Confidence {
 
 // openNpy names the array of an .npy file after the file.
 func openNpy(in serialize.Input) (serialize.File, error) {
-	h, err := readHeader(io.NewSectionReader(in, 0, in.Size))
+	h, err := readHeader(io.NewSectionReader(in, 0, in.Size), maxHeader)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package npy
 import (
 	"archive/zip"
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -20,15 +22,15 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// matchNpz fits a zip archive whose first file is an .npy. An empty archive may be
-// one: PyTorch, Keras and others use zip too.
+// matchNpz fits a zip archive whose first file is an .npy, or an early one of few files. An empty
+// archive may be one: PyTorch, Keras and others use zip too.
 //
 //	P K 3 4      signature of a file in the archive
 //	…            22 bytes
 //	name length  2 bytes, little-endian
 //	extra length 2 bytes
 //	name
-func matchNpz(r io.ReaderAt, _ int64) serialize.Confidence {
+func matchNpz(r io.ReaderAt, size int64) serialize.Confidence {
 	var head [30]byte
 	n, _ := r.ReadAt(head[:], 0)
 	if n >= 22 && string(head[:4]) == "PK\x05\x06" {
@@ -38,10 +40,31 @@ func matchNpz(r io.ReaderAt, _ int64) serialize.Confidence {
 		return serialize.NoMatch
 	}
 	name := make([]byte, binary.LittleEndian.Uint16(head[26:]))
-	if _, err := r.ReadAt(name, int64(len(head))); err != nil || !strings.HasSuffix(string(name), ".npy") {
+	if _, err := r.ReadAt(name, int64(len(head))); err != nil {
 		return serialize.NoMatch
 	}
-	return serialize.ContentMatch
+	if strings.HasSuffix(string(name), ".npy") || hasArray(r, size) {
+		return serialize.ContentMatch
+	}
+	return serialize.NoMatch
+}
+
+// hasArray reports whether a zip archive that is small, or has few files, has an .npy in its
+// root.
+func hasArray(r io.ReaderAt, size int64) bool {
+	const largest = 1 << 16 // bytes of the directory, about: 66 for a file with a name of 20 bytes
+	tail := make([]byte, min(size, largest))
+	if n, _ := r.ReadAt(tail, size-int64(len(tail))); n < len(tail) {
+		return false
+	}
+	end := bytes.LastIndex(tail, []byte("PK\x05\x06"))
+	if end < 0 || len(tail)-end < 22 || int64(binary.LittleEndian.Uint32(tail[end+12:])) > int64(end) {
+		return false
+	}
+	z, err := zip.NewReader(r, size)
+	return err == nil && slices.ContainsFunc(z.File, func(f *zip.File) bool {
+		return strings.HasSuffix(f.Name, ".npy") && !strings.Contains(f.Name, "/")
+	})
 }
 
 func openNpz(in serialize.Input) (serialize.File, error) {
@@ -75,7 +98,7 @@ func (o *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 		}
 		for _, file := range z.File {
 			name, ok := strings.CutSuffix(file.Name, ".npy")
-			if ok && !yield(name, verify(ctx, o.archive, file)) || ctx.Err() != nil {
+			if (ok || beginsLikeArray(file)) && !yield(name, verify(ctx, o.archive, file)) || ctx.Err() != nil {
 				return
 			}
 		}
@@ -104,8 +127,8 @@ func verify(ctx context.Context, a *archive, file *zip.File) error {
 // An archive is an open zip file.
 type archive struct{ *serialize.Sections }
 
-// list finds the arrays of a; other files in the archive are passed over. Arrays whose
-// elements cannot be read come with an error.
+// list finds the arrays of a. Those whose elements cannot be read, and other files in the
+// archive, come with an error.
 func (a *archive) list() (*serialize.List, error) {
 	z, err := zip.NewReader(a.Input(), a.Input().Size)
 	if err != nil {
@@ -119,7 +142,14 @@ func (a *archive) list() (*serialize.List, error) {
 	var places []serialize.Extent
 	for _, file := range z.File {
 		name, ok := strings.CutSuffix(file.Name, ".npy")
-		if !ok {
+		if !ok && strings.HasSuffix(name, "/") {
+			continue
+		}
+		if !ok && !beginsLikeArray(file) {
+			e, _ := serialize.Unsupported(name, nil, "file")
+			if err := list.Add(e, fmt.Errorf("not an .npy file: %w", dtype.ErrType)); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		e, err := a.entry(name, file)
@@ -138,6 +168,19 @@ func (a *archive) list() (*serialize.List, error) {
 	return list, serialize.CheckOverlap(places)
 }
 
+// beginsLikeArray reports whether a file with another name begins like an .npy file, as NumPy
+// finds out: not all programs add the extension.
+func beginsLikeArray(file *zip.File) bool {
+	r, err := file.Open()
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	head := make([]byte, len(magic))
+	_, err = io.ReadFull(r, head)
+	return err == nil && string(head) == magic
+}
+
 func (a *archive) entry(name string, file *zip.File) (serialize.Entry, error) {
 	e := serialize.Entry{Name: name}
 	if file.Flags&1 != 0 {
@@ -147,11 +190,18 @@ func (a *archive) entry(name string, file *zip.File) (serialize.Entry, error) {
 		return e, fmt.Errorf("declares %d compressed bytes in a file of %d", file.CompressedSize64, have)
 	}
 	r, err := file.Open()
+	if errors.Is(err, zip.ErrAlgorithm) {
+		return e, fmt.Errorf("compression method %d is not read; in NumPy, save it with savez_compressed: %w", file.Method, dtype.ErrType)
+	}
 	if err != nil {
 		return e, err
 	}
 	defer r.Close()
-	h, err := readHeader(bufio.NewReaderSize(r, 512))
+	limit := maxHeader
+	if file.Method != zip.Store {
+		limit = maxCompressedHeader
+	}
+	h, err := readHeader(bufio.NewReaderSize(r, 512), limit)
 	if err != nil {
 		return e, err
 	}

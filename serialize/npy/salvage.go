@@ -135,7 +135,7 @@ func (m *member) measure(in serialize.Input) bool {
 		return m.packed <= uint64(in.Size-m.data)
 	}
 	if le.Uint16(m.header[8:]) == 0 { // not compressed: the header of the array says its size
-		h, err := readHeader(io.NewSectionReader(in, m.data, in.Size-m.data))
+		h, err := readHeader(io.NewSectionReader(in, m.data, in.Size-m.data), maxHeader)
 		if err != nil {
 			return false
 		}

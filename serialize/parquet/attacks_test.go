@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -117,17 +115,21 @@ func TestAttacks(t *testing.T) {
 		"lz4_of_gigabytes":   {"a page of 2147483647 bytes for 16", hostile{physical: physicalInt32, rows: 4, codec: lz4Codec, pages: dataPage(4, plain, 1<<31-1, four)}.bytes()},
 		"snappy_of_gigabyte": {"a page of 1073741824 bytes", hostile{physical: physicalInt32, rows: 4, codec: snappyCodec, pages: dataPage(4, plain, 1<<30, binary.AppendUvarint(nil, 1<<30))}.bytes()},
 		"zstd_of_other_size": {"1 bytes instead of 16", hostile{physical: physicalInt32, rows: 4, codec: zstdCodec, pages: dataPage(4, plain, 16, window)}.bytes()},
+		"deltas_of_no_block": {"differences in", hostile{physical: physicalInt32, rows: 4, pages: plainPage(4, deltaPacked, []byte{0x80, 1, 0, 4, 0})}.bytes()},
+		"deltas_of_others":   {"differences in", hostile{physical: physicalInt32, rows: 4, pages: plainPage(4, deltaPacked, []byte{0x80, 1, 4, 9, 0})}.bytes()},
+		"deltas_of_255_bits": {"differences in", hostile{physical: physicalInt32, rows: 4, pages: plainPage(4, deltaPacked, append([]byte{0x80, 1, 4, 4, 0, 0, 255, 255, 255, 255}, make([]byte, 4096)...))}.bytes()},
+		"deltas_cut_off":     {"differences in", hostile{physical: physicalInt32, rows: 4, pages: plainPage(4, deltaPacked, []byte{0x80, 1, 4, 4, 0, 0, 32, 0, 0, 0})}.bytes()},
+		"deltas_of_bools":    {"encoding DELTA_BINARY_PACKED of BOOLEAN", hostile{physical: physicalBool, rows: 4, pages: plainPage(4, deltaPacked, []byte{0x80, 1, 4, 4, 0})}.bytes()},
+		"text_of_deltas":     {"a string of", hostile{physical: physicalBytes, rows: 2, pages: plainPage(2, deltaLengths, []byte{0x80, 1, 4, 2, 20, 0, 0, 0, 0, 0, 'x'})}.bytes()},
+		"prefix_of_nothing":  {"a string begins with", hostile{physical: physicalBytes, rows: 1, pages: plainPage(1, deltaBytes, []byte{0x80, 1, 4, 1, 2, 0x80, 1, 4, 1, 0})}.bytes()},
+		"split_of_few_bytes": {"4 values in 12 bytes", hostile{physical: physicalInt32, rows: 4, pages: plainPage(4, byteStreamSplit, four[:12])}.bytes()},
 		"unknown_codec":      {"compression 99", hostile{physical: physicalInt32, rows: 4, codec: 99, pages: ints}.bytes()},
 		"unknown_encoding":   {"encoding 77", hostile{physical: physicalInt32, rows: 4, pages: plainPage(4, 77, four)}.bytes()},
 		"deep_metadata":      {"the metadata are damaged", withMetadata(nil, deep)},
 		"endless_list":       {"the metadata are damaged", withMetadata(nil, []byte{0x29, 0xfc, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})},
 		"metadata_outside":   {"may be truncated", append([]byte("PAR1"), "\xff\xff\xff\x7fPAR1"...)},
 	} {
-		file := filepath.Join(t.TempDir(), name+".parquet")
-		if err := os.WriteFile(file, attack.b, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		serializetest.TestAttack(t, "parquet", file, attack.reason)
+		serializetest.TestAttackBytes(t, "parquet", name, attack.b, attack.reason)
 	}
 }
 

@@ -36,6 +36,16 @@ func TestAttacks(t *testing.T, format, folder string, reasons map[string]string)
 	}
 }
 
+// TestAttackBytes is TestAttack for a file of the given bytes.
+func TestAttackBytes(t *testing.T, format, name string, b []byte, reason string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name+"."+format)
+	if err := os.WriteFile(file, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	TestAttack(t, format, file, reason)
+}
+
 // TestAttack opens a file as the named format and reads what it holds. It must be refused
 // with an error that contains the reason for it.
 func TestAttack(t *testing.T, format, name, reason string) {
