@@ -123,7 +123,9 @@ const samples = 4 // that predictBoth predicts of
 func (p *Plan) predictor(m *checkpoint.Model) (*train.Predictor, error) {
 	source := *p.Source
 	source.Model = m
-	plan := &Plan{Source: &source, Format: p.Format, From: checkpoint.Keras, To: checkpoint.H5dnn, options: p.options}
+	options := p.options
+	options.Rules = nil // which name arrays for the output
+	plan := &Plan{Source: &source, Format: p.Format, From: checkpoint.Keras, To: checkpoint.H5dnn, options: options}
 	if err := plan.kerasToRun(); err != nil {
 		return nil, err
 	}

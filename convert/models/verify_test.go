@@ -47,6 +47,30 @@ func TestVerifyComparesPredictions(t *testing.T) {
 	}
 }
 
+// TestVerifyPredictsWithRules: names of the user's own do not keep predictions from being compared.
+func TestVerifyPredictsWithRules(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "model.pt")
+	s, err := Open(fixtures + "keras3_cnn.keras")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	rules := checkpoint.CustomRules{Modules: map[string]string{"conv2d": "features.0"}}
+	p, err := New(s, "torch", Options{Rules: &rules})
+	if err == nil {
+		err = p.Write(context.Background(), out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Tensors[0].Name != "features.0.weight" {
+		t.Errorf("the first tensor is called %s", p.Tensors[0].Name)
+	}
+	if v, err := p.Verify(context.Background(), out); err != nil || !v.Predicted {
+		t.Errorf("%+v, %v; want predictions compared", v, err)
+	}
+}
+
 // TestArraysThatAreNotRead are no obstacle for the others.
 func TestArraysThatAreNotRead(t *testing.T) {
 	s, err := Open("../../serialize/torch/testdata/odd2.pt")

@@ -1,7 +1,6 @@
 package torch
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -31,11 +30,8 @@ func (f *file) readLegacy() error {
 	if version, ok := values[1].(int64); !ok || version != 1001 {
 		return fmt.Errorf("version %s of the format before PyTorch 1.6; this reader knows version 1001", pickle.Describe(values[1]))
 	}
-	if system, ok := values[2].(*pickle.Dict); ok {
-		if little, _ := system.Get("little_endian"); little == false {
-			f.order = binary.BigEndian
-		}
-	}
+	// values[2] says whether the machine was little-endian. PyTorch wrote little-endian elements on
+	// others, too, and does not look at it.
 	keys, ok := values[4].(*pickle.List)
 	if !ok {
 		return errors.New("no list of storages")

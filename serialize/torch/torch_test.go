@@ -240,3 +240,37 @@ func TestChecksumsAreCompared(t *testing.T) {
 		t.Errorf("reading a damaged tensor: %v", err)
 	}
 }
+
+// TestLegacyFilesOfOtherMachines: PyTorch writes little-endian elements on big-endian machines
+// too, and passes over what the file says of them.
+func TestLegacyFilesOfOtherMachines(t *testing.T) {
+	b, err := os.ReadFile("testdata/views_legacy.pt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(b, []byte("little_endian"))
+	flag := bytes.IndexByte(b[max(at, 0):], 0x88) // True
+	if at < 0 || flag < 0 || flag > 30 {
+		t.Fatalf("little_endian at %d, True %d bytes behind", at, flag)
+	}
+	other := bytes.Clone(b)
+	other[at+flag] = 0x89 // False
+	values := func(b []byte) (all []string) {
+		f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.pt", serialize.Options{Format: "torch"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for e, err := range f.All() {
+			var elements bytes.Buffer
+			if err == nil {
+				err = serialize.WriteLittleEndian(&elements, e.Array)
+			}
+			all = append(all, fmt.Sprintf("%s %x %v", e.Name, elements.Bytes(), err))
+		}
+		return all
+	}
+	if want, got := values(b), values(other); !slices.Equal(got, want) || len(want) == 0 {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
