@@ -123,6 +123,7 @@ func Renamed(entry string, renamed map[string]string) string {
 func Differences(m *checkpoint.Model) (list []string) {
 	for path, l := range m.All() {
 		switch {
+		case l.Class == "TFOpLambda" && operations[fmt.Sprint(l.Config["function"])] != [2]string{}:
 		case slices.Contains(onlyKeras2, l.Class):
 			list = append(list, fmt.Sprintf("layer %s: Keras 3 has no %s, and does not load the model", path, l.Class))
 		case hasHardSigmoid(l.Config):

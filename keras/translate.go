@@ -316,9 +316,15 @@ func withoutInput(l map[string]any) {
 func (g graph) rewrite(all bool) {
 	for _, l := range g.layers {
 		class, _ := l["class_name"].(string)
+		if class == "TFOpLambda" {
+			g.operation(l)
+		}
 		nodes, _ := l["inbound_nodes"].([]any)
 		for i, node := range nodes {
 			inputs, ok := node.([]any)
+			if ok && isRef(inputs) { // of a single tensor
+				inputs = []any{inputs}
+			}
 			if ok && len(inputs) > 0 && (all || g.needsNames(class, inputs)) {
 				nodes[i] = g.call(class, inputs)
 			}

@@ -76,3 +76,27 @@ func TestTranslateCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestTranslateOperations translates functions of TensorFlow in graphs, with numbers and tensors.
+func TestTranslateOperations(t *testing.T) {
+	graph := func(function, calls string) string {
+		return `{"class_name": "Functional", "config": {"name": "m", "layers": [
+			{"class_name": "InputLayer", "name": "i", "config": {"name": "i", "batch_input_shape": [null, 3]}, "inbound_nodes": []},
+			{"class_name": "TFOpLambda", "name": "o", "config": {"name": "o", "function": "` + function + `"}, "inbound_nodes": ` + calls + `}],
+			"input_layers": [["i", 0, 0]], "output_layers": [["o", 0, 0]]}}`
+	}
+	tensor := `{"class_name":"__keras_tensor__","config":{"dtype":"float32","keras_history":["i",0,0],"shape":[null]}}`
+	for _, c := range []struct{ function, calls, args, class string }{
+		{"__operators__.add", `[["i", 0, 0, {"y": 3.0, "name": null}]]`, `[` + tensor + `,3.0]`, "Add"},
+		{"math.subtract", `[["_CONSTANT_VALUE", -1, 1.0, {"y": ["i", 0, 0], "name": null}]]`, `[1.0,` + tensor + `]`, "Subtract"},
+		{"math.truediv", `[["i", 0, 0, {"y": ["i", 0, 0]}]]`, `[` + tensor + `,` + tensor + `]`, "TrueDivide"},
+		{"nn.relu", `[["i", 0, 0, {"name": null}]]`, `[` + tensor + `]`, "Relu"},
+		{"math.reduce_mean", `[["i", 0, 0, {"axis": 1}]]`, "", "TFOpLambda"},
+		{"math.multiply", `[["i", 0, 0, {"y": 2.0, "name": "other"}]]`, "", "TFOpLambda"},
+	} {
+		got, err := Translate(graph(c.function, c.calls), true)
+		if err != nil || !strings.Contains(got, `"class_name":"`+c.class+`"`) || !strings.Contains(got, c.args) {
+			t.Errorf("%s: %s (%v); want %s of %s", c.function, got, err, c.class, c.args)
+		}
+	}
+}
