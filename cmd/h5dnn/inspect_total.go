@@ -36,7 +36,9 @@ func checkpointTotal(c *cli.Context, at address) string {
 			n = e.Array.Len() * e.Array.Type.Size()
 		}
 		if isState(e.Name) {
-			state, stateBytes = state+1, stateBytes+n
+			if state++; e.Shared == "" || !seen[e.Shared] {
+				stateBytes += n
+			}
 		}
 		if e.Shared != "" && seen[e.Shared] {
 			shared++

@@ -25,7 +25,8 @@ const modelKey = "model_state_dict"
 // save writes a file that torch.load opens with weights_only=True. Entries become tensors
 // of a state_dict. If there are names with slashes, each part of which is a key, or if the
 // metadata say that the model was unwrapped, the state_dict is one value of a dict, and
-// metadata are values beside it. All metadata are also kept in an attribute.
+// metadata are values beside it. If the metadata say that tensors were beside dicts, they are
+// so again. All metadata are also kept in an attribute.
 func save(w io.Writer, c serialize.Contents) error {
 	entries, err := format.Collect(c)
 	if err != nil {
@@ -73,8 +74,8 @@ func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string
 	t := &treeWriter{root: &pickle.Dict{Ordered: true}, groups: map[string]*pickle.Dict{}, taken: map[string]bool{}}
 	own := &pickle.Dict{}
 	own.Set("version", int64(1))
-	wrapper := meta[metaUnwrapped]
-	if wrapper == "" && slices.ContainsFunc(entries, func(e serialize.Entry) bool { return strings.Contains(e.Name, "/") }) {
+	wrapper, beside := meta[metaUnwrapped], meta[metaBeside] == "true"
+	if wrapper == "" && !beside && slices.ContainsFunc(entries, func(e serialize.Entry) bool { return strings.Contains(e.Name, "/") }) {
 		wrapper = modelKey
 	}
 	model := t.root
@@ -111,7 +112,7 @@ func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string
 			return nil, err
 		}
 	}
-	if wrapper != "" {
+	if wrapper != "" || beside {
 		t.addMeta(meta)
 	}
 	t.lists(t.root)

@@ -168,6 +168,34 @@ func TestPartsOfDistributedCheckpointsAreRefusedByName(t *testing.T) {
 	}
 }
 
+// TestTensorsBesideDictsStayThere: a file with both is not written as a model and what is
+// beside it.
+func TestTensorsBesideDictsStayThere(t *testing.T) {
+	for name, wrapped := range map[string]bool{"nested.pt": false, "checkpoint.pt": true} {
+		f, err := serialize.Open("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		var b bytes.Buffer
+		if err := serialize.Write(&b, "torch", serialize.Contents{Entries: f.All(), Meta: f.Meta()}); err != nil {
+			t.Fatal(err)
+		}
+		if got := bytes.Contains(b.Bytes(), []byte("model_state_dict")); got != wrapped {
+			t.Errorf("%s: a model is set apart: %v; want %v", name, got, wrapped)
+		}
+		again, err := serialize.OpenReader(bytes.NewReader(b.Bytes()), int64(b.Len()), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e := range f.All() {
+			if _, err := serialize.Lookup(again, e.Name); err != nil {
+				t.Errorf("%s: %s: %v", name, e.Name, err)
+			}
+		}
+	}
+}
+
 // TestTensorsThatAreNotRead are listed with their shapes, beside those that are.
 func TestTensorsThatAreNotRead(t *testing.T) {
 	for file, shapes := range map[string]map[string][]int{

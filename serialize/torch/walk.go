@@ -22,6 +22,7 @@ import (
 const (
 	metaUnwrapped = "torch.unwrapped" // the key whose value is the model
 	metaOutside   = "torch.outside"   // the names of tensors beside the model, a JSON list
+	metaBeside    = "torch.beside"    // "true" if tensors are beside dicts, and none of these is the model
 	metaPrefix    = "torch.prefix"    // what was cut off all names of the model
 	metaOptimizer = "torch.optimizer" // the key of an optimizer's state
 	metaOpaque    = "torch.opaque"    // classes of objects that were left alone
@@ -106,6 +107,9 @@ func (w *walker) top(root any) error {
 			return err
 		}
 		w.cutPrefixes(0, len(w.entries))
+		if slices.ContainsFunc(d.Values, isTensor) && slices.ContainsFunc(w.entries, func(e foundEntry) bool { return strings.Contains(e.Name, "/") }) {
+			w.meta[metaBeside] = "true"
+		}
 		return nil
 	}
 	w.meta[metaUnwrapped] = name
