@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -440,12 +441,23 @@ func (p *Plan) writeArrays(ctx context.Context, out string) error {
 // contents returns what is written.
 func (p *Plan) contents(ctx context.Context) serialize.Contents {
 	return serialize.Contents{Meta: p.meta, Entries: func(yield func(serialize.Entry, error) bool) {
-		for _, s := range p.Arrays() {
-			if !yield(p.entry(ctx, s), nil) {
+		for e := range p.entries(ctx) {
+			if !yield(e, nil) {
 				return
 			}
 		}
 	}}
+}
+
+// entries yields what the steps write.
+func (p *Plan) entries(ctx context.Context) iter.Seq[serialize.Entry] {
+	return func(yield func(serialize.Entry) bool) {
+		for _, s := range p.Arrays() {
+			if !yield(p.entry(ctx, s)) {
+				return
+			}
+		}
+	}
 }
 
 // name returns the name of an array in the output: that in the input, which may begin or
@@ -485,7 +497,7 @@ func (s *Step) withAttrs() serialize.Entry {
 }
 
 func (p *Plan) writeHDF5(ctx context.Context, out string) error {
-	w, err := hdf5write.Create(out, hdf5write.CreateOptions{})
+	w, err := hdf5write.Create(out, hdf5write.CreateOptions{Space: serialize.ElementBytes(p.entries(ctx))})
 	if err != nil {
 		return err
 	}

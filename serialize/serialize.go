@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"os"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -125,6 +126,28 @@ func CheckSpace(w io.Writer, size int64) error {
 		return f.CheckSpace(size)
 	}
 	return nil
+}
+
+// ElementBytes returns the number of bytes that the numbers of entries take in a file that has
+// those of a shared storage once.
+func ElementBytes(entries iter.Seq[Entry]) int64 {
+	var total int64
+	shared := map[string]int64{}
+	for e := range entries {
+		if e.Elements != nil {
+			continue
+		}
+		n := int64(e.Array.Len()) * int64(e.Array.Type.Size())
+		if e.Shared != "" {
+			before := shared[e.Shared]
+			shared[e.Shared] = max(n, before)
+			n = max(0, n-before)
+		}
+		if total += n; total < 0 { // no disk has so much
+			return math.MaxInt64
+		}
+	}
+	return total
 }
 
 func (w interruptedWriter) CheckSpace(size int64) error { return CheckSpace(w.Writer, size) }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // A Budget limits what is made of less: memory allocated at once, and elements that were
@@ -104,10 +106,10 @@ func byteSize(n int) string {
 	return fmt.Sprintf("%.4g %s", size, unit)
 }
 
-// Unwritten returns the element that all elements of a are, if none was ever written.
+// Unwritten returns the element that all elements of a are, if none of them was ever written.
 func Unwritten(a Array) (element []byte, ok bool) {
 	if source, filled := a.Data.(Filled); filled {
-		return source.FillValue()
+		return source.FillValue(a.View)
 	}
 	return nil, false
 }
@@ -115,6 +117,7 @@ func Unwritten(a Array) (element []byte, ok bool) {
 // A Filled is a Source whose elements may never have been written.
 type Filled interface {
 	Source
-	// FillValue returns the element that all are, if nothing is stored.
-	FillValue() (element []byte, ok bool)
+	// FillValue returns the element that all those of a view are, if none of them is stored.
+	// Where that takes long to find out, it returns false.
+	FillValue(v views.View) (element []byte, ok bool)
 }

@@ -4,17 +4,23 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/keras"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 // peakOf runs a command and returns the peak of its memory in bytes.
@@ -128,6 +134,61 @@ func TestConversionsTakeTheMemoryOfTheLargestArray(t *testing.T) {
 				t.Fatal(err)
 			}
 			check(largest, "convert", "--rules", rules, in, filepath.Join(folder, "out.safetensors"))
+		}
+	}
+}
+
+// TestLargeChunksAreDecodedOnce holds that an array in one compressed chunk takes the memory of
+// the chunk, and is not decoded for each block.
+func TestLargeChunksAreDecodedOnce(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("writes files of 128 MiB")
+	}
+	const side = 5800
+	in := filepath.Join(t.TempDir(), "in.h5")
+	w, err := hdf5write.Create(in, hdf5write.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	layout := hdf5write.Layout{Chunks: []int{side, side}, Filters: []filter.Filter{filter.Deflate(1)}}
+	if err := errors.Join(w.WriteWith("/w", storage.From(make([]float32, side*side), side, side), layout), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	const most = 4*side*side + 100<<20
+	if peak := peakOf(t, "convert", in, filepath.Join(t.TempDir(), "out.safetensors")); peak > most {
+		t.Errorf("%d MiB, want at most %d", peak>>20, most>>20)
+	}
+}
+
+// TestFilesThatDoNotFitAreNotBegun saves arrays of 2^57 bytes, which no disk has room for, in
+// each format that holds several arrays.
+func TestFilesThatDoNotFitAreNotBegun(t *testing.T) {
+	large := blocks.Compute(dtype.Float32, []int{1 << 50, 32}, func(storage.Array, blocks.Box) error { return errors.New("was read") })
+	const model = `{"class_name": "Sequential", "config": {"name": "m", "layers": [
+		{"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, 1125899906842624]}},
+		{"class_name": "Dense", "config": {"name": "dense", "units": 32, "use_bias": false}}]}}`
+	for _, name := range serialize.Writable() {
+		format, err := serialize.ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if format.Single || format.Table || !format.Holds(dtype.Float32) || name == "sharded" {
+			continue
+		}
+		folder := t.TempDir()
+		out := filepath.Join(folder, "out"+format.Extensions[0])
+		c := serialize.Contents{Entries: func(yield func(serialize.Entry, error) bool) {
+			yield(serialize.Entry{Name: "dense/kernel", Array: large}, nil)
+		}}
+		if strings.HasPrefix(name, "keras") {
+			c.Meta = map[string]string{keras.MetaConfig: model}
+		}
+		err = serialize.Save(out, name, c)
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "the file needs ") {
+			t.Errorf("%s: %v; want that the disk has no room", name, err)
+		}
+		if left, _ := os.ReadDir(folder); len(left) > 0 {
+			t.Errorf("%s: %v is left", name, left)
 		}
 	}
 }

@@ -121,11 +121,28 @@ func Elements(ctx context.Context, a storage.Array, size int) iter.Seq2[[]byte, 
 }
 
 // Equal reports whether a and b have the same type and shape and, bit by bit, the same
-// elements. It reads them block by block.
+// elements. It reads them block by block, without what was never written to either.
 func Equal(ctx context.Context, a, b storage.Array) (bool, error) {
 	if a.Type != b.Type || !slices.Equal(a.Shape, b.Shape) {
 		return false, nil
 	}
+	for p, err := range Pairs(ctx, a, b) {
+		if err != nil {
+			return false, err
+		}
+		equal := bytes.Equal(p.FillA, p.FillB)
+		if !p.Unwritten() {
+			equal, err = equalElements(ctx, p.A, p.B)
+		}
+		if err != nil || !equal {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// equalElements is Equal for arrays of one type and shape, all of whose elements are read.
+func equalElements(ctx context.Context, a, b storage.Array) (bool, error) {
 	size := min(Size, 4<<20) // there are two buffers
 	next, stop := iter.Pull2(Elements(ctx, b, size))
 	defer stop()
@@ -171,8 +188,8 @@ func (s interrupted) ReadView(dst []byte, t dtype.Type, v views.View) error {
 }
 
 // FillValue implements [storage.Filled].
-func (s interrupted) FillValue() ([]byte, bool) {
-	return storage.Unwritten(storage.Array{Data: s.Source})
+func (s interrupted) FillValue(v views.View) ([]byte, bool) {
+	return storage.Unwritten(storage.Array{Data: s.Source, View: v})
 }
 
 // Float64s returns real elements as float64s; integers beyond 2⁵³ are rounded.

@@ -211,11 +211,36 @@ const elementBlock = 1 << 14
 // blockSize is the number of elements that are compared at a time.
 const blockSize = 1 << 18
 
+// compareArrays compares elements. Of what was never written to either array, it compares one
+// element.
 func (d *Array) compareArrays(ctx context.Context, a, b storage.Array, o Options) error {
+	at := 0
+	for p, err := range blocks.Pairs(ctx, a, b) {
+		if err != nil {
+			return err
+		}
+		if p.Unwritten() {
+			before := d.Different
+			err = d.compareBlock(at, p.FillA, a.Type, p.FillB, b.Type, o)
+			if d.Different > before {
+				d.Different = before + p.A.Len()
+			}
+		} else {
+			err = d.compareStored(ctx, at, p.A, p.B, o)
+		}
+		if err != nil {
+			return err
+		}
+		at += p.A.Len()
+	}
+	return nil
+}
+
+// compareStored compares elements that are read. The first one has the index at in the array.
+func (d *Array) compareStored(ctx context.Context, at int, a, b storage.Array, o Options) error {
 	nextB, stop := iter.Pull2(blocks.Elements(ctx, b, blockSize*b.Type.Size()))
 	defer stop()
 	var restB []byte
-	at := 0
 	for x, err := range blocks.Elements(ctx, a, blockSize*a.Type.Size()) {
 		if err != nil {
 			return err

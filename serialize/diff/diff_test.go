@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/diff"
+	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -200,4 +204,75 @@ func TestManyTextsAreComparedInRows(t *testing.T) {
 	if err != nil || len(r.Differ) != 1 || r.Differ[0].Different != 1 || !slices.Equal(r.Differ[0].Worst, []int{2857, 1}) {
 		t.Errorf("%+v, %v; want one difference at [2857 1]", r, err)
 	}
+}
+
+// TestWhatWasNeverWrittenIsNotRead compares arrays of 4 TiB of which a few chunks are stored.
+func TestWhatWasNeverWrittenIsNotRead(t *testing.T) {
+	const side = 1 << 20
+	chunks := hdf5write.Layout{Chunks: []int{64, 64}}
+	save := func(x float32) serialize.File {
+		name := filepath.Join(t.TempDir(), "sparse.h5")
+		w, err := hdf5write.Create(name, hdf5write.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Abort()
+		for _, path := range []string{"/none", "/some"} {
+			d, err := w.CreateDataset(path, dtype.Float32, []int{side, side}, chunks)
+			if err == nil && path == "/some" {
+				err = errors.Join(d.WriteAt([]int{70, 1000}, storage.From([]float32{1, 2, 3}, 1, 3)), d.WriteAt([]int{side / 2, side / 2}, storage.From([]float32{x}, 1, 1)),
+					d.WriteAt([]int{side - 1, side - 1}, storage.From([]float32{4}, 1, 1)))
+			}
+			if err == nil {
+				err = d.Close()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := serialize.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	a, b := save(5), save(6)
+	if r, err := diff.Files(ctx, a, a, diff.Options{}); err != nil || r.Equal != 2 || !r.Same() {
+		t.Errorf("a file and itself: %+v, %v", r, err)
+	}
+	r, err := diff.Files(ctx, a, b, diff.Options{})
+	if err != nil || r.Equal != 1 || len(r.Differ) != 1 {
+		t.Fatalf("one element is another: %+v, %v", r, err)
+	}
+	if d := r.Differ[0]; d.Name != "some" || d.Different != 1 || !slices.Equal(d.Worst, []int{side / 2, side / 2}) || d.X != 5 || d.Y != 6 {
+		t.Errorf("%+v: want element [%d %[2]d], 5 and 6", d, side/2)
+	}
+}
+
+// TestFillValuesAreCompared counts all elements if those that were never written differ.
+func TestFillValuesAreCompared(t *testing.T) {
+	open := func(x float32) serialize.File {
+		array := storage.Array{Data: filled{x}, Type: dtype.Float32, View: views.Of(1<<20, 1<<20)}
+		return file(t, map[string]storage.Array{"w": array})
+	}
+	r, err := diff.Files(t.Context(), open(1), open(2), diff.Options{})
+	if err != nil || len(r.Differ) != 1 || r.Differ[0].Different != 1<<40 || r.Differ[0].Absolute != 1 {
+		t.Errorf("%+v, %v: want all elements to differ by 1", r, err)
+	}
+}
+
+// filled is a source whose elements were never written.
+type filled struct{ x float32 }
+
+func (filled) Len() int                                      { return 4 << 40 }
+func (filled) Device() storage.Device                        { return storage.File("filled") }
+func (filled) ReadView([]byte, dtype.Type, views.View) error { return errors.New("was read") }
+func (f filled) FillValue(views.View) (element []byte, ok bool) {
+	return dtype.Bytes([]float32{f.x}), true
 }

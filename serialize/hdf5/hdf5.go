@@ -180,7 +180,11 @@ func (f *File) Meta() map[string]string { return maps.Clone(f.meta) }
 func (f *File) Close() error { return f.close() }
 
 func save(name string, c serialize.Contents) error {
-	w, err := hdf5write.Create(name, hdf5write.CreateOptions{})
+	entries, err := collect(c)
+	if err != nil {
+		return err
+	}
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{Space: serialize.ElementBytes(slices.Values(entries))})
 	if err != nil {
 		return err
 	}
@@ -191,15 +195,23 @@ func save(name string, c serialize.Contents) error {
 		}
 	}
 	written := shared{}
-	for e, err := range c.Entries {
-		if err != nil {
-			return e.Wrap(err)
-		}
+	for _, e := range entries {
 		if err := written.write(w, e); err != nil {
 			return err
 		}
 	}
 	return w.Close()
+}
+
+// collect returns the entries of contents, or the first error.
+func collect(c serialize.Contents) (list []serialize.Entry, err error) {
+	for e, err := range c.Entries {
+		if err != nil {
+			return nil, e.Wrap(err)
+		}
+		list = append(list, e)
+	}
+	return list, nil
 }
 
 func write(w *hdf5write.Writer, e serialize.Entry) error {

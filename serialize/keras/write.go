@@ -3,6 +3,7 @@ package keras
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,9 @@ type saving struct {
 	order   []string // names of entries
 	written map[string]bool
 }
+
+// bytes returns the number of bytes of all elements.
+func (s *saving) bytes() int64 { return serialize.ElementBytes(maps.Values(s.entries)) }
 
 // The versions that are written to files, unless the metadata or the configuration say another one.
 const (

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,6 +30,9 @@ func saveArchive(name string, c serialize.Contents) error {
 	}
 	if s.isOld() {
 		s.addLearningRate()
+	}
+	if err := atomicfile.CheckSpace(name, 2*min(s.bytes(), math.MaxInt64/2)); err != nil { // the weights are a file before they are part of one
+		return err
 	}
 	folder, err := os.MkdirTemp(filepath.Dir(name), ".h5dnn-")
 	if err != nil {

@@ -22,7 +22,7 @@ func saveLegacy(name string, c serialize.Contents) error {
 	if s.model != nil && s.model.Layer("top_level_model_weights") != nil {
 		return fmt.Errorf("the layer top_level_model_weights has the name under which .h5 keeps weights of no layer; rename it, or write a .keras: %w", storage.ErrState)
 	}
-	if s.w, err = hdf5write.Create(name, hdf5write.CreateOptions{}); err != nil {
+	if s.w, err = hdf5write.Create(name, hdf5write.CreateOptions{Space: s.bytes()}); err != nil {
 		return err
 	}
 	s.target = s.w

@@ -29,7 +29,7 @@ func saveWeights(name string, c serialize.Contents) error {
 }
 
 func (s *saving) saveWeights(name string) error {
-	w, err := hdf5write.Create(name, hdf5write.CreateOptions{})
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{Space: s.bytes()})
 	if err != nil {
 		return err
 	}

@@ -251,21 +251,46 @@ func saveNpz(w io.Writer, c serialize.Contents) error {
 	if err != nil {
 		return err
 	}
+	members, size, err := membersOf(c)
+	if err == nil {
+		err = serialize.CheckSpace(w, size)
+	}
+	if err != nil {
+		return err
+	}
 	buffered := bufio.NewWriterSize(w, 1<<20)
 	z := zip.NewWriter(buffered)
-	descr := takeDescrs(&c)
-	for e, err := range npzFormat.Checked(c) {
-		if err != nil {
-			return err
-		}
-		if err := addArray(z, e, *descr); err != nil {
-			return fmt.Errorf("%q: %w", e.Name, err)
+	for _, m := range members {
+		if err := addArray(z, m.Entry, m.descr); err != nil {
+			return fmt.Errorf("%q: %w", m.Name, err)
 		}
 	}
 	if err := z.SetComment(comment); err != nil {
 		return err
 	}
 	return errors.Join(z.Close(), buffered.Flush())
+}
+
+// A savedMember is an entry, and its type if that is not the one of its array.
+type savedMember struct {
+	serialize.Entry
+	descr string
+}
+
+// membersOf collects contents, and the number of bytes of their numbers.
+func membersOf(c serialize.Contents) (list []savedMember, size int64, err error) {
+	descr := takeDescrs(&c)
+	for e, err := range npzFormat.Checked(c) {
+		if err != nil {
+			return nil, 0, err
+		}
+		list = append(list, savedMember{e, *descr})
+		alone := e
+		alone.Shared = "" // an .npz has elements once for each name
+		n := serialize.ElementBytes(slices.Values([]serialize.Entry{alone}))
+		size += min(n, math.MaxInt64-size)
+	}
+	return list, size, nil
 }
 
 // checkName refuses names that lead somewhere else where an archive is unpacked.

@@ -14,6 +14,38 @@ type chunkCache struct {
 	entries map[chunkKey]*list.Element
 	lru     list.List // of *cachedChunk, used last first
 	bytes   int
+
+	large largeChunk
+}
+
+// A largeChunk is the last decoded chunk of those that are too large for a cache, as arrays are
+// read block by block. Its memory is used again.
+type largeChunk struct {
+	mu   sync.Mutex
+	key  chunkKey
+	data []byte // nil if there is none
+}
+
+// use calls use with a chunk, which must not be kept, after decoding it if it is not the last
+// one. It returns false if another goroutine is using the memory.
+func (l *largeChunk) use(key chunkKey, size int, decode func(dst []byte) error, use func(chunk []byte)) (ok bool, err error) {
+	if !l.mu.TryLock() {
+		return false, nil
+	}
+	defer l.mu.Unlock()
+	if l.data == nil || l.key != key {
+		memory := l.data[:cap(l.data)]
+		l.data = nil // in case of an error
+		if len(memory) < size {
+			memory = make([]byte, size)
+		}
+		if err := decode(memory[:size]); err != nil {
+			return true, err
+		}
+		l.key, l.data = key, memory[:size]
+	}
+	use(l.data)
+	return true, nil
 }
 
 type chunkKey struct {
@@ -29,12 +61,12 @@ type cachedChunk struct {
 	get  func() ([]byte, error)
 }
 
+// holds reports whether the cache holds chunks of a size.
+func (c *chunkCache) holds(size int) bool { return size <= c.limit/2 }
+
 // get returns the chunk, and decodes it if it is not cached. The result must not be
 // modified.
 func (c *chunkCache) get(key chunkKey, size int, decode func() ([]byte, error)) ([]byte, error) {
-	if size > c.limit/2 {
-		return decode()
-	}
 	data, err := c.entry(key, size, decode).get()
 	if err != nil {
 		c.evict(key)

@@ -37,6 +37,27 @@ func (x *index) find(number int) (chunkEntry, bool) {
 	return chunkEntry{}, false
 }
 
+// storedWithin reports whether any chunk between two coordinates, both included, is stored.
+func (x *index) storedWithin(first, last []int) bool {
+	from, to := 0, 0 // as numbers
+	for axis, n := range x.grid {
+		from, to = from*n+first[axis], to*n+last[axis]
+	}
+	at := make([]int, len(x.grid))
+	k := sort.Search(len(x.entries), func(k int) bool { return x.entries[k].number >= from })
+	for ; k < len(x.entries) && x.entries[k].number <= to; k++ {
+		unravel(at, x.entries[k].number, x.grid)
+		within := true
+		for axis, i := range at {
+			within = within && first[axis] <= i && i <= last[axis]
+		}
+		if within {
+			return true
+		}
+	}
+	return false
+}
+
 // A Chunk is a stored chunk of a dataset.
 type Chunk struct {
 	Coord      []int  // of its first element

@@ -143,8 +143,8 @@ func (s *source) Len() int { return s.count * s.elemSize() }
 var _ storage.Filled = (*source)(nil)
 
 // FillValue implements [storage.Filled].
-func (s *source) FillValue() ([]byte, bool) {
-	if s.to == dtype.Invalid || len(s.dims) > 0 || s.count == 0 || !s.d.unwritten() {
+func (s *source) FillValue(v views.View) ([]byte, bool) {
+	if s.to == dtype.Invalid || len(s.dims) > 0 || v.Len() == 0 || !v.Within(s.count) || !s.unwritten(v) {
 		return nil, false
 	}
 	element := make([]byte, s.to.Size())
@@ -158,6 +158,33 @@ func (s *source) FillValue() ([]byte, bool) {
 		s.convert(element, stored)
 	}
 	return element, true
+}
+
+// unwritten reports whether no element of v is stored. It returns false for views that are not
+// a hyperslab of a dataset in chunks of which some are stored.
+func (s *source) unwritten(v views.View) bool {
+	if s.d.unwritten() {
+		return true
+	}
+	if s.d.layout.class != layoutChunked {
+		return false
+	}
+	index, err := s.d.index()
+	h, bad := hyperslabOf(s.shape, v)
+	if err != nil || bad >= 0 {
+		return false
+	}
+	return !index.storedWithin(s.d.chunkBounds(h))
+}
+
+// chunkBounds returns the coordinates, in chunks, of the first and the last chunk of a
+// hyperslab along each axis.
+func (d *Dataset) chunkBounds(h hyperslab) (first, last []int) {
+	for axis, size := range d.Chunks {
+		lo, hi := h[axis].start, h[axis].start+(h[axis].n-1)*h[axis].step
+		first, last = append(first, min(lo, hi)/size), append(last, max(lo, hi)/size)
+	}
+	return first, last
 }
 
 // elemSize returns the size of an element in memory.

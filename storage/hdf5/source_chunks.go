@@ -111,6 +111,9 @@ func (s *source) readOneChunk(dst []byte, p transfer, h hyperslab, in []chunkRan
 	if whole := s.decodeTarget(dst, to, from, size); whole != nil && !s.d.file.chunks.contains(key) {
 		return s.d.decode(whole, e)
 	}
+	if !s.d.file.chunks.holds(size) {
+		return s.readLarge(dst, to, from, size, e, key)
+	}
 	if p.from.Len()*s.size > s.d.file.chunks.limit && !s.d.file.chunks.contains(key) {
 		return s.readUncached(dst, to, from, size, e)
 	}
@@ -125,6 +128,19 @@ func (s *source) readOneChunk(dst []byte, p transfer, h hyperslab, in []chunkRan
 		s.gather(dst, chunk, to, from)
 	}
 	return err
+}
+
+// readLarge reads a part of a chunk that is too large for the cache.
+func (s *source) readLarge(dst []byte, to, from views.View, size int, e chunkEntry, key chunkKey) error {
+	if err := s.d.checkAllocation(size, e); err != nil {
+		return err
+	}
+	used, err := s.d.file.chunks.large.use(key, size, func(chunk []byte) error { return s.d.decode(chunk, e) },
+		func(chunk []byte) { s.gather(dst, chunk, to, from) })
+	if used {
+		return err
+	}
+	return s.readUncached(dst, to, from, size, e)
 }
 
 // readUncached reads a part of a chunk through temporary memory: for transfers that are

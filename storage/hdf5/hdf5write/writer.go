@@ -45,12 +45,20 @@ type CreateOptions struct {
 	// UserBlock is the number of bytes before the HDF5 content that are reserved for
 	// other programs: 0, or a power of two from 512 on.
 	UserBlock int
+
+	// Space is the number of bytes that the file will have at least. Create returns an error
+	// if its disk has no room for them.
+	Space int64
 }
 
 // Create starts a file that Close will put at path.
 func Create(path string, o CreateOptions) (*Writer, error) {
 	out, err := atomicfile.Create(path, atomicfile.Options{NoSync: o.NoSync})
 	if err != nil {
+		return nil, err
+	}
+	if err := out.CheckSpace(o.Space); err != nil {
+		out.Discard()
 		return nil, err
 	}
 	file, err := libhdf5.CreateFile(out.Name(), o.UserBlock)
