@@ -339,3 +339,82 @@ func TestTypesThatTheFormatLacks(t *testing.T) {
 		}
 	}
 }
+
+// TestTiedWeightsStayTied by rules that keep them.
+func TestTiedWeightsStayTied(t *testing.T) {
+	folder := t.TempDir()
+	tied := storage.From([]float32{1, 2, 3}, 3)
+	entries := serialize.Entries(serialize.Entry{Name: "embedding", Array: tied, Shared: "x"}, serialize.Entry{Name: "head", Array: tied, Shared: "x"}, serialize.Entry{Name: "other", Array: storage.From([]float32{1, 2, 3}, 3)})
+	in, out := filepath.Join(folder, "in.pt"), filepath.Join(folder, "out.pt")
+	if err := serialize.Save(in, "torch", serialize.Contents{Entries: entries}); err != nil {
+		t.Fatal(err)
+	}
+	source, err := models.Open(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	plan, err := models.New(source, "torch", models.Options{Rules: &checkpoint.CustomRules{Rest: "keep"}})
+	if err == nil {
+		err = plan.Write(context.Background(), out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err := serialize.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer written.Close()
+	shared := map[string]string{}
+	for e, err := range written.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared[e.Name] = e.Shared
+	}
+	if len(shared) != 3 || shared["embedding"] == "" || shared["embedding"] != shared["head"] || shared["embedding"] == shared["other"] {
+		t.Errorf("the output shares %v; want embedding and head", shared)
+	}
+}
+
+// TestVerifyFindsWhatWasNotPlanned verifies files with another value, type or shape, and without
+// an array.
+func TestVerifyFindsWhatWasNotPlanned(t *testing.T) {
+	source, err := models.Open("../../serialize/keras/testdata/keras3_cnn.keras")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	plan, err := models.New(source, "safetensors", models.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(e *serialize.Entry){
+		"as planned":    func(*serialize.Entry) {},
+		"another value": func(e *serialize.Entry) { e.Array = checkpoint.Scale(e.Array, 1.0000002) },
+		"another type":  func(e *serialize.Entry) { e.Array = checkpoint.Cast(e.Array, dtype.Float64) },
+		"another shape": func(e *serialize.Entry) { e.Array.View, _ = e.Array.Unsqueeze(0) },
+		"another name":  func(e *serialize.Entry) { e.Name += "2" },
+	} {
+		out := filepath.Join(t.TempDir(), "out.safetensors")
+		contents := plan.Contents(t.Context())
+		planned := contents.Entries
+		contents.Entries = func(yield func(serialize.Entry, error) bool) {
+			for e, err := range planned {
+				if e.Name == "conv2d.weight" {
+					change(&e)
+				}
+				if !yield(e, err) {
+					return
+				}
+			}
+		}
+		if err := serialize.Save(out, "safetensors", contents); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := plan.Verify(t.Context(), out); (err == nil) != (name == "as planned") || err != nil && !strings.Contains(err.Error(), "conv2d.weight") {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+	}
+}

@@ -76,6 +76,8 @@ func TestDifferencesAreMeasured(t *testing.T) {
 		"infinite":             {a: f32(inf, 1), b: f32(inf, 1)},
 		"within the tolerance": {a: f32(1, 100), b: f32(1, 100.5), o: diff.Options{Relative: 0.01}},
 		"beyond the tolerance": {a: f32(1, 100), b: f32(1.5, 100.5), o: diff.Options{Relative: 0.01}, different: 1, absolute: 0.5, ulp: 1 << 22, worst: []int{0}},
+		"tolerance of b":       {a: f32(3), b: f32(4), o: diff.Options{Relative: 0.25}},
+		"tolerance not of a":   {a: f32(4), b: f32(3), o: diff.Options{Relative: 0.25}, different: 1, absolute: 1, ulp: 1 << 22, worst: []int{0}},
 		"absolute tolerance":   {a: f32(1, 100), b: f32(1.25, 101), o: diff.Options{Absolute: 0.5}, different: 1, absolute: 1, ulp: 1 << 17, worst: []int{1}},
 		"relative, not absolute": {a: storage.From([]float64{1, 1000}, 2), b: storage.From([]float64{2, 1010}, 2),
 			different: 2, absolute: 10, ulp: 1 << 52, worst: []int{0}},

@@ -302,3 +302,18 @@ func TestLegacyFilesOfOtherMachines(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// TestNegatedAndConjugated reads tensors that PyTorch saves as they are stored, with the marks
+// that they are negated and conjugated.
+func TestNegatedAndConjugated(t *testing.T) {
+	f := serializetest.Open(t, "testdata/negated.pt")
+	for name, want := range map[string][]complex64{"both": {-1 + 2i, -3i}, "negated": {-1 - 2i, 3i}} {
+		a, err := serialize.Find(f, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := storage.Read[complex64](a); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, want)
+		}
+	}
+}
