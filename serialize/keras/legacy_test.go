@@ -1,11 +1,15 @@
 package keras
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
 // TestNamesOfWeights takes the name of a layer, which may have slashes, from those of its weights.
@@ -52,5 +56,53 @@ func TestOrderOfOldOptimizers(t *testing.T) {
 		if got := s.oldOrder(s.below(optimizerPrefix)); !slices.Equal(got, want) {
 			t.Errorf("%s: %v; want %v", settings, got, want)
 		}
+	}
+}
+
+// TestLongListsOfNamesAreDivided as Keras divides them: the names of 700 layers do not fit one
+// attribute.
+func TestLongListsOfNamesAreDivided(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "many.h5")
+	var want []string
+	var entries []serialize.Entry
+	for i := range 700 {
+		layer := fmt.Sprintf("%s%d", strings.Repeat("layer_", 16), i)
+		want = append(want, layer)
+		entries = append(entries, serialize.Entry{Name: layer + "/kernel", Array: storage.From([]float32{float32(i)}, 1)})
+	}
+	if err := serialize.Save(name, "keras-h5", serialize.Contents{Entries: serialize.Entries(entries...)}); err != nil {
+		t.Fatal(err)
+	}
+	h5, err := hdf5.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h5.Close()
+	root, err := h5.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for part := range 2 {
+		a, err := root.Attribute(fmt.Sprint("layer_names", part))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, err := a.Strings()
+		if size := len(names) * a.Type.Size; err != nil || size > headerLimit {
+			t.Errorf("layer_names%d has %d bytes, %v; want at most %d", part, size, err, headerLimit)
+		}
+		got = append(got, names...)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%d names, want %d in their order", len(got), len(want))
+	}
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if all, err := serialize.Collect(f); err != nil || len(all) != len(entries) {
+		t.Errorf("%d arrays are read, %v; want %d", len(all), err, len(entries))
 	}
 }
