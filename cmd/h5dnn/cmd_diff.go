@@ -145,7 +145,7 @@ func difference(d diff.Array) string {
 	if d.Absolute == 0 {
 		return what + ", the first at " + index(d.Worst)
 	}
-	what += fmt.Sprintf(", by %.3g at most; worst at %s: %s and %s, %.3g relative", d.Absolute, index(d.Worst), element(d.X), element(d.Y), d.Relative)
+	what += fmt.Sprintf(", by %.3g at most; worst at %s: %s and %s, %.3g relative", d.Absolute, index(d.Worst), element(d.X, d.TypeA), element(d.Y, d.TypeB), d.Relative)
 	if !math.IsNaN(d.ULP) {
 		what += fmt.Sprintf("; %.6g ULP", d.ULP)
 	}
@@ -160,11 +160,27 @@ func index(list []int) string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-func element(x complex128) string {
-	if imag(x) == 0 {
-		return fmt.Sprintf("%.9g", real(x))
+// element returns an element of an array of that type with the digits that tell it from
+// others.
+func element(x complex128, typ string) string {
+	bits := 32
+	if typ == "float64" || typ == "complex128" || strings.Contains(typ, "int") {
+		bits = 64
 	}
-	return fmt.Sprintf("%.9g", x)
+	text := func(x float64) string {
+		if x == math.Trunc(x) && math.Abs(x) < 1e15 {
+			return strconv.FormatFloat(x, 'f', -1, 64)
+		}
+		return strconv.FormatFloat(x, 'g', -1, bits)
+	}
+	if imag(x) == 0 {
+		return text(real(x))
+	}
+	sign := "+"
+	if math.Signbit(imag(x)) {
+		sign = ""
+	}
+	return "(" + text(real(x)) + sign + text(imag(x)) + "i)"
 }
 
 func diffJSON(w io.Writer, r diff.Report, a, b string) error {
