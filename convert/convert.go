@@ -545,9 +545,9 @@ func (s *Step) write(ctx context.Context, w *hdf5write.Writer, written map[strin
 			return w.HardLink(s.To, same.To)
 		}
 		written[shared] = append(written[shared], s)
-		err = WriteDataset(ctx, w, s.To, s.data, hdf5write.Layout{})
+		err = writeDataset(ctx, w, s.To, s.data, hdf5write.Layout{})
 	case s.Data != nil:
-		err = WriteDataset(ctx, w, s.To, s.data, hdf5write.Layout{})
+		err = writeDataset(ctx, w, s.To, s.data, hdf5write.Layout{})
 	case s.To != "/":
 		err = w.Group(s.To)
 	}
@@ -730,8 +730,8 @@ func sameValue(a, b any) bool {
 	return fmt.Sprint(a) == fmt.Sprint(b)
 }
 
-// WriteDataset writes data as a dataset. Numbers are streamed.
-func WriteDataset(ctx context.Context, w *hdf5write.Writer, path string, data inspect.Selection, layout hdf5write.Layout) error {
+// writeDataset writes data as a dataset. Numbers are streamed.
+func writeDataset(ctx context.Context, w *hdf5write.Writer, path string, data inspect.Selection, layout hdf5write.Layout) error {
 	if data.Numbers {
 		return w.WriteWith(path, blocks.WithContext(ctx, data.Array), layout)
 	}

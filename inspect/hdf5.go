@@ -39,6 +39,7 @@ func (f HDF5) Meant(path string) bool {
 	return false
 }
 
+// Entries implements File.
 func (f HDF5) Entries(path string) (iter.Seq[Object], error) {
 	if Clean(path) == "/" {
 		if root, err := f.Root(); err != nil {
@@ -208,6 +209,7 @@ func bigEndian(t *hdf5.Type) bool {
 	return t.BigEndian && t.Size > 1
 }
 
+// Find implements File.
 func (f HDF5) Find(path string) (Selection, error) {
 	if Clean(path) == "/" {
 		only, ok := f.onlyDataset()
@@ -263,7 +265,7 @@ func backwards(shape []int) []int {
 	return shape
 }
 
-// selectEntry returns the array that an object is by a convention.
+// selectEntry returns the array that a convention says an object is.
 func (f HDF5) selectEntry(o *hdf5.Object, m h5format.Meaning, err error) (Selection, error) {
 	if err != nil {
 		return Selection{}, err

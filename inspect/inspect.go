@@ -89,6 +89,8 @@ type Dataset struct {
 	Encoding string   // what the array is stored as, if that is not what it is: "csr_matrix of 5 stored elements"
 }
 
+// A Filter is a step of the compression of an HDF5 dataset: its registered number, its name
+// and the parameters stored with it.
 type Filter struct {
 	ID     int      `json:"id"`
 	Name   string   `json:"name"`

@@ -19,8 +19,8 @@ func Normalize(data storage.Source, t dtype.Type, order binary.ByteOrder) storag
 	return &normalized{data, order}
 }
 
-// NormalizeBytes changes elements of type t in place that are stored in the given order to
-// the byte order of the machine, and bools to 0 or 1.
+// NormalizeBytes converts elements of type t in place, from the given byte order to that of
+// the machine, and bools to 0 or 1.
 func NormalizeBytes(b []byte, t dtype.Type, order binary.ByteOrder) {
 	if isSwapped(t, order) {
 		swap(b, t)

@@ -24,13 +24,13 @@ var ErrFormat = errors.New("unknown format")
 type Format struct {
 	Name       string
 	Extensions []string // such as ".npy"; the first is the usual one
-	// Plain formats have no mark in the content. A file of one that Match does not recognize
-	// is opened in the format of its extension.
+	// Plain formats cannot be told by their content. A file that no Match recognizes is
+	// opened as one if it has its extension.
 	Plain bool
 	// Folder is the file by which a folder of this format is opened; "" for formats whose
 	// files are one. See FileOf.
 	Folder string
-	// What a file of this format can hold. It must refuse the rest.
+	// The fields below say what a file can hold. Save and SaveFile refuse anything else.
 	Types  []dtype.Type // of elements; all if nil
 	Single bool         // exactly one array
 	Table  bool         // columns: arrays of one axis and the same length; or one array
@@ -91,8 +91,8 @@ type Input struct {
 	file *os.File
 }
 
-// File returns the file that in is the whole of, or nil. A format may map it into
-// memory. It must close the file when it is closed itself, unless Open fails.
+// File returns the file on disk, or nil if in is a part of one or in memory. A format may
+// map it. Closing a [File] closes it; a failing Open leaves it open.
 func (in Input) File() *os.File { return in.file }
 
 // ReadFull reads len(b) bytes at an offset. An input that ends before them is an error of
@@ -114,8 +114,8 @@ func (in Input) ArrayName() string {
 	return strings.TrimSuffix(filepath.Base(in.Name), filepath.Ext(in.Name))
 }
 
-// Close closes the file that in is the whole of. It does nothing for a part of a
-// file or for memory, which the caller of OpenReader closes.
+// Close closes the file on disk. It does nothing if in is a part of a file or in memory,
+// which the caller of OpenReader closes.
 func (in Input) Close() error {
 	if in.file == nil {
 		return nil

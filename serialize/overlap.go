@@ -16,8 +16,8 @@ type Extent struct {
 }
 
 // CheckOverlap returns an error if two arrays have bytes in common. Formats that cannot share
-// elements call it: some bytes of a hostile file could stand for all its elements otherwise,
-// again and again. It sorts the list.
+// elements call it: otherwise a small hostile file could name the same bytes again and again,
+// and become any size when it is converted. It sorts the list.
 func CheckOverlap(list []Extent) error {
 	list = slices.DeleteFunc(list, func(x Extent) bool { return x.Size == 0 })
 	slices.SortFunc(list, func(x, y Extent) int { return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.At, y.At)) })

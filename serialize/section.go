@@ -23,7 +23,7 @@ type Sections struct {
 	last     *[]byte // decompressed; see inflated
 }
 
-// Sections maps the file that in is the whole of, if it is one.
+// Sections returns the sections of in, which it maps into memory if in is a file on disk.
 func (in Input) Sections() (*Sections, error) {
 	s := &Sections{in: in}
 	if in.File() == nil {

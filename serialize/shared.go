@@ -168,9 +168,11 @@ func (e Entry) SameElements(other Entry) bool {
 	return e.Shared != "" && e.Shared == other.Shared && a.Type == b.Type && a.Data.Len() == b.Data.Len() && sameView(a.View, b.View)
 }
 
-// Aliases finds entries that are the same elements as one before them. The zero value has
-// seen none.
-type Aliases struct{ first map[string][]Entry } // by Shared
+// Aliases finds entries that have the same elements as an earlier one. The zero value is
+// ready to use.
+type Aliases struct {
+	first map[string][]Entry // by Entry.Shared
+}
 
 // Of returns the name of the first entry that has the elements of e, or "" if that is e.
 func (a *Aliases) Of(e Entry) string {
@@ -188,7 +190,7 @@ func (a *Aliases) Of(e Entry) string {
 	return ""
 }
 
-// AliasNote says what an alias is in formats with Aliases.
+// AliasNote describes how formats with Format.Aliases store another name of the entry first.
 func AliasNote(first string) string {
 	return fmt.Sprintf("another name of %s in the metadata, as safetensors.torch.save_model writes it; load_file does not know it, load_model does", first)
 }

@@ -70,7 +70,7 @@ func (p *Plan) reportOptimizer(report checkpoint.OptimizerReport) {
 	}
 }
 
-// OptimizerPath is the path of the loss of an optimizer's state.
+// OptimizerPath is the Path of the loss.Item that reports a dropped optimizer state.
 const OptimizerPath = "optimizer"
 
 // loseOptimizer records that the state of an optimizer is not converted. A state_dict has

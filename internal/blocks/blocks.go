@@ -17,11 +17,11 @@ var Size = 16 << 20
 
 // Read returns the elements of a in row-major order.
 func Read(a storage.Array) ([]byte, error) {
-	return ReadInto(a, nil)
+	return readInto(a, nil)
 }
 
-// ReadInto is Read with a buffer to use if it is large enough.
-func ReadInto(a storage.Array, buffer []byte) ([]byte, error) {
+// readInto is Read with a buffer to use if it is large enough.
+func readInto(a storage.Array, buffer []byte) ([]byte, error) {
 	n := a.Len() * a.Type.Size()
 	if cap(buffer) < n {
 		buffer = make([]byte, n)
@@ -111,7 +111,7 @@ func Elements(ctx context.Context, a storage.Array, size int) iter.Seq2[[]byte, 
 		var buffer []byte
 		for b, err := range Of(ctx, a, size) {
 			if err == nil {
-				buffer, err = ReadInto(b, buffer)
+				buffer, err = readInto(b, buffer)
 			}
 			if !yield(buffer, err) || err != nil {
 				return

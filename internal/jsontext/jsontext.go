@@ -40,9 +40,6 @@ func New(text string) *Parser {
 	return p
 }
 
-// Err returns the first error, or nil.
-func (p *Parser) Err() error { return p.err }
-
 // Fail makes an error of the present position, if it is the first one.
 func (p *Parser) Fail(format string, args ...any) {
 	if p.err == nil {

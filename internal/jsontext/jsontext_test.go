@@ -49,7 +49,7 @@ func TestWhatIsNotJSONIsRefused(t *testing.T) {
 	}
 	p := jsontext.New("[9223372036854775807,0, 10]")
 	if got := p.Ints(); p.End() != nil || !slices.Equal(got, []int{1<<63 - 1, 0, 10}) {
-		t.Errorf("%v, %v", got, p.Err())
+		t.Errorf("%v, %v", got, p.End())
 	}
 }
 
@@ -67,7 +67,7 @@ func FuzzSkip(f *testing.F) {
 		var s, back string
 		if isText := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), `"`); isText && utf8.ValidString(text) && json.Unmarshal([]byte(text), &s) == nil {
 			if p := jsontext.New(text); p.String() != s || p.End() != nil {
-				t.Errorf("%q is not the string %q: %v", text, s, p.Err())
+				t.Errorf("%q is not the string %q: %v", text, s, p.End())
 			}
 			if json.Unmarshal(jsontext.Append(nil, s), &back) != nil || back != s {
 				t.Errorf("%q is written as %s", s, jsontext.Append(nil, s))

@@ -65,9 +65,9 @@ var formats = []format{
 	{0, "<html", "a web page, not the file", "download it again"},
 }
 
-// Of returns the name of a file's format with an article, and what to do with it, or
+// of returns the name of a file's format with an article, and what to do with it, or
 // "" if it is not known.
-func Of(r io.ReaderAt, size int64) (name, hint string) {
+func of(r io.ReaderAt, size int64) (name, hint string) {
 	if size == 0 {
 		return "an empty file", ""
 	}
@@ -86,7 +86,7 @@ func Of(r io.ReaderAt, size int64) (name, hint string) {
 // Text returns an error about a file: "this is a netCDF-3 file, which is not read; nccopy …",
 // or "" if the format is not known.
 func Text(r io.ReaderAt, size int64) string {
-	name, hint := Of(r, size)
+	name, hint := of(r, size)
 	switch {
 	case name == "":
 		return ""

@@ -21,12 +21,12 @@ func TestEveryFormatIsRecognized(t *testing.T) {
 		if f.at > 0 {
 			file[0] = 'x'
 		}
-		if got, _ := Of(bytes.NewReader(file), int64(len(file))); got != f.name {
+		if got, _ := of(bytes.NewReader(file), int64(len(file))); got != f.name {
 			t.Errorf("%q: %q, want %q", f.magic, got, f.name)
 		}
 	}
 	for _, file := range []string{"x", "hello", "\x89HDF"} {
-		if got, _ := Of(strings.NewReader(file), int64(len(file))); got != "" {
+		if got, _ := of(strings.NewReader(file), int64(len(file))); got != "" {
 			t.Errorf("%q: %q, want nothing", file, got)
 		}
 	}

@@ -46,15 +46,15 @@ type Array struct {
 	Name           string
 	TypeA, TypeB   string
 	ShapeA, ShapeB []int
-	Err            error // that kept the elements from being compared
+	Err            error // why the elements were not compared
 
-	Elements  int // of the array
-	Different int // beyond the tolerance
-	Absolute  float64
-	Relative  float64 // |x - y| / max(|x|, |y|), at most 2
-	ULP       float64 // NaN if the types differ or have no fractions, +Inf if one is NaN
-	Worst     []int   // index of the largest relative error
-	X, Y      complex128
+	Elements  int        // of the array
+	Different int        // beyond the tolerance
+	Absolute  float64    // the largest |x - y| of the different elements
+	Relative  float64    // the largest |x - y| / max(|x|, |y|) of them, at most 2
+	ULP       float64    // the largest distance in units in the last place; NaN if the types differ or have no fractions, +Inf if an element is NaN
+	Worst     []int      // index of the largest relative error
+	X, Y      complex128 // the elements at Worst
 }
 
 // Files compares the arrays of a and b, one after the other.

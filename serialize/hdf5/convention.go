@@ -22,12 +22,12 @@ type Convention struct {
 	Meanings func(f *hdf5.File) Meanings
 }
 
-// Meanings returns what an object is by a convention. An error is that of an array that
-// cannot be read; the meaning describes it as far as it is known.
+// Meanings returns what a convention says an object is. If the object is an array that cannot
+// be read, it returns the error and what is known of the array.
 type Meanings func(o *hdf5.Object) (Meaning, error)
 
-// A Meaning is what an object is by a convention. The zero Meaning is an object that is
-// what HDF5 says.
+// A Meaning is what a convention says an object is. The zero Meaning is that of an object on
+// which the convention is silent.
 type Meaning struct {
 	// Entry is the array that the object is, without a name and attributes. Members of a
 	// group that is an array are parts of it.
@@ -51,7 +51,7 @@ type Meaning struct {
 // Hides reports whether an attribute is accounted for by the meaning.
 func (m Meaning) Hides(attribute string) bool { return m.Hidden != nil && m.Hidden(attribute) }
 
-// Plain reports whether the object is what HDF5 says.
+// Plain reports whether the convention says nothing of the object.
 func (m Meaning) Plain() bool {
 	return m.Entry == nil && !m.Part && m.Order == nil && m.Axes == nil && m.Hidden == nil
 }

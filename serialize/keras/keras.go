@@ -61,8 +61,8 @@ type File struct {
 	members []*zip.File // of an archive
 }
 
-// Describe is SetModel for the model of metadata. Those that the file does not have are added, so
-// that the training_config among them names the state of the optimizer.
+// Describe is SetModel for the model that metadata of another file describe. Metadata that f
+// lacks are taken over, as its training_config names the state of the optimizer.
 func (f *File) Describe(meta map[string]string) error {
 	m, err := keras.Parse(meta[MetaConfig])
 	if err != nil {
