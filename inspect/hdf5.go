@@ -27,7 +27,7 @@ func (f HDF5) Plain() HDF5 { return HDF5{f.File, f.convention.Plain()} }
 
 // Meant reports whether objects at and below a path have meanings that HDF5 does not know.
 func (f HDF5) Meant(path string) bool {
-	start, err := f.Lookup(path)
+	start, err := f.convention.Find(path)
 	if err != nil {
 		return false
 	}
@@ -46,13 +46,15 @@ func (f HDF5) Entries(path string) (iter.Seq[Object], error) {
 			return func(yield func(Object) bool) { yield(describeObject(root, err)) }, nil
 		}
 	}
-	start, err := f.Lookup(path)
+	start, err := f.convention.Find(path)
 	if err != nil {
 		return nil, err
 	}
 	return func(yield func(Object) bool) {
 		for item, err := range f.convention.Items(start) {
-			if !yield(describeItem(item, err)) {
+			o := describeItem(item, err)
+			o.Path = item.Listed
+			if !yield(o) {
 				return
 			}
 		}
@@ -218,7 +220,7 @@ func (f HDF5) Find(path string) (Selection, error) {
 		}
 		path = only
 	}
-	o, err := f.Lookup(path)
+	o, err := f.convention.Find(path)
 	if err != nil {
 		return Selection{}, err
 	}
@@ -271,11 +273,17 @@ func (f HDF5) selectEntry(o *hdf5.Object, m h5format.Meaning, err error) (Select
 		return Selection{}, err
 	}
 	s := (entry{Entry: *m.Entry}).selection()
-	s.Name, s.File = o.Path[strings.LastIndexByte(o.Path, '/')+1:], f.Name()
+	s.Name, s.File = f.base(o.Path), f.Name()
 	if m.Stored != nil {
 		s.Budget, s.Stored, s.Size = f.Budget(), m.Stored, valueSize
 	}
 	return s, nil
+}
+
+// base returns the last part of the path under which an object is listed.
+func (f HDF5) base(path string) string {
+	listed := f.convention.Listed(path)
+	return listed[strings.LastIndexByte(listed, '/')+1:]
 }
 
 // valueSize is about how many bytes an element that is not a number takes in memory if it
@@ -284,7 +292,7 @@ const valueSize = 64
 
 func (f HDF5) selectAll(d *hdf5.Dataset) (Selection, error) {
 	s := Selection{
-		Name: d.Path[strings.LastIndexByte(d.Path, '/')+1:],
+		Name: f.base(d.Path),
 		File: f.Name(), Budget: f.Budget(), Stored: d.Backing,
 		DType: h5format.TypeName(d.Type), View: d.View(), Size: min(d.Type.Size, valueSize), Texts: d.Type.IsString(), Values: d.Values,
 	}

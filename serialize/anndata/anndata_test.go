@@ -2,7 +2,6 @@ package anndata_test
 
 import (
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"testing"
@@ -86,11 +85,8 @@ func TestDamagedFilesAreErrorsOrData(t *testing.T) {
 	serializetest.TestDamage(t, "anndata", cells)
 }
 
+// FuzzFile begins with files of few objects: an execution on all of them takes milliseconds.
 func FuzzFile(f *testing.F) {
-	whole, err := os.ReadFile(cells)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(whole)
+	serializetest.AddSeeds(f, "testdata/seeds/*")
 	f.Fuzz(serializetest.FuzzTarget("anndata"))
 }

@@ -113,7 +113,7 @@ func widened(name string, a storage.Array) (storage.Array, error) {
 		if err != nil {
 			return a, err
 		}
-		if i := slices.IndexFunc(list, func(x float64) bool { return x < -exact || x > exact }); i >= 0 {
+		if i := slices.IndexFunc(list, func(x float64) bool { return x <= -exact || x >= exact }); i >= 0 {
 			return a, fmt.Errorf("%s: elements are missing, so that integers become float64, which may not have %.0f: %w", name, list[i], dtype.ErrType)
 		}
 	}

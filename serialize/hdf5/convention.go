@@ -20,6 +20,8 @@ type Convention struct {
 	Match func(f *hdf5.File) bool
 	// Meanings returns the function that says what the objects of a file are.
 	Meanings func(f *hdf5.File) Meanings
+	// Prefix begins the names of objects in the file that are listed without it.
+	Prefix string
 }
 
 // Meanings returns what a convention says an object is. If the object is an array that cannot
@@ -84,7 +86,7 @@ func (c Convention) open(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.format, f.meanings = c.Name, c.Meanings(f.in)
+	f.format, f.meanings, f.prefix = c.Name, c.Meanings(f.in), c.Prefix
 	return f, nil
 }
 
@@ -117,7 +119,7 @@ func (f *File) Format() string { return f.format }
 // Plain returns the same file without the convention. Closing either closes both.
 func (f *File) Plain() *File {
 	plain := *f
-	plain.format, plain.meanings = "hdf5", nil
+	plain.format, plain.meanings, plain.prefix = "hdf5", nil, ""
 	return &plain
 }
 
@@ -128,14 +130,31 @@ func (f *File) Meaning(o *hdf5.Object) (Meaning, error) {
 	}
 	m, err := f.meanings(o)
 	if m.Entry != nil {
-		m.Entry.Name = strings.TrimPrefix(o.Path, "/")
+		m.Entry.Name = strings.TrimPrefix(f.Listed(o.Path), "/")
 	}
 	return m, err
+}
+
+// Listed returns the path under which an object is listed.
+func (f *File) Listed(path string) string {
+	at := strings.LastIndexByte(path, '/') + 1
+	return path[:at] + strings.TrimPrefix(path[at:], f.prefix)
+}
+
+// Find returns the object that is listed under a path.
+func (f *File) Find(path string) (*hdf5.Object, error) {
+	if at := strings.LastIndexByte(path, '/') + 1; f.prefix != "" && at < len(path) {
+		if o, err := f.in.Lookup(path[:at] + f.prefix + path[at:]); err == nil {
+			return o, nil
+		}
+	}
+	return f.in.Lookup(path)
 }
 
 // An Item is an object and what it is.
 type Item struct {
 	*hdf5.Object
+	Listed  string // its path without the prefix of a convention
 	Meaning Meaning
 }
 
@@ -149,7 +168,7 @@ func (f *File) Items(start *hdf5.Object) iter.Seq2[Item, error] {
 			if whole != "" && strings.HasPrefix(o.Path, whole) {
 				continue
 			}
-			item := Item{Object: o}
+			item := Item{Object: o, Listed: f.Listed(o.Path)}
 			if err == nil && (o.Kind == hdf5.KindGroup || o.Kind == hdf5.KindDataset) {
 				item.Meaning, err = f.Meaning(o)
 			}
@@ -217,7 +236,7 @@ func (f *File) entries(yield func(serialize.Entry, error) bool) {
 		return
 	}
 	for item, err := range f.Items(root) {
-		e, ok := serialize.Entry{Name: strings.TrimPrefix(item.Path, "/")}, true
+		e, ok := serialize.Entry{Name: strings.TrimPrefix(item.Listed, "/")}, true
 		if err == nil || item.Meaning.Entry != nil {
 			e, ok, err = item.entry(err)
 		}
@@ -246,6 +265,7 @@ func (i Item) entry(failed error) (e serialize.Entry, ok bool, err error) {
 	}
 	if err == nil {
 		e, err = entryOf(d, i.Meaning)
+		e.Name = strings.TrimPrefix(i.Listed, "/")
 	}
 	return e, true, err
 }

@@ -77,6 +77,7 @@ type File struct {
 	meta     map[string]string
 	format   string
 	meanings Meanings // of a convention; nil for HDF5
+	prefix   string   // see Convention
 	close    func() error
 }
 
@@ -120,7 +121,7 @@ func (f *File) All() iter.Seq2[serialize.Entry, error] { return f.entries }
 
 // Lookup returns the named dataset.
 func (f *File) Lookup(name string) (serialize.Entry, error) {
-	o, err := f.in.Lookup("/" + name)
+	o, err := f.Find("/" + name)
 	if err != nil {
 		return serialize.Entry{}, fmt.Errorf("%w: %w", err, storage.ErrState)
 	}
@@ -131,7 +132,7 @@ func (f *File) Lookup(name string) (serialize.Entry, error) {
 	if err != nil {
 		return serialize.Entry{}, err
 	}
-	e, ok, err := Item{o, m}.entry(nil)
+	e, ok, err := Item{o, f.Listed(o.Path), m}.entry(nil)
 	if err == nil && !ok {
 		d, _ := o.Dataset() // as in entry
 		_, err = d.Array()

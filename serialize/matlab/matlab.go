@@ -99,7 +99,7 @@ func meaningOf(o *hdf5.Object) (m convention.Meaning, err error) {
 		err = readCell(&m, o, class)
 	}
 	if err != nil && m.Entry == nil {
-		m.Entry = &serialize.Entry{Elements: &serialize.Elements{Type: class}}
+		m.Entry = &serialize.Entry{Elements: &serialize.Elements{View: views.Of(), Type: class}}
 	}
 	return m, err
 }

@@ -3,7 +3,6 @@ package matlab_test
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -102,11 +101,8 @@ func TestDamagedFilesAreErrorsOrData(t *testing.T) {
 	serializetest.TestDamage(t, "matlab", variables)
 }
 
+// FuzzFile begins with files of few objects: an execution on all of them takes milliseconds.
 func FuzzFile(f *testing.F) {
-	whole, err := os.ReadFile(variables)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(whole)
+	serializetest.AddSeeds(f, "testdata/seeds/*")
 	f.Fuzz(serializetest.FuzzTarget("matlab"))
 }

@@ -232,6 +232,9 @@ func (p packing) read(dst []byte, v views.View) error {
 	if err := dtype.Convert(dst, p.typ, elems, p.as); err != nil {
 		return err
 	}
+	if err := p.checkExact(dst, elems); err != nil {
+		return err
+	}
 	switch p.typ {
 	case dtype.Float32:
 		unpack(dtype.Cast[float32](dst), p.scale, p.offset)
@@ -248,6 +251,21 @@ func (p packing) read(dst []byte, v views.View) error {
 			if bytes.Equal(elem, fill) {
 				copy(dst[i*p.typ.Size():], missing)
 			}
+		}
+	}
+	return nil
+}
+
+// checkExact returns an error for integers that are not missing and change when they become
+// floats because others are: those of more than 53 bits.
+func (p packing) checkExact(decoded, elems []byte) error {
+	const exact = 1 << 53
+	if p.as.Size() < 8 || !p.as.IsInt() || p.typ != dtype.Float64 || p.scale != nil || p.offset != nil {
+		return nil
+	}
+	for i, x := range dtype.Cast[float64](decoded) {
+		if (x <= -exact || x >= exact) && !slices.ContainsFunc(p.fills, func(fill []byte) bool { return bytes.Equal(fill, elems[8*i:8*i+8]) }) {
+			return fmt.Errorf("integers become float64, because some may be missing, and one near %.0f would change; read the file as hdf5: %w", x, dtype.ErrType)
 		}
 	}
 	return nil

@@ -26,6 +26,7 @@ func init() {
 			r.dimensions = sync.OnceValue(r.numbered)
 			return r.meaningOf
 		},
+		Prefix: nonCoordinate,
 	}.Register()
 }
 

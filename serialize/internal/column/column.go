@@ -87,7 +87,7 @@ func (k Kind) Widened(v *Values) (*Values, error) {
 		const exact = 1 << 53
 		for i := range n {
 			x := math.Float64frombits(binary.NativeEndian.Uint64(wide[8*i:]))
-			if x < -exact || x > exact {
+			if x <= -exact || x >= exact {
 				return nil, fmt.Errorf("elements are missing, so that integers become float64, which has not %.0f of row %d; fill the missing ones: %w", x, i, storage.ErrState)
 			}
 		}
