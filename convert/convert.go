@@ -119,6 +119,11 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 	case n > 1 && p.targetFormat().Single:
 		return nil, fmt.Errorf("%s has %d arrays, and %s files hold one; name it, as in %s:%s, or write .npz", file.Name(), n, format, file.Name(), p.Arrays()[0].Path)
 	}
+	if format := p.targetFormat(); format.Table {
+		if _, err := format.Columns(p.contents(ctx)); err != nil {
+			return nil, err
+		}
+	}
 	return p, nil
 }
 

@@ -298,7 +298,11 @@ func (f Format) Columns(c Contents) ([]Entry, error) {
 	}
 	first := entries[0].Shape()
 	for _, e := range entries {
-		if shape := e.Shape(); len(entries) > 1 && (len(shape) != 1 || shape[0] != first[0]) {
+		shape := e.Shape()
+		if len(entries) > 1 && len(shape) != 1 {
+			return nil, fmt.Errorf("%s files hold columns, of one axis each, but %q has shape %v; name one array: %w", f.Name, e.Name, shape, views.ErrShape)
+		}
+		if len(entries) > 1 && shape[0] != first[0] {
 			return nil, fmt.Errorf("%s files hold columns of one length, but %q has shape %v and %q %v; name one array: %w", f.Name, entries[0].Name, first, e.Name, shape, views.ErrShape)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/convert/models"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -36,6 +37,9 @@ func runOf(c *cli.Context, name string, args []string) (run *train.Run, imported
 		run, err = importedRun(c, name, architecture, args, device)
 	} else {
 		run, err = resume(c.Context, name, device)
+		if kind, unknown := models.KindOf(name); errors.Is(err, serialize.ErrFormat) && unknown == nil && kind == checkpoint.PyTorch && c.Command.Name == "predict" {
+			err = fmt.Errorf("%s has weights and no architecture; name its architecture with --model", name)
+		}
 	}
 	if err == nil {
 		run.Config.Device, run.Config.Threads = config.Device, config.Threads

@@ -391,6 +391,11 @@ func (p *Plan) check() error {
 		}
 		return fmt.Errorf("%s has no weights that %s can have%s", p.Source.Name, p.To, reason)
 	}
+	if p.Format.Table {
+		if _, err := p.Format.Columns(p.Contents(context.Background())); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
