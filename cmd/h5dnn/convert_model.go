@@ -79,39 +79,68 @@ func convertModel(c *cli.Context, in address, out, format string) error {
 	if err != nil {
 		return withModelFlags(err)
 	}
-	refused := plan.Err() != nil && !c.Bool("allow-loss")
-	report := c.App.Writer
-	var verified *models.Verification
-	if !c.Bool("dry-run") && !refused {
-		write := func() error { return plan.Write(c.Context, out) }
-		if out == "-" {
-			report = c.App.ErrWriter
-			write = func() error { return plan.WriteTo(c.Context, c.App.Writer) }
-		}
-		if err := write(); err != nil {
+	m := modelConversion{c: c, plan: plan, in: in.file, out: out, refused: plan.Err() != nil && !c.Bool("allow-loss")}
+	if !m.refused && !c.Bool("dry-run") {
+		if err := m.write(); err != nil {
 			return err
 		}
-		if c.Bool("verify") {
-			v, err := plan.Verify(c.Context, out)
-			if err != nil {
-				return err
-			}
-			verified = &v
-		}
 	}
-	err = buffered(report, func(w io.Writer) error {
-		if c.Bool("json") {
-			return modelJSON(w, plan, in.file, out)
-		}
-		return modelReport(c, w, plan, out, refused, verified)
-	})
-	if err != nil {
+	if err := m.report(); err != nil {
 		return err
 	}
-	if refused {
+	if m.refused {
 		return errNegative
 	}
 	return lossStatus(c, plan.Lost)
+}
+
+// A modelConversion is the conversion of a model by a plan.
+type modelConversion struct {
+	c        *cli.Context
+	plan     *models.Plan
+	in, out  string
+	refused  bool // for what it would lose
+	written  bool
+	verified *models.Verification // nil if the file was not verified
+}
+
+// write writes the output, and verifies it if that is asked for.
+func (m *modelConversion) write() (err error) {
+	if m.out == "-" {
+		err = m.plan.WriteTo(m.c.Context, m.c.App.Writer)
+	} else {
+		err = m.plan.Write(m.c.Context, m.out)
+	}
+	if err != nil {
+		return err
+	}
+	m.written = true
+	if !m.c.Bool("verify") {
+		return nil
+	}
+	v, err := m.plan.Verify(m.c.Context, m.out)
+	m.verified = &v
+	return err
+}
+
+// report prints what becomes of every array: on standard output, or on standard error if
+// the file is there.
+func (m *modelConversion) report() error {
+	to := m.c.App.Writer
+	if m.written && m.out == "-" {
+		to = m.c.App.ErrWriter
+	}
+	return buffered(to, func(w io.Writer) error {
+		if m.c.Bool("json") {
+			return modelJSON(w, m.plan, m.in, m.out)
+		}
+		for _, line := range append(planLines(m.plan), m.outcome()) {
+			if _, err := fmt.Fprintln(w, printable(line)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // modelOptions returns the options of a conversion as the flags set them. The files that
@@ -204,9 +233,8 @@ func sizesOf(text string) ([]int, error) {
 	return sizes, nil
 }
 
-// modelReport prints what becomes of every array.
-func modelReport(c *cli.Context, w io.Writer, p *models.Plan, out string, refused bool, v *models.Verification) error {
-	var lines []string
+// planLines describes the arrays of a plan, the modules that they are for, and what is lost.
+func planLines(p *models.Plan) (lines []string) {
 	for _, t := range p.Tensors {
 		line := fmt.Sprintf("%s  %v %s", t.Name, t.Array.Type, arrayfmt.Shape(t.Array.Shape))
 		if len(t.From) > 0 {
@@ -233,25 +261,28 @@ func modelReport(c *cli.Context, w io.Writer, p *models.Plan, out string, refuse
 		}
 		lines = append(lines, line)
 	}
-	if out == "-" {
-		out = "standard output"
+	return lines
+}
+
+// outcome is the last line of the report.
+func (m *modelConversion) outcome() string {
+	arrays, to := plural(len(m.plan.Tensors), "array"), m.out
+	if to == "-" {
+		to = "standard output"
 	}
-	done := plural(len(p.Tensors), "array") + " written to " + out
+	var done string
 	switch {
-	case refused:
+	case m.refused:
 		done = "nothing written"
-	case c.Bool("dry-run"):
-		done = plural(len(p.Tensors), "array") + " to write to " + out
-	case v != nil:
-		done += verifiedText(*v)
+	case !m.written:
+		done = arrays + " to write to " + to
+	default:
+		done = arrays + " written to " + to
 	}
-	lines = append(lines, done+"; "+lossSummary(c, p.Lost))
-	for _, line := range lines {
-		if _, err := fmt.Fprintln(w, printable(line)); err != nil {
-			return err
-		}
+	if m.verified != nil {
+		done += verifiedText(*m.verified)
 	}
-	return nil
+	return done + "; " + lossSummary(m.c, m.plan.Lost)
 }
 
 // verifiedText says what was verified.
