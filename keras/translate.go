@@ -183,6 +183,10 @@ func (t translator) layer(o map[string]any, class string, config map[string]any)
 		if len(axes) == 1 {
 			config["axis"] = axes[0]
 		}
+	case "GRU":
+		if _, ok := config["reset_after"]; !ok {
+			config["reset_after"] = false // which there was not before Keras 2.1
+		}
 	case "ThresholdedReLU":
 		o["class_name"], config["threshold"] = "ReLU", config["theta"]
 		delete(config, "theta")

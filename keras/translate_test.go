@@ -15,6 +15,8 @@ func TestTranslate(t *testing.T) {
 		{"recurrent", layer("LSTM", `, "time_major": false`), `"LSTM"`, "time_major"},
 		{"time first", layer("LSTM", `, "time_major": true`), `"time_major":true`, ""},
 		{"in a wrapper", layer("Bidirectional", `, "layer": {"class_name": "GRU", "config": {"name": "g", "time_major": false}}`), `"GRU"`, "time_major"},
+		{"old GRU", layer("GRU", `, "units": 2`), `"reset_after":false`, ""},
+		{"GRU", layer("GRU", `, "units": 2, "reset_after": true`), `"reset_after":true`, ""},
 		{"depthwise", layer("DepthwiseConv2D", `, "groups": 1, "kernel_initializer": {}, "padding": "same"`), `"padding":"same"`, "kernel_initializer"},
 		{"groups", layer("DepthwiseConv2D", `, "groups": 1`), "", "groups"},
 		{"groups of a convolution", layer("Conv2D", `, "groups": 1`), `"groups":1`, ""},

@@ -70,3 +70,23 @@ func TestOldNamesInKeras3(t *testing.T) {
 		t.Errorf("scale/0 is %v (%v); want the first weight of the .h5", v, err)
 	}
 }
+
+// TestMetricsAreNoWeights converts a compiled .keras of Keras 2, which has the means of its
+// metrics, to .h5, which has no place for them.
+func TestMetricsAreNoWeights(t *testing.T) {
+	s, err := models.Open("../../serialize/keras/testdata/keras2_cnn.keras")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	p, err := models.New(s, "keras-h5", models.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Lost) == 0 || !strings.HasPrefix(p.Lost[0].Path, "metrics/") || p.Err() != nil {
+		t.Errorf("lost: %v (%v); want metrics", p.Lost, p.Err())
+	}
+	if err := p.Write(t.Context(), filepath.Join(t.TempDir(), "m.h5")); err != nil {
+		t.Error(err)
+	}
+}

@@ -343,6 +343,10 @@ func reparametrized(name string, parameters map[string]checkpoint.Tensor) string
 // copyAll keeps arrays that a user's rules do not name as they are.
 func (p *Plan) copyAll() error {
 	for _, e := range p.Source.Entries {
+		if m := p.Source.Model; p.Format.Name == "keras-h5" && strings.HasPrefix(e.Name, "metrics/") && m != nil && m.Layer("metrics") == nil {
+			p.Lost.AddInherent(e.Name, loss.Value, 1, "the mean of a metric in the last epoch, for which .h5 has no place")
+			continue
+		}
 		if !p.taken[e.Name] {
 			p.Tensors = append(p.Tensors, checkpoint.Tensor{Name: e.Name, Array: e.Array, From: []string{e.Name}, Operation: checkpoint.Same{}.String()})
 		}
