@@ -160,6 +160,39 @@ func TestLargeChunksAreDecodedOnce(t *testing.T) {
 	}
 }
 
+// TestTablesTakeTheMemoryOfAColumn converts columns of 64 MiB, in one row group or several, to
+// formats that write them row by row or one after the other.
+func TestTablesTakeTheMemoryOfAColumn(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("writes files of 400 MiB")
+	}
+	const rows, size = 8 << 20, 64 << 20
+	folder := t.TempDir()
+	elems := make([]float64, rows)
+	for i := range elems {
+		elems[i] = float64(i % 1000)
+	}
+	in := filepath.Join(folder, "in.parquet")
+	err := serialize.Save(in, "", serialize.Contents{Entries: func(yield func(serialize.Entry, error) bool) {
+		for i := range 6 {
+			if !yield(serialize.Entry{Name: fmt.Sprint("c", i), Array: storage.From(elems, rows)}, nil) {
+				return
+			}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	elems = nil
+	for _, extension := range []string{".parquet", ".arrow", ".safetensors"} {
+		out := filepath.Join(folder, "out"+extension)
+		if peak, most := peakOf(t, "convert", in, out), size+100<<20; peak > most {
+			t.Errorf("to %s: %d MiB, want at most %d", extension, peak>>20, most>>20)
+		}
+		os.Remove(out)
+	}
+}
+
 // TestFilesThatDoNotFitAreNotBegun saves arrays of 2^57 bytes, which no disk has room for, in
 // each format that holds several arrays.
 func TestFilesThatDoNotFitAreNotBegun(t *testing.T) {

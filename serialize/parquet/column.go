@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/pierrec/lz4/v4"
@@ -26,13 +27,28 @@ type columnReader struct {
 }
 
 func (c *columnReader) decode() (*column.Values, error) {
-	d := &column.Values{}
-	for _, k := range c.chunks {
-		if err := c.chunk(d, k); err != nil {
+	d, next := &column.Values{}, c.start()
+	for {
+		if err := next(d); err == io.EOF {
+			return d, nil
+		} else if err != nil {
 			return nil, err
 		}
 	}
-	return d, nil
+}
+
+// start returns a function that appends the values of the next page. At the end it returns io.EOF.
+func (c *columnReader) start() func(*column.Values) error {
+	p := &pageReader{columnReader: c, chunks: c.chunks}
+	return p.next
+}
+
+// A pageReader decodes a column page by page.
+type pageReader struct {
+	*columnReader
+	left       chunk   // of the chunk that is being decoded
+	chunks     []chunk // that follow
+	dictionary *column.Values
 }
 
 // Types of pages, and encodings of values.
@@ -47,48 +63,76 @@ var encodingNames = map[int64]string{bitPacked: "BIT_PACKED", deltaPacked: "DELT
 // sizes are those of the elements of physical types in PLAIN.
 var sizes = map[int64]int{physicalInt32: 4, physicalInt64: 8, physicalInt96: 12, physicalFloat: 4, physicalDouble: 8, physicalFixed: 2}
 
-// chunk decodes the pages of a row group.
-func (c *columnReader) chunk(d *column.Values, k chunk) error {
-	if err := c.in.Budget.Allocate(int(k.size), int(k.size)); err != nil {
-		return err
-	}
-	b := make([]byte, k.size)
-	if err := c.in.ReadFull(b, k.at); err != nil {
-		return err
-	}
-	var dictionary *column.Values
-	for rows := k.rows; rows > 0; {
-		head := &decoder{b: b, budget: c.in.Budget}
-		header := head.object(0)
-		if head.err != nil {
-			return head.err
+// next appends the values of a page.
+func (p *pageReader) next(d *column.Values) error {
+	for {
+		for p.left.rows <= 0 {
+			if len(p.chunks) == 0 {
+				return io.EOF
+			}
+			p.left, p.chunks, p.dictionary = p.chunks[0], p.chunks[1:], nil
 		}
-		b = b[head.at:]
-		size, packed := integer(header, 2), integer(header, 3)
-		if packed < 0 || packed > int64(len(b)) || size < 0 || size > math.MaxInt32 {
-			return fmt.Errorf("a page of %d bytes in %d: %w", packed, len(b), errThrift)
+		k := p.left
+		header, page, err := p.read(k)
+		if err != nil {
+			return err
 		}
-		page := b[:packed]
-		b = b[packed:]
-		switch typ := integer(header, 1); typ {
+		size := integer(header, 2)
+		p.left.at += page.size
+		p.left.size -= page.size
+		switch integer(header, 1) {
 		case pageDictionary:
-			content, err := c.decompress(page, k.codec, size)
+			content, err := p.decompress(page.content, k.codec, size)
 			if err != nil {
 				return err
 			}
-			dictionary = &column.Values{}
-			if err := c.plain(dictionary, content, integer(sub(header, 7), 1)); err != nil {
+			p.dictionary = &column.Values{}
+			if err := p.plain(p.dictionary, content, integer(sub(header, 7), 1)); err != nil {
 				return err
 			}
 		case pageData, pageDataV2:
-			n, err := c.page(d, dictionary, header, page, k.codec, size, rows)
+			n, err := p.page(d, p.dictionary, header, page.content, k.codec, size, k.rows)
 			if err != nil {
 				return err
 			}
-			rows -= n
+			p.left.rows -= n
+			return nil
 		}
 	}
-	return nil
+}
+
+// A storedPage is the content of a page, and the number of bytes with its header.
+type storedPage struct {
+	content []byte
+	size    int64
+}
+
+// headerBytes are read at first for the header of a page, which has no limit.
+const headerBytes = 4 << 10
+
+// read reads the header and the content of the first page of a chunk.
+func (p *pageReader) read(k chunk) (object, storedPage, error) {
+	var head *decoder
+	var header object
+	for n := int64(min(headerBytes, k.size)); ; n = k.size {
+		b := make([]byte, n)
+		if err := p.in.ReadFull(b, k.at); err != nil {
+			return nil, storedPage{}, err
+		}
+		head = &decoder{b: b, budget: p.in.Budget}
+		if header = head.object(0); head.err == nil {
+			break
+		}
+		if n == k.size {
+			return nil, storedPage{}, head.err
+		}
+	}
+	size, packed, left := integer(header, 2), integer(header, 3), k.size-int64(head.at)
+	if packed < 0 || packed > left || size < 0 || size > math.MaxInt32 {
+		return nil, storedPage{}, fmt.Errorf("a page of %d bytes in %d: %w", packed, left, errThrift)
+	}
+	page := storedPage{make([]byte, packed), int64(head.at) + packed}
+	return header, page, p.in.ReadFull(page.content, k.at+int64(head.at))
 }
 
 // page decodes a page of values, and returns their number.
@@ -264,6 +308,7 @@ func (c *columnReader) plain(d *column.Values, content []byte, n int64) error {
 		if n < 0 || n > int64(len(content))/4 {
 			return short()
 		}
+		d.Numbers = slices.Grow(d.Numbers, int(n)*c.kind.Type.Size())
 		for ; n > 0; n-- {
 			c.integer(d, uint64(le.Uint32(content)))
 			content = content[4:]
@@ -272,6 +317,7 @@ func (c *columnReader) plain(d *column.Values, content []byte, n int64) error {
 		if n < 0 || n > int64(len(content))/8 || c.kind.Type.Size() != 8 {
 			return short()
 		}
+		d.Numbers = slices.Grow(d.Numbers, int(n)*8)
 		for ; n > 0; n-- {
 			d.Numbers = binary.NativeEndian.AppendUint64(d.Numbers, le.Uint64(content))
 			content = content[8:]

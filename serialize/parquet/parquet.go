@@ -204,7 +204,7 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 	}
 	_, missing := sub(element, 10)[logicalNull]
 	missing = missing || slices.ContainsFunc(c.chunks, func(k chunk) bool { return k.nulls > 0 })
-	whole := &column.Column{Kind: c.kind, Missing: missing, In: f.in, Rows: f.rows, Stored: func() int { return c.stored }, Check: f.sections.Check, Decode: c.decode}
+	whole := &column.Column{Kind: c.kind, Missing: missing, In: f.in, Rows: f.rows, Stored: func() int { return c.stored }, Check: f.sections.Check, Decode: c.decode, Start: c.start}
 	return whole.Entry(name), nil
 }
 

@@ -15,8 +15,9 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// groupRows is how many rows a row group has, which are in memory for one column.
-const groupRows = 1 << 20
+// groupRows is how many rows a row group has. Readers that go through all columns row by row
+// have one of each in memory.
+const groupRows = 1 << 17
 
 // save writes columns without compression, and without missing values.
 func save(w io.Writer, c serialize.Contents) error {
@@ -103,7 +104,7 @@ func page(e serialize.Entry, start, end int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var b []byte
+	b := make([]byte, 0, max(4, e.Array.Type.Size())*(end-start))
 	ne := binary.NativeEndian
 	for i := 0; i < len(elements); i += e.Array.Type.Size() {
 		switch x := elements[i:]; e.Array.Type {

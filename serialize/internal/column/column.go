@@ -1,11 +1,13 @@
 // Package column is what the columns of Arrow and of Parquet have in common: they are decoded
-// as a whole, may have missing values, and hold numbers, strings or times.
+// when they are read, may have missing values, and hold numbers, strings or times.
 package column
 
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
+	"sync"
 	"sync/atomic"
 	"weak"
 
@@ -98,8 +100,8 @@ func (k Kind) Widened(v *Values) (*Values, error) {
 	return &Values{Numbers: wide}, nil
 }
 
-// A Column is decoded as a whole when it is read. The result is kept for the next read
-// until the garbage collector needs the memory.
+// A Column is decoded page by page where it is read in order, and else as a whole: the result
+// is then kept for the next read until the garbage collector needs the memory.
 type Column struct {
 	Kind
 	// Missing is set if elements are missing. Integers and bools are then read as float64s,
@@ -111,6 +113,14 @@ type Column struct {
 	Check   func() error // fails once the file is closed
 	// Decode returns all elements. It is called by one goroutine at a time or several.
 	Decode func() (*Values, error)
+	// Start returns a function that appends the elements of one page after the other, and at
+	// the end returns io.EOF. It may be nil.
+	Start func() func(*Values) error
+
+	mu    sync.Mutex
+	next  func(*Values) error // nil if pages are not being decoded
+	page  *Values
+	first int // row of page
 
 	widen func(*Values) (*Values, error)
 	kept  atomic.Pointer[weak.Pointer[Values]]
@@ -152,12 +162,70 @@ func (c *Column) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if t != c.Type || !v.Within(c.Rows) || len(dst) < v.Len()*t.Size() {
 		return fmt.Errorf("%s: %v%v of %d rows of %v: %w", c.In.Name, t, v.Shape, c.Rows, c.Type, views.ErrShape)
 	}
-	d, err := c.values()
+	done, err := c.inOrder(v, func(d *Values, from, to int) {
+		n := copy(dst, d.Numbers[from*t.Size():to*t.Size()])
+		dst = dst[n:]
+	})
+	var d *Values
+	if err == nil && !done {
+		d, err = c.values()
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.In.Name, err)
 	}
-	storage.Gather(dst, d.Numbers, t, v)
+	if !done {
+		storage.Gather(dst, d.Numbers, t, v)
+	}
 	return nil
+}
+
+// inOrder calls use with the parts of pages that v selects, if these are consecutive rows from
+// the page of the last read on, or from the first row. It reports whether they are.
+func (c *Column) inOrder(v views.View, use func(d *Values, from, to int)) (bool, error) {
+	if c.Start == nil || !v.Contiguous() || v.Len() == 0 || c.decoded() != nil {
+		return false, nil
+	}
+	if err := c.Check(); err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, end := v.Offset, v.Offset+v.Len()
+	if at == 0 && (c.next == nil || c.first > 0) {
+		if err := c.allow(); err != nil {
+			return false, err
+		}
+		c.next, c.page, c.first = c.Start(), &Values{}, 0
+	}
+	if c.next == nil || at < c.first {
+		return false, nil
+	}
+	for {
+		n := c.Kind.Len(c.page)
+		if from, to := at-c.first, min(end-c.first, n); from < to {
+			use(c.page, from, to)
+			at = c.first + to
+		}
+		if at == c.Rows {
+			c.next, c.page = nil, nil
+		}
+		if at == end {
+			return true, nil
+		}
+		page := &Values{Numbers: c.page.Numbers[:0], Texts: c.page.Texts[:0]}
+		err := c.next(page)
+		if err == nil {
+			page, err = c.widen(page)
+		}
+		if err != nil {
+			c.next = nil
+			if err == io.EOF {
+				err = fmt.Errorf("%d rows instead of %d: %w", c.first+n, c.Rows, storage.ErrState)
+			}
+			return false, err
+		}
+		c.first, c.page = c.first+n, page
+	}
 }
 
 // strings returns strings.
@@ -165,11 +233,19 @@ func (c *Column) strings(v views.View) ([]any, error) {
 	if !v.Within(c.Rows) {
 		return nil, fmt.Errorf("%v of %d rows: %w", v.Shape, c.Rows, views.ErrShape)
 	}
+	list := make([]any, 0, v.Len())
+	done, err := c.inOrder(v, func(d *Values, from, to int) {
+		for _, text := range d.Texts[from:to] {
+			list = append(list, text)
+		}
+	})
+	if done || err != nil {
+		return list, err
+	}
 	d, err := c.values()
 	if err != nil {
 		return nil, err
 	}
-	list := make([]any, 0, v.Len())
 	for at := range v.Positions() {
 		list = append(list, d.Texts[at])
 	}
@@ -180,19 +256,10 @@ func (c *Column) values() (*Values, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	if kept := c.kept.Load(); kept != nil {
-		if d := kept.Value(); d != nil {
-			return d, nil
-		}
+	if d := c.decoded(); d != nil {
+		return d, nil
 	}
-	size := c.Rows * 16 // of a string
-	if c.Type.Valid() {
-		size = c.Rows * c.Type.Size()
-	}
-	if err := c.In.Budget.Allocate(size, c.Stored()); err != nil {
-		return nil, err
-	}
-	if err := c.In.Budget.Make(c.Rows*max(16, c.Type.Size()), c.Stored()); err != nil {
+	if err := c.allow(); err != nil {
 		return nil, err
 	}
 	d, err := c.Decode()
@@ -205,4 +272,24 @@ func (c *Column) values() (*Values, error) {
 	kept := weak.Make(d)
 	c.kept.Store(&kept)
 	return d, nil
+}
+
+// decoded returns the elements if they are kept, or nil.
+func (c *Column) decoded() *Values {
+	if kept := c.kept.Load(); kept != nil {
+		return kept.Value()
+	}
+	return nil
+}
+
+// allow returns an error if the budget does not allow to decode the column.
+func (c *Column) allow() error {
+	size := c.Rows * 16 // of a string
+	if c.Type.Valid() {
+		size = c.Rows * c.Type.Size()
+	}
+	if err := c.In.Budget.Allocate(size, c.Stored()); err != nil {
+		return err
+	}
+	return c.In.Budget.Make(c.Rows*max(16, c.Type.Size()), c.Stored())
 }
