@@ -210,11 +210,14 @@ func createTemp(path string, old fs.FileInfo) (*os.File, error) {
 	return nil, fmt.Errorf("%s: every temporary name tried is taken: %w", path, fs.ErrExist)
 }
 
-// removeAbandoned removes temporary files for path that no process has locked.
+// removeAbandoned removes temporary files for path that no process has locked, and temporary
+// files for these, which writers of files in a Set leave.
 func removeAbandoned(path string) {
 	const end = ".????????" + suffix
-	left, _ := filepath.Glob(escapeGlob(strings.TrimSuffix(hidden(path, end), end)) + end)
-	for _, name := range left {
+	begin := strings.TrimSuffix(hidden(path, end), end)
+	left, _ := filepath.Glob(escapeGlob(begin) + end)
+	within, _ := filepath.Glob(escapeGlob(filepath.Join(filepath.Dir(begin), "."+filepath.Base(begin))) + end + end)
+	for _, name := range append(left, within...) {
 		f, err := os.OpenFile(name, os.O_RDWR|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 		if err != nil {
 			continue

@@ -219,3 +219,17 @@ func TestSets(t *testing.T) {
 		t.Errorf("the new file has permissions %v, want those of the old one; %v", info.Mode(), err)
 	}
 }
+
+// TestAbandonedFilesOfSets removes what killed processes left of a file in a Set whose writer
+// replaced it, and nothing else.
+func TestAbandonedFilesOfSets(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{".shard.0123abcd.partial", "..shard.0123abcd.partial.4567cdef.partial", "..shard.0123abcd.partial.other", "..other.0123abcd.partial.4567cdef.partial"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if names := replace(t, filepath.Join(dir, "shard"), "new", nil); fmt.Sprint(names) != "[..other.0123abcd.partial.4567cdef.partial ..shard.0123abcd.partial.other shard]" {
+		t.Errorf("left: %v", names)
+	}
+}
