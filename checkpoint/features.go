@@ -50,13 +50,13 @@ var elementwise = []string{"Activation", "ReLU", "LeakyReLU", "ELU", "Thresholde
 // merges are the classes that combine inputs elementwise.
 var merges = []string{"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"}
 
-// featureOrders returns the order of the input of every layer of m, by its path, and those of
-// the outputs of m. Shapes are given for layers that flatten, and reshapes say what the
-// features of a Dense become.
-func featureOrders(m *Model, given map[string][]int, reshapes map[string]reshape) (inputs map[string]order, outputs []order) {
-	t := tracer{given: given, inputs: map[string]order{}, reshapes: reshapes}
+// traceFeatures follows the orders of features through m, and returns those of its outputs.
+// Shapes are given for layers that flatten, and reshapes say what the features of a Dense
+// become.
+func traceFeatures(m *Model, given map[string][]int, reshapes map[string]reshape) (t tracer, outputs []order) {
+	t = tracer{given: given, inputs: map[string]order{}, refused: map[string]error{}, reshapes: reshapes}
 	outputs = t.model(m, "", nil)
-	return t.inputs, outputs
+	return t, outputs
 }
 
 // describeOutputs adds to the plans of the layers that are outputs of m, of these orders, that
@@ -103,6 +103,7 @@ type tracer struct {
 	inputs   map[string]order // by the path of a layer
 	flattens map[string]bool  // by the path of a layer; not recorded if nil
 	reshapes map[string]reshape
+	refused  map[string]error // layers that mix orders of features, by path; not recorded if nil
 }
 
 // model follows the layers of m, whose inputs have these orders, and returns those of its
@@ -136,6 +137,10 @@ func (t *tracer) model(m *Model, prefix string, inputs []order) []order {
 		default:
 			t.inputs[prefix+l.Name] = t.input(l, in)
 			out = t.output(l, prefix+l.Name, in)
+			var unknown *ShapeError
+			if t.refused != nil && out.err != nil && !errors.As(out.err, &unknown) && !slices.ContainsFunc(in, func(o order) bool { return o.err != nil }) {
+				t.refused[prefix+l.Name] = out.err
+			}
 		}
 		outputs[l.Name], previous = out, out
 	}
@@ -172,7 +177,7 @@ func (t *tracer) output(l *Layer, path string, in []order) order {
 		if len(shape) == 0 {
 			shape = l.InputShapes
 		}
-		if r, ok := t.reshapes[path]; ok && len(in[0].flattened) == 1 && slices.Equal(r.shape, in[0].flattened[0]) {
+		if len(shape) > 0 && len(in[0].flattened) == 1 && slices.Equal(shape[0], in[0].flattened[0]) {
 			return order{spatial: true}
 		}
 		return order{spatial: len(shape) > 0 && len(shape[0]) > 2, err: in[0].permuted(l)}

@@ -106,7 +106,8 @@ func TestFeatureOrders(t *testing.T) {
 		if err := checkGiven(c.model, c.given); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		orders, _ := featureOrders(c.model, c.given, nil)
+		trace, _ := traceFeatures(c.model, c.given, nil)
+		orders := trace.inputs
 		got := orders[c.model.Layers[len(c.model.Layers)-1].Name]
 		if c.err != "" {
 			if !errors.Is(got.err, ErrAmbiguous) || !strings.Contains(got.err.Error(), c.err) {
@@ -134,7 +135,8 @@ func TestConcatenatedFeatures(t *testing.T) {
 		{Class: "Add", Name: "sum", Calls: [][]Ref{{{Layer: "flatten"}, {Layer: "vector"}}}, InputShapes: [][]int{{24}, {24}}},
 		{Class: "Dense", Name: "mixed", Calls: [][]Ref{{{Layer: "sum"}}}, InputShapes: [][]int{{24}}},
 	}}
-	orders, _ := featureOrders(m, nil, nil)
+	trace, _ := traceFeatures(m, nil, nil)
+	orders := trace.inputs
 	if got := orders["dense"]; got.err != nil || !slices.EqualFunc(got.flattened, [][]int{{2, 3, 4}, {5}}, slices.Equal) {
 		t.Errorf("concatenated: %v, %v", got.flattened, got.err)
 	}

@@ -259,8 +259,10 @@ func TestOutputsInAnotherOrderAreSaid(t *testing.T) {
 		note    bool
 		refused error
 	}{"flatten": {note: true}, "dense": {}, "sum": {refused: ErrAmbiguous}} {
-		m.Outputs = []Ref{{Layer: output}}
-		plans, err := ModelLinks(m, LinkOptions{})
+		part := *m
+		part.Layers = m.Layers[:slices.IndexFunc(m.Layers, func(l Layer) bool { return l.Name == output })+1]
+		part.Outputs = []Ref{{Layer: output}}
+		plans, err := ModelLinks(&part, LinkOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,6 +275,33 @@ func TestOutputsInAnotherOrderAreSaid(t *testing.T) {
 		}
 		if note != want.note || !errors.Is(refused, want.refused) {
 			t.Errorf("%s: note %v, refused %v; want %v, %v", output, note, refused, want.note, want.refused)
+		}
+	}
+}
+
+// TestFlattenedFeaturesThatAreReshaped: back to the image that they were, which is the same in
+// both, or to anything else, which is refused.
+func TestFlattenedFeaturesThatAreReshaped(t *testing.T) {
+	for _, c := range []struct {
+		shape   []int
+		refused bool
+	}{{[]int{2, 3, 4}, false}, {[]int{4, 3, 2}, true}, {[]int{6, 4}, true}} {
+		reshape := in("Reshape", 24)
+		reshape.OutputShapes = [][]int{c.shape}
+		m := layers(in("MaxPooling2D", 4, 6, 4), in("Flatten", 2, 3, 4), in("ReLU", 24), reshape, in("GlobalMaxPooling", c.shape...))
+		plans, err := ModelLinks(m, LinkOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := false
+		for _, p := range plans {
+			refused = refused || errors.Is(p.Refused, ErrAmbiguous)
+			if p.Note != "" {
+				t.Errorf("%v: note %q", c.shape, p.Note)
+			}
+		}
+		if refused != c.refused {
+			t.Errorf("%v: refused %v; want %v", c.shape, refused, c.refused)
 		}
 	}
 }

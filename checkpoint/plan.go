@@ -49,7 +49,8 @@ func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
 	if !o.ChannelsLast {
 		reshapes = reshapesOf(m)
 	}
-	orders, outputs := featureOrders(m, o.Flatten, reshapes)
+	trace, outputs := traceFeatures(m, o.Flatten, reshapes)
+	orders := trace.inputs
 	var plans []LayerPlan
 	taken := map[string]string{}
 	stacks := map[string]*stack{} // by the name of the module
@@ -66,8 +67,11 @@ func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
 			p.Refused = err
 		}
 		p.Module, p.Differs = moduleOf(inOrder(l, orders[path], o.ChannelsLast))
-		if r, ok := reshapes[path]; ok {
+		if r, ok := reshapes[path]; ok && (r.shape != nil || orders[path].flattened == nil) {
 			links, p.Note = r.features(links), r.note
+		}
+		if p.Refused == nil && !o.ChannelsLast {
+			p.Refused = trace.refused[path]
 		}
 		module, ok, err := o.Rules.Module(path)
 		if err != nil {
