@@ -236,19 +236,8 @@ func New(s *Source, format string, o Options) (*Plan, error) {
 	if !slices.Contains(Frameworks, o.Framework) {
 		return nil, fmt.Errorf("unknown framework %q; known are %s", o.Framework, strings.Join(Frameworks, ", "))
 	}
-	if o.Architecture.Keras != nil && s.Framework == checkpoint.PyTorch {
-		s.Model = o.Architecture.Keras
-	}
-	if err := s.describe(o.Architecture); err != nil {
+	if err := s.take(o.Architecture); err != nil {
 		return nil, err
-	}
-	if s.unnamed != nil && o.Architecture.Config == nil {
-		return nil, fmt.Errorf("%s: %w", s.Name, s.unnamed)
-	}
-	if s.Model != nil && s.Framework == checkpoint.Keras {
-		if l := s.Model.Layer(OptimizerPath); l != nil {
-			return nil, fmt.Errorf("%s: the layer %s (%s) has the name under which the state of optimizers is kept; rename it in Keras", s.Name, l.Name, l.Class)
-		}
 	}
 	p := &Plan{Source: s, Format: target, From: s.Framework, To: o.Framework, options: o}
 	if o.Rules != nil {
@@ -272,23 +261,52 @@ func New(s *Source, format string, o Options) (*Plan, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	if target.Aliases {
+	if err := p.noteNames(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// noteNames notes the arrays that are stored under the name of another, and those whose
+// names in the source are others.
+func (p *Plan) noteNames() error {
+	if p.Format.Aliases {
 		var known serialize.Aliases
 		for e, err := range p.Contents(context.Background()).Entries {
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if first := known.Of(e); first != "" {
 				p.Notes = append(p.Notes, e.Name+" is "+serialize.AliasNote(first))
 			}
 		}
 	}
-	for _, e := range s.Entries {
+	for _, e := range p.Source.Entries {
 		if e.Renamed != "" {
 			p.Notes = append(p.Notes, fmt.Sprintf("the name of %s in the file is %q", e.Name, e.Renamed))
 		}
 	}
-	return p, nil
+	return nil
+}
+
+// take gives s the architecture that the options name, and checks that its weights can be
+// named after it.
+func (s *Source) take(a Architecture) error {
+	if a.Keras != nil && s.Framework == checkpoint.PyTorch {
+		s.Model = a.Keras
+	}
+	if err := s.describe(a); err != nil {
+		return err
+	}
+	if s.unnamed != nil && a.Config == nil {
+		return fmt.Errorf("%s: %w", s.Name, s.unnamed)
+	}
+	if s.Model != nil && s.Framework == checkpoint.Keras {
+		if l := s.Model.Layer(OptimizerPath); l != nil {
+			return fmt.Errorf("%s: the layer %s (%s) has the name under which the state of optimizers is kept; rename it in Keras", s.Name, l.Name, l.Class)
+		}
+	}
+	return nil
 }
 
 // describe gives s the architecture of its model, if the file does not have it.

@@ -70,7 +70,8 @@ func (p *Plan) reportOptimizer(report checkpoint.OptimizerReport) {
 	}
 }
 
-// OptimizerPath is the Path of the loss.Item that reports a dropped optimizer state.
+// OptimizerPath is the name of the optimizer beside the layers of a model, and the Path of the
+// loss.Item that reports a dropped optimizer state.
 const OptimizerPath = "optimizer"
 
 // loseOptimizer records that the state of an optimizer is not converted. A state_dict has
