@@ -188,7 +188,7 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 		chunk = sub(chunk, 3)
 		if err := checkRead(chunk); err != nil {
 			e, _ := serialize.Unsupported(name, []int{f.rows}, physicalNames[physical])
-			return e, fmt.Errorf("%s: %w", name, err)
+			return e, err
 		}
 		k := chunkOf(chunk, integer(group, 3))
 		if total += k.rows; k.rows < 0 || k.at < 0 || k.size < 0 || k.at > f.in.Size || k.size > f.in.Size-k.at || total > int64(f.rows) {
