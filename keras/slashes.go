@@ -3,6 +3,7 @@ package keras
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -118,19 +119,24 @@ func Renamed(entry string, renamed map[string]string) string {
 	return entry
 }
 
-// Differences lists what a model of Keras 2 is in Keras 3, other than the same: layers that
-// compute other values, and those that Keras 3 does not have.
-func Differences(m *checkpoint.Model) (list []string) {
-	for path, l := range m.All() {
-		switch {
-		case l.Class == "TFOpLambda" && operations[fmt.Sprint(l.Config["function"])] != [2]string{}:
-		case slices.Contains(onlyKeras2, l.Class):
-			list = append(list, fmt.Sprintf("layer %s: Keras 3 has no %s, and does not load the model", path, l.Class))
-		case hasHardSigmoid(l.Config):
-			list = append(list, fmt.Sprintf("layer %s: hard_sigmoid is 0.2x+0.5 in Keras 2 and x/6+0.5 in Keras 3, which predicts other values", path))
+// Differences yields the paths of layers of a model of Keras 2 that are not the same in Keras 3,
+// and how they differ: they compute other values, or Keras 3 does not have them.
+func Differences(m *checkpoint.Model) iter.Seq2[string, string] {
+	return func(yield func(path, how string) bool) {
+		for path, l := range m.All() {
+			how := ""
+			switch {
+			case l.Class == "TFOpLambda" && operations[fmt.Sprint(l.Config["function"])] != [2]string{}:
+			case slices.Contains(onlyKeras2, l.Class):
+				how = fmt.Sprintf("Keras 3 has no %s, and does not load the model", l.Class)
+			case hasHardSigmoid(l.Config):
+				how = "hard_sigmoid is 0.2x+0.5 in Keras 2 and x/6+0.5 in Keras 3, which predicts other values"
+			}
+			if how != "" && !yield(path, how) {
+				return
+			}
 		}
 	}
-	return list
 }
 
 // onlyKeras2 are classes of layers that Keras 3 does not have.

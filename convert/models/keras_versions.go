@@ -7,6 +7,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/keras"
+	"github.com/h5dnn/h5dnn/loss"
 	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
 )
 
@@ -35,8 +36,9 @@ func (p *Plan) number(m *checkpoint.Model) {
 	}
 }
 
-// forKeras3 renames layers of Keras 2 with slashes in a .keras, which Keras 3 loads, and notes
-// which layers of Keras 2 are other ones there.
+// forKeras3 renames layers of Keras 2 with slashes in a .keras, which Keras 3 loads, and reports
+// which layers of Keras 2 are other ones there: as lost in a .keras, as a note in an .h5, which
+// is for Keras 2.
 func (p *Plan) forKeras3() error {
 	text := p.meta[kerasfile.MetaConfig]
 	if p.To != checkpoint.Keras || text == "" || !strings.HasPrefix(p.Format.Name, "keras") {
@@ -52,7 +54,13 @@ func (p *Plan) forKeras3() error {
 	if version := p.meta[kerasfile.MetaVersion]; strings.HasPrefix(version, "3.") || version == "" && strings.HasPrefix(m.Version, "3.") {
 		return nil
 	}
-	p.Notes = append(p.Notes, keras.Differences(m)...)
+	for path, how := range keras.Differences(m) {
+		if p.Format.Name == "keras" {
+			p.Lost.Add(path, loss.Property, 1, "%s", how)
+		} else {
+			p.Notes = append(p.Notes, "layer "+path+": "+how)
+		}
+	}
 	if p.Format.Name != "keras" {
 		return nil
 	}
