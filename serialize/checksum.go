@@ -21,6 +21,16 @@ type Verifier interface {
 	Verify(ctx context.Context) iter.Seq2[string, error]
 }
 
+// HasChecksums reports whether a file has checksums. Some formats have them in files of some
+// kinds only, which their method HasChecksums says.
+func HasChecksums(f File) bool {
+	if some, ok := f.(interface{ HasChecksums() bool }); ok {
+		return some.HasChecksums()
+	}
+	_, ok := f.(Verifier)
+	return ok
+}
+
 // ReadAll reads every array of a file, and yields its name with nil or the error.
 func ReadAll(ctx context.Context, f File) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {

@@ -54,8 +54,8 @@ type arrayVerification struct {
 // verify reads the file.
 func (v *arrayVerification) verify(ctx context.Context, file serialize.File) error {
 	found := serialize.ReadAll(ctx, file)
-	verifier, ok := file.(serialize.Verifier)
-	if v.checksums = ok; ok {
+	v.checksums = serialize.HasChecksums(file)
+	if verifier, ok := file.(serialize.Verifier); ok {
 		found = verifier.Verify(ctx)
 	}
 	for name, err := range found {

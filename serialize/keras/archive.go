@@ -88,6 +88,9 @@ func openArchive(in serialize.Input) (serialize.File, error) {
 	return f, nil
 }
 
+// HasChecksums reports whether the file is an archive.
+func (f *File) HasChecksums() bool { return len(f.members) > 0 }
+
 // Verify implements serialize.Verifier: it compares the checksums of the members of an
 // archive, and reads every array. Other files of Keras have checksums only where HDF5 has.
 func (f *File) Verify(ctx context.Context) iter.Seq2[string, error] {
