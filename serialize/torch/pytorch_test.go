@@ -185,7 +185,7 @@ func TestSharedStoragesAreKept(t *testing.T) {
 func TestPlacesOfTensorsAreKept(t *testing.T) {
 	for file, want := range map[string]string{
 		"outside.pt": "['epoch', 'loss', 'model', 'rng'] ['a', 'b/c']\n",
-		"names.pt":   "['model_state_dict'] ['', '/a', 'a', 'a/', 'b', 'b/c']\n",
+		"names.pt":   "['', '/a', 'a', 'a/', 'b', 'b/c'] []\n",
 	} {
 		f, err := serialize.Open(filepath.Join("testdata", file))
 		if err != nil {
@@ -209,7 +209,7 @@ func TestPlacesOfTensorsAreKept(t *testing.T) {
 		got := pythontest.Run(t, []string{"torch"}, `
 import sys, torch
 value = torch.load(sys.argv[1], weights_only=True)
-print(sorted(value), sorted(next(v for k, v in value.items() if "model" in k)))
+print(sorted(value), sorted(value.get("model", [])))
 `, name)
 		if got != want {
 			t.Errorf("%s: PyTorch has %q, want %q", file, got, want)

@@ -23,8 +23,8 @@ import (
 const modelKey = "model_state_dict"
 
 // save writes a file that torch.load opens with weights_only=True. Entries become tensors
-// of a state_dict. If there are names with slashes, each part of which is a key, or if the
-// metadata say that the model was unwrapped, the state_dict is one value of a dict, and
+// of a state_dict. If there are names with slashes, each part of which is a key unless the
+// metadata say that the whole is one, or if they say that the model was unwrapped, the state_dict is one value of a dict, and
 // metadata are values beside it. If the metadata say that tensors were beside dicts, they are
 // so again. All metadata are also kept in an attribute.
 func save(w io.Writer, c serialize.Contents) error {
@@ -88,7 +88,7 @@ func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string
 		t.taken[wrapper] = true
 		own.Set("model", wrapper)
 	}
-	outside := outsideOf(meta)
+	outside, keys := namesIn(meta[metaOutside]), namesIn(meta[metaKeys])
 	names := make(map[string]bool, len(entries))
 	for _, e := range entries {
 		names[e.Name] = true
@@ -100,7 +100,7 @@ func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string
 			group = t.root
 			t.taken[e.Name] = true
 		}
-		if at := strings.LastIndexByte(e.Name, '/'); at > 0 && !t.isKey(e.Name, names) {
+		if at := strings.LastIndexByte(e.Name, '/'); at > 0 && !keys[e.Name] && !t.isKey(e.Name, names) {
 			var err error
 			if group, err = t.group(e.Name[:at]); err != nil {
 				return nil, err
@@ -127,15 +127,15 @@ func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string
 	return t.root, nil
 }
 
-// outsideOf returns the names of tensors that are beside the model.
-func outsideOf(meta map[string]string) map[string]bool {
+// namesIn returns the names in a list that the reader of these files has noted.
+func namesIn(list string) map[string]bool {
 	var names []string
-	json.Unmarshal([]byte(meta[metaOutside]), &names) // none, if it is not ours
-	outside := map[string]bool{}
+	json.Unmarshal([]byte(list), &names) // none, if it is not ours
+	set := map[string]bool{}
 	for _, name := range names {
-		outside[name] = true
+		set[name] = true
 	}
-	return outside
+	return set
 }
 
 // A treeWriter makes nested dicts of names with slashes.

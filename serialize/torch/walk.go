@@ -22,6 +22,7 @@ import (
 const (
 	metaUnwrapped = "torch.unwrapped" // the key whose value is the model
 	metaOutside   = "torch.outside"   // the names of tensors beside the model, a JSON list
+	metaKeys      = "torch.keys"      // the names of the model's tensors that are one key with slashes, a JSON list
 	metaBeside    = "torch.beside"    // "true" if tensors are beside dicts, and none of these is the model
 	metaPrefix    = "torch.prefix"    // what was cut off all names of the model
 	metaOptimizer = "torch.optimizer" // the key of an optimizer's state
@@ -110,7 +111,7 @@ func (w *walker) top(root any) error {
 		if slices.ContainsFunc(d.Values, isTensor) && slices.ContainsFunc(w.entries, func(e foundEntry) bool { return strings.Contains(e.Name, "/") }) {
 			w.meta[metaBeside] = "true"
 		}
-		return nil
+		return w.noteKeys(d)
 	}
 	w.meta[metaUnwrapped] = name
 	var outside []string
@@ -125,15 +126,41 @@ func (w *walker) top(root any) error {
 				return err
 			}
 			w.cutPrefixes(first, len(w.entries))
+			if err := w.noteKeys(d.Values[i]); err != nil {
+				return err
+			}
 		} else if err := w.value(path, d.Values[i], 1); err != nil {
 			return err
 		}
 	}
-	if outside != nil {
-		b, _ := json.Marshal(outside)
-		return w.note(metaOutside, string(b))
+	return w.noteNames(metaOutside, outside)
+}
+
+// noteKeys notes which keys of the model have slashes, which else are between keys.
+func (w *walker) noteKeys(model any) error {
+	d, _ := model.(*pickle.Dict)
+	if d == nil {
+		return nil
 	}
-	return nil
+	var keys []string
+	for i, key := range d.Keys {
+		if name, ok := key.(string); ok && strings.Contains(name, "/") && isTensor(d.Values[i]) {
+			keys = append(keys, strings.TrimPrefix(name, w.meta[metaPrefix]))
+		}
+	}
+	return w.noteNames(metaKeys, keys)
+}
+
+// noteNames adds a list of names as metadata, if there are some.
+func (w *walker) noteNames(key string, names []string) error {
+	if names == nil {
+		return nil
+	}
+	b, err := json.Marshal(names)
+	if err != nil {
+		return err
+	}
+	return w.note(key, string(b))
 }
 
 // exactly visits a dict of save.
