@@ -6,11 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/keras"
 	"github.com/h5dnn/h5dnn/serialize/transform"
-	"github.com/h5dnn/h5dnn/train"
 )
 
 // An axisRule says which axis of the arrays of some names has the output channels.
@@ -82,20 +80,10 @@ func channelAxes(name string, file serialize.File) (func(name string) int, error
 				}
 			}
 		}
-	case train.IsRun(file.Meta()):
-		c, err := train.ReadConfig(name)
-		if err != nil {
+	default:
+		var err error
+		if axes, err = runAxes(name, file); err != nil {
 			return nil, err
-		}
-		model, err := c.BuildModel()
-		if err != nil {
-			return nil, err
-		}
-		for module, m := range nn.Modules(model) {
-			switch m.(type) {
-			case *nn.ConvTranspose1d, *nn.ConvTranspose2d, *nn.ConvTranspose3d: // (in, out, …)
-				axes["model/"+module+".weight"] = 1
-			}
 		}
 	}
 	return func(name string) int {

@@ -37,7 +37,7 @@ func runOf(c *cli.Context, name string, args []string) (run *train.Run, imported
 		run, err = importedRun(c, name, architecture, args, device)
 	} else {
 		run, err = resume(c.Context, name, device)
-		if kind, unknown := models.KindOf(name); errors.Is(err, serialize.ErrFormat) && unknown == nil && kind == checkpoint.PyTorch && c.Command.Name == "predict" {
+		if errors.Is(err, serialize.ErrFormat) && c.Command.Name == "predict" && mayBeStateDict(name) {
 			err = fmt.Errorf("%s has weights and no architecture; name its architecture with --model", name)
 		}
 	}
@@ -45,6 +45,17 @@ func runOf(c *cli.Context, name string, args []string) (run *train.Run, imported
 		run.Config.Device, run.Config.Threads = config.Device, config.Threads
 	}
 	return run, imported, err
+}
+
+// mayBeStateDict reports whether a file is one of arrays that may be a state_dict of PyTorch. HDF5
+// files that say nothing of a model are data.
+func mayBeStateDict(name string) bool {
+	kind, err := models.KindOf(name)
+	if err != nil || kind != checkpoint.PyTorch {
+		return false
+	}
+	format, err := serialize.FormatOf(name)
+	return err == nil && format.Name != "hdf5"
 }
 
 func importedRun(c *cli.Context, name, architecture string, args []string, d storage.Device) (*train.Run, error) {

@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/serialize"
 )
 
 // What computes needs cgo. Without it the program reads, slices and converts.
@@ -33,6 +35,14 @@ var frameworkFlags []cli.Flag
 
 func convertsModel(*cli.Context, address, string) bool         { return false }
 func convertModel(*cli.Context, address, string, string) error { return errWithoutCgo }
+
+// runAxes knows no layers, and refuses runs, which have a configuration of the model.
+func runAxes(_ string, file serialize.File) (map[string]int, error) {
+	if file.Meta()["h5dnn_config"] != "" {
+		return nil, errWithoutCgo
+	}
+	return nil, nil
+}
 
 func flagsFor(_ error, text string) string { return text }
 
