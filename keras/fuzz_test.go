@@ -29,6 +29,35 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// FuzzTranslate rewrites damaged configurations for Keras 3. What was a model is one after that,
+// with at least as many layers.
+func FuzzTranslate(f *testing.F) {
+	for _, name := range []string{"keras2_graph.h5", "keras2_signals.h5", "keras2_cnn.h5", "keras3_graph.keras"} {
+		f.Add(metaOf(f, files+name), true)
+		f.Add(metaOf(f, files+name), false)
+	}
+	f.Fuzz(func(t *testing.T, text string, current bool) {
+		translated, err := keras.Translate(text, current)
+		if err == nil {
+			translated, _, err = keras.WithoutSlashes(translated)
+		}
+		if err != nil {
+			return
+		}
+		before, err := keras.Parse(text)
+		if err != nil {
+			return
+		}
+		after, err := keras.Parse(translated)
+		if err != nil {
+			t.Fatalf("%v of what Translate wrote of %q: %s", err, text, translated)
+		}
+		if len(after.Layers) < len(before.Layers) {
+			t.Errorf("%d layers, %d before: %q", len(after.Layers), len(before.Layers), text)
+		}
+	})
+}
+
 func metaOf(f *testing.F, name string) string {
 	file, err := serialize.Open(name)
 	if err != nil {
