@@ -193,6 +193,29 @@ func TestTablesTakeTheMemoryOfAColumn(t *testing.T) {
 	}
 }
 
+// TestLongTextTakesTheMemoryOfItsNumbers converts a table of two columns and of five million
+// rows, whose cells would take far more memory as text.
+func TestLongTextTakesTheMemoryOfItsNumbers(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("writes files of 80 MiB")
+	}
+	const rows = 5_000_000
+	folder := t.TempDir()
+	for _, header := range []string{"", "a,b\n"} {
+		in, out := filepath.Join(folder, "in.csv"), filepath.Join(folder, "out.safetensors")
+		text := []byte(header)
+		for i := range rows {
+			text = fmt.Appendf(text, "%d,0.%d\n", i%1000, i)
+		}
+		if err := os.WriteFile(in, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if peak, most := peakOf(t, "convert", "--force", in, out), 2*8*rows+100<<20; peak > most {
+			t.Errorf("header %q: %d MiB, want at most %d", header, peak>>20, most>>20)
+		}
+	}
+}
+
 // TestFilesThatDoNotFitAreNotBegun saves arrays of 2^57 bytes, which no disk has room for, in
 // each format that holds several arrays.
 func TestFilesThatDoNotFitAreNotBegun(t *testing.T) {

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -124,61 +126,84 @@ func (r returns) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A column is the cells of a column.
+// A column is what the cells of a column are, and then their values.
 type column struct {
 	name     string
-	cells    []string
 	integer  bool // all cells are integers
 	unsigned bool // all are not negative
 	number   bool // all are numbers, or empty
+	inexact  bool // some are integers that are no float64
+
+	integers  []int64
+	unsigneds []uint64
+	floats    []float64
+	texts     []string
 }
 
-// open reads a table into memory. With a header, each column is an array of integers, of
-// floats, in which empty cells are NaN, or of strings. Without one, the table is an array
-// of two axes.
+// open reads a table into memory: first what the columns are, then their values, so that no
+// more than these is kept. With a header, each column is an array of integers, of floats, in
+// which empty cells are NaN, or of strings. Without one, the table is an array of two axes.
 func open(in serialize.Input) (serialize.File, error) {
 	const cost, columnCost = 32, 512 // bytes of memory for a cell and a column, about
 	if err := checkText(in); err != nil {
 		return nil, err
 	}
-	r := newReader(io.NewSectionReader(in, 0, in.Size))
 	var columns []column
 	header := false
-	for count := 0; ; count++ {
-		if count%4096 == 0 && in.Err() != nil {
-			return nil, in.Err()
-		}
-		line, err := r.Read()
-		if err == io.EOF {
-			break
-		}
-		if err == nil {
-			err = in.Budget.Allocate((cost*(count+1)+columnCost)*len(line), int(in.Size))
-		}
-		if err != nil {
-			return nil, err
+	rows := 0
+	err := eachLine(in, func(count int, line []string) error {
+		if err := in.Budget.Allocate((cost*(count+1)+columnCost)*len(line), int(in.Size)); err != nil {
+			return err
 		}
 		if count == 0 {
-			columns = make([]column, len(line))
 			header = slices.ContainsFunc(line, func(cell string) bool { return !isNumber(cell) && cell != "" })
-		}
-		for i, cell := range line {
-			if count > 0 || !header {
-				columns[i].cells = append(columns[i].cells, cell)
-			} else {
-				columns[i].name = cell
+			columns = make([]column, len(line))
+			for i := range columns {
+				columns[i] = column{integer: true, unsigned: true, number: true}
+				if header {
+					columns[i].name = strings.Clone(line[i])
+				}
+			}
+			if header {
+				return nil
 			}
 		}
+		rows++
+		for i, cell := range line {
+			columns[i].classify(cell)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(columns) == 0 {
 		return nil, errors.New("the table has no line")
 	}
 	for i := range columns {
-		columns[i].classify()
+		c := &columns[i] // integers beyond 53 bits are text among floats and empty cells
+		c.number = c.number && (c.integer || c.unsigned || !c.inexact)
 	}
 	list := serialize.NewList(len(columns), nil, in.Close)
 	if !header && !slices.ContainsFunc(columns, func(c column) bool { return !c.number }) {
-		return list, list.Add(serialize.Entry{Name: in.ArrayName(), Array: table(columns)}, nil)
+		a, err := table(in, columns, rows)
+		if err != nil {
+			return nil, err
+		}
+		return list, list.Add(serialize.Entry{Name: in.ArrayName(), Array: a}, nil)
+	}
+	for i := range columns {
+		columns[i].allocate(rows)
+	}
+	if err := eachRow(in, header, rows, func(row int, line []string) error {
+		for i, cell := range line {
+			if err := columns[i].set(row, cell); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return nil, err
 	}
 	for i, c := range columns {
 		if c.name == "" || list.Has(c.name) {
@@ -190,6 +215,61 @@ func open(in serialize.Input) (serialize.File, error) {
 	}
 	return list, nil
 }
+
+// garbage is how many bytes of lines are read between collections of garbage.
+const garbage = 32 << 20
+
+// eachLine calls use with the number and the cells of each line. These are valid until the
+// next call.
+func eachLine(in serialize.Input, use func(count int, line []string) error) error {
+	r := newReader(io.NewSectionReader(in, 0, in.Size))
+	r.ReuseRecord = true
+	collected := int64(0)
+	for count := 0; ; count++ {
+		if count%4096 == 0 && in.Err() != nil {
+			return in.Err()
+		}
+		// Each line is a string, and without this as many of them as there are values would be
+		// in memory before they are collected.
+		if at := r.InputOffset(); at-collected > garbage {
+			collected = at
+			runtime.GC()
+		}
+		line, err := r.Read()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = use(count, line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// eachRow is eachLine without the header, for a table that has been read before.
+func eachRow(in serialize.Input, header bool, rows int, use func(row int, line []string) error) error {
+	first, end := 0, 0
+	if header {
+		first = 1
+	}
+	err := eachLine(in, func(count int, line []string) error {
+		if count < first {
+			return nil
+		}
+		if end = count - first + 1; end > rows {
+			return errChanged
+		}
+		return use(count-first, line)
+	})
+	if err == nil && end != rows {
+		err = errChanged
+	}
+	return err
+}
+
+var errChanged = fmt.Errorf("the table changed while it was read; read it again: %w", storage.ErrState)
 
 // checkText returns an error if the beginning of a file is not text of single bytes.
 func checkText(in serialize.Input) error {
@@ -206,85 +286,128 @@ func checkText(in serialize.Input) error {
 	return nil
 }
 
-func (c *column) classify() {
-	c.integer, c.unsigned, c.number = true, true, true
-	inexact := false
-	for _, cell := range c.cells {
-		x, err := strconv.ParseInt(cell, 10, 64)
-		_, wrong := strconv.ParseUint(cell, 10, 64)
-		c.integer, c.unsigned = c.integer && err == nil, c.unsigned && wrong == nil
-		// An integer beyond 64 bits is text: converted to a float it would change.
-		c.number = c.number && (cell == "" || isNumber(cell) && !errors.Is(err, strconv.ErrRange))
-		inexact = inexact || err == nil && !isExact(x) || err != nil && wrong == nil
+// classify notes what a further cell is.
+func (c *column) classify(cell string) {
+	switch {
+	case !c.integer && !c.unsigned && !c.number:
+		return
+	case !mayBeInteger(cell):
+		c.integer, c.unsigned, c.number = false, false, c.number && (cell == "" || isNumber(cell))
+		return
 	}
-	// So are integers beyond 53 bits among floats and empty cells.
-	c.number = c.number && (c.integer || c.unsigned || !inexact)
+	x, err := strconv.ParseInt(cell, 10, 64)
+	_, wrong := strconv.ParseUint(cell, 10, 64)
+	c.integer, c.unsigned = c.integer && err == nil, c.unsigned && wrong == nil
+	// An integer beyond 64 bits is text: converted to a float it would change.
+	c.number = c.number && isNumber(cell) && !errors.Is(err, strconv.ErrRange)
+	c.inexact = c.inexact || err == nil && !isExact(x) || err != nil && wrong == nil
+}
+
+// mayBeInteger reports whether a cell is an integer or begins with more digits than one of 64
+// bits has. It saves the errors of strconv for all others.
+func mayBeInteger(cell string) bool {
+	for i := range len(cell) {
+		if b := cell[i]; (b < '0' || b > '9') && (i > 0 || b != '-' && b != '+') {
+			return i > 18
+		}
+	}
+	return cell != ""
 }
 
 // isExact reports whether a float64 has the value of x.
 func isExact(x int64) bool { return float64(x) < 1<<63 && int64(float64(x)) == x }
 
+// allocate makes room for the values of that many rows.
+func (c *column) allocate(rows int) {
+	switch {
+	case c.integer:
+		c.integers = make([]int64, rows)
+	case c.unsigned:
+		c.unsigneds = make([]uint64, rows)
+	case c.number:
+		c.floats = make([]float64, rows)
+	default:
+		c.texts = make([]string, rows)
+	}
+}
+
+// set parses a cell.
+func (c *column) set(row int, cell string) (err error) {
+	switch {
+	case c.integer:
+		c.integers[row], err = strconv.ParseInt(cell, 10, 64)
+	case c.unsigned:
+		c.unsigneds[row], err = strconv.ParseUint(cell, 10, 64)
+	case c.number:
+		c.floats[row], err = parseFloat(cell)
+	default:
+		c.texts[row] = strings.Clone(cell) // cells are parts of lines
+	}
+	if err != nil {
+		err = errChanged
+	}
+	return err
+}
+
 // entry returns a column with a name.
 func (c column) entry() serialize.Entry {
 	e := serialize.Entry{Name: c.name}
-	switch n := len(c.cells); {
+	switch {
 	case c.integer:
-		e.Array = storage.From(parsed(c.cells, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }), n)
+		e.Array = storage.From(c.integers, len(c.integers))
 	case c.unsigned:
-		e.Array = storage.From(parsed(c.cells, func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) }), n)
+		e.Array = storage.From(c.unsigneds, len(c.unsigneds))
 	case c.number:
-		e.Array = storage.From(parsed(c.cells, parseFloat), n)
+		e.Array = storage.From(c.floats, len(c.floats))
 	default:
-		e.Elements = &serialize.Elements{View: views.Of(n), Type: "string", Values: c.values}
+		e.Elements = &serialize.Elements{View: views.Of(len(c.texts)), Type: "string", Values: c.values}
 	}
 	return e
 }
 
-func parsed[T dtype.Go](cells []string, parse func(string) (T, error)) []T {
-	list := make([]T, len(cells))
-	for i, cell := range cells {
-		list[i], _ = parse(cell) // classify has parsed it
-	}
-	return list
-}
-
-// parseFloat returns the number nearest to a cell, and NaN for an empty one.
+// parseFloat returns the number nearest to a cell, infinity for one beyond all, and NaN for an
+// empty one.
 func parseFloat(cell string) (float64, error) {
 	if cell == "" {
 		return math.Float64frombits(0x7ff8 << 48), nil // as NumPy has it
 	}
-	return strconv.ParseFloat(cell, 64)
+	x, err := strconv.ParseFloat(cell, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		err = nil
+	}
+	return x, err
 }
 
 func (c column) values(v views.View) ([]any, error) {
-	if !v.Within(len(c.cells)) {
-		return nil, fmt.Errorf("%v reaches outside of %d cells: %w", v.Shape, len(c.cells), views.ErrShape)
+	if !v.Within(len(c.texts)) {
+		return nil, fmt.Errorf("%v reaches outside of %d cells: %w", v.Shape, len(c.texts), views.ErrShape)
 	}
 	list := make([]any, 0, v.Len())
 	for at := range v.Positions() {
-		list = append(list, c.cells[at])
+		list = append(list, c.texts[at])
 	}
 	return list, nil
 }
 
 // table returns columns of numbers as an array with a row for each line.
-func table(columns []column) storage.Array {
-	rows := len(columns[0].cells)
-	integers := !slices.ContainsFunc(columns, func(c column) bool { return !c.integer })
-	if integers {
-		return transposed(columns, rows, func(c column) []int64 {
-			return parsed(c.cells, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
-		})
+func table(in serialize.Input, columns []column, rows int) (storage.Array, error) {
+	if !slices.ContainsFunc(columns, func(c column) bool { return !c.integer }) {
+		return parsed(in, rows, len(columns), func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
 	}
-	return transposed(columns, rows, func(c column) []float64 { return parsed(c.cells, parseFloat) })
+	return parsed(in, rows, len(columns), parseFloat)
 }
 
-func transposed[T dtype.Go](columns []column, rows int, read func(column) []T) storage.Array {
-	list := make([]T, rows*len(columns))
-	for i, c := range columns {
-		for k, x := range read(c) {
-			list[k*len(columns)+i] = x
+func parsed[T dtype.Go](in serialize.Input, rows, columns int, parse func(string) (T, error)) (storage.Array, error) {
+	list := make([]T, rows*columns)
+	err := eachRow(in, false, rows, func(row int, line []string) error {
+		for i, cell := range line {
+			x, err := parse(cell)
+			if err != nil {
+				return errChanged
+			}
+			list[row*columns+i] = x
 		}
-	}
-	return storage.From(list, rows, len(columns))
+		return nil
+	})
+	return storage.From(list, rows, columns), err
 }
