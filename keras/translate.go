@@ -134,8 +134,8 @@ func withInput(layers []map[string]any) []map[string]any {
 	return append([]map[string]any{input}, layers...)
 }
 
-// unused lists settings that layers of Keras 2 have and never use, by the beginning of the
-// name of their class, each with the only value that it may have.
+// unused lists settings that layers of Keras 2 write and never use, by the beginning of the
+// name of their class. They are left out if they have the value, or any value if that is nil.
 var unused = []struct {
 	class    string
 	settings []string

@@ -93,6 +93,14 @@ func weightShapes(l *checkpoint.Layer) map[string][]int {
 		if shape != nil && err == nil {
 			return map[string][]int{"alpha": shape}
 		}
+	}
+	return normalizationShapes(l, input, features)
+}
+
+// normalizationShapes returns the shapes of weights of a layer that normalizes an input of a
+// shape, nil if that is not known, with so many features.
+func normalizationShapes(l *checkpoint.Layer, input []int, features int) map[string][]int {
+	switch l.Class {
 	case "LayerNormalization":
 		axes, err := l.Ints("axis")
 		if n := max(1, len(axes)); err == nil && n <= len(input) {
@@ -104,7 +112,7 @@ func weightShapes(l *checkpoint.Layer) map[string][]int {
 			return map[string][]int{"gamma": {features}, "beta": {features}, "scale": {features}}
 		}
 	case "BatchNormalization":
-		if axis, err := l.Int("axis", -1); err == nil && axis == -1 || err == nil && len(l.InputShapes) > 0 && axis == len(l.InputShapes[0]) {
+		if axis, err := l.Int("axis", -1); err == nil && (axis == -1 || input != nil && axis == len(input)) {
 			vector := []int{features}
 			return map[string][]int{"gamma": vector, "beta": vector, "moving_mean": vector, "moving_variance": vector}
 		}

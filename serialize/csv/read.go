@@ -144,45 +144,12 @@ type column struct {
 // more than these is kept. With a header, each column is an array of integers, of floats, in
 // which empty cells are NaN, or of strings. Without one, the table is an array of two axes.
 func open(in serialize.Input) (serialize.File, error) {
-	const cost, columnCost = 32, 512 // bytes of memory for a cell and a column, about
 	if err := checkText(in); err != nil {
 		return nil, err
 	}
-	var columns []column
-	header := false
-	rows := 0
-	err := eachLine(in, func(count int, line []string) error {
-		if err := in.Budget.Allocate((cost*(count+1)+columnCost)*len(line), int(in.Size)); err != nil {
-			return err
-		}
-		if count == 0 {
-			header = slices.ContainsFunc(line, func(cell string) bool { return !isNumber(cell) && cell != "" })
-			columns = make([]column, len(line))
-			for i := range columns {
-				columns[i] = column{integer: true, unsigned: true, number: true}
-				if header {
-					columns[i].name = strings.Clone(line[i])
-				}
-			}
-			if header {
-				return nil
-			}
-		}
-		rows++
-		for i, cell := range line {
-			columns[i].classify(cell)
-		}
-		return nil
-	})
+	columns, rows, header, err := classify(in)
 	if err != nil {
 		return nil, err
-	}
-	if len(columns) == 0 {
-		return nil, errors.New("the table has no line")
-	}
-	for i := range columns {
-		c := &columns[i] // integers beyond 53 bits are text among floats and empty cells
-		c.number = c.number && (c.integer || c.unsigned || !c.inexact)
 	}
 	list := serialize.NewList(len(columns), nil, in.Close)
 	if !header && !slices.ContainsFunc(columns, func(c column) bool { return !c.number }) {
@@ -214,6 +181,43 @@ func open(in serialize.Input) (serialize.File, error) {
 		}
 	}
 	return list, nil
+}
+
+// classify reads what the columns of a table are, and how many rows it has below the header,
+// if the first line is one.
+func classify(in serialize.Input) (columns []column, rows int, header bool, err error) {
+	const cost, columnCost = 32, 512 // bytes of memory for a cell and a column, about
+	err = eachLine(in, func(count int, line []string) error {
+		if err := in.Budget.Allocate((cost*(count+1)+columnCost)*len(line), int(in.Size)); err != nil {
+			return err
+		}
+		if count == 0 {
+			header = slices.ContainsFunc(line, func(cell string) bool { return !isNumber(cell) && cell != "" })
+			columns = make([]column, len(line))
+			for i := range columns {
+				columns[i] = column{integer: true, unsigned: true, number: true}
+				if header {
+					columns[i].name = strings.Clone(line[i])
+				}
+			}
+			if header {
+				return nil
+			}
+		}
+		rows++
+		for i, cell := range line {
+			columns[i].classify(cell)
+		}
+		return nil
+	})
+	if err == nil && len(columns) == 0 {
+		err = errors.New("the table has no line")
+	}
+	for i := range columns {
+		c := &columns[i] // integers beyond 53 bits are text among floats and empty cells
+		c.number = c.number && (c.integer || c.unsigned || !c.inexact)
+	}
+	return columns, rows, header, err
 }
 
 // garbage is how many bytes of lines are read between collections of garbage.

@@ -165,6 +165,10 @@ func (c *columnReader) page(d, dictionary *column.Values, header object, page []
 	if n <= 0 || n > rows {
 		return 0, fmt.Errorf("a page of %d values for %d rows: %w", n, rows, errThrift)
 	}
+	const value = 8 // bytes, at most, but for texts; runs of one value take next to nothing in the file
+	if err := c.in.Budget.Allocate(value*int(n), len(page)); err != nil {
+		return 0, err
+	}
 	present, count := []uint32(nil), n
 	if c.optional {
 		if present, err = hybrid(levels, 1, int(n)); err != nil {
