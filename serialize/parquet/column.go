@@ -162,7 +162,7 @@ func (c *columnReader) page(d, dictionary *column.Values, header object, page []
 		return 0, err
 	}
 	n := integer(info, 1)
-	if n <= 0 || n > rows {
+	if n <= 0 || n > min(rows, math.MaxInt32) {
 		return 0, fmt.Errorf("a page of %d values for %d rows: %w", n, rows, errThrift)
 	}
 	const value = 8 // bytes, at most, but for texts; runs of one value take next to nothing in the file
