@@ -9,12 +9,13 @@ import (
 
 // Nearest returns the known name nearest to name, or false if none is near: at most a
 // third of the letters, or two, may differ. Case, spaces, hyphens and underscores are
-// ignored. A prefix of three letters or more is near to the whole name.
+// ignored. A prefix of three letters or more is near to the whole name. Of names equally
+// near it returns the first in byte order, so that known may come from a map.
 func Nearest(name string, known []string) (string, bool) {
 	name = Plain(name)
 	best, least := "", min(len(name), max(3, len(name)/3+1))
 	for _, other := range known {
-		if d := far(name, Plain(other), least); d < least {
+		if d := far(name, Plain(other), least+1); d < least || d == least && best != "" && other < best {
 			best, least = other, d
 		}
 	}

@@ -29,6 +29,11 @@ func TestNearest(t *testing.T) {
 			t.Errorf("Nearest(%q) = %q, %v; want %q", name, got, ok, want)
 		}
 	}
+	for _, known := range [][]string{{"a.k", "a.q"}, {"a.q", "a.k"}} {
+		if got, _ := spell.Nearest("*.n", known); got != "a.k" {
+			t.Errorf("of names equally near in %v, %q; want the first in byte order", known, got)
+		}
+	}
 	if got, ok := spell.Nearest("a", nil); ok {
 		t.Errorf("of nothing, %q", got)
 	}
