@@ -39,7 +39,7 @@ func parseAxes(values []string) ([]axisRule, error) {
 
 // outputAxes returns the function that knows the axis of output channels of an array of the
 // named file: what the rules say, or what its architecture says. Without one it is 0 as in
-// PyTorch, or -1 in files of Keras. Optimizer state has none.
+// PyTorch, 1 for transposed convolutions that are known by their biases, or -1 in files of Keras. Optimizer state has none.
 func outputAxes(name string, file serialize.File, rules []axisRule) (func(name string) (axis int, ok bool), error) {
 	known, err := channelAxes(name, file)
 	if err != nil {
@@ -58,6 +58,27 @@ func outputAxes(name string, file serialize.File, rules []axisRule) (func(name s
 		}
 		return axis, true
 	}, nil
+}
+
+// transposedConvolutions returns the axis 1 of each weight of a state_dict of PyTorch that is
+// that of a transposed convolution, (in, out, …): its bias has as many elements.
+func transposedConvolutions(file serialize.File) map[string]int {
+	axes, biases := map[string]int{}, map[string]int{}
+	for e, err := range file.All() {
+		if module, ok := strings.CutSuffix(e.Name, ".bias"); ok && err == nil && e.Elements == nil && e.Array.Rank() == 1 {
+			biases[module] = e.Array.Shape[0]
+		}
+	}
+	for e, err := range file.All() {
+		module, ok := strings.CutSuffix(e.Name, ".weight")
+		if !ok || err != nil || e.Elements != nil || e.Array.Rank() < 3 {
+			continue
+		}
+		if n, ok := biases[module]; ok && n == e.Array.Shape[1] && n != e.Array.Shape[0] {
+			axes[e.Name] = 1
+		}
+	}
+	return axes
 }
 
 // channelAxes returns the axes of output channels of weights as the file says.
@@ -84,6 +105,9 @@ func channelAxes(name string, file serialize.File) (func(name string) int, error
 		var err error
 		if axes, err = runAxes(name, file); err != nil {
 			return nil, err
+		}
+		if axes == nil {
+			axes = transposedConvolutions(file)
 		}
 	}
 	return func(name string) int {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -38,10 +40,11 @@ func castCommand() *cli.Command {
 		Usage:     "copy a checkpoint with weights of another type: f16, bf16, int8",
 		ArgsUsage: "IN OUT",
 		Description: "Converts arrays of floating-point numbers to the nearest numbers of --to: f16, bf16, f32, f64, f8_e4m3,\n" +
-			"f8_e5m2 or int8. Other arrays are copied. For int8, arrays with two axes or more are divided by a scale\n" +
+			"f8_e5m2 or int8. Other arrays are copied, and optimizer state is. For int8, arrays with two axes or more are divided by a scale\n" +
 			"for each output channel, which makes its largest absolute value 127; the scales are written beside\n" +
 			"them as NAME" + transform.ScaleSuffix + ", in float32. In a state_dict of PyTorch the channels are on axis 0, but for\n" +
-			"transposed convolutions, of which it does not tell: --axis up.weight=1. Optimizer state is not quantized.",
+			"transposed convolutions. These are known by their bias if they have other numbers of inputs and outputs;\n" +
+			"for others, say so: --axis up.weight=1.",
 		Flags: copyFlags(
 			&cli.StringFlag{Name: "to", Usage: "`TYPE` of the weights", Required: true},
 			&cli.StringSliceFlag{Name: "axis", Usage: "`AXIS` of output channels, for int8, or NAME=AXIS for arrays of that name, in which * stands for any text; by default as the architecture says, or else 0, and -1 in files of Keras"},
@@ -64,52 +67,66 @@ func castCommand() *cli.Command {
 				return err
 			}
 			defer file.Close()
-			quantize := transform.QuantizeOptions{}
+			quantize, isState := transform.QuantizeOptions{}, transform.OptimizerState(file.Meta())
 			if to == dtype.Int8 {
 				if quantize.Axis, err = outputAxes(in, file, rules); err != nil {
 					return err
 				}
 			}
+			kept := 0
+			skip := func(name string) bool {
+				if isState(name) {
+					kept++
+				}
+				return isState(name)
+			}
 			change := func(k *copier, entries transform.Entries) transform.Entries {
 				if to == dtype.Int8 {
 					return transform.Quantize(entries, quantize)
 				}
-				return transform.Cast(entries, transform.CastOptions{To: to, Beyond: k.beyond.add})
+				return transform.Cast(entries, transform.CastOptions{To: to, Skip: skip, Lost: k.ranges.add})
 			}
 			return arrayCopy{change: change, done: func(k *copier, out string) string {
-				k.beyond.lose(&k.lost, to)
-				return fmt.Sprintf("%s written to %s as %v, %s", plural(k.arrays, "array"), out, to, arrayfmt.Bytes(k.bytes))
+				k.ranges.lose(&k.lost, to)
+				state := ""
+				if kept > 0 {
+					state = fmt.Sprintf(" (%s of optimizer state not cast)", plural(kept, "array"))
+				}
+				return fmt.Sprintf("%s written to %s as %v%s, %s", plural(k.arrays, "array"), out, to, state, arrayfmt.Bytes(k.bytes))
 			}}.write(c, file, out)
 		},
 	}
 }
 
-// rangeLosses are the largest values of arrays that were beyond the range of another type.
+// rangeLosses are the values of arrays that another type does not have.
 type rangeLosses struct {
-	mu      sync.Mutex
-	names   []string
-	largest map[string]float64
+	mu sync.Mutex
+	of map[string]transform.RangeLoss // by array
 }
 
-func (b *rangeLosses) add(name string, largest float64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.largest == nil {
-		b.largest = map[string]float64{}
+func (r *rangeLosses) add(name string, lost transform.RangeLoss) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.of == nil {
+		r.of = map[string]transform.RangeLoss{}
 	}
-	if _, ok := b.largest[name]; !ok {
-		b.names = append(b.names, name)
-	}
-	b.largest[name] = max(b.largest[name], largest)
+	sum := r.of[name]
+	sum.Add(lost)
+	r.of[name] = sum
 }
 
 // lose adds the arrays to what is lost.
-func (b *rangeLosses) lose(lost *loss.List, to dtype.Type) {
+func (r *rangeLosses) lose(lost *loss.List, to dtype.Type) {
 	became := "infinite"
 	if to == dtype.Float8E4M3 {
 		became = "448"
 	}
-	for _, name := range b.names {
-		lost.AddInherent(name, loss.Value, 1, "values up to %g became %s, beyond the range of %v", b.largest[name], became, to)
+	for _, name := range slices.Sorted(maps.Keys(r.of)) {
+		if l := r.of[name]; l.Beyond > 0 {
+			lost.AddInherent(name, loss.Value, l.Beyond, "values up to %.6g became %s, beyond the range of %v", l.Largest, became, to)
+		}
+		if l := r.of[name]; l.Zeros > 0 {
+			lost.AddInherent(name, loss.Value, l.Zeros, "values up to %.6g became zero, too small for %v", l.Small, to)
+		}
 	}
 }

@@ -1,29 +1,55 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/keras"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
-// TestCastSaysWhatBecomesInfinite, with the arrays that it happens to.
-func TestCastSaysWhatBecomesInfinite(t *testing.T) {
+// TestCastCountsWhatBecomesInfiniteOrZero, in every format that is written, and leaves optimizer
+// state as it is.
+func TestCastCountsWhatBecomesInfiniteOrZero(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "w.npz")
-	arrays := serialize.Entries(serialize.Entry{Name: "small", Array: storage.From([]float32{1, 2}, 2)}, serialize.Entry{Name: "large", Array: storage.From([]float32{7e4, -1e5}, 2)})
+	large := make([]float32, 3<<20) // several blocks
+	for i := range large {
+		large[i] = 1
+	}
+	large[0], large[2<<20] = 7e4, -1e5
+	arrays := serialize.Entries(
+		serialize.Entry{Name: "small", Array: storage.From([]float32{1, 1e-9, -2e-9, 0}, 4)},
+		serialize.Entry{Name: "large", Array: storage.From(large, 3, 1<<20)},
+		serialize.Entry{Name: "optim/exp_avg_sq/small", Array: storage.From([]float32{1e-9, 1e9}, 2)},
+	)
 	if err := serialize.Save(name, "", serialize.Contents{Entries: arrays}); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{}, {"--strict"}} {
-		status, out, errs := in(t, t.Context(), append([]string{"cast", name, filepath.Join(dir, fmt.Sprint(len(args), ".npz")), "--to", "f16"}, args...)...)
-		if want := "large: 1 value lost: values up to 100000 became infinite, beyond the range of float16\n2 arrays"; status != len(args) || !strings.HasPrefix(out, want) {
-			t.Errorf("%v: status %d, %s%s; want %s", args, status, out, errs, want)
+	for i, ext := range []string{".npz", ".safetensors", ".pt", ".h5dn", ".h5", ".safetensors.index.json"} {
+		out := filepath.Join(dir, "out"+ext)
+		strict := [][]string{{}, {"--strict"}}[i%2]
+		status, text, errs := in(t, t.Context(), append([]string{"cast", name, out, "--to", "f16"}, strict...)...)
+		want := "large: 2 values lost: values up to 100000 became infinite, beyond the range of float16\n" +
+			"small: 2 values lost: values up to 2e-09 became zero, too small for float16\n" +
+			"3 arrays written to " + out + " as float16 (1 array of optimizer state not cast), "
+		if status != len(strict) || !strings.HasPrefix(text, want) {
+			t.Errorf("%s: status %d, %s%s; want %s", ext, status, text, errs, want)
 		}
+		file, err := serialize.Open(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range file.All() {
+			if state := strings.Contains(e.Name, "optim/"); err != nil || state != (e.Array.Type == dtype.Float32) {
+				t.Errorf("%s: %s as %v, %v", ext, e.Name, e.Array.Type, err)
+			}
+		}
+		file.Close()
 	}
 }
 
@@ -82,5 +108,44 @@ func TestAxesOfOutputChannels(t *testing.T) {
 	}
 	if _, err := parseAxes([]string{"a=b"}); err == nil {
 		t.Error("a=b is an axis")
+	}
+}
+
+// TestTransposedConvolutionsAreKnownByTheirBias: a state_dict has no classes.
+func TestTransposedConvolutionsAreKnownByTheirBias(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "w.safetensors")
+	var list []serialize.Entry
+	for _, a := range []struct {
+		name  string
+		shape []int
+	}{
+		{"up.weight", []int{3, 4, 2, 2}}, {"up.bias", []int{4}},
+		{"down.weight", []int{4, 3, 2, 2}}, {"down.bias", []int{4}},
+		{"square.weight", []int{4, 4, 2}}, {"square.bias", []int{4}},
+		{"alone.weight", []int{3, 4, 2}},
+		{"linear.weight", []int{3, 4}}, {"linear.bias", []int{4}},
+	} {
+		list = append(list, serialize.Entry{Name: a.name, Array: storage.From(make([]float32, views.Of(a.shape...).Len()), a.shape...)})
+	}
+	if err := serialize.Save(name, "", serialize.Contents{Entries: serialize.Entries(list...)}); err != nil {
+		t.Fatal(err)
+	}
+	file, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	axes, err := outputAxes(name, file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		want := 0
+		if e.Name == "up.weight" {
+			want = 1
+		}
+		if got, ok := axes(e.Name); !ok || got != want {
+			t.Errorf("%s: axis %d, %v; want %d", e.Name, got, ok, want)
+		}
 	}
 }

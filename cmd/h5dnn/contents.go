@@ -43,7 +43,7 @@ type copier struct {
 	arrays int
 	bytes  int
 	meta   map[string]string
-	beyond rangeLosses
+	ranges rangeLosses
 }
 
 // newCopier returns a copier to a file in the format of its extension, or of the flag --to.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
@@ -90,20 +91,35 @@ func WithoutOptimizerState(entries Entries, isState func(name string) bool, drop
 // CastOptions configure Cast.
 type CastOptions struct {
 	To dtype.Type
-	// Beyond is called when an array with finite values beyond the range of To is read, with
-	// the largest absolute value of those; nil if nobody wants to know. It may be called for
-	// several parts of an array, and several times for one.
-	Beyond func(name string, largest float64)
+	// Skip reports whether an array is left alone, such as optimizer state; nil to cast all.
+	Skip func(name string) bool
+	// Lost is called when a part of an array is read in which values are lost; nil if nobody
+	// wants to know. Parts that are read again do not count again.
+	Lost func(name string, lost RangeLoss)
+}
+
+// A RangeLoss counts the values of an array that another type does not have.
+type RangeLoss struct {
+	Beyond  int     // finite values beyond the range of the type
+	Largest float64 // the largest absolute value of these
+	Zeros   int     // values that became zero
+	Small   float64 // the largest absolute value of these
+}
+
+// Add adds the values of another part of the array.
+func (l *RangeLoss) Add(other RangeLoss) {
+	l.Beyond, l.Largest = l.Beyond+other.Beyond, max(l.Largest, other.Largest)
+	l.Zeros, l.Small = l.Zeros+other.Zeros, max(l.Small, other.Small)
 }
 
 // Cast converts arrays of floating-point numbers to another floating-point type, to the
 // nearest number. Values beyond its range become infinite, or the largest value of
-// float8_e4m3fn. Other arrays are left alone.
+// float8_e4m3fn; values too small for it become zero. Other arrays are left alone.
 func Cast(entries Entries, o CastOptions) Entries {
 	return func(yield func(serialize.Entry, error) bool) {
 		for e, err := range entries {
-			if err == nil && e.Elements == nil && e.Array.Type.IsFloat() && e.Array.Type != o.To {
-				e.Array.Data = castSource{name: e.Name, data: e.Array.Data, from: e.Array.Type, CastOptions: o}
+			if err == nil && e.Elements == nil && e.Array.Type.IsFloat() && e.Array.Type != o.To && (o.Skip == nil || !o.Skip(e.Name)) {
+				e.Array.Data = &castSource{name: e.Name, data: e.Array.Data, from: e.Array.Type, size: e.Array.Len(), CastOptions: o}
 				e.Array.Type = o.To
 			}
 			if !yield(e, err) {
@@ -121,17 +137,23 @@ type castSource struct {
 	name string
 	data storage.Storage
 	from dtype.Type
+	size int          // elements of the array
+	read atomic.Int64 // elements that were read so far
 	CastOptions
 }
 
-func (s castSource) Len() int               { return s.data.Len() / s.from.Size() * s.To.Size() }
-func (s castSource) Device() storage.Device { return storage.File("converted") }
+func (s *castSource) Len() int               { return s.data.Len() / s.from.Size() * s.To.Size() }
+func (s *castSource) Device() storage.Device { return storage.File("converted") }
 
-func (s castSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
+// ReadView implements storage.Source. Writers read each element once, and then perhaps all of
+// them again for a checksum, in which values that are lost were counted before.
+func (s *castSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if t != s.To {
 		return fmt.Errorf("%v read as %v: %w", s.To, t, dtype.ErrType)
 	}
 	at := 0
+	counted := s.Lost == nil || s.read.Add(int64(v.Len())) > int64(s.size)
+	var lost RangeLoss
 	for elems, err := range blocks.Elements(context.Background(), storage.Array{Data: s.data, Type: s.from, View: v}, blockSize) {
 		if err != nil {
 			return err
@@ -144,10 +166,13 @@ func (s castSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
 		if err := convert(dst[at:][:n], t, elems, s.from); err != nil {
 			return err
 		}
-		if largest := beyond(dst[at:][:n], t, elems, s.from); largest > 0 && s.Beyond != nil {
-			s.Beyond(s.name, largest)
+		if !counted {
+			lost.Add(rangeLoss(dst[at:][:n], t, elems, s.from))
 		}
 		at += n
+	}
+	if lost != (RangeLoss{}) {
+		s.Lost(s.name, lost)
 	}
 	return nil
 }
@@ -162,37 +187,48 @@ var endOfRange = map[dtype.Type]uint32{
 // one that it would have.
 const middleE4M3 = 464
 
-// beyond returns the largest absolute value of the finite elements of src that dst, to which
-// they were converted, has as the end of its range; 0 if there are none.
-func beyond(dst []byte, to dtype.Type, src []byte, from dtype.Type) (largest float64) {
+// rangeLoss counts the elements of src that dst, to which they were converted, has as the end
+// of its range or as zero.
+func rangeLoss(dst []byte, to dtype.Type, src []byte, from dtype.Type) (lost RangeLoss) {
 	end, limited := endOfRange[to]
 	size := to.Size()
 	if !limited || size > from.Size() || from == dtype.BFloat16 && to == dtype.Float32 {
-		return 0
+		return lost
 	}
 	x := make([]float64, 1)
 	for i := 0; i*size < len(dst); i++ {
-		var bits uint32
-		switch at := i * size; size {
-		case 1:
-			bits = uint32(dst[at]) & 0x7f
-		case 2:
-			bits = uint32(binary.NativeEndian.Uint16(dst[at:])) & 0x7fff
-		default:
-			bits = binary.NativeEndian.Uint32(dst[at:]) & math.MaxInt32
-		}
-		if bits != end {
+		bits := withoutSign(dst[i*size:][:size])
+		if bits != 0 && bits != uint64(end) {
 			continue
 		}
 		elem := src[i*from.Size():][:from.Size()]
+		if bits == 0 && withoutSign(elem) == 0 {
+			continue
+		}
 		if err := dtype.Convert(dtype.Bytes(x), dtype.Float64, elem, from); err != nil || math.IsInf(x[0], 0) {
 			continue
 		}
-		if abs := math.Abs(x[0]); to != dtype.Float8E4M3 || abs >= middleE4M3 {
-			largest = max(largest, abs)
+		switch abs := math.Abs(x[0]); {
+		case bits == 0:
+			lost.Zeros, lost.Small = lost.Zeros+1, max(lost.Small, abs)
+		case to != dtype.Float8E4M3 || abs >= middleE4M3:
+			lost.Beyond, lost.Largest = lost.Beyond+1, max(lost.Largest, abs)
 		}
 	}
-	return largest
+	return lost
+}
+
+// withoutSign returns the bits of a floating-point number but for its sign.
+func withoutSign(elem []byte) uint64 {
+	switch len(elem) {
+	case 1:
+		return uint64(elem[0] & 0x7f)
+	case 2:
+		return uint64(binary.NativeEndian.Uint16(elem) & 0x7fff)
+	case 4:
+		return uint64(binary.NativeEndian.Uint32(elem) & math.MaxInt32)
+	}
+	return binary.NativeEndian.Uint64(elem) & math.MaxInt64
 }
 
 // ScaleSuffix ends the names of scales.

@@ -160,34 +160,50 @@ func TestOptimizersOfPyTorchAreKnownByTheirSettings(t *testing.T) {
 	}
 }
 
-// TestValuesBeyondTheRangeAreSaid: the largest finite value of an array that becomes infinite,
-// or 448 in float8_e4m3fn.
-func TestValuesBeyondTheRangeAreSaid(t *testing.T) {
+// TestValuesThatATypeLacksAreCounted: finite values that become infinite, or 448 in
+// float8_e4m3fn, and values that become zero.
+func TestValuesThatATypeLacksAreCounted(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct {
 		to   dtype.Type
 		x    []float64
-		want float64
+		want transform.RangeLoss
 	}{
-		{dtype.Float16, []float64{65504, 65519, -inf, math.NaN()}, 0},
-		{dtype.Float16, []float64{65520, -1e6, inf}, 1e6},
-		{dtype.BFloat16, []float64{3e38, inf}, 0},
-		{dtype.BFloat16, []float64{3.4e38}, 3.4e38},
-		{dtype.Float32, []float64{-1e39}, 1e39},
-		{dtype.Float8E5M2, []float64{57344, 61440}, 61440},
-		{dtype.Float8E4M3, []float64{448, 463, inf}, 0},
-		{dtype.Float8E4M3, []float64{-500, 464}, 500},
-		{dtype.Float64, []float64{1e300}, 0},
+		{dtype.Float16, []float64{65504, 65519, -inf, math.NaN()}, transform.RangeLoss{}},
+		{dtype.Float16, []float64{65520, -1e6, inf}, transform.RangeLoss{Beyond: 2, Largest: 1e6}},
+		{dtype.BFloat16, []float64{3e38, inf}, transform.RangeLoss{}},
+		{dtype.BFloat16, []float64{3.4e38}, transform.RangeLoss{Beyond: 1, Largest: 3.4e38}},
+		{dtype.Float32, []float64{-1e39}, transform.RangeLoss{Beyond: 1, Largest: 1e39}},
+		{dtype.Float8E5M2, []float64{57344, 61440}, transform.RangeLoss{Beyond: 1, Largest: 61440}},
+		{dtype.Float8E4M3, []float64{448, 463, inf}, transform.RangeLoss{}},
+		{dtype.Float8E4M3, []float64{-500, 464}, transform.RangeLoss{Beyond: 2, Largest: 500}},
+		{dtype.Float64, []float64{1e300, 1e-300}, transform.RangeLoss{}},
+		// The smallest float16 is 2⁻²⁴; half of it is rounded to zero.
+		{dtype.Float16, []float64{0, math.Copysign(0, -1), 0x1p-24, 0x1.8p-25, -0x1p-25, 1e-12}, transform.RangeLoss{Zeros: 2, Small: 0x1p-25}},
+		{dtype.Float32, []float64{1e-46, 1e-44}, transform.RangeLoss{Zeros: 1, Small: 1e-46}},
+		{dtype.Float8E4M3, []float64{0x1p-9, -0x1p-11}, transform.RangeLoss{Zeros: 1, Small: 0x1p-11}},
 	} {
-		got := 0.0
-		o := transform.CastOptions{To: c.to, Beyond: func(_ string, largest float64) { got = max(got, largest) }}
+		var got transform.RangeLoss
+		o := transform.CastOptions{To: c.to, Lost: func(_ string, lost transform.RangeLoss) { got = lost }}
 		for e := range transform.Cast(serialize.Entries(serialize.Entry{Name: "w", Array: storage.From(c.x, len(c.x))}), o) {
-			if _, err := e.Array.To(storage.CPU); err != nil {
-				t.Fatal(err)
+			for range 2 { // the second time, nothing is counted
+				if _, err := e.Array.To(storage.CPU); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 		if got != c.want {
-			t.Errorf("%v as %v: %v; want %v", c.x, c.to, got, c.want)
+			t.Errorf("%v as %v: %+v; want %+v", c.x, c.to, got, c.want)
 		}
+	}
+}
+
+// TestSkippedArraysAreNotCast.
+func TestSkippedArraysAreNotCast(t *testing.T) {
+	x := storage.From([]float32{1e-9}, 1)
+	list := serialize.Entries(serialize.Entry{Name: "w", Array: x}, serialize.Entry{Name: "optim/m/w", Array: x})
+	got := show(t, transform.Cast(list, transform.CastOptions{To: dtype.Float16, Skip: transform.IsOptimizerState}))
+	if want := "w float16[1] [0]\noptim/m/w float32[1] [9.999999717180685e-10]"; got != want {
+		t.Errorf("%s; want %s", got, want)
 	}
 }
