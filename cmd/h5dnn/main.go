@@ -38,6 +38,7 @@ func init() { runtime.LockOSThread() }
 
 func main() {
 	limitSpinning()
+	limitGarbage(os.Args)
 	signal.Ignore(syscall.SIGPIPE) // a write then fails with EPIPE, and deferred functions run
 	ctx, stop := signal.NotifyContext(context.Background(), endingSignals()...)
 	context.AfterFunc(ctx, stop)                   // a second Ctrl-C ends the process at once

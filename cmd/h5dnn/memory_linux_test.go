@@ -3,6 +3,7 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
 	"fmt"
@@ -157,6 +158,59 @@ func TestLargeChunksAreDecodedOnce(t *testing.T) {
 	const most = 4*side*side + 100<<20
 	if peak := peakOf(t, "convert", in, filepath.Join(t.TempDir(), "out.safetensors")); peak > most {
 		t.Errorf("%d MiB, want at most %d", peak>>20, most>>20)
+	}
+}
+
+// TestReversedAxesTakeTheMemoryOfTheLargestArray compares and casts arrays whose axes are stored
+// in reverse, mapped and compressed.
+func TestReversedAxesTakeTheMemoryOfTheLargestArray(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("writes files of 200 MiB")
+	}
+	const side, most = 5800, 4*5800*5800 + 100<<20
+	folder := t.TempDir()
+	stored := storage.From(make([]float32, side*side), side, side)
+	reversed, err := stored.Transpose()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mapped, compressed := filepath.Join(folder, "in.pt"), filepath.Join(folder, "in.npz")
+	if err := serialize.Save(mapped, "", serialize.Contents{Entries: serialize.Entries(serialize.Entry{Name: "w", Array: stored.With(reversed)})}); err != nil {
+		t.Fatal(err)
+	}
+	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': True, 'shape': (%d, %[1]d), }", side)
+	header += strings.Repeat(" ", 127-10-len(header)) + "\n"
+	file, err := os.Create(compressed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := zip.NewWriter(file)
+	w, err := archive.Create("w.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err1 := fmt.Fprintf(w, "\x93NUMPY\x01\x00%c\x00%s", len(header), header)
+	_, err2 := stored.WriteTo(w)
+	if err := errors.Join(err1, err2, archive.Close(), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"diff", mapped, mapped}, {"diff", compressed, compressed}, {"diff", mapped, compressed},
+		{"cast", "--force", "--to", "bf16", compressed, filepath.Join(folder, "out.safetensors")},
+	} {
+		if peak := peakOf(t, args...); peak > most {
+			t.Errorf("%q takes %d MiB, want at most %d", args, peak>>20, most>>20)
+		}
+	}
+}
+
+// TestGarbageIsBounded in heaps of any size.
+func TestGarbageIsBounded(t *testing.T) {
+	for _, live := range []uint64{0, 1 << 20, 100 << 20, 2 << 30} {
+		percent := garbagePercent(live)
+		if garbage := live / 100 * uint64(percent); percent < 1 || garbage > mostGarbage {
+			t.Errorf("of %d MiB in use, %d %% are %d MiB of garbage, want at most %d", live>>20, percent, garbage>>20, mostGarbage>>20)
+		}
 	}
 }
 

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv("H5DNN_TEST_AS_PROGRAM") != "" {
 		if name := os.Getenv(peakVariable); name != "" {
+			limitGarbage(os.Args)
 			status := run(context.Background(), os.Args, os.Stdout, os.Stderr)
 			writePeak(name)
 			os.Exit(status)

@@ -121,12 +121,13 @@ func Elements(ctx context.Context, a storage.Array, size int) iter.Seq2[[]byte, 
 }
 
 // Equal reports whether a and b have the same type and shape and, bit by bit, the same
-// elements. It reads them block by block, without what was never written to either.
+// elements. It reads them block by block in the order in which a stores them, without what was never written to either.
 func Equal(ctx context.Context, a, b storage.Array) (bool, error) {
 	if a.Type != b.Type || !slices.Equal(a.Shape, b.Shape) {
 		return false, nil
 	}
-	for p, err := range Pairs(ctx, a, b) {
+	order := StorageOrder(a.View)
+	for p, err := range Pairs(ctx, Permuted(a, order), Permuted(b, order)) {
 		if err != nil {
 			return false, err
 		}

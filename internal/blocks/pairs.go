@@ -1,11 +1,36 @@
 package blocks
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
+
+// StorageOrder returns the axes of a view from the largest stride to the smallest: the order in
+// which its elements are read once, from the first to the last.
+func StorageOrder(v views.View) []int {
+	order := make([]int, v.Rank())
+	for axis := range order {
+		order[axis] = axis
+	}
+	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(abs(v.Stride[k]), abs(v.Stride[i])) })
+	return order
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// Permuted returns an array with its axes in another order.
+func Permuted(a storage.Array, order []int) storage.Array {
+	v, err := a.View.Transpose(order...)
+	if err != nil {
+		panic(err) // the order has each axis once
+	}
+	return a.With(v)
+}
 
 // A Pair is the same part of two arrays of one shape.
 type Pair struct {

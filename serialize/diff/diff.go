@@ -211,22 +211,24 @@ const elementBlock = 1 << 14
 // blockSize is the number of elements that are compared at a time.
 const blockSize = 1 << 18
 
-// compareArrays compares elements. Of what was never written to either array, it compares one
-// element.
+// compareArrays compares elements in the order in which a stores them: an array whose axes are
+// reversed would be in memory as a whole otherwise. Of what was never written to either array, it
+// compares one element.
 func (d *Array) compareArrays(ctx context.Context, a, b storage.Array, o Options) error {
+	c := comparison{Array: d, Options: o, order: blocks.StorageOrder(a.View)}
 	at := 0
-	for p, err := range blocks.Pairs(ctx, a, b) {
+	for p, err := range blocks.Pairs(ctx, blocks.Permuted(a, c.order), blocks.Permuted(b, c.order)) {
 		if err != nil {
 			return err
 		}
 		if p.Unwritten() {
 			before := d.Different
-			err = d.compareBlock(at, p.FillA, a.Type, p.FillB, b.Type, o)
+			err = c.compareBlock(at, p.FillA, a.Type, p.FillB, b.Type)
 			if d.Different > before {
 				d.Different = before + p.A.Len()
 			}
 		} else {
-			err = d.compareStored(ctx, at, p.A, p.B, o)
+			err = c.compareStored(ctx, at, p.A, p.B)
 		}
 		if err != nil {
 			return err
@@ -236,8 +238,15 @@ func (d *Array) compareArrays(ctx context.Context, a, b storage.Array, o Options
 	return nil
 }
 
-// compareStored compares elements that are read. The first one has the index at in the array.
-func (d *Array) compareStored(ctx context.Context, at int, a, b storage.Array, o Options) error {
+// A comparison goes through the elements of two arrays with their axes in some order.
+type comparison struct {
+	*Array
+	Options
+	order []int
+}
+
+// compareStored compares elements that are read. The first one is the at-th of the comparison.
+func (d *comparison) compareStored(ctx context.Context, at int, a, b storage.Array) error {
 	nextB, stop := iter.Pull2(blocks.Elements(ctx, b, blockSize*b.Type.Size()))
 	defer stop()
 	var restB []byte
@@ -259,7 +268,7 @@ func (d *Array) compareStored(ctx context.Context, at int, a, b storage.Array, o
 			}
 			p, q := x[:n*a.Type.Size()], restB[:n*b.Type.Size()]
 			if a.Type != b.Type || !bytes.Equal(p, q) {
-				if err := d.compareBlock(at, p, a.Type, q, b.Type, o); err != nil {
+				if err := d.compareBlock(at, p, a.Type, q, b.Type); err != nil {
 					return err
 				}
 			}
@@ -269,8 +278,8 @@ func (d *Array) compareStored(ctx context.Context, at int, a, b storage.Array, o
 	return nil
 }
 
-// compareBlock compares elements. The first one has the index at in the array.
-func (d *Array) compareBlock(at int, p []byte, tp dtype.Type, q []byte, tq dtype.Type, o Options) error {
+// compareBlock compares elements. The first one is the at-th of the comparison.
+func (d *comparison) compareBlock(at int, p []byte, tp dtype.Type, q []byte, tq dtype.Type) error {
 	n := len(p) / tp.Size()
 	xs, ys := make([]complex128, n), make([]complex128, n)
 	err := errors.Join(dtype.Convert(dtype.Bytes(xs), dtype.Complex128, p, tp), dtype.Convert(dtype.Bytes(ys), dtype.Complex128, q, tq))
@@ -295,17 +304,17 @@ func (d *Array) compareBlock(at int, p []byte, tp dtype.Type, q []byte, tq dtype
 		case cmplx.IsNaN(x) || cmplx.IsNaN(y):
 			apart = math.Inf(1)
 		}
-		if apart <= o.Absolute+o.Relative*cmplx.Abs(y) {
+		if apart <= d.Options.Absolute+d.Options.Relative*cmplx.Abs(y) {
 			continue
 		}
 		relative := apart / max(cmplx.Abs(x), cmplx.Abs(y))
 		if math.IsNaN(relative) { // infinite
 			relative = 2
 		}
-		if d.Different++; relative > d.Relative || d.Different == 1 {
-			d.Relative, d.X, d.Y, d.Worst = relative, x, y, unravel(at+i, d.ShapeA)
+		if d.Different++; relative > d.Array.Relative || d.Different == 1 {
+			d.Array.Relative, d.X, d.Y, d.Worst = relative, x, y, d.index(at+i)
 		}
-		d.Absolute = max(d.Absolute, apart)
+		d.Array.Absolute = max(d.Array.Absolute, apart)
 		switch {
 		case math.IsNaN(d.ULP):
 		case cmplx.IsNaN(x) || cmplx.IsNaN(y):
@@ -315,6 +324,19 @@ func (d *Array) compareBlock(at int, p []byte, tp dtype.Type, q []byte, tq dtype
 		}
 	}
 	return nil
+}
+
+// index returns the index of the i-th element of the comparison.
+func (d *comparison) index(i int) []int {
+	shape := make([]int, len(d.order))
+	for k, axis := range d.order {
+		shape[k] = d.ShapeA[axis]
+	}
+	index := make([]int, len(d.order))
+	for k, n := range unravel(i, shape) {
+		index[d.order[k]] = n
+	}
+	return index
 }
 
 // ulps returns how many floating-point numbers lie between two of the same type, the second

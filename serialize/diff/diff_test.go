@@ -125,6 +125,37 @@ func TestManyElementsAreComparedInBlocks(t *testing.T) {
 	}
 }
 
+// TestTheIndexOfADifferenceIsThatOfTheShape, in whatever order arrays of three axes are stored.
+func TestTheIndexOfADifferenceIsThatOfTheShape(t *testing.T) {
+	shape, want := []int{2, 3, 4}, []int{1, 0, 3}
+	as := func(order []int, x float32) storage.Array {
+		stored := make([]int, len(shape))
+		for axis, k := range order {
+			stored[k] = shape[axis]
+		}
+		a := storage.From(make([]float32, 24), stored...)
+		a.View, _ = a.Transpose(order...)
+		one := a
+		for axis, i := range want {
+			one.View, _ = one.Slice(axis, i, i+1, 1)
+		}
+		if err := storage.Fill(one, x); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	orders := [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}}
+	for _, p := range orders {
+		for _, q := range orders {
+			a, b := as(p, 1), as(q, 2)
+			r, err := diff.Files(context.Background(), file(t, map[string]storage.Array{"w": a}), file(t, map[string]storage.Array{"w": b}), diff.Options{})
+			if err != nil || len(r.Differ) != 1 || r.Differ[0].Different != 1 || !slices.Equal(r.Differ[0].Worst, want) {
+				t.Errorf("%v and %v: %+v, %v", p, q, r, err)
+			}
+		}
+	}
+}
+
 // TestNamesShapesAndTypesAreCompared, and the worst arrays come first.
 func TestNamesShapesAndTypesAreCompared(t *testing.T) {
 	one := storage.From([]float32{1}, 1)

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+// mostGarbage is how much the heap may grow before garbage is collected, in bytes: blocks and
+// names that were read and written. By default a heap with an array of 1 GiB would grow by as
+// much.
+const mostGarbage = 24 << 20
+
+// limitGarbage bounds garbage by mostGarbage, in commands that copy files array by array. The
+// percentage of the garbage collector, which is of the heap in use, is set anew after each
+// collection. A percentage that the user has set stays.
+func limitGarbage(args []string) {
+	if len(args) > 1 && trains[args[1]] || os.Getenv("GOGC") != "" {
+		return
+	}
+	afterCollection(&sentinel{})
+}
+
+// trains are the commands that compute in memory of their own pools.
+var trains = map[string]bool{"train": true, "eval": true, "predict": true}
+
+// A sentinel is garbage at once. Its finalizer runs after each collection.
+type sentinel struct{ next *sentinel }
+
+func afterCollection(s *sentinel) {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	debug.SetGCPercent(garbagePercent(live[0].Value.Uint64()))
+	runtime.SetFinalizer(s, afterCollection)
+}
+
+// garbagePercent returns the percentage of a heap in use that is mostGarbage, at least 1 and at
+// most the default.
+func garbagePercent(live uint64) int {
+	return int(min(100, max(1, 100*mostGarbage/max(1, live))))
+}
