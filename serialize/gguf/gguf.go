@@ -1,7 +1,8 @@
 // Package gguf reads GGUF, the files of llama.cpp.
 //
-// Elements of Q8_0 and Q4_0 are read as float32; others of the quantized types are listed
-// with an error. The format is described in ggml/docs/gguf.md of github.com/ggml-org/ggml.
+// Elements of quantized types are read as float32. Of IQ1, IQ2, IQ3 and others that are rare
+// the shapes are listed, with an error. The format is described in ggml/docs/gguf.md of
+// github.com/ggml-org/ggml.
 package gguf
 
 import (
@@ -42,16 +43,13 @@ var ggmlTypes = map[uint32]struct {
 }{
 	0: {"F32", dtype.Float32}, 1: {"F16", dtype.Float16}, 30: {"BF16", dtype.BFloat16}, 28: {"F64", dtype.Float64},
 	24: {"I8", dtype.Int8}, 25: {"I16", dtype.Int16}, 26: {"I32", dtype.Int32}, 27: {"I64", dtype.Int64},
-	typeQ4_0: {"Q4_0", 0}, typeQ8_0: {"Q8_0", 0},
-	3: {"Q4_1", 0}, 6: {"Q5_0", 0}, 7: {"Q5_1", 0}, 9: {"Q8_1", 0}, 10: {"Q2_K", 0}, 11: {"Q3_K", 0}, 12: {"Q4_K", 0}, 13: {"Q5_K", 0},
+	2: {"Q4_0", 0}, 3: {"Q4_1", 0}, 8: {"Q8_0", 0}, 6: {"Q5_0", 0}, 7: {"Q5_1", 0}, 9: {"Q8_1", 0}, 10: {"Q2_K", 0}, 11: {"Q3_K", 0}, 12: {"Q4_K", 0}, 13: {"Q5_K", 0},
 	14: {"Q6_K", 0}, 15: {"Q8_K", 0}, 16: {"IQ2_XXS", 0}, 17: {"IQ2_XS", 0}, 18: {"IQ3_XXS", 0}, 19: {"IQ1_S", 0}, 20: {"IQ4_NL", 0},
 	21: {"IQ3_S", 0}, 22: {"IQ2_S", 0}, 23: {"IQ4_XS", 0}, 29: {"IQ1_M", 0}, 34: {"TQ1_0", 0}, 35: {"TQ2_0", 0}, 39: {"MXFP4", 0},
 	40: {"NVFP4", 0}, 41: {"Q1_0", 0}, 42: {"Q2_0", 0},
 }
 
 const (
-	typeQ4_0, typeQ8_0 = 2, 8
-
 	maxTensors       = 1 << 20
 	maxAxes          = 8 // ggml has 4
 	defaultAlignment = 32
@@ -298,12 +296,12 @@ func (t *tensor) entry(sections *serialize.Sections, order binary.ByteOrder, at 
 	if err != nil {
 		return e, err
 	}
-	if isBlock && (v.Rank() == 0 || t.shape[v.Rank()-1]%blockLen != 0) {
-		return e, fmt.Errorf("shape %v of %s, whose rows are of %d elements each: %w", t.shape, known.name, blockLen, views.ErrShape)
+	if isBlock && (v.Rank() == 0 || t.shape[v.Rank()-1]%block.elements != 0) {
+		return e, fmt.Errorf("shape %v of %s, whose rows are of %d elements each: %w", t.shape, known.name, block.elements, views.ErrShape)
 	}
 	size := v.Len() * typ.Size()
 	if isBlock {
-		size = v.Len() / blockLen * block.size
+		size = v.Len() / block.elements * block.size
 	}
 	data, err := sections.Section(int64(at), int64(size))
 	if err != nil {

@@ -1,10 +1,13 @@
 package gguf_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -79,8 +82,40 @@ func TestViewsOfQuantizedElements(t *testing.T) {
 			storagetest.TestSource(t, a, whole)
 		}
 	}
-	if e, err := serialize.Lookup(mapped, "q4_k"); !errors.Is(err, dtype.ErrType) || e.Elements == nil || e.Elements.Type != "Q4_K" {
-		t.Errorf("Q4_K: %v, %v", e, err)
+	if e, err := serialize.Lookup(mapped, "iq1_s"); !errors.Is(err, dtype.ErrType) || e.Elements == nil || e.Elements.Type != "IQ1_S" {
+		t.Errorf("IQ1_S: %v, %v", e, err)
+	}
+}
+
+// TestQuantizedTypes compares random blocks with what the library of llama.cpp makes of them.
+func TestQuantizedTypes(t *testing.T) {
+	f, n := serializetest.Open(t, "testdata/quantized.gguf"), 0
+	for e, err := range f.All() {
+		if err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+			continue
+		}
+		name, isWanted := strings.CutSuffix(e.Name, ".want")
+		if !isWanted {
+			continue
+		}
+		n++
+		a, err := serialize.Find(f, name)
+		if err != nil || a.Type != dtype.Float32 || !slices.Equal(a.Shape, e.Array.Shape) {
+			t.Errorf("%s: %v, %v; want %v", name, a, err, e.Array)
+		} else if !bytes.Equal(serializetest.Bytes(t, a), serializetest.Bytes(t, e.Array)) {
+			t.Errorf("%s differs from what the library of llama.cpp reads", name)
+		}
+		column, err := a.Slice(1, 250, 300, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(serializetest.Bytes(t, a.With(column)), serializetest.Bytes(t, e.Array.With(column))) {
+			t.Errorf("%s: a part differs", name)
+		}
+	}
+	if n != 13 {
+		t.Errorf("%d types, want 13", n)
 	}
 }
 

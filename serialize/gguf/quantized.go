@@ -9,34 +9,6 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// blockLen is the number of elements that share a scale.
-const blockLen = 32
-
-// A block is a quantized type.
-type block struct {
-	name   string
-	size   int // bytes
-	decode func(dst []float32, b []byte, scale float32)
-}
-
-// blocks are the types that are read (ggml/src/ggml-quants.c). A block begins with its
-// scale, a float16.
-var blocks = map[uint32]block{
-	// int8 × 32
-	typeQ8_0: {"Q8_0", 2 + blockLen, func(dst []float32, b []byte, scale float32) {
-		for i := range dst {
-			dst[i] = float32(int8(b[i])) * scale
-		}
-	}},
-	// 4 bits × 32, less 8: element i is in the low half of byte i, element i+16 in the high one
-	typeQ4_0: {"Q4_0", 2 + blockLen/2, func(dst []float32, b []byte, scale float32) {
-		for i := range blockLen / 2 {
-			dst[i] = float32(int(b[i]&15)-8) * scale
-			dst[i+blockLen/2] = float32(int(b[i]>>4)-8) * scale
-		}
-	}},
-}
-
 // A quantizedSource is a Source of float32s that are stored in blocks.
 type quantizedSource struct {
 	stored storage.Source
@@ -78,11 +50,12 @@ func (q *quantizedSource) read(dst []byte, v views.View) error {
 		}
 		return nil
 	}
-	elements, err := q.decode(first/blockLen, last/blockLen+1)
+	n := q.block.elements
+	elements, err := q.decode(first/n, last/n+1)
 	if err != nil {
 		return err
 	}
-	v.Offset -= first / blockLen * blockLen
+	v.Offset -= first / n * n
 	storage.Gather(dst, dtype.Bytes(elements), dtype.Float32, v)
 	return nil
 }
@@ -107,14 +80,14 @@ func (q *quantizedSource) halves(dst []byte, v views.View) error {
 
 // decode returns the elements of blocks from first up to end.
 func (q *quantizedSource) decode(first, end int) ([]float32, error) {
-	b := make([]byte, (end-first)*q.block.size)
-	if err := q.stored.ReadView(b, dtype.Uint8, views.View{Offset: first * q.block.size, Shape: []int{len(b)}, Stride: []int{1}}); err != nil {
+	size, n := q.block.size, q.block.elements
+	b := make([]byte, (end-first)*size)
+	if err := q.stored.ReadView(b, dtype.Uint8, views.View{Offset: first * size, Shape: []int{len(b)}, Stride: []int{1}}); err != nil {
 		return nil, err
 	}
-	elements := make([]float32, (end-first)*blockLen)
+	elements := make([]float32, (end-first)*n)
 	for i := range end - first {
-		block := b[i*q.block.size:][:q.block.size]
-		q.block.decode(elements[i*blockLen:][:blockLen], block[2:], dtype.F16(q.order.Uint16(block)).Float32())
+		q.block.decode(elements[i*n:][:n], b[i*size:][:size], q.order)
 	}
 	return elements, nil
 }

@@ -33,8 +33,22 @@ for file, order in [("types.gguf", gguf.GGUFEndian.LITTLE), ("big.gguf", gguf.GG
         add("bfloat16", x, Type.BF16)
         add("q8_0", x, Type.Q8_0)
         add("q4_0", x, Type.Q4_0)
-        w.add_tensor("q4_k", np.zeros((1, 144), np.uint8), raw_dtype=Type.Q4_K)
+        w.add_tensor("iq1_s", np.zeros((1, 50), np.uint8), raw_dtype=Type.IQ1_S)
     w.write_header_to_file(); w.write_kv_data_to_file(); w.write_tensors_to_file(); w.close()
+# Random blocks of every quantized type that is read, and what the package makes of them.
+halves = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82], "Q3_K": [108], "Q4_K": [0, 2], "Q5_K": [0, 2],
+          "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0], "MXFP4": []}
+w = gguf.GGUFWriter(path("quantized.gguf"), "llama")
+for name, at in halves.items():
+    typ = Type[name]
+    length, size = gguf.GGML_QUANT_SIZES[typ]
+    q = r.integers(0, 256, (3, 512 // length, size), dtype=np.uint8)
+    for k in at:
+        q[..., k + 1] &= 0xBF  # finite
+    q = q.reshape(3, -1)
+    w.add_tensor(name, q, raw_dtype=typ)
+    w.add_tensor(name + ".want", gguf.quants.dequantize(q, typ))
+w.write_header_to_file(); w.write_kv_data_to_file(); w.write_tensors_to_file(); w.close()
 json.dump(expected, open(path("expected.json"), "w"), indent=0)
 
 text = lambda s: struct.pack("<Q", len(s)) + s
