@@ -13,7 +13,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
-	"github.com/h5dnn/h5dnn/convert"
 	"github.com/h5dnn/h5dnn/importer"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/spell"
@@ -185,6 +184,9 @@ func writeArray(ctx context.Context, in *importer.Array, w *hdf5write.Writer, wa
 	return d.Close()
 }
 
+// deflateLevel is the level of compression of imported arrays, unless --filter says another.
+const deflateLevel = 4
+
 // layoutFor returns the layout of an imported array.
 func (w *wantedLayout) layoutFor(shape []int) (hdf5write.Layout, error) {
 	if w.layout == "train" || w.layout == "contiguous" || len(shape) == 0 || slices.Contains(shape, 0) {
@@ -192,7 +194,7 @@ func (w *wantedLayout) layoutFor(shape []int) (hdf5write.Layout, error) {
 	}
 	l := hdf5write.Layout{Filters: w.filters}
 	if !w.refilter {
-		l.Filters = []filter.Filter{filter.Shuffle(), filter.Deflate(convert.DeflateLevel)}
+		l.Filters = []filter.Filter{filter.Shuffle(), filter.Deflate(deflateLevel)}
 	}
 	switch {
 	case len(w.chunks) == len(shape):

@@ -1,0 +1,181 @@
+package convert
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/inspect"
+	"github.com/h5dnn/h5dnn/loss"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
+)
+
+// decide sets what happens to the objects, where they are not copied as they are stored.
+func (p *Plan) decide(file inspect.File) {
+	for k := range p.Steps {
+		p.decideStep(file, &p.Steps[k])
+	}
+	p.loseGroups()
+	p.moveBelowArrays()
+	p.noteAliases()
+	for _, s := range p.Steps {
+		p.Lost = append(p.Lost, s.Lost...)
+	}
+}
+
+func (p *Plan) decideStep(file inspect.File, s *Step) {
+	switch {
+	case s.Err != nil:
+		s.LeftOut = true
+		s.Lost.Add(s.Path, loss.Array, 1, "%v", s.Err)
+		return
+	case s.Data != nil:
+		p.decideData(file, s)
+	case s.Kind == "group" && p.Format == "hdf5" && hdf5write.CheckPath(s.To) != nil:
+		s.leaveOut("%v", hdf5write.CheckPath(s.To))
+	case s.Kind == "group":
+	case s.Kind == "datatype":
+		s.leaveOut("%s has no committed datatypes; datasets keep their own types", p.Format)
+	default:
+		s.leaveOut("%s has no %s links", p.Format, s.Kind)
+	}
+	if p.Format != "hdf5" {
+		p.decideAttrs(s)
+		return
+	}
+	for _, a := range s.Attrs {
+		if _, err := keepHDF5(a); err != nil {
+			s.Lost.AddInherent(s.Path, loss.Attribute, 1, "attribute %s: %v", a.Name, err)
+		}
+	}
+}
+
+// decideAttrs counts the attributes that a format other than HDF5 does not keep: strings of the
+// root are metadata, those of arrays are attributes, and other groups have none.
+func (p *Plan) decideAttrs(s *Step) {
+	format, lost := p.targetFormat(), 0
+	for _, a := range s.Attrs {
+		value, err := a.Keep()
+		text, isText := value.(string)
+		switch {
+		case s.To == "/" && s.Kind == "group" && format.Meta && isText && err == nil:
+			if p.meta == nil {
+				p.meta = map[string]string{}
+			}
+			p.meta[a.Name] = text
+		case s.Data == nil:
+			lost++
+		case err != nil:
+			s.Lost.AddInherent(s.Path, loss.Attribute, 1, "attribute %s: %v", a.Name, err)
+		}
+	}
+	if s.Data != nil {
+		_, lost = format.KeepAttrs(s.withAttrs())
+	}
+	if s.To == "/" && s.Kind == "group" && format.Meta {
+		var failed map[string]error
+		p.meta, failed = format.KeepMeta(p.meta)
+		for _, key := range slices.Sorted(maps.Keys(failed)) {
+			s.Lost.AddInherent(s.Path, loss.Attribute, 1, "%v", failed[key])
+		}
+	}
+	switch {
+	case lost == 0:
+	case s.Data == nil && format.Meta:
+		s.Lost.AddInherent(s.Path, loss.Attribute, lost, "%s keeps texts of the root as metadata, and no other attributes of groups", p.Format)
+	default:
+		s.Lost.AddInherent(s.Path, loss.Attribute, lost, "%s has no attributes", p.Format)
+	}
+}
+
+func (p *Plan) decideData(file inspect.File, s *Step) {
+	data, err := file.Find(s.Path)
+	switch {
+	case s.Unread != nil:
+		err = s.Unread
+	case err == nil:
+		err = data.CheckSize()
+	}
+	s.data = data
+	format := p.targetFormat()
+	switch {
+	case s.Data.Shape == nil:
+		s.leaveOut("%s has no datasets without a value", p.Format)
+	case err != nil:
+		s.leaveOut("%v", err)
+	case data.Numbers && format.Holds(data.Array.Type):
+	case data.Numbers && format.Holds(ForNumPy(data.Array).Type):
+		s.data.Array = ForNumPy(data.Array)
+		s.Notes = append(s.Notes, "converted to float32: "+p.Format+" has no "+data.Array.Type.String())
+	case data.DType == "compound" && p.Format == "hdf5":
+		s.leaveOut("compounds are only copied from HDF5 to HDF5; write .npz, or name a member, as in PATH['x']")
+	case data.Numbers || format.Elements == nil || !format.Elements(data.DType):
+		s.leaveOut("%s has no elements of type %s", p.Format, s.Data.DType)
+	}
+	if !s.LeftOut && format.Fits != nil {
+		p.fit(format, s)
+	}
+	if !s.LeftOut {
+		s.Notes = append(s.Notes, s.Data.Changes...)
+		if s.Data.Renamed != "" {
+			s.Notes = append(s.Notes, fmt.Sprintf("its name in the file is %q", s.Data.Renamed))
+		}
+		if len(s.Data.Names) > 0 {
+			s.Lost.AddInherent(s.Path, loss.Type, 1, "%s has no enums, so the %d names of the values are not written", p.Format, len(s.Data.Names))
+		}
+	}
+}
+
+// fit leaves out an array that does not fit the format. One whose name does not fit, such as
+// /model/weight in .npz, is written under its path without slashes at the ends, if that does.
+func (p *Plan) fit(format serialize.Format, s *Step) {
+	err := format.Fits(p.entry(context.Background(), s))
+	if err == nil {
+		return
+	}
+	s.renamed = true
+	if name := p.name(s); name != s.data.Name && format.Fits(p.entry(context.Background(), s)) == nil {
+		if s.Data.Renamed == "" {
+			s.Notes = append(s.Notes, fmt.Sprintf("as %s: %s has no name %q", name, p.Format, s.data.Name))
+		}
+		return
+	}
+	s.leaveOut("%v", err)
+}
+
+// loseGroups leaves out the groups that no array's name implies, where the format has
+// no groups.
+func (p *Plan) loseGroups() {
+	if p.Format == "hdf5" {
+		return
+	}
+	implied := map[string]bool{"/": true}
+	for _, s := range p.Arrays() {
+		for k := range s.To {
+			if k > 0 && s.To[k] == '/' {
+				implied[s.To[:k]] = true
+			}
+		}
+	}
+	for k := range p.Steps {
+		if s := &p.Steps[k]; s.Kind == "group" && !implied[s.To] {
+			s.leaveOut("%s has no empty groups", p.Format)
+		}
+	}
+}
+
+// noteAliases notes arrays that have the elements of one before them, where the format keeps
+// their names in its metadata.
+func (p *Plan) noteAliases() {
+	if !p.targetFormat().Aliases {
+		return
+	}
+	var known serialize.Aliases
+	for _, s := range p.Arrays() {
+		if first := known.Of(p.entry(context.Background(), s)); first != "" {
+			s.Notes = append(s.Notes, serialize.AliasNote(first))
+		}
+	}
+}

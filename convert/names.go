@@ -1,0 +1,91 @@
+package convert
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/inspect"
+)
+
+// target returns the path of an entry when base becomes the root.
+func target(e inspect.Object, base string) string {
+	switch {
+	case base == "/":
+		return e.Path
+	case e.Path == base && e.Kind == "group":
+		return "/"
+	case e.Path == base:
+		return "/" + filepath.Base(base)
+	default:
+		return strings.TrimPrefix(e.Path, base)
+	}
+}
+
+// name returns the name of an array in the output: that in the input, which may begin or
+// end with a slash as paths do not, if the format has such names.
+func (p *Plan) name(s *Step) string {
+	if s.data.Entry && p.path == "/" && p.Format != "hdf5" && !s.renamed {
+		return s.data.Name
+	}
+	return strings.TrimPrefix(s.To, "/")
+}
+
+// moveBelowArrays renames the groups that have the name of an array: an object of HDF5 is a
+// dataset or a group. The variable w and its slot w/Adam of TensorFlow become w and w'/Adam.
+func (p *Plan) moveBelowArrays() {
+	if p.Format != "hdf5" {
+		return
+	}
+	names := hierarchy{arrays: map[string]bool{}, taken: map[string]bool{}, groups: map[string]string{}}
+	var steps []*Step
+	for k := range p.Steps {
+		s := &p.Steps[k]
+		steps = append(steps, s)
+		names.taken[s.To] = true
+		names.arrays[s.To] = s.Data != nil && !s.LeftOut || names.arrays[s.To]
+	}
+	slices.SortStableFunc(steps, func(s, other *Step) int { return len(s.To) - len(other.To) }) // arrays before what is below them
+	for _, s := range steps {
+		array := ""
+		s.To, array = names.resolve(s.To, s.Kind == "group")
+		if array != "" && !s.LeftOut {
+			names.arrays[s.To] = s.Data != nil
+			s.Notes = append(s.Notes, array+" is an array, and HDF5 has nothing below arrays")
+		}
+	}
+}
+
+// A hierarchy has the paths of a file in which an array and a group may have the same path.
+type hierarchy struct {
+	arrays map[string]bool
+	taken  map[string]bool   // paths of objects of any kind
+	groups map[string]string // what groups are called instead, by the paths of arrays
+}
+
+// resolve returns the path of an object with other names for the groups that have the names of
+// arrays, and the last of these arrays, or "".
+func (h hierarchy) resolve(path string, isGroup bool) (resolved, array string) {
+	for i := 1; i <= len(path); i++ {
+		group := path[:i]
+		ends := i < len(path) && path[i] == '/' || i == len(path) && isGroup
+		if ends && h.arrays[group] {
+			renamed := h.rename(group)
+			array, path, i = group, renamed+path[i:], len(renamed)
+		}
+	}
+	return path, array
+}
+
+// rename returns what the group with the path of an array is called.
+func (h hierarchy) rename(path string) string {
+	if group, ok := h.groups[path]; ok {
+		return group
+	}
+	group := path + "'"
+	for h.taken[group] {
+		group += "'"
+	}
+	h.groups[path], h.taken[group] = group, true
+	return group
+}

@@ -1,0 +1,70 @@
+package convert
+
+import (
+	"github.com/h5dnn/h5dnn/inspect"
+	"github.com/h5dnn/h5dnn/loss"
+	"github.com/h5dnn/h5dnn/serialize"
+)
+
+// A Step writes one object, or leaves it out.
+type Step struct {
+	inspect.Object
+	To      string // the path it is written to
+	LeftOut bool
+	Lost    loss.List         // the object, or parts of it
+	Notes   []string          // what is changed
+	data    inspect.Selection // of datasets
+	renamed bool              // the format does not have the name of the entry
+}
+
+// kind returns the kind of loss that the object is when it is left out.
+func (s *Step) kind() loss.Kind {
+	switch {
+	case s.Data != nil && s.Data.Shape == nil:
+		return loss.Null
+	case s.Data != nil:
+		return loss.Array
+	case s.Kind == "group":
+		return loss.Group
+	case s.Kind == "datatype":
+		return loss.Type
+	}
+	return loss.Link
+}
+
+// leaveOut records that the object is not written. Anything but an array has no place in
+// the format.
+func (s *Step) leaveOut(format string, args ...any) {
+	s.LeftOut = true
+	s.Lost.AddInherent(s.Path, s.kind(), 1, format, args...)
+}
+
+// withAttrs returns the data of a step with those of its attributes that any format can have.
+func (s *Step) withAttrs() serialize.Entry {
+	e := serialize.Entry{Attrs: map[string]any{}}
+	if s.data.Numbers {
+		e.Array = s.data.Array
+	} else {
+		e.Elements = &serialize.Elements{View: s.data.View, Type: s.data.DType, Values: s.data.Values}
+	}
+	for _, a := range s.Attrs {
+		if value, err := a.Keep(); err == nil { // else it is lost
+			e.Attrs[a.Name] = value
+		}
+	}
+	return e
+}
+
+// sameAs returns the step among others that writes the same elements with the same
+// attributes, such as tied weights; nil if there is none.
+func (s *Step) sameAs(others []*Step) *Step {
+	e := s.withAttrs()
+	e.Shared = s.data.Shared
+	for _, other := range others {
+		o := other.withAttrs()
+		if o.Shared = other.data.Shared; e.SameElements(o) && serialize.SameAttrs(e.Attrs, o.Attrs) {
+			return other
+		}
+	}
+	return nil
+}
