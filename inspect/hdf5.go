@@ -42,7 +42,7 @@ func (f HDF5) Meant(path string) bool {
 // Entries implements File.
 func (f HDF5) Entries(path string) (iter.Seq[Object], error) {
 	if Clean(path) == "/" {
-		if root, err := f.Root(); err != nil {
+		if root, err := f.File.Root(); err != nil {
 			return func(yield func(Object) bool) { yield(describeObject(root, err)) }, nil
 		}
 	}
@@ -224,7 +224,11 @@ func (f HDF5) Find(path string) (Selection, error) {
 	if err != nil {
 		return Selection{}, err
 	}
-	if m, err := f.convention.Meaning(o); m.Entry != nil || err != nil {
+	switch m, err := f.convention.Meaning(o.Object); {
+	case m.Members != nil && err == nil:
+		o.Meaning = m
+		return Selection{}, o.ErrMembers()
+	case m.Entry != nil || err != nil:
 		return f.selectEntry(o, m, err)
 	}
 	if o.Kind == hdf5.KindGroup {
@@ -234,7 +238,7 @@ func (f HDF5) Find(path string) (Selection, error) {
 	if err != nil {
 		return Selection{}, err
 	}
-	return f.selectAll(d)
+	return f.selectAll(o.Listed, d)
 }
 
 // onlyDataset returns the path of the dataset of a file that has one and no more.
@@ -268,31 +272,28 @@ func backwards(shape []int) []int {
 }
 
 // selectEntry returns the array that a convention says an object is.
-func (f HDF5) selectEntry(o *hdf5.Object, m h5format.Meaning, err error) (Selection, error) {
+func (f HDF5) selectEntry(o h5format.Item, m h5format.Meaning, err error) (Selection, error) {
 	if err != nil {
 		return Selection{}, err
 	}
 	s := (entry{Entry: *m.Entry}).selection()
-	s.Name, s.File = f.base(o.Path), f.Name()
+	s.Name, s.File = base(o.Listed), f.Name()
 	if m.Stored != nil {
 		s.Budget, s.Stored, s.Size = f.Budget(), m.Stored, valueSize
 	}
 	return s, nil
 }
 
-// base returns the last part of the path under which an object is listed.
-func (f HDF5) base(path string) string {
-	listed := f.convention.Listed(path)
-	return listed[strings.LastIndexByte(listed, '/')+1:]
-}
+// base returns the last part of a path.
+func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // valueSize is about how many bytes an element that is not a number takes in memory if it
 // was never written, whatever its size in the file.
 const valueSize = 64
 
-func (f HDF5) selectAll(d *hdf5.Dataset) (Selection, error) {
+func (f HDF5) selectAll(listed string, d *hdf5.Dataset) (Selection, error) {
 	s := Selection{
-		Name: f.base(d.Path),
+		Name: base(listed),
 		File: f.Name(), Budget: f.Budget(), Stored: d.Backing,
 		DType: h5format.TypeName(d.Type), View: d.View(), Size: min(d.Type.Size, valueSize), Texts: d.Type.IsString(), Values: d.Values,
 	}

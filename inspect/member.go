@@ -21,7 +21,7 @@ func (f HDF5) Member(path string, names ...string) (Selection, error) {
 	if err != nil {
 		return Selection{}, err
 	}
-	s, err := f.selectAll(d)
+	s, err := f.selectAll(d.Path, d)
 	if err != nil {
 		return s, err
 	}

@@ -94,7 +94,7 @@ func (k *copier) loseObjects(file serialize.File) {
 	if k.format.Name == "hdf5" {
 		lose = k.lost.Add // which could hold it
 	}
-	root, err := h5.HDF5().Root()
+	root, err := h5.Root()
 	if err != nil {
 		return // reading the arrays gives the error
 	}

@@ -16,10 +16,9 @@ import (
 type treePrinter struct {
 	w     io.Writer
 	paint palette
-	attrs int // most attributes shown of an object; all if negative
-	root  int // depth of the first entry
-	begun bool
-	total string // the last line, of a checkpoint
+	attrs int      // most attributes shown of an object; all if negative
+	above []string // the entries that the next one may be below, each with a "/" at the end
+	total string   // the last line, of a checkpoint
 }
 
 func (t *treePrinter) Begin(at address, format string, size int) error {
@@ -36,16 +35,15 @@ func (t *treePrinter) End() error {
 }
 
 func (t *treePrinter) Entry(e inspect.Object, m objectDetails) error {
-	depth := strings.Count(e.Path, "/")
-	name := e.Path[strings.LastIndexByte(e.Path, '/')+1:]
-	alone := false // the object that was asked for
-	if !t.begun {
-		t.begun, t.root, name, alone = true, depth, e.Path, true
+	name, alone := e.Path, t.above == nil // the object that was asked for
+	for n := len(t.above); n > 0; n-- {
+		if rest, below := strings.CutPrefix(e.Path, t.above[n-1]); below || n == 1 {
+			name, t.above = rest, t.above[:n]
+			break
+		}
 	}
-	if e.Path == "/" {
-		depth, t.root = 0, 0
-	}
-	indent := strings.Repeat("  ", max(0, depth-t.root))
+	indent := strings.Repeat("  ", len(t.above))
+	t.above = append(t.above, strings.TrimSuffix(e.Path, "/")+"/")
 	var b strings.Builder
 	line := func(deeper, text string) { b.WriteString(indent + deeper + text + "\n") }
 	if name = printable(name); name == "" {

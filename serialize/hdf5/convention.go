@@ -1,13 +1,17 @@
 package hdf5
 
 import (
+	"fmt"
 	"io"
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // A Convention gives objects of HDF5 files meanings that HDF5 does not know, such as those
@@ -36,6 +40,9 @@ type Meaning struct {
 	Entry *serialize.Entry
 	// Part objects belong to others, and are not listed.
 	Part bool
+	// Members are listed in place of the object and of what is below it, such as the elements of
+	// a cell of MATLAB.
+	Members []Member
 	// Encoding describes what the array is stored as: "csr_matrix of 5 stored elements".
 	Encoding string
 	// Reversed reports whether the axes are those of the dataset in reverse order.
@@ -50,12 +57,18 @@ type Meaning struct {
 	Hidden func(attribute string) bool
 }
 
+// A Member is an object that is listed below another, wherever it is stored.
+type Member struct {
+	Name string // what the path of the other is extended by, such as "{1,2}" or "/field"
+	Path string // of the object; "" for none, which is an error
+}
+
 // Hides reports whether an attribute is accounted for by the meaning.
 func (m Meaning) Hides(attribute string) bool { return m.Hidden != nil && m.Hidden(attribute) }
 
 // Plain reports whether the convention says nothing of the object.
 func (m Meaning) Plain() bool {
-	return m.Entry == nil && !m.Part && m.Order == nil && m.Axes == nil && m.Hidden == nil
+	return m.Entry == nil && !m.Part && m.Members == nil && m.Order == nil && m.Axes == nil && m.Hidden == nil
 }
 
 // Register makes the convention a format that is read.
@@ -87,6 +100,7 @@ func (c Convention) open(in serialize.Input) (serialize.File, error) {
 		return nil, err
 	}
 	f.format, f.meanings, f.prefix = c.Name, c.Meanings(f.in), c.Prefix
+	f.members = sync.OnceValue(f.listMembers)
 	return f, nil
 }
 
@@ -119,7 +133,7 @@ func (f *File) Format() string { return f.format }
 // Plain returns the same file without the convention. Closing either closes both.
 func (f *File) Plain() *File {
 	plain := *f
-	plain.format, plain.meanings, plain.prefix = "hdf5", nil, ""
+	plain.format, plain.meanings, plain.prefix, plain.members = "hdf5", nil, "", nil
 	return &plain
 }
 
@@ -128,73 +142,160 @@ func (f *File) Meaning(o *hdf5.Object) (Meaning, error) {
 	if f.meanings == nil {
 		return Meaning{}, nil
 	}
-	m, err := f.meanings(o)
-	if m.Entry != nil {
-		m.Entry.Name = strings.TrimPrefix(f.Listed(o.Path), "/")
-	}
-	return m, err
+	return f.meanings(o)
 }
 
-// Listed returns the path under which an object is listed.
-func (f *File) Listed(path string) string {
+// listed returns the path under which an object is listed.
+func (f *File) listed(path string) string {
 	at := strings.LastIndexByte(path, '/') + 1
 	return path[:at] + strings.TrimPrefix(path[at:], f.prefix)
 }
 
-// Find returns the object that is listed under a path.
-func (f *File) Find(path string) (*hdf5.Object, error) {
+// Find returns the object that is listed under a path, without its meaning.
+func (f *File) Find(path string) (Item, error) {
 	if at := strings.LastIndexByte(path, '/') + 1; f.prefix != "" && at < len(path) {
 		if o, err := f.in.Lookup(path[:at] + f.prefix + path[at:]); err == nil {
-			return o, nil
+			return Item{Object: o, Listed: f.listed(o.Path)}, nil
 		}
 	}
-	return f.in.Lookup(path)
+	o, err := f.in.Lookup(path)
+	if err == nil {
+		return Item{Object: o, Listed: f.listed(o.Path)}, nil
+	}
+	if f.members != nil {
+		if item, ok := f.members()["/"+strings.Trim(path, "/")]; ok {
+			return item, nil
+		}
+	}
+	return Item{}, err
+}
+
+// listMembers returns the objects that are listed elsewhere than they are stored, by their listed
+// paths.
+func (f *File) listMembers() map[string]Item {
+	list := map[string]Item{}
+	root, err := f.Root()
+	if err != nil {
+		return list
+	}
+	for item := range f.Items(root) {
+		if item.Listed != f.listed(item.Path) {
+			list[item.Listed] = Item{Object: item.Object, Listed: item.Listed}
+		}
+	}
+	return list
+}
+
+// Root returns the root group, without its meaning.
+func (f *File) Root() (Item, error) {
+	o, err := f.in.Root()
+	return Item{Object: o, Listed: "/"}, err
 }
 
 // An Item is an object and what it is.
 type Item struct {
 	*hdf5.Object
-	Listed  string // its path without the prefix of a convention
+	Listed  string // its path without the prefix of a convention, or that of a member of another
 	Meaning Meaning
 }
 
 // Items yields the objects at and below start, as [hdf5.Object.Walk] does, without parts of
 // others, and members in the order of their group.
-func (f *File) Items(start *hdf5.Object) iter.Seq2[Item, error] {
+func (f *File) Items(start Item) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
-		whole := ""      // the path of a group that is an array, and "/"
-		var group sorter // that has an order
-		for o, err := range start.Walk() {
-			if whole != "" && strings.HasPrefix(o.Path, whole) {
-				continue
-			}
-			item := Item{Object: o, Listed: f.Listed(o.Path)}
-			if err == nil && (o.Kind == hdf5.KindGroup || o.Kind == hdf5.KindDataset) {
-				item.Meaning, err = f.Meaning(o)
-			}
-			if item.Meaning.Part && o != start {
-				continue
-			}
-			if whole = ""; item.Meaning.Entry != nil {
-				whole = o.Path + "/"
-			}
-			if !group.holds(o.Path) {
-				if !group.flush(yield) {
-					return
-				}
-				group = sorter{}
-			}
-			switch {
-			case group.path != "":
-				group.items = append(group.items, failedItem{item, err})
-			case !yield(item, err):
-				return
-			case item.Meaning.Order != nil:
-				group = sorter{path: strings.TrimSuffix(o.Path, "/") + "/", order: item.Meaning.Order}
-			}
-		}
-		group.flush(yield)
+		const reference = 8 // bytes
+		w := walker{file: f, yield: yield, left: f.in.Size()/reference + 64}
+		w.walk(start)
 	}
+}
+
+// A walker goes through the objects of a file.
+type walker struct {
+	file  *File
+	yield func(Item, error) bool
+	left  int      // members that may still be listed: a file has no more references than fit
+	above []string // paths of the objects that the current one is a member of
+}
+
+// walk yields the objects at and below start, and reports whether to go on.
+func (w *walker) walk(start Item) bool {
+	whole := ""      // the path of a group that is an array, and "/"
+	var group sorter // that has an order
+	at, listed := strings.TrimSuffix(start.Path, "/"), strings.TrimSuffix(start.Listed, "/")
+	for o, err := range start.Walk() {
+		if whole != "" && strings.HasPrefix(o.Path, whole) {
+			continue
+		}
+		item := Item{Object: o, Listed: start.Listed}
+		if o != start.Object {
+			item.Listed = w.file.listed(listed + strings.TrimPrefix(o.Path, at))
+		}
+		if err == nil && (o.Kind == hdf5.KindGroup || o.Kind == hdf5.KindDataset) {
+			item.Meaning, err = w.file.Meaning(o)
+		}
+		if item.Meaning.Part && o != start.Object && len(w.above) == 0 {
+			continue
+		}
+		if whole = ""; item.Meaning.Entry != nil || item.Meaning.Members != nil {
+			whole = o.Path + "/"
+		}
+		if !group.holds(o.Path) {
+			if !group.flush(w.yield) {
+				return false
+			}
+			group = sorter{}
+		}
+		switch {
+		case group.path != "":
+			group.items = append(group.items, failedItem{item, err})
+		case err == nil && item.Meaning.Members != nil:
+			if !w.walkMembers(item) {
+				return false
+			}
+		case !w.yield(item, err):
+			return false
+		case item.Meaning.Order != nil:
+			group = sorter{path: strings.TrimSuffix(o.Path, "/") + "/", order: item.Meaning.Order}
+		}
+	}
+	return group.flush(w.yield)
+}
+
+// walkMembers is walk for the members of an item.
+func (w *walker) walkMembers(item Item) bool {
+	w.above = append(w.above, item.Path)
+	defer func() { w.above = w.above[:len(w.above)-1] }()
+	for _, m := range item.Meaning.Members {
+		member := Item{Listed: item.Listed + m.Name}
+		var err error
+		const deepest = 32
+		switch w.left--; {
+		case w.left < 0:
+			err = fmt.Errorf("%s: there are more references than a file of %d bytes has room for: %w", item.Path, w.file.in.Size(), storage.ErrState)
+		case m.Path == "":
+			err = fmt.Errorf("%s: it refers to nothing: %w", item.Path, storage.ErrState)
+		case slices.Contains(w.above, m.Path):
+			err = fmt.Errorf("%s: it refers to %s, which has it as a member: %w", item.Path, m.Path, storage.ErrState)
+		case len(w.above) > deepest:
+			err = fmt.Errorf("%s: members of members, more than %d deep: %w", item.Path, deepest, storage.ErrState)
+		default:
+			member.Object, err = w.file.in.Lookup(m.Path)
+		}
+		if err != nil {
+			member.Object, member.Meaning.Entry = item.Object, &serialize.Entry{Elements: &serialize.Elements{View: views.Of(), Type: "reference"}}
+			if !w.yield(member, err) {
+				return false
+			}
+			if w.left < 0 {
+				return true
+			}
+			continue
+		}
+		if !w.walk(member) {
+			return false
+		}
+	}
+	return true
 }
 
 // A sorter sorts what is below a group.
@@ -230,7 +331,7 @@ func (s sorter) flush(yield func(Item, error) bool) bool {
 
 // entries yields the arrays of the file.
 func (f *File) entries(yield func(serialize.Entry, error) bool) {
-	root, err := f.in.Root()
+	root, err := f.Root()
 	if err != nil {
 		yield(serialize.Entry{}, err)
 		return
@@ -251,6 +352,7 @@ func (f *File) entries(yield func(serialize.Entry, error) bool) {
 func (i Item) entry(failed error) (e serialize.Entry, ok bool, err error) {
 	if i.Meaning.Entry != nil {
 		e = *i.Meaning.Entry
+		e.Name = strings.TrimPrefix(i.Listed, "/")
 		if failed == nil {
 			e.Attrs, failed = attrsOf(i.Object, i.Meaning)
 		}

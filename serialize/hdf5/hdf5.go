@@ -76,8 +76,9 @@ type File struct {
 	in       *hdf5.File
 	meta     map[string]string
 	format   string
-	meanings Meanings // of a convention; nil for HDF5
-	prefix   string   // see Convention
+	meanings Meanings               // of a convention; nil for HDF5
+	prefix   string                 // see Convention
+	members  func() map[string]Item // see listMembers; nil for HDF5
 	close    func() error
 }
 
@@ -121,23 +122,35 @@ func (f *File) All() iter.Seq2[serialize.Entry, error] { return f.entries }
 
 // Lookup returns the named dataset.
 func (f *File) Lookup(name string) (serialize.Entry, error) {
-	o, err := f.Find("/" + name)
+	item, err := f.Find("/" + name)
 	if err != nil {
 		return serialize.Entry{}, fmt.Errorf("%w: %w", err, storage.ErrState)
 	}
-	m, err := f.Meaning(o)
-	if m.Entry == nil && err == nil && o.Kind != hdf5.KindDataset {
-		_, err = o.Dataset() // says what it is instead
+	item.Meaning, err = f.Meaning(item.Object)
+	switch m := item.Meaning; {
+	case err == nil && m.Members != nil:
+		err = item.ErrMembers()
+	case m.Entry == nil && err == nil && item.Kind != hdf5.KindDataset:
+		_, err = item.Dataset() // says what it is instead
 	}
 	if err != nil {
 		return serialize.Entry{}, err
 	}
-	e, ok, err := Item{o, f.Listed(o.Path), m}.entry(nil)
+	e, ok, err := item.entry(nil)
 	if err == nil && !ok {
-		d, _ := o.Dataset() // as in entry
+		d, _ := item.Dataset() // as in entry
 		_, err = d.Array()
 	}
 	return e, err
+}
+
+// ErrMembers is the error about an item that has members and is no array.
+func (i Item) ErrMembers() error {
+	example := ""
+	if len(i.Meaning.Members) > 0 {
+		example = ", as in " + i.Listed + i.Meaning.Members[0].Name
+	}
+	return fmt.Errorf("%s has %d members of their own; name one%s: %w", i.Listed, len(i.Meaning.Members), example, storage.ErrState)
 }
 
 func entryOf(d *hdf5.Dataset, m Meaning) (serialize.Entry, error) {

@@ -3,6 +3,7 @@ package matlab_test
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/internal/pythontest"
@@ -41,6 +42,22 @@ with open(sys.argv[1], "r+b") as f: f.write(b"MATLAB 7.3 MAT-file".ljust(124) + 
 	}
 	if used := serializetest.Allocated() - before; used > 100<<20 {
 		t.Errorf("reading them took %d bytes of memory", used)
+	}
+}
+
+// TestReferencesInCircles: testdata/make_cells.py writes cells that refer to themselves, to
+// nothing, and twice each to the one below, 20 levels deep.
+func TestReferencesInCircles(t *testing.T) {
+	serializetest.TestAttacks(t, "matlab", "testdata/members", map[string]string{
+		"circle": "refers to /#refs#/a, which has it as a member", "nothing": "refers to nothing", "doubled": "refers to nothing",
+	})
+	n := 0
+	var last error
+	for _, err := range serializetest.Open(t, "testdata/members/doubled.mat").All() {
+		n, last = n+1, err
+	}
+	if n > 2000 || last == nil || !strings.Contains(last.Error(), "more references than a file of 10148 bytes has room for") {
+		t.Errorf("doubled: %d entries, the last with %v", n, last)
 	}
 }
 

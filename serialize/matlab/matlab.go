@@ -1,7 +1,8 @@
 // Package matlab reads MATLAB 7.3 files as MATLAB shows them: axes in MATLAB's order, which is
 // the reverse of HDF5's, logical and complex arrays, text as strings, and sparse matrices as
 // dense arrays that are decoded on demand. Structs are groups. Cells of text are arrays of
-// strings; other cells, tables and objects are listed and not read.
+// strings; the elements of other cells are c{1,2}, and those of struct arrays s(1,2)/field. Tables
+// and objects are listed and not read.
 package matlab
 
 import (
@@ -86,7 +87,9 @@ func meaningOf(o *hdf5.Object) (m convention.Meaning, err error) {
 	case has(o, attrSparse) && o.Kind == hdf5.KindGroup:
 		err = readSparse(&m, o, class)
 	case o.Kind == hdf5.KindGroup:
-		return m, nil
+		if class == "struct" {
+			err = readStruct(&m, o)
+		}
 	case has(o, attrObject) || class == "function_handle":
 		err = readUnsupported(&m, o, class)
 	case has(o, attrEmpty):
@@ -99,7 +102,7 @@ func meaningOf(o *hdf5.Object) (m convention.Meaning, err error) {
 		err = readCell(&m, o, class)
 	}
 	if err != nil && m.Entry == nil {
-		m.Entry = &serialize.Entry{Elements: &serialize.Elements{View: views.Of(), Type: class}}
+		m.Members, m.Entry = nil, &serialize.Entry{Elements: &serialize.Elements{View: views.Of(), Type: class}}
 	}
 	return m, err
 }
@@ -113,16 +116,7 @@ func has(o *hdf5.Object, attribute string) bool {
 // error about it.
 func readUnsupported(m *convention.Meaning, o *hdf5.Object, class string) error {
 	m.Entry, m.Encoding = &serialize.Entry{Elements: &serialize.Elements{View: views.Of(), Type: class}}, "not read"
-	d, err := o.Dataset()
-	if err != nil {
-		return err
-	}
-	if d.Type.Class != hdf5.ClassReference {
-		return fmt.Errorf("%s: variables of class %s cannot be read: %w", o.Path, class, dtype.ErrType)
-	}
-	m.Entry.Elements.View = views.Of(reversed(d.Shape)...)
-	m.Reversed = true
-	return fmt.Errorf("%s: a %s whose elements are not all texts cannot be read as one array; as hdf5, the file shows where they are: %w", o.Path, class, dtype.ErrType)
+	return fmt.Errorf("%s: variables of class %s cannot be read: %w", o.Path, class, dtype.ErrType)
 }
 
 func reversed(shape []int) []int {

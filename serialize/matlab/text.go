@@ -3,6 +3,7 @@ package matlab
 import (
 	"fmt"
 	"math"
+	"path"
 	"strings"
 	"unicode/utf16"
 
@@ -80,14 +81,15 @@ func textOf(d *hdf5.Dataset, a storage.Array) (string, error) {
 	return string(utf16.Decode(units)), nil
 }
 
-// readCell reads a cell, or a field of a struct array: references to values, which are
-// strings if they are texts.
+// readCell reads a cell, or a field of a struct array, which are references to values: strings if
+// they are texts, and else members.
 func readCell(m *convention.Meaning, o *hdf5.Object, class string) error {
 	d, err := o.Dataset()
+	group, field := path.Split(o.Path)
 	if err == nil && class == "" {
-		parent, failed := o.File().Lookup(o.Path[:strings.LastIndexByte(o.Path, '/')+1])
+		parent, failed := o.File().Lookup(group)
 		if failed == nil && convention.Text(parent, attrClass) == "struct" {
-			class = "field of a struct array"
+			class = fieldOfArray
 		}
 	}
 	const largest = 64 // bytes of a reference
@@ -95,8 +97,12 @@ func readCell(m *convention.Meaning, o *hdf5.Object, class string) error {
 		*m = convention.Meaning{Part: m.Part} // no variable of MATLAB
 		return nil
 	}
+	if !holdsTexts(d) && class == fieldOfArray {
+		return fmt.Errorf("%s: a field of a struct array; name that of one struct, as in %s(1,1)/%s: %w", o.Path, strings.TrimSuffix(group, "/"), field, dtype.ErrType)
+	}
 	if !holdsTexts(d) {
-		return readUnsupported(m, o, class)
+		m.Members, err = elements(d, '{', "", '}')
+		return err
 	}
 	v, err := views.Of(d.Shape...).Transpose()
 	if err != nil {
@@ -125,6 +131,8 @@ func readCell(m *convention.Meaning, o *hdf5.Object, class string) error {
 	})
 	return nil
 }
+
+const fieldOfArray = "field of a struct array"
 
 // maxTexts bounds the bytes of the texts that a call returns.
 const maxTexts = 256 << 20
