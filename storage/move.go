@@ -318,7 +318,7 @@ func touch(a Array) {
 }
 
 // WriteTo writes the bytes of a's elements to w, in row-major order, through a buffer
-// of limited size.
+// of limited size: large enough to decode each chunk of a file once, if it can be.
 func (a Array) WriteTo(w io.Writer) (int64, error) {
 	if err := CheckAlive(a.Data); err != nil {
 		return 0, fmt.Errorf("write %v: %w", a, err)
@@ -329,6 +329,9 @@ func (a Array) WriteTo(w io.Writer) (int64, error) {
 	}
 	if !a.Type.Valid() || !a.Within(a.Data.Len()/a.Type.Size()) {
 		return 0, fmt.Errorf("write %v: the view reaches outside %d bytes: %w", a, a.Data.Len(), views.ErrShape)
+	}
+	if b, ok := bandsOf(a, mostBand()); ok {
+		return a.writeBands(w, b)
 	}
 	var total int64
 	most := min(a.Len(), largeBlock/a.Type.Size())

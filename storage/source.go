@@ -15,6 +15,13 @@ type Chunked interface {
 	ChunkShape() []int // of a chunk: as many axes as Shape, or none if there are no chunks
 }
 
+// ChunkedInPlace is a Chunked source that may decode its chunks into the memory that it reads
+// to, with that of a few chunks beside it, so that many of them can be read at once.
+type ChunkedInPlace interface {
+	Chunked
+	ReadsInPlace() bool
+}
+
 // MappedSource is a Source whose elements lie in memory in row-major order, but only
 // while a function uses them: those of a mapped file.
 type MappedSource interface {

@@ -161,6 +161,38 @@ func TestLargeChunksAreDecodedOnce(t *testing.T) {
 	}
 }
 
+// TestChunksOfManyBlocksTakeTheMemoryOfTheLargestArray holds that decoding each chunk once takes
+// no more memory, where a block of rows has elements of every chunk.
+func TestChunksOfManyBlocksTakeTheMemoryOfTheLargestArray(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("writes files of 300 MiB")
+	}
+	const columns, more = 4096, 100 << 20
+	in := filepath.Join(t.TempDir(), "in.h5")
+	w, err := hdf5write.Create(in, hdf5write.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	largest := 0
+	for i, rows := range []int{3000, 6000, 9000} {
+		layout := hdf5write.Layout{Chunks: []int{rows, 16}, Filters: []filter.Filter{filter.Deflate(1)}}
+		if err := w.WriteWith(fmt.Sprint("/w", i), storage.From(make([]float32, rows*columns), rows, columns), layout); err != nil {
+			t.Fatal(err)
+		}
+		largest = 4 * rows * columns
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, extension := range []string{".safetensors", ".npz"} {
+		peak := peakOf(t, "convert", in, filepath.Join(t.TempDir(), "out"+extension))
+		t.Logf("%d MiB of %d", peak>>20, (largest+more)>>20)
+		if peak > largest+more {
+			t.Errorf("to %s: %d MiB, want at most %d", extension, peak>>20, (largest+more)>>20)
+		}
+	}
+}
+
 // TestReversedAxesTakeTheMemoryOfTheLargestArray compares and casts arrays whose axes are stored
 // in reverse, mapped and compressed.
 func TestReversedAxesTakeTheMemoryOfTheLargestArray(t *testing.T) {

@@ -170,8 +170,13 @@ func equalElements(ctx context.Context, a, b storage.Array) (bool, error) {
 
 // WithContext returns a with reads that fail once ctx is done.
 func WithContext(ctx context.Context, a storage.Array) storage.Array {
-	if source, ok := a.Data.(storage.Source); ok {
-		a.Data = interrupted{source, ctx}
+	source, ok := a.Data.(storage.Source)
+	if !ok {
+		return a
+	}
+	a.Data = interrupted{source, ctx}
+	if chunks, ok := source.(storage.ChunkedInPlace); ok {
+		a.Data = interruptedChunks{interrupted{source, ctx}, chunks}
 	}
 	return a
 }
@@ -192,6 +197,16 @@ func (s interrupted) ReadView(dst []byte, t dtype.Type, v views.View) error {
 func (s interrupted) FillValue(v views.View) ([]byte, bool) {
 	return storage.Unwritten(storage.Array{Data: s.Source, View: v})
 }
+
+// interruptedChunks is interrupted for a source in chunks.
+type interruptedChunks struct {
+	interrupted
+	chunks storage.ChunkedInPlace
+}
+
+func (s interruptedChunks) Shape() []int       { return s.chunks.Shape() }
+func (s interruptedChunks) ChunkShape() []int  { return s.chunks.ChunkShape() }
+func (s interruptedChunks) ReadsInPlace() bool { return s.chunks.ReadsInPlace() }
 
 // Float64s returns real elements as float64s; integers beyond 2⁵³ are rounded.
 func Float64s(t dtype.Type, elems []byte) []float64 {

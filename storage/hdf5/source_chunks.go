@@ -114,7 +114,7 @@ func (s *source) readOneChunk(dst []byte, p transfer, h hyperslab, in []chunkRan
 	if !s.d.file.chunks.holds(size) {
 		return s.readLarge(dst, to, from, size, e, key)
 	}
-	if p.from.Len()*s.size > s.d.file.chunks.limit && !s.d.file.chunks.contains(key) {
+	if s.bypassesCache(p, from, in) && !s.d.file.chunks.contains(key) {
 		return s.readUncached(dst, to, from, size, e)
 	}
 	chunk, err := s.d.file.chunks.get(key, size, func() ([]byte, error) {
@@ -143,8 +143,25 @@ func (s *source) readLarge(dst []byte, to, from views.View, size int, e chunkEnt
 	return s.readUncached(dst, to, from, size, e)
 }
 
-// readUncached reads a part of a chunk through temporary memory: for transfers that are
-// larger than the cache, of which only the last chunks would stay in it.
+// takesChunk reports whether a view of a chunk selects all of its bytes that are in the dataset:
+// not one member of compounds, of which others may be read next.
+func (s *source) takesChunk(from views.View, in []chunkRange) bool {
+	inside := s.d.Type.Size
+	for axis, chunk := range s.d.Chunks {
+		inside *= min(chunk, s.d.Shape[axis]-in[axis].chunk*chunk)
+	}
+	return from.Len()*s.size == inside
+}
+
+// bypassesCache reports whether a transfer takes a view of a chunk around the cache: if it is
+// larger than the cache, of which only the last chunks would stay in it, or large and takes whole
+// chunks, which would need as much memory as where it is read to.
+func (s *source) bypassesCache(p transfer, from views.View, in []chunkRange) bool {
+	size, limit := p.from.Len()*s.size, s.d.file.chunks.limit
+	return size > limit || size > limit/4 && s.takesChunk(from, in)
+}
+
+// readUncached reads a part of a chunk through temporary memory.
 func (s *source) readUncached(dst []byte, to, from views.View, size int, e chunkEntry) error {
 	if err := s.d.checkAllocation(size, e); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	_ storage.Chunked      = (*source)(nil)
-	_ storage.MappedSource = mappedSource{}
+	_ storage.ChunkedInPlace = (*source)(nil)
+	_ storage.MappedSource   = mappedSource{}
 )
 
 // Shape implements [storage.Chunked].
@@ -27,6 +27,9 @@ func (s *source) ChunkShape() []int {
 	}
 	return nil
 }
+
+// ReadsInPlace implements [storage.ChunkedInPlace].
+func (s *source) ReadsInPlace() bool { return s.d.layout.class == layoutChunked }
 
 // arrayStorage returns the storage of an array of s. Elements that are in the file as in
 // memory can be accessed as bytes, too.
