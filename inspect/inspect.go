@@ -227,4 +227,4 @@ func Open(name string, options ...serialize.Options) (File, error) {
 }
 
 // conventions are the formats of HDF5 files whose objects have meanings of their own.
-var conventions = []string{"anndata", "matlab", "netcdf"}
+var conventions = []string{"anndata", "matlab", "netcdf", "octave"}

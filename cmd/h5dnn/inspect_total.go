@@ -13,7 +13,7 @@ import (
 )
 
 // dataFormats are formats of several arrays that are rather data than checkpoints.
-var dataFormats = []string{"hdf5", "npz", "csv", "parquet", "arrow", "arrow-stream", "anndata", "matlab", "netcdf"}
+var dataFormats = []string{"hdf5", "npz", "csv", "parquet", "arrow", "arrow-stream", "anndata", "matlab", "netcdf", "octave"}
 
 // checkpointTotal counts what a checkpoint holds: arrays, bytes, shared elements, and the state of
 // an optimizer. It is empty for other files, and for a part of one.

@@ -3,6 +3,8 @@
 // dense arrays that are decoded on demand. Structs are groups. Cells of text are arrays of
 // strings; the elements of other cells are c{1,2}, and those of struct arrays s(1,2)/field. Tables
 // and objects are listed and not read.
+//
+// Files that Octave writes with save -hdf5 are the format octave, and read in the same way.
 package matlab
 
 import (
@@ -163,35 +165,45 @@ func logical(a storage.Array) storage.Array {
 	})
 }
 
-// readEmpty reads an array without elements, of the shape that is stored instead.
-func readEmpty(m *convention.Meaning, o *hdf5.Object, class string) error {
-	d, err := o.Dataset()
+// storedShape reads a shape of at most n elements.
+func storedShape(o *hdf5.Object, path string, n int) ([]int, error) {
+	d, err := o.File().Dataset(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a, err := d.Array()
 	if err == nil && (a.Rank() != 1 || a.Len() > 32 || !a.Type.IsInt()) {
-		err = fmt.Errorf("%s: a shape of %v%v; want a few integers: %w", o.Path, a.Type, a.Shape, views.ErrShape)
+		err = fmt.Errorf("%s: a shape of %v%v; want a few integers: %w", path, a.Type, a.Shape, views.ErrShape)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sizes, err := storage.Read[int64](a)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	shape := make([]int, len(sizes))
-	for i, n := range sizes {
-		shape[i] = int(n)
+	for i, size := range sizes {
+		shape[i] = int(size)
 	}
-	v, err := views.New(shape, math.MaxInt/8)
-	if err == nil && v.Len() != 0 {
-		err = fmt.Errorf("%s: shape %v has elements: %w", o.Path, shape, views.ErrShape)
+	if _, err := views.New(shape, n); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return shape, nil
+}
+
+// readEmpty reads an array without elements, of the shape that is stored instead.
+func readEmpty(m *convention.Meaning, o *hdf5.Object, class string) error {
+	shape, err := storedShape(o, o.Path, math.MaxInt/8)
+	if err != nil {
+		return err
+	}
+	v := views.Of(shape...)
+	if v.Len() != 0 {
+		return fmt.Errorf("%s: shape %v has elements: %w", o.Path, shape, views.ErrShape)
 	}
 	t, isNumber := types[class]
 	switch {
-	case err != nil:
-		return err
 	case class == "char":
 		m.Entry = texts(views.Of(), func(v views.View) ([]string, error) { return make([]string, v.Len()), nil })
 	case class == "cell":

@@ -34,12 +34,18 @@ func readText(m *convention.Meaning, o *hdf5.Object) error {
 	if err != nil {
 		return err
 	}
+	return readRows(m, d, func(row storage.Array) (string, error) { return textOf(d, row) }, func() error { return readNumbers(m, o, "char") })
+}
+
+// readRows reads an array of characters, whose rows decode makes strings of. If the dataset is none, it
+// returns what otherwise does.
+func readRows(m *convention.Meaning, d *hdf5.Dataset, decode func(row storage.Array) (string, error), otherwise func() error) error {
 	characters, err := d.Array()
 	if err != nil {
 		return err
 	}
 	if characters.Rank() != 2 || !characters.Type.IsInt() {
-		return readNumbers(m, o, "char")
+		return otherwise()
 	}
 	rows := views.Of(characters.Shape[1])
 	if characters.Shape[1] == 1 {
@@ -53,7 +59,7 @@ func readText(m *convention.Meaning, o *hdf5.Object) error {
 			if err != nil {
 				return nil, err
 			}
-			text, err := textOf(d, characters.With(column))
+			text, err := decode(characters.With(column))
 			if err != nil {
 				return nil, err
 			}
