@@ -43,6 +43,8 @@ func (e *encoder) value(value any, depth int) error {
 		e.long(value)
 	case float64:
 		e.b = binary.BigEndian.AppendUint64(append(e.b, 'G'), math.Float64bits(value))
+	case complex128:
+		return e.value(&Object{Class: Global{"__builtin__", "complex"}, Args: Tuple{real(value), imag(value)}}, depth)
 	case string:
 		return e.text(value)
 	case []byte:

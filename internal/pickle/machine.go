@@ -453,7 +453,17 @@ func (m *machine) construct(g Global, args Tuple) (value any, known bool, err er
 			return nil, false, nil
 		}
 		return d, true, nil
-	case "builtins.list", "builtins.set", "builtins.frozenset", "builtins.tuple":
+	case "collections.defaultdict": // (default factory), and then the items
+		if len(args) > 1 {
+			return nil, false, nil
+		}
+		return &Dict{}, true, nil
+	case "collections.Counter":
+		if d, ok := arg(args, 0).(*Dict); ok {
+			return d, true, nil
+		}
+		return nil, false, nil
+	case "builtins.list", "collections.deque", "builtins.set", "builtins.frozenset", "builtins.tuple":
 		var items []any
 		switch from := arg(args, 0).(type) {
 		case nil:
@@ -466,7 +476,7 @@ func (m *machine) construct(g Global, args Tuple) (value any, known bool, err er
 		}
 		err := m.take(16 * len(items))
 		switch g.Name {
-		case "list":
+		case "list", "deque":
 			return &List{items}, true, err
 		case "tuple":
 			return Tuple(items), true, err

@@ -14,7 +14,8 @@ const (
 	metaUnwrapped = "torch.unwrapped" // the key whose value is the model
 	metaOutside   = "torch.outside"   // the names of tensors beside the model, a JSON list
 	metaKeys      = "torch.keys"      // the names of the model's tensors that are one key with slashes, a JSON list
-	metaBeside    = "torch.beside"    // "true" if tensors are beside dicts, and none of these is the model
+	metaInside    = "torch.inside"    // the keys of the model whose values are not tensors, a JSON list
+	metaBeside    = "torch.beside"    // "true" if tensors are beside other values, and none of these is the model
 	metaPrefix    = "torch.prefix"    // what was cut off all names of the model
 	metaOptimizer = "torch.optimizer" // the key of an optimizer's state
 	metaOpaque    = "torch.opaque"    // classes of objects that were left alone
@@ -33,6 +34,7 @@ var prefixes = []string{"module.", "_orig_mod."}
 // outermost visits the outermost value.
 func (w *walker) outermost(value any) error {
 	if isTensor(value) {
+		w.types[""] = typeTensor
 		return w.value(w.in.ArrayName(), value, 0)
 	}
 	d, ok := value.(*pickle.Dict)
@@ -54,7 +56,9 @@ func (w *walker) outermost(value any) error {
 	if err := w.model(d, 0); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(d.Values, isTensor) && slices.ContainsFunc(w.entries, func(e foundEntry) bool { return strings.Contains(e.Name, "/") }) {
+	isOther := func(value any) bool { return !isTensor(value) }
+	hasSlash := func(e foundEntry) bool { return strings.Contains(e.Name, "/") }
+	if slices.ContainsFunc(d.Values, isTensor) && (slices.ContainsFunc(d.Values, isOther) || slices.ContainsFunc(w.entries, hasSlash)) {
 		w.meta[metaBeside] = "true"
 	}
 	return nil
@@ -70,13 +74,19 @@ func (w *walker) wrapped(d *pickle.Dict, name string) error {
 		if isTensor(d.Values[i]) {
 			outside = append(outside, path)
 		}
-		var err error
 		if path == name {
-			err = w.model(d.Values[i], 1)
-		} else {
-			err = w.value(path, d.Values[i], 1)
+			if err := w.model(d.Values[i], 1); err != nil {
+				return err
+			}
+			if err := w.noteInside(d.Values[i]); err != nil {
+				return err
+			}
+			continue
 		}
-		if err != nil {
+		if _, err := w.nameOf("", path, d.Values[i]); err != nil {
+			return err
+		}
+		if err := w.value(path, d.Values[i], 1); err != nil {
 			return err
 		}
 	}
@@ -153,14 +163,20 @@ func wrapperOf(d *pickle.Dict) string {
 	return ""
 }
 
-// sameNames reports whether a tensor beside the model, such as the state of a random number
-// generator, has the name of one in it.
+// sameNames reports whether what is beside the model, such as the state of a random number
+// generator, has the name of something in it.
 func sameNames(d, model *pickle.Dict) bool {
+	inside := map[string]bool{}
+	for _, key := range model.Keys {
+		name, _ := key.(string)
+		inside[name] = true
+		first, _, _ := strings.Cut(name, "/")
+		inside[first] = true
+	}
 	for i, key := range d.Keys {
-		if name, isText := key.(string); isTensor(d.Values[i]) {
-			if _, both := model.Get(name); both || !isText || strings.Contains(name, "/") {
-				return true
-			}
+		name, isText := key.(string)
+		if isText && inside[name] || isTensor(d.Values[i]) && (!isText || strings.Contains(name, "/")) {
+			return true
 		}
 	}
 	return false
@@ -196,6 +212,21 @@ func (w *walker) noteKeys(model any) error {
 		}
 	}
 	return w.noteNames(metaKeys, keys)
+}
+
+// noteInside notes which keys of the model do not have tensors as values.
+func (w *walker) noteInside(model any) error {
+	d, _ := model.(*pickle.Dict)
+	if d == nil {
+		return nil
+	}
+	var keys []string
+	for i, key := range d.Keys {
+		if !isTensor(d.Values[i]) {
+			keys = append(keys, w.keyText(key))
+		}
+	}
+	return w.noteNames(metaInside, keys)
 }
 
 // noteNames adds a list of names as metadata, if there are some.

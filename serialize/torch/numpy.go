@@ -45,13 +45,17 @@ func numpyDtype(value any, shape []int) (t dtype.Type, order binary.ByteOrder, e
 		}
 		return t, nil, &unsupportedError{kind: kind, shape: shape, advice: "save it as an array of numbers"}
 	}
-	order = binary.LittleEndian
-	for _, state := range o.State {
+	return t, orderOf(o), nil
+}
+
+// orderOf returns the byte order of a dtype.
+func orderOf(dtype *pickle.Object) binary.ByteOrder {
+	for _, state := range dtype.State {
 		if fields, ok := state.(pickle.Tuple); ok && argument(fields, 1) == ">" {
-			order = binary.BigEndian
+			return binary.BigEndian
 		}
 	}
-	return t, order, nil
+	return binary.LittleEndian
 }
 
 func isNumPyArray(o *pickle.Object) bool {
@@ -127,4 +131,22 @@ func numpyScalar(o *pickle.Object) (storage.Array, error) {
 	data := slices.Clone(b)
 	serialize.NormalizeBytes(data, typ, order)
 	return storage.Array{Data: storage.Wrap(data), Type: typ, View: views.Of()}, nil
+}
+
+// numpyText reads a scalar of text, which is UTF-32 with zeros behind it.
+func numpyText(o *pickle.Object) (string, bool) {
+	d, _ := argument(o.Args, 0).(*pickle.Object)
+	b, _ := argument(o.Args, 1).([]byte)
+	if d == nil || !d.Is("numpy.dtype") {
+		return "", false
+	}
+	code, _ := argument(d.Args, 0).(string)
+	if code = strings.TrimLeft(code, "<>=|"); !strings.HasPrefix(code, "U") || len(b)%4 != 0 {
+		return "", false
+	}
+	var text strings.Builder
+	for order := orderOf(d); len(b) > 0; b = b[4:] {
+		text.WriteRune(rune(order.Uint32(b)))
+	}
+	return strings.TrimRight(text.String(), "\x00"), true
 }

@@ -112,7 +112,7 @@ assert b["epoch"] == 5 and b["loss"] == 0.25 and optimizer.param_groups[0]["lr"]
 assert list(a["model_state_dict"]) == list(b["model_state_dict"])
 for key, value in a["optimizer_state_dict"]["param_groups"][0].items():
     other = b["optimizer_state_dict"]["param_groups"][0][key]
-    assert other == (list(value) if isinstance(value, tuple) else value), (key, value, other)
+    assert type(other) == type(value) and other == value, (key, value, other)
 for i, slots in a["optimizer_state_dict"]["state"].items():
     for key, value in slots.items():
         assert torch.equal(value, b["optimizer_state_dict"]["state"][i][key]), (i, key)

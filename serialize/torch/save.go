@@ -71,20 +71,26 @@ func writeArchive(w io.Writer, pickled []byte, storages []storage.Array) error {
 
 // tree returns the value to pickle.
 func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string) (any, error) {
-	t := &treeWriter{root: &pickle.Dict{Ordered: true}, groups: map[string]*pickle.Dict{}, taken: map[string]bool{}}
+	t := &treeWriter{
+		root: &pickle.Dict{Ordered: true}, groups: map[string]*pickle.Dict{}, taken: map[string]bool{},
+		inside: namesIn(meta[metaInside]), types: objectIn[string](meta[metaTypes]), paths: objectIn[[2]string](meta[metaPaths]), names: map[*pickle.Dict]string{},
+	}
+	t.model = t.root
+	if t.types[""] == typeTensor && len(entries) == 1 && t.placed(meta) {
+		return tensorValue(entries[0].Array.Type, plan, plan.Views[0]), nil
+	}
 	own := &pickle.Dict{}
 	own.Set("version", int64(1))
-	wrapper, beside := meta[metaUnwrapped], meta[metaBeside] == "true"
+	wrapper, beside := meta[metaUnwrapped], meta[metaBeside] == "true" || t.intKeys()
 	if wrapper == "" && !beside && slices.ContainsFunc(entries, func(e serialize.Entry) bool { return strings.Contains(e.Name, "/") }) {
 		wrapper = modelKey
 	}
-	model := t.root
 	if wrapper != "" && slices.ContainsFunc(entries, func(e serialize.Entry) bool { return !strings.Contains(e.Name, "/") }) {
 		for slices.ContainsFunc(entries, func(e serialize.Entry) bool { return strings.HasPrefix(e.Name, wrapper+"/") }) {
 			wrapper += "_" // the names are in that group, and not in the model
 		}
-		model = &pickle.Dict{Ordered: true}
-		t.root.Set(wrapper, model)
+		t.model = &pickle.Dict{Ordered: true}
+		t.root.Set(wrapper, t.model)
 		t.taken[wrapper] = true
 		own.Set("model", wrapper)
 	}
@@ -95,19 +101,17 @@ func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string
 	}
 	for i, e := range entries {
 		value := tensorValue(e.Array.Type, plan, plan.Views[i])
-		group, key := model, any(e.Name)
+		group, key := t.model, t.outermostKey(e.Name)
 		if outside[e.Name] && e.Name != wrapper {
 			group = t.root
-			t.taken[e.Name] = true
 		}
 		if at := strings.LastIndexByte(e.Name, '/'); at > 0 && !keys[e.Name] && !t.isKey(e.Name, names) {
 			var err error
-			if group, err = t.group(e.Name[:at]); err != nil {
+			if group, key, err = t.parent(e.Name); err != nil {
 				return nil, err
 			}
-			key = keyOf(e.Name[at+1:])
-			t.taken[e.Name] = true
 		}
+		t.taken[e.Name] = t.taken[e.Name] || group != t.model || t.model == t.root
 		if err := group.Set(key, value); err != nil {
 			return nil, err
 		}
@@ -116,6 +120,9 @@ func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string
 		t.addMeta(meta)
 	}
 	t.lists(t.root)
+	if root := t.sequences("", t.root); root != any(t.root) && t.placed(meta) {
+		return root, nil
+	}
 	list := &pickle.Dict{}
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		list.Set(key, meta[key])
@@ -141,8 +148,64 @@ func namesIn(list string) map[string]bool {
 // A treeWriter makes nested dicts of names with slashes.
 type treeWriter struct {
 	root   *pickle.Dict
+	model  *pickle.Dict            // of the names without slashes; root, unless the model is one value of it
 	groups map[string]*pickle.Dict // by path
 	taken  map[string]bool         // paths of values
+	inside map[string]bool         // keys of the model whose values are not tensors
+	types  map[string]string       // of metaTypes
+
+	paths map[string][2]string    // of metaPaths
+	names map[*pickle.Dict]string // paths of groups
+}
+
+// intKeys reports whether the outermost value is a list or a dict with integers as keys.
+func (t *treeWriter) intKeys() bool {
+	return slices.Contains([]string{typeList, typeTuple, typeInts}, t.types[""])
+}
+
+// outermostKey returns the key of a name without slashes.
+func (t *treeWriter) outermostKey(name string) any {
+	if t.intKeys() {
+		return keyOf(name)
+	}
+	return name
+}
+
+// keyIn returns the key that part of a name stands for in the dict at a path.
+func (t *treeWriter) keyIn(path, part string) any {
+	if t.types[path] == typeStrings {
+		return part
+	}
+	return keyOf(part)
+}
+
+// parent returns the dict that a path with or without slashes is in, and its key there.
+func (t *treeWriter) parent(path string) (*pickle.Dict, any, error) {
+	above, part := "", path
+	if at := strings.LastIndexByte(path, '/'); at > 0 {
+		above, part = path[:at], path[at+1:]
+	}
+	if noted, ok := t.paths[path]; ok {
+		above, part = noted[0], noted[1]
+	}
+	switch {
+	case above != "":
+		d, err := t.group(above)
+		return d, t.keyIn(above, part), err
+	case t.inside[part]:
+		return t.model, t.outermostKey(part), nil
+	}
+	return t.root, t.outermostKey(part), nil
+}
+
+// placed reports whether all metadata but our own are values in the tree.
+func (t *treeWriter) placed(meta map[string]string) bool {
+	for path := range meta {
+		if !strings.HasPrefix(path, "torch.") && !t.taken[path] {
+			return false
+		}
+	}
+	return true
 }
 
 // isKey reports whether a name with slashes is one key: it begins with a slash, or a name
@@ -167,16 +230,12 @@ func (t *treeWriter) group(path string) (*pickle.Dict, error) {
 	if t.taken[path] {
 		return nil, fmt.Errorf("%q is an array and a group of arrays, which a dict cannot be: %w", path, storage.ErrState)
 	}
-	parent, key := t.root, any(path)
-	if at := strings.LastIndexByte(path, '/'); at >= 0 {
-		var err error
-		if parent, err = t.group(path[:at]); err != nil {
-			return nil, err
-		}
-		key = keyOf(path[at+1:])
+	parent, key, err := t.parent(path)
+	if err != nil {
+		return nil, err
 	}
 	d := &pickle.Dict{}
-	t.groups[path] = d
+	t.groups[path], t.names[d] = d, path
 	return d, parent.Set(key, d)
 }
 
@@ -186,15 +245,11 @@ func (t *treeWriter) addMeta(meta map[string]string) {
 		if strings.HasPrefix(path, "torch.") || t.taken[path] || t.groups[path] != nil {
 			continue
 		}
-		parent, key := t.root, any(path)
-		if at := strings.LastIndexByte(path, '/'); at >= 0 {
-			group, err := t.group(path[:at])
-			if err != nil {
-				continue
-			}
-			parent, key = group, keyOf(path[at+1:])
+		parent, key, err := t.parent(path)
+		if err != nil {
+			continue
 		}
-		if parent.Set(key, valueOf(meta[path])) == nil {
+		if parent.Set(key, t.typed(path, meta[path])) == nil {
 			t.taken[path] = true
 		}
 	}
@@ -208,18 +263,7 @@ func (t *treeWriter) lists(d *pickle.Dict) {
 			continue
 		}
 		t.lists(inner)
-		if d.Keys[i] != "param_groups" {
-			continue
-		}
-		items := make([]any, len(inner.Keys))
-		ok = true
-		for k, key := range inner.Keys {
-			n, isInt := key.(int64)
-			if ok = ok && isInt && n >= 0 && int(n) < len(items) && items[n] == nil; ok {
-				items[n] = inner.Values[k]
-			}
-		}
-		if ok {
+		if items, ok := itemsOf(inner); ok && d.Keys[i] == groupsKey {
 			d.Values[i] = &pickle.List{Items: items}
 		}
 	}
@@ -237,7 +281,7 @@ func keyOf(part string) any {
 // valueOf returns the value that a text of the metadata stands for.
 func valueOf(text string) any {
 	var value any
-	d := json.NewDecoder(strings.NewReader(text))
+	d := json.NewDecoder(strings.NewReader(withFloats(text)))
 	d.UseNumber()
 	if err := d.Decode(&value); err != nil || d.More() {
 		return text
@@ -269,6 +313,9 @@ func fromJSON(value any) any {
 		}
 		return &pickle.List{Items: items}
 	case map[string]any:
+		if x, ok := floatOf(value); ok {
+			return x
+		}
 		d := &pickle.Dict{}
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			d.Set(key, fromJSON(value[key]))

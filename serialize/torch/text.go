@@ -45,7 +45,7 @@ func (w *walker) text(value any, quoted bool, depth int) (string, error) {
 		}
 		return value, nil
 	case []byte:
-		if !utf8.Valid(value) {
+		if quoted || !utf8.Valid(value) {
 			return quoteIf(quoted, bytesLiteral(value)), nil
 		}
 		return quote(string(value)), nil
@@ -62,9 +62,11 @@ func (w *walker) text(value any, quoted bool, depth int) (string, error) {
 	case pickle.Global:
 		return quoteIf(quoted, value.String()), nil
 	case *pickle.List:
-		return w.list(value.Items, depth)
+		return w.listText(value.Items, depth)
 	case pickle.Tuple:
-		return w.list(value, depth)
+		return w.listText(value, depth)
+	case *pickle.Set:
+		return w.listText(value.Items, depth)
 	case *pickle.Object:
 		return w.objectText(value, quoted, depth)
 	}
@@ -73,7 +75,12 @@ func (w *walker) text(value any, quoted bool, depth int) (string, error) {
 
 func (w *walker) objectText(o *pickle.Object, quoted bool, depth int) (string, error) {
 	switch {
+	case o.Is(pathClasses...):
+		return quoteIf(quoted, fileName(o)), nil
 	case isNumPyScalar(o):
+		if text, ok := numpyText(o); ok {
+			return quoteIf(quoted, text), nil
+		}
 		a, err := numpyScalar(o)
 		if err != nil {
 			w.opaque[pickle.TypeOf(o)] = true
@@ -85,12 +92,15 @@ func (w *walker) objectText(o *pickle.Object, quoted bool, depth int) (string, e
 		return w.text(o.Args[0], quoted, depth+1)
 	case o.Is("torch.device"):
 		name, _ := argument(o.Args, 0).(string)
+		if number, ok := argument(o.Args, 1).(int64); ok {
+			name += ":" + strconv.FormatInt(number, 10)
+		}
 		return quoteIf(quoted, name), nil
 	}
 	return quoteIf(quoted, pickle.TypeOf(o)), nil
 }
 
-func (w *walker) list(items []any, depth int) (string, error) {
+func (w *walker) listText(items []any, depth int) (string, error) {
 	var b strings.Builder
 	b.WriteByte('[')
 	for i, item := range items {

@@ -2,7 +2,8 @@
 //
 // Their pickle is read as data by package internal/pickle. Nothing in it is imported or
 // called: tensors, NumPy arrays and plain values are understood, and all else is named in
-// the metadata and left alone. Strides and shared storages are kept.
+// the metadata and left alone. Strides and shared storages are kept, and lists, tuples and the
+// types of values that names and texts do not tell are noted, so that save makes them again.
 //
 // The format is described by torch/serialization.py and caffe2/serialize/inline_container.cc
 // of PyTorch. The layout of zip archives (since PyTorch 1.6) is read and written, the flat

@@ -148,7 +148,7 @@ func TestEqualNamesAreSaid(t *testing.T) {
 	for _, e := range list {
 		got = append(got, fmt.Sprint(e.Name, " ", e.Renamed, " ", e.Array.Len()))
 	}
-	if want := []string{"a/b  1", "a/b'2 a/b 2", "x/1  3", "x/1'2 x/1 4", "set  5"}; !slices.Equal(got, want) {
+	if want := []string{"a/b  1", "a/b'2 a/b 2", "x/1  3", "x/1'2 x/1 4", "[1]  5"}; !slices.Equal(got, want) {
 		t.Errorf("names %q; want %q", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package torch
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/internal/pickle"
 	"github.com/h5dnn/h5dnn/storage"
@@ -47,6 +48,26 @@ func isContainer(item any) bool {
 		return true
 	}
 	return false
+}
+
+// pathClasses are the classes of paths of files, which are pickled as their parts.
+var pathClasses = []string{"pathlib.PosixPath", "pathlib.WindowsPath", "pathlib.PurePosixPath", "pathlib.PureWindowsPath", "pathlib._local.PosixPath", "pathlib._local.WindowsPath"}
+
+// fileName returns the text of a path.
+func fileName(o *pickle.Object) string {
+	separator := "/"
+	if g, _ := o.Class.(pickle.Global); strings.Contains(g.Name, "Windows") {
+		separator = `\`
+	}
+	name := ""
+	for _, arg := range o.Args {
+		part, _ := arg.(string)
+		if name != "" && !strings.HasSuffix(name, separator) {
+			name += separator
+		}
+		name += part
+	}
+	return name
 }
 
 // moduleOf returns the attributes of a pickled torch.nn.Module, or nil.

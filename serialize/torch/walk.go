@@ -25,9 +25,11 @@ type walker struct {
 	entries []foundEntry
 	meta    map[string]string
 	opaque  map[string]bool
-	visits  int  // of containers that are still allowed
-	left    int  // bytes of names and metadata that may still be made
-	exact   bool // names and metadata are those of save
+	types   map[string]string    // of metaTypes
+	paths   map[string][2]string // of metaPaths
+	visits  int                  // of containers that are still allowed
+	left    int                  // bytes of names and metadata that may still be made
+	exact   bool                 // names and metadata are those of save
 }
 
 type foundEntry struct {
@@ -37,12 +39,15 @@ type foundEntry struct {
 
 // walk lists the tensors of the file.
 func (f *file) walk() (*serialize.List, error) {
-	w := &walker{file: f, entries: make([]foundEntry, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{}, visits: f.visits(), left: f.in.Budget.Limit()}
+	w := &walker{file: f, entries: make([]foundEntry, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{}, types: map[string]string{}, paths: map[string][2]string{}, visits: f.visits(), left: f.in.Budget.Limit()}
 	if err := w.outermost(f.root); err != nil {
 		return nil, err
 	}
 	if !w.exact && len(w.opaque) > 0 {
 		w.meta[metaOpaque] = strings.Join(slices.Sorted(maps.Keys(w.opaque)), ", ")
+	}
+	if err := w.noteMaps(); err != nil {
+		return nil, err
 	}
 	list := serialize.NewList(len(w.entries), w.meta, f.sections.Close)
 	again := map[string]int{} // by name
@@ -73,11 +78,11 @@ func (w *walker) value(path string, value any, depth int) error {
 	case *pickle.Dict:
 		return w.dict(path, value, depth)
 	case *pickle.List:
-		return w.sequence(path, value.Items, depth)
+		return w.list(path, value, depth)
 	case pickle.Tuple:
-		return w.sequence(path, value, depth)
+		return w.list(path, value, depth)
 	case *pickle.Set:
-		return w.sequence(path, value.Items, depth)
+		return w.list(path, value, depth)
 	}
 	return w.noteText(path, value, depth)
 }
@@ -105,6 +110,9 @@ func (w *walker) add(e serialize.Entry, err error) error {
 // noteText adds a value as metadata.
 func (w *walker) noteText(path string, value any, depth int) error {
 	text, err := w.text(value, false, depth)
+	if err == nil {
+		err = w.noteTypes(path, value, false)
+	}
 	if err != nil {
 		return fmt.Errorf("%.40q: %w", path, err)
 	}
@@ -157,19 +165,58 @@ func (w *walker) dict(path string, d *pickle.Dict, depth int) error {
 	if len(d.Keys) == 0 && path != "" {
 		return w.note(path, "{}")
 	}
+	if name := keyType(d, path == ""); name != "" {
+		if err := w.noteType(path, name); err != nil {
+			return err
+		}
+	}
 	for i, key := range d.Keys {
-		if err := w.child(path, "/", w.keyText(key), d.Values[i], depth); err != nil {
+		part, err := w.nameOf(path, w.keyText(key), d.Values[i])
+		if err == nil {
+			err = w.child(path, "/", part, d.Values[i], depth)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sequence visits a list. One of scalars alone is metadata as a whole.
+// list visits a list, tuple or set. One of scalars alone is metadata as a whole.
+func (w *walker) list(path string, value any, depth int) error {
+	var items []any
+	name := typeList
+	switch value := value.(type) {
+	case *pickle.List:
+		items = value.Items
+	case pickle.Tuple:
+		items, name = value, typeTuple
+	case *pickle.Set:
+		items = value.Items
+	}
+	if !slices.ContainsFunc(items, containsMore) {
+		return w.noteText(path, value, depth)
+	}
+	if at := strings.LastIndexByte(path, '/'); path[at+1:] != groupsKey || name != typeList {
+		if err := w.noteType(path, name); err != nil {
+			return err
+		}
+	}
+	return w.items(path, items, depth)
+}
+
+// groupsKey is the key of the settings of optimizers, which are a list.
+const groupsKey = "param_groups"
+
+// sequence visits what an object was made of. Scalars alone are metadata as a whole.
 func (w *walker) sequence(path string, items []any, depth int) error {
 	if !slices.ContainsFunc(items, containsMore) {
-		return w.noteText(path, pickle.Tuple(items), depth)
+		return w.noteText(path, &pickle.List{Items: items}, depth)
 	}
+	return w.items(path, items, depth)
+}
+
+func (w *walker) items(path string, items []any, depth int) error {
 	for i, item := range items {
 		if err := w.child(path, "/", strconv.Itoa(i), item, depth); err != nil {
 			return err
@@ -217,8 +264,18 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 		}
 		shape, _ := ints(argument(state, 1))
 		return w.addUnsupported(path, &unsupportedError{"numpy.ma.MaskedArray", shape, "save x.filled()"})
-	case isNumPyScalar(o), o.Is("torch.Size"), o.Is("torch.device"):
+	case isNumPyScalar(o):
+		if text, ok := numpyText(o); ok {
+			return w.noteText(path, text, depth)
+		}
+		if _, err := numpyScalar(o); errors.As(err, &unsupported) {
+			return w.addUnsupported(path, unsupported)
+		}
 		return w.noteText(path, o, depth)
+	case o.Is("torch.Size"), o.Is("torch.device"):
+		return w.noteText(path, o, depth)
+	case o.Is(pathClasses...):
+		return w.noteText(path, fileName(o), depth)
 	}
 	w.opaque[pickle.TypeOf(o)] = true
 	if module := moduleOf(o); module != nil {

@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+"""Writes the values of Python whose types and structure names do not tell: structure_*.pt."""
+import collections, os, pathlib
+import numpy as np
+import torch
+
+folder = os.path.dirname(os.path.abspath(__file__))
+one, two = torch.ones(1), torch.tensor([1.0, 2.0])
+values = {
+    "dict": {
+        "w": one, "layers": [{"w": one, "b": two}, {"w": two}], "pair": (one, [two, None]), "mixed": [one, 1, "a"], "none": [],
+        "best": float("inf"), "worst": -float("inf"), "nan": float("nan"), "floats": [float("inf"), 1.5, "Inf"], "number": "1", "null": "null", "list": "[1]",
+        "scalars": (1, (2, "a"), None), "pairs": [(0.9, 0.999), (1, 2)], "some": [[1], (2,), b"x"], "empty": (), "bytes": b"ab", "binary": b"\xff'\\",
+        "complex": 1.5 - 2j, "size": torch.Size([2, 3]), "device": torch.device("cuda:1"), "cpu": torch.device("cpu"), "dtype": torch.float16, "set": {1, 2},
+        "strings": {"0": one, "1": {"x": two}}, "integers": {0: one, 1: {"x": two}}, "default": collections.defaultdict(list, {"a": [one]}),
+        "counter": collections.Counter("aab"), "files": {"/tmp/best.pt": one, "a/b": two, "c/d": 3}, "a/b": {"c": one},
+        "text": np.str_("é"), "path": pathlib.PurePosixPath("/a/b"),
+    },
+    "list": [one, {"a": two}, 3, "4"],
+    "tuple": ({"a": one}, two, (one, one)),
+    "tensor": two,
+    "integers": {0: one, 1: two, 2: {"a": one}},
+    "strings": {"0": {"w": one}, "1": {"w": two}},
+    "scalars": {"w": one, "epoch": 3, "name": "7"},
+    "inside": {"model": {"w": one, "_extra_state": {"version": 1, "table": two}, "blocks": [one, two], "num_updates": 5}, "epoch": 1, "history": [0.5, 0.25]},
+    "both": {"model": {"w": one, "epoch": 5}, "epoch": 1},
+}
+for name, value in values.items():
+    torch.save(value, os.path.join(folder, f"structure_{name}.pt"))

@@ -1,0 +1,176 @@
+package torch_test
+
+import (
+	"archive/zip"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/internal/pickle"
+	"github.com/h5dnn/h5dnn/internal/pythontest"
+	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
+	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
+)
+
+// structures are files that testdata/make_structure.py wrote.
+func structures(t *testing.T) []string {
+	t.Helper()
+	names, err := filepath.Glob("testdata/structure_*.pt")
+	if err != nil || len(names) < 9 {
+		t.Fatal(names, err)
+	}
+	return names
+}
+
+// through writes a file in other formats, one from the other, and returns the last.
+func through(t *testing.T, name string, extensions ...string) string {
+	t.Helper()
+	for i, extension := range extensions {
+		f, err := serialize.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name = filepath.Join(t.TempDir(), fmt.Sprint(strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)), i, extension))
+		err = serialize.Save(name, "", serialize.Contents{Entries: f.All(), Meta: f.Meta()})
+		if f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return name
+}
+
+// TestStructureIsKept: lists, tuples, keys and the types of scalars are again what they were
+// after a file was written in other formats.
+func TestStructureIsKept(t *testing.T) {
+	for _, name := range structures(t) {
+		want := python(pickled(t, name))
+		for _, extensions := range [][]string{{".pt"}, {".safetensors", ".pt"}, {".pt", ".h5", ".pt"}} {
+			if got := python(pickled(t, through(t, name, extensions...))); got != want {
+				t.Errorf("%s through %v:\n%s\nwant\n%s", name, extensions, got, want)
+			}
+		}
+	}
+}
+
+// TestPartsOfStructureStayDicts: a list of which an item is left out has no place for the others.
+func TestPartsOfStructureStayDicts(t *testing.T) {
+	f, err := serialize.Open("testdata/structure_list.pt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	e, err := serialize.Lookup(f, "1/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := f.Meta()
+	delete(meta, "2")
+	name := filepath.Join(t.TempDir(), "part.pt")
+	if err := serialize.Save(name, "", serialize.Contents{Entries: serialize.Entries(e), Meta: meta}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := python(pickled(t, name)), `{int64 1: {"a": tensor(int64 2)}, int64 3: "4"}`; got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+}
+
+// pickled returns the value of a file of torch.save.
+func pickled(t *testing.T, name string) any {
+	t.Helper()
+	z, err := zip.OpenReader(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, f := range z.File {
+		if strings.HasSuffix(f.Name, "/data.pkl") {
+			r, err := f.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			value, _, err := pickle.Load(r, int64(f.UncompressedSize64), 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return value
+		}
+	}
+	t.Fatal("no data.pkl")
+	return nil
+}
+
+// python returns a value as Python would show it, but for the order of dicts.
+func python(value any) string {
+	join := func(items []any) string {
+		var list []string
+		for _, item := range items {
+			list = append(list, python(item))
+		}
+		return strings.Join(list, ", ")
+	}
+	switch value := value.(type) {
+	case *pickle.Dict:
+		var items []string
+		for i, key := range value.Keys {
+			items = append(items, python(key)+": "+python(value.Values[i]))
+		}
+		slices.Sort(items)
+		return "{" + strings.Join(items, ", ") + "}"
+	case *pickle.List:
+		return "[" + join(value.Items) + "]"
+	case *pickle.Set:
+		return "set(" + join(value.Items) + ")"
+	case pickle.Tuple:
+		return "(" + join(value) + ")"
+	case *pickle.Object:
+		switch {
+		case value.Is("torch._utils._rebuild_tensor_v2"):
+			return "tensor" + python(value.Args[2])
+		case value.Is("pathlib.PurePosixPath"): // which torch.load refuses
+			return `"/a/b"`
+		case value.Is("numpy._core.multiarray.scalar", "numpy.core.multiarray.scalar"):
+			return `"é"`
+		}
+		return fmt.Sprint(value.Class) + "(" + join(value.Args) + ")"
+	case string:
+		return fmt.Sprintf("%q", value)
+	case []byte:
+		return fmt.Sprintf("b%q", value)
+	}
+	return fmt.Sprintf("%T %v", value, value)
+}
+
+const sameStructure = `
+import math, sys, torch
+def same(a, b, path):
+    if isinstance(a, torch.Tensor):
+        assert isinstance(b, torch.Tensor) and torch.equal(a, b), path
+    elif isinstance(a, dict):
+        assert isinstance(b, dict) and set(a) == set(b), (path, set(a) ^ set(b))
+        for k in a:
+            same(a[k], b[k], f"{path}/{k}")
+    elif isinstance(a, (list, tuple)):
+        assert type(a) == type(b) and len(a) == len(b), (path, a, b)
+        for i, x in enumerate(a):
+            same(x, b[i], f"{path}/{i}")
+    elif path.endswith(("/path", "/text")):
+        assert str(a) == b, path
+    else:
+        assert type(a) == type(b) and (a == b or a != a and b != b), (path, a, b)
+for a, b in zip(sys.argv[1::2], sys.argv[2::2]):
+    same(torch.load(a, weights_only=False), torch.load(b, weights_only=True), a)
+`
+
+// TestPyTorchLoadsTheSameStructure with weights_only=True.
+func TestPyTorchLoadsTheSameStructure(t *testing.T) {
+	var args []string
+	for _, name := range structures(t) {
+		args = append(args, name, through(t, name, ".pt"))
+	}
+	if got := pythontest.Run(t, []string{"torch"}, sameStructure, args...); got != "" {
+		t.Error(got)
+	}
+}
