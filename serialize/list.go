@@ -41,6 +41,17 @@ func (l *List) Add(e Entry, err error) error {
 	return nil
 }
 
+// AddMarkingDuplicates is Add for files that may have a name twice and are right otherwise: of such a
+// name there is one entry, which cannot be read, because programs differ in which array they take.
+func (l *List) AddMarkingDuplicates(e Entry, err error) {
+	i, ok := l.index[e.Name]
+	if !ok {
+		l.Add(e, err)
+		return
+	}
+	l.entries[i] = listEntry{Entry{Name: e.Name}, fmt.Errorf("the name is there twice: %w", storage.ErrState)}
+}
+
 // Len returns the number of entries.
 func (l *List) Len() int { return len(l.entries) }
 

@@ -263,7 +263,7 @@ func entries(in serialize.Input, order binary.ByteOrder, tensors []tensor, start
 		case t.offset%alignment != 0:
 			err = fmt.Errorf("%q is at offset %d, which is not a multiple of %d: %w", t.name, t.offset, alignment, storage.ErrState)
 		default:
-			err = list.Add(t.entry(sections, order, start+t.offset))
+			list.AddMarkingDuplicates(t.entry(sections, order, start+t.offset))
 			places = append(places, serialize.Extent{Name: t.name, At: int64(t.offset), Size: int64(t.bytes)})
 		}
 		if err != nil {

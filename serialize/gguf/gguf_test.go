@@ -131,6 +131,17 @@ func TestAttacks(t *testing.T) {
 	})
 }
 
+// TestNameTwice: of a name that is there twice no array is read, and the others are.
+func TestNameTwice(t *testing.T) {
+	f := serializetest.Open(t, "testdata/attacks/name_twice.gguf")
+	if a, err := serialize.Find(f, "w"); err == nil || !strings.Contains(err.Error(), "there twice") {
+		t.Errorf("w: %v, %v", a, err)
+	}
+	if a, err := serialize.Find(f, "other"); err != nil || a.Len() != 4 {
+		t.Errorf("other: %v, %v", a, err)
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	serializetest.AddSeeds(f, "testdata/*.gguf", "testdata/attacks/*.gguf")
 	f.Fuzz(serializetest.FuzzTarget("gguf"))

@@ -211,3 +211,36 @@ func TestLongHeaders(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 }
+
+// TestNamesAreCompared: the name of an array is in the directory and before its bytes. If these differ, or
+// if a name is there twice, that array is not read, and others are.
+func TestNamesAreCompared(t *testing.T) {
+	good := string(npyOf("'<f4'", "(2,)", make([]byte, 8)))
+	other := bytes.Clone(zipOf(t, zip.Store, "x.npy", good, "y.npy", good))
+	at := bytes.LastIndex(other, []byte("x.npy"))
+	other[at] = 'z'
+	for name, test := range map[string]struct {
+		file         []byte
+		bad, message string
+	}{
+		"directory": {other, "z", `its name is "x.npy"`},
+		"twice":     {zipOf(t, zip.Store, "x.npy", good, "y.npy", good, "x.npy", good), "x", "there twice"},
+	} {
+		f, err := serialize.OpenReader(bytes.NewReader(test.file), int64(len(test.file)), name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if _, err := serialize.Find(f, test.bad); err == nil || !strings.Contains(err.Error(), test.message) {
+			t.Errorf("%s: %s: %v, want %q", name, test.bad, err, test.message)
+		}
+		if a, err := serialize.Find(f, "y"); err != nil {
+			t.Errorf("%s: y: %v, %v", name, a, err)
+		}
+		for array, err := range f.(serialize.Verifier).Verify(t.Context()) {
+			if name == "directory" && (err == nil) != (array == "y") {
+				t.Errorf("verify %s: %v", array, err)
+			}
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -98,7 +99,7 @@ func (o *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 		}
 		for _, file := range z.File {
 			name, ok := strings.CutSuffix(file.Name, ".npy")
-			if (ok || beginsLikeArray(file)) && !yield(name, verify(ctx, o.archive, file)) || ctx.Err() != nil {
+			if (ok || beginsLikeArray(file)) && !yield(name, o.archive.verify(ctx, file)) || ctx.Err() != nil {
 				return
 			}
 		}
@@ -106,12 +107,16 @@ func (o *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 }
 
 // verify reads a file of an archive to its end, where its checksum is compared.
-func verify(ctx context.Context, a *archive, file *zip.File) error {
+func (a *archive) verify(ctx context.Context, file *zip.File) error {
 	r, err := file.Open()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+	at, err := file.DataOffset()
+	if err = cmp.Or(err, a.checkName(file, at)); err != nil {
+		return err
+	}
 	buffer := make([]byte, 1<<20)
 	for err == nil {
 		if err = errors.Join(a.Check(), ctx.Err()); err == nil {
@@ -147,25 +152,46 @@ func (a *archive) list() (*serialize.List, error) {
 		}
 		if !ok && !beginsLikeArray(file) {
 			e, _ := serialize.Unsupported(name, nil, "file")
-			if err := list.Add(e, fmt.Errorf("not an .npy file: %w", dtype.ErrType)); err != nil {
-				return nil, err
-			}
+			list.AddMarkingDuplicates(e, fmt.Errorf("not an .npy file: %w", dtype.ErrType))
 			continue
 		}
 		e, err := a.entry(name, file)
 		if err != nil && !errors.Is(err, dtype.ErrType) {
 			return nil, fmt.Errorf("%q: %w", name, err)
 		}
-		if err := list.Add(e, err); err != nil {
-			return nil, err
+		at, failed := file.DataOffset()
+		if failed != nil {
+			return nil, fmt.Errorf("%q: %w", name, failed)
 		}
-		at, err := file.DataOffset()
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", name, err)
-		}
+		list.AddMarkingDuplicates(e, cmp.Or(a.checkName(file, at), err))
 		places = append(places, serialize.Extent{Name: name, At: at, Size: int64(file.CompressedSize64)})
 	}
 	return list, serialize.CheckOverlap(places)
+}
+
+// checkName returns an error if the name of a file in the directory is not the one before its bytes,
+// which begin at an offset, as NumPy does.
+func (a *archive) checkName(file *zip.File, at int64) error {
+	le := binary.LittleEndian
+	const usual, longest = 64, 2 << 16 // bytes of extra fields, and of these and the name
+	for _, n := range []int64{int64(localSize + len(file.Name) + usual), localSize + longest} {
+		b := make([]byte, min(n, at))
+		if _, err := a.Input().ReadAt(b, at-int64(len(b))); err != nil {
+			return err
+		}
+		for i := len(b) - localSize; i >= 0; i-- {
+			head, name := b[i:i+localSize], b[i+localSize:]
+			length := int(le.Uint16(head[26:]))
+			if string(head[:4]) != localSignature || length+int(le.Uint16(head[28:])) != len(name) {
+				continue
+			}
+			if other := string(name[:length]); other != file.Name {
+				return fmt.Errorf("before its bytes its name is %q: %w", other, storage.ErrState)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("no header with its name before its bytes: %w", storage.ErrState)
 }
 
 // beginsLikeArray reports whether a file with another name begins like an .npy file, as NumPy
