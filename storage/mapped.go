@@ -132,7 +132,7 @@ func (m *Mapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
 		return m.mapping.readAt(dst[:n], int64(m.offset+v.Offset*t.Size()))
 	}
 	return m.WithBytes(func(b []byte) error {
-		n := v.Len() * t.Size()
+		n := max(v.Len()*t.Size(), faultAround)
 		if !v.Contiguous() {
 			n = TouchedBy(inBytes(v, t.Size()), t.Size())
 		}
@@ -184,7 +184,7 @@ type touchedPages struct {
 const keptTouched = 16 << 20
 
 // faultAround is how many bytes a page fault maps if they are in the page cache
-// (fault_around_bytes of Linux).
+// (fault_around_bytes of Linux), and so a small read too.
 const faultAround = 64 << 10
 
 // TouchedBy returns about how many bytes of pages reading a view maps, which counts bytes

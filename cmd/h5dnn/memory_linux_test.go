@@ -279,6 +279,52 @@ func TestTablesTakeTheMemoryOfAColumn(t *testing.T) {
 	}
 }
 
+// TestCompressedColumnsTakeTheMemoryOfOne converts columns of 128 MiB, in one batch of
+// Zstandard buffers.
+func TestCompressedColumnsTakeTheMemoryOfOne(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("writes files of 256 MiB")
+	}
+	for _, extension := range []string{".parquet", ".h5", ".safetensors"} {
+		out := filepath.Join(t.TempDir(), "out"+extension)
+		if peak, most := peakOf(t, "convert", "../../serialize/arrow/testdata/zeros_zstd.arrow", out), 128<<20+100<<20; peak > most {
+			t.Errorf("to %s: %d MiB, want at most %d", extension, peak>>20, most>>20)
+		}
+		os.Remove(out)
+	}
+}
+
+// TestWideTablesTakeTheMemoryOfTheirRows converts 3000 columns of 3000 rows to formats that write
+// them row by row or one after the other.
+func TestWideTablesTakeTheMemoryOfTheirRows(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("writes files of 70 MB")
+	}
+	const side = 3000
+	folder := t.TempDir()
+	elems := make([]float32, side)
+	for i := range elems {
+		elems[i] = float32(i%1000) / 8
+	}
+	in := filepath.Join(folder, "in.parquet")
+	err := serialize.Save(in, "", serialize.Contents{Entries: func(yield func(serialize.Entry, error) bool) {
+		for i := range side {
+			if !yield(serialize.Entry{Name: fmt.Sprint("c", i), Array: storage.From(elems, side)}, nil) {
+				return
+			}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, extension := range []string{".csv", ".arrow"} {
+		out := filepath.Join(folder, fmt.Sprint("out", i, extension))
+		if peak, most := peakOf(t, "convert", in, out), 100<<20; peak > most {
+			t.Errorf("from %s to %s: %d MiB, want at most %d", filepath.Ext(in), extension, peak>>20, most>>20)
+		}
+	}
+}
+
 // TestLongTextTakesTheMemoryOfItsNumbers converts a table of two columns and of five million
 // rows, whose cells would take far more memory as text.
 func TestLongTextTakesTheMemoryOfItsNumbers(t *testing.T) {

@@ -8,6 +8,7 @@ package arrow
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -79,6 +80,7 @@ type file struct {
 	values       map[int64]field // of dictionaries
 	meta         map[string]string
 	used         int64 // bytes of the messages so far
+	table        *column.Table
 }
 
 // openFile reads the footer, which is at the end, and the messages to which it refers:
@@ -164,7 +166,8 @@ func (f *file) list(read func(*file) error) (*serialize.List, error) {
 	if err := read(f); err != nil {
 		return nil, err
 	}
-	out := serialize.NewList(len(f.fields), f.meta, f.sections.Close)
+	f.table = &column.Table{In: f.in, Rows: f.rows, Check: f.sections.Check}
+	out := serialize.NewList(len(f.fields), f.meta, func() error { return errors.Join(f.sections.Close(), f.table.Scratch.Close()) })
 	for i, field := range f.fields {
 		e, err := f.entry(field, f.columns[i])
 		if err := out.Add(e, err); err != nil {
@@ -179,7 +182,7 @@ func (f *file) entry(field field, c *columnReader) (serialize.Entry, error) {
 		return serialize.Unsupported(field.name, []int{f.rows}, field.unsupported)
 	}
 	missing := slices.ContainsFunc(c.parts, func(p part) bool { return p.nulls > 0 })
-	e := (&column.Column{Kind: field.kind, Missing: missing, In: f.in, Rows: f.rows, Stored: c.stored, Check: f.sections.Check, Decode: c.decode}).Entry(field.name)
+	e := (&column.Column{Table: f.table, Kind: field.kind, Missing: missing, Stored: c.stored, Start: c.start}).Entry(field.name)
 	t := field.kind.Type
 	if t.Valid() && len(c.parts) == 1 && c.parts[0].plain() && !field.index.Valid() && t != dtype.Bool && t == field.stores {
 		extent := c.parts[0].buffers[1]
@@ -315,7 +318,6 @@ func (f *file) add(m message) error {
 					parts[i].dictionary = f.dictionaries[c.id]
 				}
 				c.parts = append(c.parts, parts[i])
-				c.rows += rows
 			}
 		}
 	case dictionaryMessage:

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/arrow"
@@ -334,4 +335,62 @@ func TestTimesAreInt64(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLongCompressedColumns reads columns of more than a MiB in one batch, which are decompressed
+// as streams, and with missing elements of each kind.
+func TestLongCompressedColumns(t *testing.T) {
+	for name, rows := range map[string]int{"long_zstd.arrow": 35_000, "long_lz4.arrow": 150_000} {
+		f, err := serialize.Open("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for e, err := range f.All() {
+			if err != nil {
+				t.Fatal(name, e.Name, err)
+			}
+			kind, _, gaps := strings.Cut(e.Name, " ")
+			for _, v := range []views.View{views.Of(rows), blocks.Between(views.Of(rows), 0, rows/3, rows-5), blocks.Between(views.Of(rows), 0, 3, 100)} {
+				values, err := valuesOf(e, v)
+				if err != nil {
+					t.Fatal(name, e.Name, err)
+				}
+				k := 0
+				for i := range v.Positions() {
+					var want any = fmt.Sprintf("word %d is longer than twelve bytes, so that views refer to it", i%10)
+					missing := any("")
+					switch kind {
+					case "number", "small", "day":
+						want, missing = float64(i%10), math.NaN()
+					case "bool":
+						want, missing = float64(1-min(i%3, 1)), math.NaN()
+					}
+					if gaps && i%7 == 3 {
+						want = missing
+					}
+					if fmt.Sprint(values[k]) != fmt.Sprint(want) {
+						t.Fatalf("%s: %q, row %d: %v, want %v", name, e.Name, i, values[k], want)
+					}
+					k++
+				}
+			}
+		}
+	}
+}
+
+// valuesOf returns the elements of a column that v selects, numbers as float64s.
+func valuesOf(e serialize.Entry, v views.View) ([]any, error) {
+	if e.Elements != nil {
+		return e.Elements.Values(v)
+	}
+	elems, err := blocks.Read(e.Array.With(v))
+	if err != nil {
+		return nil, err
+	}
+	var values []any
+	for _, x := range blocks.Float64s(e.Array.Type, elems) {
+		values = append(values, x)
+	}
+	return values, nil
 }

@@ -1,14 +1,10 @@
 package arrow
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-
-	"github.com/pierrec/lz4/v4"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -20,7 +16,6 @@ import (
 type columnReader struct {
 	*file
 	field
-	rows  int
 	parts []part
 }
 
@@ -57,154 +52,211 @@ func (c *columnReader) stored() int {
 	return stored
 }
 
-func (c *columnReader) decode() (*column.Values, error) {
-	d, last := &column.Values{}, &lookup{}
-	for _, p := range c.parts {
+// start returns a function that appends the next values, and at the end returns io.EOF.
+func (c *columnReader) start() func(*column.Values) error {
+	left, last := c.parts, &lookup{}
+	var r *partReader
+	return func(d *column.Values) error {
+		for r == nil || r.left() == 0 {
+			if len(left) == 0 {
+				return io.EOF
+			}
+			r, left = c.read(left[0]), left[1:]
+			if !c.index.Valid() || r.rows == 0 {
+				continue
+			}
+			if r.dictionary == nil && r.nulls < int64(r.rows) {
+				return fmt.Errorf("dictionary %d is missing: %w", c.id, storage.ErrState)
+			}
+			if err := c.load(last, r.dictionary); err != nil {
+				return err
+			}
+		}
 		if err := c.in.Err(); err != nil {
-			return nil, err
+			return err
 		}
-		var err error
 		if c.index.Valid() {
-			err = c.lookUp(d, p, last)
-		} else {
-			err = c.values(d, p)
+			return r.lookUp(d, last)
 		}
-		if err != nil {
-			return nil, err
-		}
+		return r.values(d)
 	}
-	return d, nil
 }
 
-// valid returns the bits of the rows that are not null, or nil if none is.
-func (c *columnReader) valid(p part) ([]byte, error) {
-	if p.nulls == 0 {
-		return nil, nil
-	}
-	return c.content(p, 0, (p.rows+7)/8)
+const (
+	rowsAtOnce = 1 << 15 // rows of a part that are decoded at once, a multiple of 8
+	textAtOnce = 1 << 20 // bytes of strings, about
+)
+
+// A partReader decodes a part from its first row to the last.
+type partReader struct {
+	*columnReader
+	part
+	row, step int // the next row, and how many are decoded at once
+
+	bits     *bufferReader // of what is not null; nil if nothing is
+	elements *bufferReader // or indices, offsets, views, bits of bools
+	content  *bufferReader // of strings between offsets
+	end      uint64        // offset of the next string
+	views    viewReader
+
+	valid, block []byte // of the rows that are being decoded
 }
 
-func isNull(valid []byte, row int) bool { return valid != nil && valid[row/8]>>(row%8)&1 == 0 }
+func (c *columnReader) read(p part) *partReader {
+	return &partReader{columnReader: c, part: p, step: rowsAtOnce}
+}
 
-// values appends the values of a part.
-func (c *columnReader) values(d *column.Values, p part) error {
-	valid, err := c.valid(p)
-	if err != nil || p.rows == 0 {
-		return err
-	}
-	switch {
-	case c.stringViews:
-		return c.viewedTexts(d, p, valid)
-	case !c.kind.Type.Valid():
-		return c.texts(d, p, valid)
-	case c.kind.Type == dtype.Bool:
-		bits, err := c.content(p, 1, (p.rows+7)/8)
+func (r *partReader) left() int { return r.rows - r.row }
+
+// next reads the elements of the next rows, bits bits each, and returns the number of rows.
+func (r *partReader) next(bits int) (n int, err error) {
+	if r.row == 0 {
+		if r.nulls > 0 {
+			r.bits, err = r.open(r.part, 0, (r.rows+7)/8)
+		}
+		if err == nil && r.elements == nil {
+			r.elements, err = r.open(r.part, 1, (r.rows*bits+7)/8)
+		}
 		if err != nil {
-			return err
+			return 0, err
 		}
-		for i := range p.rows {
-			d.Numbers = append(d.Numbers, bits[i/8]>>(i%8)&1)
+	}
+	n = min(r.step, r.left())
+	if r.bits != nil {
+		if r.valid, err = r.bits.read(r.valid, (n+7)/8); err != nil {
+			return 0, err
 		}
-		return nil
 	}
-	elements, err := c.content(p, 1, p.rows*c.stores.Size())
-	if err != nil {
-		return err
-	}
-	serialize.NormalizeBytes(elements, c.stores, binary.LittleEndian)
-	if c.stores != c.kind.Type { // days, and times of the day
-		wide := make([]byte, p.rows*c.kind.Type.Size())
-		if err := dtype.Convert(wide, c.kind.Type, elements, c.stores); err != nil {
-			return err
-		}
-		elements = wide
-	}
-	if valid == nil {
-		d.Numbers = append(d.Numbers, elements...)
-		return nil
-	}
-	all := &column.Values{Numbers: elements}
-	for i := range p.rows {
-		if isNull(valid, i) {
-			c.kind.AppendMissing(d)
-		} else {
-			c.kind.Append(d, all, i)
+	r.block, err = r.elements.read(r.block, (n*bits+7)/8)
+	r.row += n
+	return n, err
+}
+
+// check returns an error if the buffers do not end after the last row.
+func (r *partReader) check() error {
+	for _, b := range []*bufferReader{r.bits, r.elements, r.content} {
+		if b != nil && r.left() == 0 {
+			if err := b.check(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// texts appends strings, which are between offsets.
-func (c *columnReader) texts(d *column.Values, p part, valid []byte) error {
-	offsets, err := c.content(p, 1, (p.rows+1)*c.offsets)
+// each calls use with each of n rows that is not null, and appends what stands for the others.
+func (r *partReader) each(d *column.Values, n int, use func(i int) error) error {
+	for i := range n {
+		if r.bits != nil && r.valid[i/8]>>(i%8)&1 == 0 {
+			r.kind.AppendMissing(d)
+		} else if err := use(i); err != nil {
+			return err
+		}
+	}
+	return r.check()
+}
+
+// values appends the values of the next rows.
+func (r *partReader) values(d *column.Values) error {
+	switch {
+	case r.stringViews:
+		return r.viewedTexts(d)
+	case !r.kind.Type.Valid():
+		return r.textsBetweenOffsets(d)
+	case r.kind.Type == dtype.Bool:
+		n, err := r.next(1)
+		if err != nil {
+			return err
+		}
+		return r.each(d, n, func(i int) error {
+			d.Numbers = append(d.Numbers, r.block[i/8]>>(i%8)&1)
+			return nil
+		})
+	}
+	n, err := r.next(8 * r.stores.Size())
 	if err != nil {
 		return err
 	}
-	b, err := c.content(p, 2, -1)
+	serialize.NormalizeBytes(r.block, r.stores, binary.LittleEndian)
+	all := &column.Values{Numbers: r.block}
+	if r.stores != r.kind.Type { // days, and times of the day
+		all.Numbers = make([]byte, n*r.kind.Type.Size())
+		if err := dtype.Convert(all.Numbers, r.kind.Type, r.block, r.stores); err != nil {
+			return err
+		}
+	}
+	if r.bits == nil {
+		d.Numbers = append(d.Numbers, all.Numbers...)
+		return r.check()
+	}
+	return r.each(d, n, func(i int) error {
+		r.kind.Append(d, all, i)
+		return nil
+	})
+}
+
+// textsBetweenOffsets appends strings, which are between offsets.
+func (r *partReader) textsBetweenOffsets(d *column.Values) (err error) {
+	offset := func(b []byte) uint64 {
+		if r.offsets == 4 {
+			return uint64(binary.LittleEndian.Uint32(b))
+		}
+		return binary.LittleEndian.Uint64(b)
+	}
+	if r.row == 0 {
+		if r.content, err = r.open(r.part, 2, -1); err != nil {
+			return err
+		}
+		if r.elements, err = r.open(r.part, 1, (r.rows+1)*r.offsets); err != nil {
+			return err
+		}
+		first, err := r.elements.read(nil, r.offsets)
+		if err != nil {
+			return err
+		}
+		if r.end = offset(first); r.end > uint64(r.content.size) {
+			return fmt.Errorf("a string from byte %d of %d: %w", r.end, r.content.size, storage.ErrState)
+		}
+		if err := r.content.skip(int64(r.end)); err != nil {
+			return err
+		}
+		r.step = stepOf(r.rows, r.content.size)
+	}
+	n, err := r.next(8 * r.offsets)
 	if err != nil {
 		return err
 	}
-	all := string(b) // the strings share its memory
-	offset := func(i int) uint64 {
-		if c.offsets == 4 {
-			return uint64(binary.LittleEndian.Uint32(offsets[4*i:]))
-		}
-		return binary.LittleEndian.Uint64(offsets[8*i:])
+	base, start := r.end, r.end
+	r.end = offset(r.block[(n-1)*r.offsets:])
+	if r.end < base || r.end > uint64(r.content.size) {
+		return fmt.Errorf("a string from byte %d to %d of %d: %w", base, r.end, r.content.size, storage.ErrState)
 	}
-	start := offset(0)
-	for i := range p.rows {
-		end := offset(i + 1)
-		if start > end || end > uint64(len(all)) {
-			return fmt.Errorf("a string from byte %d to %d of %d: %w", start, end, len(all), storage.ErrState)
+	all, err := r.content.text(int(r.end - base)) // the strings share its memory
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		end := offset(r.block[i*r.offsets:])
+		if start > end || end > r.end {
+			return fmt.Errorf("a string from byte %d to %d of %d: %w", start, end, r.content.size, storage.ErrState)
 		}
-		if isNull(valid, i) {
-			c.kind.AppendMissing(d)
+		if r.bits != nil && r.valid[i/8]>>(i%8)&1 == 0 {
+			r.kind.AppendMissing(d)
 		} else {
-			d.Texts = append(d.Texts, all[start:end])
+			d.Texts = append(d.Texts, all[start-base:end-base])
 		}
 		start = end
 	}
-	return nil
+	return r.check()
 }
 
-// viewedTexts appends strings that have views of 16 bytes:
-//
-//	int32 length, up to 12 bytes of the string, or its first 4, int32 buffer, int32 offset
-func (c *columnReader) viewedTexts(d *column.Values, p part, valid []byte) error {
-	const size, inline = 16, 12
-	views, err := c.content(p, 1, p.rows*size)
-	if err != nil {
-		return err
+// stepOf returns how many rows of strings are decoded at once, by the mean of their bytes.
+func stepOf(rows int, size int64) int {
+	step := rowsAtOnce
+	for step > 8 && int64(step)*(size/int64(rows)) > textAtOnce {
+		step /= 2
 	}
-	buffers := make([]string, len(p.buffers)-2) // the strings share their memory
-	stored, total := len(views), 0
-	for i := range buffers {
-		b, err := c.content(p, 2+i, -1)
-		if err != nil {
-			return err
-		}
-		buffers[i] = string(b)
-		stored += len(b)
-	}
-	for i := range p.rows {
-		if isNull(valid, i) {
-			c.kind.AppendMissing(d)
-			continue
-		}
-		view := views[i*size : (i+1)*size]
-		length := binary.LittleEndian.Uint32(view)
-		if length <= inline {
-			d.Texts = append(d.Texts, string(view[4:4+length]))
-			continue
-		}
-		buffer, start := binary.LittleEndian.Uint32(view[8:]), uint64(binary.LittleEndian.Uint32(view[12:]))
-		if int64(buffer) >= int64(len(buffers)) || start+uint64(length) > uint64(len(buffers[buffer])) {
-			return fmt.Errorf("a string of %d bytes from byte %d of buffer %d, of %d: %w", length, start, buffer, len(buffers), storage.ErrState)
-		}
-		d.Texts = append(d.Texts, buffers[buffer][start:start+uint64(length)])
-		total += int(length)
-	}
-	return c.in.Budget.Make(total, stored) // many views may select one string
+	return step
 }
 
 // A lookup is the values of the dictionary that was used last.
@@ -213,46 +265,32 @@ type lookup struct {
 	column.Values
 }
 
-// lookUp appends the values of a dictionary that indices select.
-func (c *columnReader) lookUp(d *column.Values, p part, last *lookup) error {
-	valid, err := c.valid(p)
-	if err != nil || p.rows == 0 {
-		return err
-	}
-	width := c.index.Size()
-	indices, err := c.content(p, 1, p.rows*width)
+// lookUp appends the values of a dictionary that the indices of the next rows select.
+func (r *partReader) lookUp(d *column.Values, last *lookup) error {
+	width := r.index.Size()
+	rows, err := r.next(8 * width)
 	if err != nil {
 		return err
 	}
-	if p.dictionary == nil && p.nulls < int64(p.rows) {
-		return fmt.Errorf("dictionary %d is missing: %w", c.id, storage.ErrState)
-	}
-	if err := c.load(last, p.dictionary); err != nil {
-		return err
-	}
-	n := c.kind.Len(&last.Values)
-	for i := range p.rows {
-		if isNull(valid, i) {
-			c.kind.AppendMissing(d)
-			continue
-		}
+	n := r.kind.Len(&last.Values)
+	return r.each(d, rows, func(i int) error {
 		var index uint64 // a negative one is too large
-		switch b := indices[i*width:]; {
-		case width == 1:
+		switch b := r.block[i*width:]; width {
+		case 1:
 			index = uint64(b[0])
-		case width == 2:
+		case 2:
 			index = uint64(binary.LittleEndian.Uint16(b))
-		case width == 4:
+		case 4:
 			index = uint64(binary.LittleEndian.Uint32(b))
 		default:
 			index = binary.LittleEndian.Uint64(b)
 		}
-		if index >= uint64(n) || c.index.IsSigned() && index>>(8*width-1) != 0 {
+		if index >= uint64(n) || r.index.IsSigned() && index>>(8*width-1) != 0 {
 			return fmt.Errorf("value %d of a dictionary of %d: %w", index, n, storage.ErrState)
 		}
-		c.kind.Append(d, &last.Values, int(index))
-	}
-	return nil
+		r.kind.Append(d, &last.Values, int(index))
+		return nil
+	})
 }
 
 // load decodes a dictionary, or what it adds to the last one.
@@ -266,7 +304,10 @@ func (c *columnReader) load(last *lookup, want *dictionary) error {
 		missing = append(missing, d)
 	}
 	for _, d := range slices.Backward(missing) {
-		err := c.values(&last.Values, d.part)
+		var err error
+		for r := c.read(d.part); err == nil && r.left() > 0; {
+			err = r.values(&last.Values)
+		}
 		if err == nil && len(last.Missing) > 0 {
 			err = fmt.Errorf("a missing value of type %v: %w", c.kind.Type, dtype.ErrType)
 		}
@@ -276,66 +317,4 @@ func (c *columnReader) load(last *lookup, want *dictionary) error {
 		last.dictionary = d
 	}
 	return nil
-}
-
-// Compressions of buffers.
-const uncompressed, lz4Frame, zstdFrame = -1, 0, 1
-
-// content returns the first n bytes of a buffer, or all of them if n is negative.
-func (c *columnReader) content(p part, i, n int) ([]byte, error) {
-	from := p.buffers[i]
-	b := make([]byte, from.size)
-	if err := c.in.ReadFull(b, from.at); err != nil {
-		return nil, err
-	}
-	if p.codec != uncompressed && len(b) > 0 {
-		var err error
-		if b, err = c.decompress(b, p.codec); err != nil {
-			return nil, err
-		}
-	}
-	if n < 0 {
-		return b, nil
-	}
-	if n > len(b) {
-		return nil, fmt.Errorf("%d rows in a buffer of %d bytes: %w", p.rows, len(b), storage.ErrState)
-	}
-	return b[:n], nil
-}
-
-// decompress returns the bytes of a compressed buffer:
-//
-//	int64 size (-1 if what follows is not compressed), frame
-func (c *columnReader) decompress(b []byte, codec int64) ([]byte, error) {
-	if len(b) < 8 {
-		return nil, fmt.Errorf("a compressed buffer of %d bytes: %w", len(b), storage.ErrState)
-	}
-	size := int64(binary.LittleEndian.Uint64(b))
-	b = b[8:]
-	if size == -1 {
-		return b, nil
-	}
-	if size < 0 {
-		return nil, fmt.Errorf("a buffer of %d bytes: %w", size, storage.ErrState)
-	}
-	if err := c.in.Budget.Allocate(int(size), len(b)); err != nil {
-		return nil, err
-	}
-	if err := c.in.Budget.Make(int(size), len(b)); err != nil {
-		return nil, err
-	}
-	var r io.Reader
-	switch codec {
-	case lz4Frame:
-		r = lz4.NewReader(bytes.NewReader(b))
-	case zstdFrame:
-		return column.DecodeZstd(b, int(size))
-	default:
-		return nil, fmt.Errorf("compression %d, which is not read; known are LZ4 and Zstandard: %w", codec, dtype.ErrType)
-	}
-	out, err := io.ReadAll(io.LimitReader(r, min(size, math.MaxInt64-1)+1))
-	if err == nil && int64(len(out)) != size {
-		err = fmt.Errorf("a buffer of %d bytes instead of %d: %w", len(out), size, storage.ErrState)
-	}
-	return out, err
 }

@@ -13,12 +13,15 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 var format = serialize.Format{
@@ -48,29 +51,54 @@ func save(w io.Writer, c serialize.Contents) error {
 	return Write(w, entries[0].Array)
 }
 
-// writeColumns writes a header line and the columns, a block of lines at a time.
+// A window is rows of columns that are read together, from a table that may be stored column by
+// column, and written in smaller parts.
+const (
+	windowBytes = 4 << 20
+	cellsAtOnce = 1 << 14
+)
+
+// writeColumns writes a header line and the columns, a window of lines at a time.
 func writeColumns(ctx context.Context, w io.Writer, entries []serialize.Entry) error {
-	names := make([]string, len(entries))
+	names, width := make([]string, len(entries)), 0
 	for i, e := range entries {
 		names[i] = e.Name
+		if width += stringBytes; e.Elements == nil {
+			width += e.Array.Type.Size() - stringBytes
+		}
 	}
 	lines := csv.NewWriter(w)
 	lines.Write(names)
-	rows := entries[0].Shape()[0]
-	for start := 0; start < rows; start += valuesAtOnce {
+	rows, step := entries[0].Shape()[0], max(1, windowBytes/width)
+	window := make([]rowsOf, len(entries))
+	for start := 0; start < rows; start += step {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		end := min(start+valuesAtOnce, rows)
-		columns := make([][]string, len(entries))
+		n := min(step, rows-start)
 		for i, e := range entries {
-			var err error
-			if columns[i], err = cellsOf(e, start, end); err != nil {
+			if err := window[i].read(e, start, start+n); err != nil {
 				return fmt.Errorf("%q: %w", e.Name, err)
 			}
 		}
-		line := make([]string, len(entries))
-		for k := range end - start {
+		if err := writeWindow(lines, window, n); err != nil {
+			return err
+		}
+	}
+	lines.Flush()
+	return lines.Error()
+}
+
+// writeWindow writes rows of columns.
+func writeWindow(lines *csv.Writer, window []rowsOf, rows int) error {
+	columns, line := make([][]string, len(window)), make([]string, len(window))
+	step := max(1, cellsAtOnce/len(window))
+	for start := 0; start < rows; start += step {
+		n := min(step, rows-start)
+		for i := range window {
+			columns[i] = window[i].cells(start, start+n)
+		}
+		for k := range n {
 			for i := range columns {
 				line[i] = columns[i][k]
 			}
@@ -80,21 +108,38 @@ func writeColumns(ctx context.Context, w io.Writer, entries []serialize.Entry) e
 			return lines.Error()
 		}
 	}
-	lines.Flush()
-	return lines.Error()
+	return nil
 }
 
-// cellsOf returns the cells of a column from start up to end.
-func cellsOf(e serialize.Entry, start, end int) ([]string, error) {
+// stringBytes is about how many bytes of memory a string takes.
+const stringBytes = 64
+
+// A rowsOf is rows of a column.
+type rowsOf struct {
+	numbers dtype.Type // Invalid if values are no numbers
+	elems   []byte
+	values  []any
+}
+
+// read reads the rows from start up to end.
+func (r *rowsOf) read(e serialize.Entry, start, end int) (err error) {
 	if e.Elements != nil {
-		values, err := e.Elements.Values(blocks.Between(e.Elements.View, 0, start, end))
-		if err != nil {
-			return nil, err
-		}
-		return texts(values), nil
+		r.values, err = e.Elements.Values(blocks.Between(e.Elements.View, 0, start, end))
+		return err
 	}
-	elements, err := blocks.Read(e.Array.With(blocks.Between(e.Array.View, 0, start, end)))
-	return arrayfmt.Cells(e.Array.Type, elements), err
+	r.numbers = e.Array.Type
+	r.elems = slices.Grow(r.elems[:0], (end-start)*r.numbers.Size())[:(end-start)*r.numbers.Size()]
+	a := e.Array.With(blocks.Between(e.Array.View, 0, start, end))
+	return a.CopyTo(storage.Array{Data: storage.Wrap(r.elems), Type: r.numbers, View: views.Of(end - start)})
+}
+
+// cells returns the cells from row start up to end.
+func (r *rowsOf) cells(start, end int) []string {
+	if !r.numbers.Valid() {
+		return texts(r.values[start:end])
+	}
+	size := r.numbers.Size()
+	return arrayfmt.Cells(r.numbers, r.elems[start*size:end*size])
 }
 
 // columnsOf returns the number of columns of an array of that shape.

@@ -26,17 +26,6 @@ type columnReader struct {
 	stored   int // bytes
 }
 
-func (c *columnReader) decode() (*column.Values, error) {
-	d, next := &column.Values{}, c.start()
-	for {
-		if err := next(d); err == io.EOF {
-			return d, nil
-		} else if err != nil {
-			return nil, err
-		}
-	}
-}
-
 // start returns a function that appends the values of the next page. At the end it returns io.EOF.
 func (c *columnReader) start() func(*column.Values) error {
 	p := &pageReader{columnReader: c, chunks: c.chunks}
@@ -348,13 +337,14 @@ func (c *columnReader) plain(d *column.Values, content []byte, n int64) error {
 			content = content[12:]
 		}
 	default:
+		all := string(content) // the texts share its memory
 		for ; n > 0; n-- {
 			if len(content) < 4 || uint64(le.Uint32(content)) > uint64(len(content)-4) {
 				return short()
 			}
 			end := 4 + le.Uint32(content)
-			d.Texts = append(d.Texts, string(content[4:end]))
-			content = content[end:]
+			d.Texts = append(d.Texts, all[4:end])
+			content, all = content[end:], all[end:]
 		}
 	}
 	return nil

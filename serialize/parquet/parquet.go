@@ -9,6 +9,7 @@ package parquet
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -62,6 +63,7 @@ type file struct {
 	in       serialize.Input
 	sections *serialize.Sections
 	rows     int
+	table    *column.Table
 }
 
 // open reads the metadata, which are at the end:
@@ -114,7 +116,8 @@ func (f *file) columns(metadata object) (*serialize.List, error) {
 		return nil, fmt.Errorf("%d rows, and %d elements of the schema: %w", rows, len(schema), errThrift)
 	}
 	f.rows = int(rows)
-	out := serialize.NewList(len(schema), meta, f.sections.Close)
+	f.table = &column.Table{In: f.in, Rows: f.rows, Check: f.sections.Check}
+	out := serialize.NewList(len(schema), meta, func() error { return errors.Join(f.sections.Close(), f.table.Scratch.Close()) })
 	leaf := 0
 	for at := 1; at < len(schema); {
 		element, _ := schema[at].(object)
@@ -204,7 +207,7 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 	}
 	_, missing := sub(element, 10)[logicalNull]
 	missing = missing || slices.ContainsFunc(c.chunks, func(k chunk) bool { return k.nulls > 0 })
-	whole := &column.Column{Kind: c.kind, Missing: missing, In: f.in, Rows: f.rows, Stored: func() int { return c.stored }, Check: f.sections.Check, Decode: c.decode, Start: c.start}
+	whole := &column.Column{Table: f.table, Kind: c.kind, Missing: missing, Stored: func() int { return c.stored }, Start: c.start}
 	return whole.Entry(name), nil
 }
 

@@ -56,3 +56,20 @@ times |= {"date64": pa.array([86400000, None, 0], pa.date64()), "duration": pa.a
           "views": pa.array(["a string of more than twelve bytes", None, "größe"], pa.string_view()), "coded times": pa.array([5, None, 5], pa.timestamp("ms")).dictionary_encode()}
 write("times.arrow", pa.table(times))
 write("times_zstd.arrow", pa.table(times), compression="zstd", rows=2)
+
+# Columns of which element i is a formula of i, so that TestLongCompressedColumns needs no file of
+# what to expect; every seventh is missing in those with gaps.
+def long(n):
+    i = np.arange(n)
+    gap = i % 7 == 3
+    words = np.array(["word %d is longer than twelve bytes, so that views refer to it" % k for k in range(10)], object)[i % 10]
+    columns = {"number": pa.array(i % 10), "number gaps": pa.array(i % 10, mask=gap), "small gaps": pa.array((i % 10).astype(np.int8), mask=gap), "bool": pa.array(i % 3 == 0),
+               "bool gaps": pa.array(i % 3 == 0, mask=gap), "day": pa.array((i % 10).astype(np.int32), pa.date32()), "code gaps": pa.array(words, mask=gap).dictionary_encode()}
+    texts = {"text": pa.array(words), "text gaps": pa.array(words, mask=gap), "views": pa.array(words).cast(pa.string_view())}
+    return columns, texts
+
+
+write("long_lz4.arrow", pa.table(long(150_000)[0]), rows=150_000, compression="lz4")
+write("long_zstd.arrow", pa.table(long(35_000)[0] | long(35_000)[1]), rows=35_000, compression="zstd")
+n = 16 << 20
+write("zeros_zstd.arrow", pa.table({"x": pa.array(np.zeros(n)), "y": pa.array(np.ones(n))}), rows=n, compression="zstd")

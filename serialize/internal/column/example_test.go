@@ -10,11 +10,12 @@ import (
 // Example reads a column of times, of which one is missing.
 func Example() {
 	kind := column.Time("ms")
-	c := &column.Column{Kind: kind, Rows: 1, Stored: func() int { return 8 }, Check: func() error { return nil }, Decode: func() (*column.Values, error) {
-		v := &column.Values{}
+	next := func(v *column.Values) error {
 		kind.AppendMissing(v)
-		return v, nil
-	}}
+		return nil
+	}
+	table := &column.Table{Rows: 1, Check: func() error { return nil }}
+	c := &column.Column{Table: table, Kind: kind, Stored: func() int { return 8 }, Start: func() func(*column.Values) error { return next }}
 	e := c.Entry("when")
 	elems, err := storage.Read[int64](e.Array)
 	fmt.Println(e.Name, e.Attrs, elems, err)

@@ -1,0 +1,244 @@
+package column
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A Table is what the columns of a file have in common.
+type Table struct {
+	In      serialize.Input
+	Rows    int
+	Check   func() error // fails once the file is closed
+	Scratch Scratch      // of columns that are read in another order
+
+	mu      sync.Mutex
+	started []*Column // that are being decoded, the first started first
+}
+
+// maxStarted is how many columns of a table are decoded at a time, each of which has a page in
+// memory.
+const maxStarted = 8
+
+// start notes that c is being decoded. If there are too many, another column gives up its page.
+func (t *Table) start(c *Column) {
+	t.end(c)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := 0; i < len(t.started) && len(t.started) >= maxStarted; i++ {
+		if other := t.started[i]; other.mu.TryLock() { // those that are being read keep it
+			other.next, other.page, other.stopped = nil, nil, true
+			other.mu.Unlock()
+			t.started = slices.Delete(t.started, i, i+1)
+			i--
+		}
+	}
+	t.started = append(t.started, c)
+}
+
+// end notes that c is no longer being decoded.
+func (t *Table) end(c *Column) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.started = slices.DeleteFunc(t.started, func(other *Column) bool { return other == c })
+}
+
+// A Column is decoded page by page while it is read in order. If it is read in another order,
+// or row by row with many others, it is decoded once to the Scratch of its table.
+type Column struct {
+	*Table
+	Kind
+	// Missing is set if elements are missing. Integers and bools are then read as float64s,
+	// with NaN.
+	Missing bool
+	Stored  func() int // bytes
+	// Start returns a function that appends the elements of one page after the other, and at
+	// the end returns io.EOF. It may use the memory of the page before again.
+	Start func() func(*Values) error
+
+	mu      sync.Mutex
+	next    func(*Values) error // nil if pages are not being decoded
+	page    *Values
+	first   int  // row of page
+	stopped bool // by other columns, before its end
+	allowed bool // by the budget
+
+	spool  *Spool // nil if the column has been read in order
+	source storage.Source
+	widen  func(*Values) (*Values, error)
+}
+
+// Entry returns the column as an array or as strings. The attribute numpy.descr has the
+// type of times, as in package npy.
+func (c *Column) Entry(name string) serialize.Entry {
+	e := serialize.Entry{Name: name}
+	decoded := c.Kind
+	if c.Missing && !decoded.hasMissing() {
+		c.Type = dtype.Float64
+	}
+	c.widen = func(v *Values) (*Values, error) {
+		switch {
+		case c.Type != decoded.Type:
+			return decoded.Widened(v)
+		case len(v.Missing) > 0:
+			return nil, fmt.Errorf("values of type %v are missing, for which there is no number; fill them or save floats: %w", c.Type, storage.ErrState)
+		}
+		return v, nil
+	}
+	if !c.Type.Valid() {
+		e.Elements = &serialize.Elements{View: views.Of(c.Rows), Type: "string", Values: c.strings}
+		return e
+	}
+	e.Array = storage.Array{Data: c, Type: c.Type, View: views.Of(c.Rows)}
+	if c.Descr != "" {
+		e.Attrs = map[string]any{"numpy.descr": c.Descr}
+	}
+	return e
+}
+
+func (c *Column) Len() int               { return c.Rows * c.Type.Size() }
+func (c *Column) Device() storage.Device { return storage.File(c.In.Name) }
+
+// ReadView implements [storage.Source].
+func (c *Column) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	if t != c.Type || !v.Within(c.Rows) || len(dst) < v.Len()*t.Size() {
+		return fmt.Errorf("%s: %v%v of %d rows of %v: %w", c.In.Name, t, v.Shape, c.Rows, c.Type, views.ErrShape)
+	}
+	rest := dst
+	spool, err := c.read(v, func(d *Values, from, to int) {
+		n := copy(rest, d.Numbers[from*t.Size():to*t.Size()])
+		rest = rest[n:]
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", c.In.Name, err)
+	case spool != nil:
+		return c.source.ReadView(dst, t, v)
+	}
+	return nil
+}
+
+// strings returns strings.
+func (c *Column) strings(v views.View) ([]any, error) {
+	if !v.Within(c.Rows) {
+		return nil, fmt.Errorf("%v of %d rows: %w", v.Shape, c.Rows, views.ErrShape)
+	}
+	list := make([]any, 0, v.Len())
+	spool, err := c.read(v, func(d *Values, from, to int) {
+		for _, text := range d.Texts[from:to] {
+			list = append(list, text)
+		}
+	})
+	if spool != nil {
+		return spool.Strings(v)
+	}
+	return list, err
+}
+
+// read calls use with the parts of pages that v selects, if these are consecutive rows and not
+// before those of the last read, unless they begin with the first row. Otherwise it returns the
+// whole column in a Spool.
+func (c *Column) read(v views.View, use func(d *Values, from, to int)) (*Spool, error) {
+	if err := c.Check(); err != nil || v.Len() == 0 {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.spool != nil {
+		return c.spool, nil
+	}
+	if !c.allowed {
+		if err := c.In.Budget.Make(c.Rows*max(16, c.Type.Size()), c.Stored()); err != nil {
+			return nil, err
+		}
+		c.allowed = true
+	}
+	at, end := v.Offset, v.Offset+v.Len()
+	inOrder := v.Contiguous() && (c.next != nil && at >= c.first || c.next == nil && !c.stopped || at == 0)
+	if !inOrder {
+		err := c.decode()
+		return c.spool, err
+	}
+	if c.next == nil || at < c.first {
+		c.restart()
+	}
+	for {
+		n := c.Kind.Len(c.page)
+		if from, to := at-c.first, min(end-c.first, n); from < to {
+			use(c.page, from, to)
+			at = c.first + to
+		}
+		if at == c.Rows {
+			c.stop()
+		}
+		if at == end {
+			return nil, nil
+		}
+		if err := c.turn(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// restart begins with the page before the first.
+func (c *Column) restart() {
+	c.Table.start(c)
+	c.next, c.page, c.first, c.stopped = c.Start(), &Values{}, 0, false
+}
+
+func (c *Column) stop() {
+	c.Table.end(c)
+	c.next, c.page = nil, nil
+}
+
+// turn decodes the next page.
+func (c *Column) turn() error {
+	c.first += c.Kind.Len(c.page)
+	page := &Values{Numbers: c.page.Numbers[:0], Texts: c.page.Texts[:0]}
+	err := c.next(page)
+	if err == nil {
+		page, err = c.widen(page)
+	}
+	if err == io.EOF {
+		err = fmt.Errorf("%d rows instead of %d: %w", c.first, c.Rows, storage.ErrState)
+	}
+	if c.page = page; err != nil {
+		c.stop()
+	}
+	return err
+}
+
+// decode writes the column to a Spool.
+func (c *Column) decode() error {
+	c.restart()
+	spool := c.Scratch.Spool(c.Kind)
+	for c.first+c.Kind.Len(c.page) < c.Rows {
+		if err := c.In.Err(); err != nil {
+			c.stop()
+			return err
+		}
+		if err := c.turn(); err != nil {
+			return err
+		}
+		if err := spool.Append(c.page); err != nil {
+			c.stop()
+			return err
+		}
+	}
+	c.stop()
+	if c.Type.Valid() {
+		var err error
+		if c.source, err = spool.Source(c.In.Name, c.Check); err != nil {
+			return err
+		}
+	}
+	c.spool = spool
+	return nil
+}

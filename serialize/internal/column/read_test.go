@@ -1,0 +1,146 @@
+package column_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/column"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// testRows is how many rows the columns of a testTable have. Row i of column k is 1000*k+i, or
+// that number and some letters as a string.
+const testRows = 500
+
+// testTable returns columns of numbers and of strings in turn, with pages of 7 rows, and counts
+// how often pages are decoded.
+func testTable(n int) (list []serialize.Entry, decoded *int) {
+	table, decoded := &column.Table{Rows: testRows, Check: func() error { return nil }}, new(int)
+	for k := range n {
+		kind := column.Kind{}
+		if k%2 == 0 {
+			kind.Type = dtype.Int64
+		}
+		start := func() func(*column.Values) error {
+			at := 0
+			return func(v *column.Values) error {
+				if at == testRows {
+					return io.EOF
+				}
+				*decoded++
+				for end := min(at+7, testRows); at < end; at++ {
+					if k%2 == 0 {
+						v.Numbers = binary.NativeEndian.AppendUint64(v.Numbers, uint64(1000*k+at))
+					} else {
+						v.Texts = append(v.Texts, testText(k, at))
+					}
+				}
+				return nil
+			}
+		}
+		list = append(list, (&column.Column{Table: table, Kind: kind, Stored: func() int { return 1 << 20 }, Start: start}).Entry(fmt.Sprint(k)))
+	}
+	return list, decoded
+}
+
+func testText(k, row int) string {
+	return fmt.Sprint(1000*k+row, "abcdefghijklmnopqrstuvwxyz"[:(k+row)%27])
+}
+
+// checkRead reports where the elements of column k that v selects are wrong.
+func checkRead(t *testing.T, e serialize.Entry, k int, v views.View) {
+	t.Helper()
+	var got, want []any
+	for at := range v.Positions() {
+		if k%2 == 0 {
+			want = append(want, int64(1000*k+at))
+		} else {
+			want = append(want, testText(k, at))
+		}
+	}
+	if k%2 == 0 {
+		elems, err := storage.Read[int64](e.Array.With(v))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range elems {
+			got = append(got, x)
+		}
+	} else {
+		var err error
+		if got, err = e.Elements.Values(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("column %d, %v: %v; want %v", k, v, got, want)
+	}
+}
+
+// TestColumnsAreReadInAnyOrder reads random rows, in blocks, backwards and in steps, of more
+// columns than are decoded at a time, which go to memory or to a file.
+func TestColumnsAreReadInAnyOrder(t *testing.T) {
+	defer column.SetScratchMemory(column.SetScratchMemory(10_000))
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		list, _ := testTable(12)
+		for range 100 {
+			k := r.IntN(len(list))
+			start := r.IntN(testRows)
+			v, err := views.Of(testRows).Slice(0, start, start+r.IntN(testRows-start+1), 1+r.IntN(3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.IntN(4) == 0 {
+				v, _ = v.Flip(0)
+			}
+			checkRead(t, list[k], k, v)
+		}
+	}
+}
+
+// TestRowsOfManyColumnsAreDecodedTwice goes through a table row by row. Each column is begun,
+// and then decoded to the end once.
+func TestRowsOfManyColumnsAreDecodedTwice(t *testing.T) {
+	for _, n := range []int{4, 40} {
+		list, decoded := testTable(n)
+		for row := 0; row < testRows; row += 10 {
+			for k, e := range list {
+				checkRead(t, e, k, views.View{Offset: row, Shape: []int{10}, Stride: []int{1}})
+			}
+		}
+		if pages := (testRows + 6) / 7 * n; *decoded < pages || n <= 8 && *decoded > pages || *decoded > pages+2*n {
+			t.Errorf("%d columns: %d pages were decoded, of %d", n, *decoded, pages)
+		}
+	}
+}
+
+// TestConcurrentReadsOfColumns reads the columns of a table from several goroutines.
+func TestConcurrentReadsOfColumns(t *testing.T) {
+	list, _ := testTable(12)
+	done := make(chan bool)
+	for g := range 4 {
+		go func() {
+			defer func() { done <- true }()
+			r := rand.New(rand.NewPCG(3, uint64(g)))
+			for range 200 {
+				k := 2 * r.IntN(len(list)/2)
+				row := r.IntN(testRows - 20)
+				elems, err := storage.Read[int64](list[k].Array.With(views.View{Offset: row, Shape: []int{20}, Stride: []int{1}}))
+				if err != nil || elems[19] != int64(1000*k+row+19) {
+					t.Errorf("column %d, row %d: %v, %v", k, row, elems, err)
+				}
+			}
+		}()
+	}
+	for range 4 {
+		<-done
+	}
+}
