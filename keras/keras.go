@@ -55,7 +55,7 @@ func (o object) version(text string) string {
 		return o.Keras
 	case o.Module != nil && *o.Module == "keras.src.engine.functional":
 		return "2.15.0"
-	case o.Module != nil && (*o.Module == "keras.src.models.functional" || strings.Contains(text, `"batch_shape"`)):
+	case o.Module != nil && *o.Module == "keras.src.models.functional", strings.Contains(text, `"batch_shape"`):
 		return "3.0.0"
 	}
 	return ""

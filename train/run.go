@@ -194,6 +194,26 @@ func (r *Run) assemble(outputs int, d storage.Device, findInputs func() error) (
 	return r.newLossScaler()
 }
 
+// SetTraining sets the loss, the schedule and the learning rate of a run without updates, such
+// as one that was converted from another framework's model, to those of c.
+func (r *Run) SetTraining(c Config) error {
+	loss, err := nn.LossFromConfig(c.Loss)
+	if err != nil {
+		return config.At(err, "loss")
+	}
+	schedule, err := nn.ScheduleFromConfig(c.Schedule)
+	if err != nil {
+		return config.At(err, "schedule")
+	}
+	optimizer, err := nn.OptimizerFromConfig(c.Optimizer)
+	if err != nil {
+		return config.At(err, "optimizer")
+	}
+	r.loss, r.schedule, r.baseRate = loss, schedule, optimizer.Rate()
+	r.Config.Loss, r.Config.Schedule, r.Config.Optimizer = c.Loss, c.Schedule, c.Optimizer
+	return nil
+}
+
 // Summary lists the model's layers.
 func (r *Run) Summary() (*nn.Summary, error) {
 	return nn.Summarize(r.Model, inputShapes(r.Inputs)...)

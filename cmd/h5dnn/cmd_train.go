@@ -40,7 +40,8 @@ func trainCommand() *cli.Command {
 			"             --keep 3 leaves the last three saves beside the run, which is always the latest.\n" +
 			"             --resume RUN goes on and gives the same bits as a run that was not interrupted, with the same\n" +
 			"             number of threads and the same instruction set, or on the same kind of GPU. Convolutions are\n" +
-			"             summed in parts, one for each thread; dense networks give the same bits on any number.\n\n" +
+			"             summed in parts, one for each thread; dense networks give the same bits on any number.\n" +
+			"             A converted model is trained so, too: --resume RUN --data FILE --x PATH --y PATH --loss NAME --lr RATE\n\n" +
 			"Many files:  --data 'part_*.h5', or --data several times; --y-data as many times for --y\n" +
 			"Episodes:    --x 'data/*/obs/pose' --y 'data/*/actions' --steps 8 --split mask:mask/valid\n" +
 			"ROWS:        [100:], PATH of a mask or of an index list, or PATH==VALUE (also != < <= > >=, also strings);\n" +
@@ -242,15 +243,19 @@ func (j *job) begin(c *cli.Context) error {
 	return err
 }
 
-// resume continues a run. Flags that cannot change when resuming are errors.
+// resume continues a run. Flags that cannot change when resuming are errors: some may until the first
+// update, as the run may be one of a converted model.
 func (j *job) resume(c *cli.Context) error {
 	from := c.String("resume")
 	if c.NArg() > 0 {
 		return fmt.Errorf("%s: a resumed run uses its own configuration; leave the file out", c.Args().First())
 	}
+	var fixed string
 	for _, name := range c.LocalFlagNames() {
 		switch name {
 		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "save-every", "keep", "follow", "force", "json", "profile":
+		case "x", "y", "val-x", "val-y", "rows", "val-rows", "split", "one-hot", "batch", "shuffle", "window", "seed", "loss", "lr", "schedule":
+			fixed = cmp.Or(fixed, name)
 		default:
 			return fmt.Errorf("--%s cannot change when resuming %s", name, from)
 		}
@@ -281,6 +286,14 @@ func (j *job) resume(c *cli.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	if fixed != "" {
+		if run.Position.Step > 0 {
+			return fmt.Errorf("--%s cannot change when resuming %s", fixed, from)
+		}
+		if err := run.SetTraining(run.Config); err != nil {
+			return err
+		}
 	}
 	j.train = run
 	if j.finished(c) {

@@ -311,3 +311,34 @@ func TestRunFilesAreNotOverwritten(t *testing.T) {
 		t.Errorf("status %d, %q %q; want a second epoch", status, out, errs)
 	}
 }
+
+// TestConvertedModelsAreTrained trains a model that comes back from a file of Keras, with other data
+// and settings than it was made with, which it takes until its first update only. The way to another
+// framework says that the run normalized its inputs.
+func TestConvertedModelsAreTrained(t *testing.T) {
+	withDigits(t)
+	digits := "--data testdata/digits.h5 --x train/images[:128] --y train/labels[:128]"
+	for _, c := range []struct {
+		args   string
+		status int
+		want   string
+	}{
+		{"train " + digits + " --epochs 1", 0, "run written to run.h5"},
+		{"convert run.h5 run.pt", 0, "x: 1 property lost: the inputs are normalized before the model"},
+		{"convert run.h5 model.keras", 1, "x: 1 property lost: the inputs are normalized before the model"},
+		{"convert model.keras tuned.h5", 0, "5 arrays written to tuned.h5"},
+		{"train --resume tuned.h5 " + digits + " --model cnn", 2, "--model cannot change when resuming tuned.h5"},
+		{"train --resume tuned.h5 " + digits + " --loss none", 2, "loss: none: no such loss"},
+		{"train --resume tuned.h5 " + digits + " --rows [:96] --batch 32 --epochs 1 --loss cross_entropy --lr 0.125 --schedule constant", 0, "epoch 1/1"},
+		{"slice tuned.h5:/history/lr", 0, "[0.125]"},
+		{"slice tuned.h5:/optimizer/step", 0, "3"},
+		{"train --resume tuned.h5 --epochs 2 --lr 0.5", 2, "--lr cannot change when resuming tuned.h5"},
+		{"train --resume tuned.h5 --epochs 2", 0, "epoch 2/2"},
+		{"slice tuned.h5:/history/lr", 0, "[0.125 0.125]"},
+	} {
+		status, out, errs := in(t, context.Background(), strings.Fields(c.args)...)
+		if status != c.status || !strings.Contains(out+errs, c.want) {
+			t.Errorf("%s: status %d, %q, %q; want %d, %q", c.args, status, out, errs, c.status, c.want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -138,10 +139,19 @@ func kerasLossOf(c train.Config) any {
 }
 
 // compileConfig returns how Keras compiles a model with an optimizer and a loss, which may
-// be nil.
+// be nil. Settings that are nil are left out. Numbers are floats: Keras 3 refuses a momentum of 0 that is not 0.0.
 func compileConfig(o *checkpoint.Optimizer, loss any) (string, error) {
+	settings := map[string]any{}
+	for name, value := range o.Config {
+		if number, ok := value.(float64); ok && number == math.Trunc(number) && math.Abs(number) < 1e15 {
+			value = json.RawMessage(fmt.Sprintf("%.1f", number))
+		}
+		if value != nil {
+			settings[name] = value
+		}
+	}
 	text, err := json.Marshal(map[string]any{"loss": loss, "optimizer": map[string]any{
-		"module": "keras.optimizers", "class_name": o.Class, "config": o.Config, "registered_name": nil,
+		"module": "keras.optimizers", "class_name": o.Class, "config": settings, "registered_name": nil,
 	}})
 	return string(text), err
 }

@@ -1,11 +1,14 @@
 package models
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/keras"
 	"github.com/h5dnn/h5dnn/loss"
 	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
 	"github.com/h5dnn/h5dnn/storage"
@@ -142,21 +145,30 @@ func (p *Plan) kerasOptimizer(o *checkpoint.Optimizer) error {
 		return nil
 	}
 	training := p.Source.Meta()[kerasfile.MetaTraining]
-	if training == "" {
+	keras2, err := p.isKeras2()
+	if err != nil {
+		return err
+	}
+	rate, _ := o.Config["learning_rate"].(float64)
+	switch {
+	case training != "" && keras2:
+		training = withRate(training, rate)
+	case training == "":
+		if keras2 {
+			o = p.withoutDecay(o)
+		}
 		var loss any
 		if p.Source.Config != nil {
 			loss = kerasLossOf(*p.Source.Config)
 		}
-		var err error
 		if training, err = compileConfig(o, loss); err != nil {
 			return err
 		}
 	}
 	p.setMeta(kerasfile.MetaTraining, training)
-	rate, _ := o.Config["learning_rate"].(float64)
-	added := []checkpoint.Tensor{
-		{Name: kerasOptimizer + "iteration", Array: storage.From([]int64{o.Step}), Operation: "step"},
-		{Name: kerasOptimizer + "learning_rate", Array: storage.From([]float32{float32(rate)}), Operation: "lr"},
+	added := []checkpoint.Tensor{{Name: kerasOptimizer + "iteration", Array: storage.From([]int64{o.Step}), Operation: "step"}}
+	if !keras2 { // where it is a setting only, and another variable would shift the ones that follow
+		added = append(added, checkpoint.Tensor{Name: kerasOptimizer + "learning_rate", Array: storage.From([]float32{float32(rate)}), Operation: "lr"})
 	}
 	for _, t := range p.Tensors {
 		for _, slot := range slices.Sorted(slotNames(t)) {
@@ -165,6 +177,52 @@ func (p *Plan) kerasOptimizer(o *checkpoint.Optimizer) error {
 	}
 	p.Tensors = append(p.Tensors, added...)
 	return nil
+}
+
+// withRate returns a training_config with this learning rate, unless it has a schedule or none.
+func withRate(training string, rate float64) string {
+	var settings map[string]any
+	decoder := json.NewDecoder(strings.NewReader(training))
+	decoder.UseNumber() // 0.0 stays a float
+	if decoder.Decode(&settings) != nil {
+		return training
+	}
+	for _, key := range []string{"optimizer_config", "optimizer"} {
+		o, _ := settings[key].(map[string]any)
+		config, _ := o["config"].(map[string]any)
+		if _, ok := config["learning_rate"].(json.Number); ok {
+			config["learning_rate"] = rate
+		}
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return training
+	}
+	return string(text)
+}
+
+// isKeras2 reports whether the output is an .h5 of Keras 2.
+func (p *Plan) isKeras2() (bool, error) {
+	if p.Format.Name != "keras-h5" {
+		return false, nil
+	}
+	m, err := keras.Parse(p.meta[kerasfile.MetaConfig])
+	return err == nil && !strings.HasPrefix(m.Version, "3."), err
+}
+
+// withoutDecay returns o as the optimizers up to Keras 2.10 are, which both Keras 2 and Keras 3 make of
+// an .h5 without more settings.
+func (p *Plan) withoutDecay(o *checkpoint.Optimizer) *checkpoint.Optimizer {
+	old := *o
+	if o.Class == "AdamW" {
+		old.Class = "Adam"
+	}
+	old.Config = maps.Clone(o.Config)
+	delete(old.Config, "weight_decay")
+	if decay, _ := o.Config["weight_decay"].(float64); decay != 0 {
+		p.Lost.Add(kerasOptimizer+"weight_decay", loss.Property, 1, "Keras 2 and Keras 3 load no .h5 with the same optimizer that has one; write a .keras")
+	}
+	return &old
 }
 
 func slotNames(t checkpoint.Tensor) func(yield func(string) bool) {

@@ -132,8 +132,8 @@ func (p *Plan) runGroup(c train.Config) (map[string]string, error) {
 }
 
 // setRunOptimizer adds the state of PyTorch's optimizer, whose parameters have these names
-// in the run, and sets the optimizer of c.
-func (p *Plan) setRunOptimizer(c *train.Config, parameters []string, state map[string]checkpoint.Tensor, group map[string]string) error {
+// in the run, and sets the optimizer of c. The number of updates is step, or what the state says if that is more.
+func (p *Plan) setRunOptimizer(c *train.Config, parameters []string, state map[string]checkpoint.Tensor, group map[string]string, step int64) error {
 	ok, err := p.setRunGroup(c, group)
 	if err != nil {
 		return err
@@ -142,7 +142,6 @@ func (p *Plan) setRunOptimizer(c *train.Config, parameters []string, state map[s
 		p.Lost.Add(runOptimizer+"state", loss.Array, len(state), "h5dnn has Adam, AdamW and SGD")
 		return nil
 	}
-	var step int64
 	for k, parameter := range parameters {
 		prefix := fmt.Sprintf("state/%d/", k)
 		if t, ok := state[prefix+"step"]; ok {
@@ -258,5 +257,5 @@ func (p *Plan) keepRunOptimizer(c *train.Config, o *checkpoint.Optimizer, tensor
 			names = append(names, t.Name)
 		}
 	}
-	return p.setRunOptimizer(c, names, state, group)
+	return p.setRunOptimizer(c, names, state, group, o.Step)
 }

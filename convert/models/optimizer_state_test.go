@@ -1,8 +1,11 @@
 package models_test
 
 import (
+	"context"
+	"encoding/json"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
@@ -10,6 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
 // dense is a model of one layer, head_optimizer.
@@ -54,4 +58,98 @@ func TestStateOfOptimizersIsNotWeights(t *testing.T) {
 	check(name, "keras", models.Options{Architecture: architecture(t, "config.json", dense)}, 1)
 	file := kerasFile(t, "m.keras", "keras", dense, serialize.Entry{Name: "head_optimizer/kernel", Array: storage.From([]float32{3, 4}, 2, 1)})
 	check(file, "torch", models.Options{Framework: checkpoint.PyTorch}, 0)
+}
+
+// TestOptimizersInH5 writes optimizers of PyTorch to an .h5 of Keras 2, as both Keras 2 and Keras 3
+// load it: Keras 3 needs loss_weights and floats, Keras 2 refuses weight_decay and makes optimizers
+// of before 2.11, which have all first moments before the second ones and no learning rate.
+func TestOptimizersInH5(t *testing.T) {
+	config := strings.Replace(dense, "batch_shape", "batch_input_shape", 1)
+	adam := []string{"adam/iteration", "adam/head_optimizer_kernel_momentum", "adam/head_optimizer_kernel_velocity"}
+	adamConfig := `{"class_name":"Adam","config":{"amsgrad":false,"beta_1":0.9,"beta_2":0.99,"epsilon":1e-8,"learning_rate":1.0}}`
+	for group, want := range map[string]struct {
+		optimizer string
+		weights   []string
+		lost      int
+	}{
+		`"betas": "[0.9, 0.99]", "eps": "1e-8", "weight_decay": "0"`:                                     {adamConfig, adam, 0},
+		`"betas": "[0.9, 0.99]", "eps": "1e-8", "weight_decay": "0.1", "decoupled_weight_decay": "true"`: {adamConfig, adam, 1},
+		`"momentum": "0", "dampening": "0", "weight_decay": "0", "nesterov": "false"`: {
+			`{"class_name":"SGD","config":{"learning_rate":1.0,"momentum":0.0,"nesterov":false}}`, []string{"sgd/iteration"}, 0},
+	} {
+		settings := map[string]string{}
+		if err := json.Unmarshal([]byte(`{"lr": "1", "amsgrad": "false", "params": "[0]", `+group+`}`), &settings); err != nil {
+			t.Fatal(err)
+		}
+		meta := map[string]string{}
+		for key, value := range settings {
+			if key != "amsgrad" || settings["betas"] != "" {
+				meta["optimizer_state_dict/param_groups/0/"+key] = value
+			}
+		}
+		list := []serialize.Entry{{Name: "head_optimizer.weight", Array: storage.From([]float32{3, 4}, 1, 2)}}
+		if settings["betas"] != "" {
+			step := storage.From([]float32{7})
+			step.View, _ = step.Reshape()
+			list = append(list, serialize.Entry{Name: "optimizer_state_dict/state/0/step", Array: step},
+				serialize.Entry{Name: "optimizer_state_dict/state/0/exp_avg", Array: storage.From([]float32{1, 2}, 1, 2)},
+				serialize.Entry{Name: "optimizer_state_dict/state/0/exp_avg_sq", Array: storage.From([]float32{5, 6}, 1, 2)})
+		}
+		dir := t.TempDir()
+		name := filepath.Join(dir, "m.npz")
+		if err := serialize.Save(name, "", serialize.Contents{Meta: meta, Entries: serialize.Entries(list...)}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := models.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		p, err := models.New(s, "keras-h5", models.Options{Architecture: architecture(t, "config.json", config), Optimizer: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Lost) != want.lost {
+			t.Errorf("%s: lost: %v; want %d items", group, p.Lost, want.lost)
+		}
+		out := filepath.Join(dir, "m.h5")
+		if err := p.Write(context.Background(), out); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Verify(context.Background(), out); err != nil {
+			t.Error(err)
+		}
+		f, err := hdf5.Open(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if got := attribute(t, f, "/optimizer_weights", "weight_names"); !slices.Equal(got, want.weights) {
+			t.Errorf("%s: weights %q; want %q", group, got, want.weights)
+		}
+		training := strings.Join(attribute(t, f, "/", "training_config"), "")
+		for _, part := range []string{`"optimizer_config":` + want.optimizer, `"loss_weights":null`, `"metrics":null`} {
+			if !strings.Contains(training, part) {
+				t.Errorf("%s: %s lacks %s", group, training, part)
+			}
+		}
+	}
+}
+
+// attribute returns the strings of an attribute.
+func attribute(t *testing.T, f *hdf5.File, path, name string) []string {
+	t.Helper()
+	o, err := f.Lookup(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := o.Attribute(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := a.Strings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }

@@ -263,16 +263,13 @@ func (p *Plan) pyTorchToKeras() error {
 			p.Notes = append(p.Notes, plan.Note)
 		}
 	}
-	if err := p.importInto(plans); err != nil {
-		return err
-	}
-	if err := cmp.Or(p.sameShapes(), p.checkShapes(m)); err != nil {
-		return err
-	}
 	if text := cmp.Or(p.options.Architecture.Text, p.Source.Meta()[kerasfile.MetaConfig]); text != "" {
 		p.setMeta(kerasfile.MetaConfig, text)
 	}
-	return nil
+	if err := p.importInto(plans); err != nil {
+		return err
+	}
+	return cmp.Or(p.sameShapes(), p.checkShapes(m))
 }
 
 // importInto adds the weights of the layers, computed from the arrays of the source.

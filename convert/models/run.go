@@ -110,6 +110,15 @@ func (p *Plan) runToPyTorch() error {
 	if err := p.runOptimizerToPyTorch(); err != nil {
 		return err
 	}
+	features, err := p.runFeatures()
+	if err != nil {
+		return err
+	}
+	for _, f := range features {
+		if !p.Source.Config.Data.Normalize.For(f.Name).IsIdentity() {
+			p.Lost.AddInherent(f.Name, loss.Property, 1, "the inputs are normalized before the model; do the same to what PyTorch's module takes")
+		}
+	}
 	groups := map[string]int{}
 	for _, e := range p.Source.Entries {
 		group, _, _ := strings.Cut(e.Name, "/")
@@ -388,7 +397,7 @@ func (p *Plan) importRunOptimizer(c *train.Config, parameters []parameter) error
 			names = append(names, name)
 		}
 	}
-	return p.setRunOptimizer(c, names, state, group)
+	return p.setRunOptimizer(c, names, state, group, 0)
 }
 
 // writeRun makes the output a run file.

@@ -109,9 +109,9 @@ func (p *Plan) runParameters(c train.Config) (*checkpoint.Optimizer, map[string]
 
 // runInputs returns the inputs of the model of a run, in the shapes that it takes.
 func (p *Plan) runInputs(c train.Config) ([]keras.Input, error) {
-	var features []train.Feature
-	if err := json.Unmarshal([]byte(p.Source.Meta()[metaInputs]), &features); err != nil {
-		return nil, fmt.Errorf("%s: %w", metaInputs, err)
+	features, err := p.runFeatures()
+	if err != nil {
+		return nil, err
 	}
 	shapes := make([][]int, len(features))
 	for i, f := range features {
@@ -133,4 +133,12 @@ func (p *Plan) runInputs(c train.Config) ([]keras.Input, error) {
 		}
 	}
 	return inputs, nil
+}
+
+// runFeatures returns the features that the model of a run takes, as the file lists them.
+func (p *Plan) runFeatures() (features []train.Feature, err error) {
+	if err := json.Unmarshal([]byte(p.Source.Meta()[metaInputs]), &features); err != nil {
+		return nil, fmt.Errorf("%s: %w", metaInputs, err)
+	}
+	return features, nil
 }

@@ -206,6 +206,11 @@ func legacyTraining(text string) string {
 		settings["optimizer_config"], _ = json.Marshal(map[string]any{"class_name": o.Class, "config": o.Config})
 		delete(settings, "optimizer")
 	}
+	for _, key := range []string{"loss", "loss_weights", "metrics", "weighted_metrics"} { // without which Keras does not load the model
+		if settings[key] == nil {
+			settings[key] = json.RawMessage("null")
+		}
+	}
 	legacy, err := json.Marshal(settings)
 	if err != nil {
 		return text
