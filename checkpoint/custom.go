@@ -70,8 +70,8 @@ func (c CustomRules) check() error {
 	if !slices.Contains([]string{"", "refuse", "keep", "drop"}, c.Rest) {
 		return config.At(config.Errorf("cannot be %q; want refuse, keep or drop", c.Rest), "rest")
 	}
-	for path, module := range c.Modules {
-		if strings.Count(path, "*") != strings.Count(module, "*") {
+	for _, path := range slices.Sorted(maps.Keys(c.Modules)) {
+		if module := c.Modules[path]; strings.Count(path, "*") != strings.Count(module, "*") {
 			return config.At(config.Errorf("%q has other stars than %q", module, path), "modules", path)
 		}
 	}
@@ -150,7 +150,7 @@ func (c CustomRules) Apply(tensors []Tensor) (made []Tensor, dropped, rest []str
 			}
 			some, err := r.apply(stars, byName, func(name string) error {
 				if other, ok := taken[name]; ok && other != i+1 {
-					return fmt.Errorf("rules %d and %d both take %s: %w", other, i+1, name, ErrAmbiguous)
+					return fmt.Errorf("the rules for %s and for %s both take %s: %w", strings.Join(c.Tensors[other-1].From, ", "), strings.Join(r.From, ", "), name, ErrAmbiguous)
 				}
 				taken[name] = i + 1
 				return nil

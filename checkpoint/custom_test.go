@@ -59,6 +59,8 @@ func TestCustomRulesThatCannotBe(t *testing.T) {
 		{"modules: {a*: b}", "other stars"},
 		{"rest: perhaps", "perhaps"},
 		{"tensor: []", "tensor"},
+		{"modules: {b*: x, a*: y, c*: z}", `"y" has other stars than "a*"`},
+		{"[1, 2]", "want names and their values"},
 	} {
 		if _, err := ParseRules([]byte(c.rules)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", c.rules, err, c.want)
@@ -69,7 +71,7 @@ func TestCustomRulesThatCannotBe(t *testing.T) {
 		kind  error
 		want  string
 	}{
-		{"tensors: [{from: a, to: x}, {from: '*', to: y*}]", ErrAmbiguous, "both take a"},
+		{"tensors: [{from: a, to: x}, {from: '*', to: y*}]", ErrAmbiguous, "the rules for a and for * both take a"},
 		{"tensors: [{from: a, to: x}, {from: b, to: x}]", ErrAmbiguous, "two rules make x"},
 		{"tensors: [{from: [a, c], to: x, do: concat 0}]", storage.ErrState, "no array c"},
 		{"tensors: [{from: c, to: x}]", storage.ErrState, "no such array"},

@@ -105,6 +105,8 @@ func set(f field, raw json.RawMessage, settings reflect.Value) error {
 		return nil
 	case errors.As(err, &inner) || errors.Is(err, ErrInvalid):
 		return At(err, f.name)
+	case errors.As(err, &wrong) && wrong.Type.Kind() == reflect.Map:
+		return At(Errorf("cannot be %.40s; want names and their values", raw), f.name)
 	case errors.As(err, &wrong):
 		return At(Errorf("cannot be %.40s; want %v", raw, wrong.Type), f.name)
 	}

@@ -87,7 +87,7 @@ func (p *Plan) custom(rules checkpoint.CustomRules) error {
 	}
 	for _, name := range dropped {
 		p.taken[name] = true
-		p.Lost.AddInherent(name, loss.Property, 1, "dropped by a rule")
+		p.Lost.AddInherent(name, loss.Array, 1, "dropped by a rule")
 	}
 	p.Tensors = append(p.Tensors, made...)
 	if !p.rulesAlone() {
