@@ -116,7 +116,7 @@ func (s *saving) put(path, name string) error {
 func (s *saving) checkAll() error {
 	for _, name := range s.order {
 		if !s.written[name] {
-			return fmt.Errorf("%s is not a weight of the model, and such a file has no other place for it; leave it out: %w", name, storage.ErrState)
+			return fmt.Errorf("%s is not a weight of the model, and such a file has no other place for it; leave it out, or write a file of another format, such as .safetensors: %w", name, storage.ErrState)
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ func salvage(in serialize.Input) (serialize.File, error) {
 	var next [4]byte
 	in.ReadAt(next[:], at)
 	name, ok := strings.CutSuffix(lost, ".npy")
-	reason := "the file ends before its last element"
+	reason := "the file ends before its last element, and before the directory, which has the names of later arrays"
 	if lost == "" && string(next[:]) != "PK\x01\x02" {
 		name, ok, reason = fmt.Sprintf("array %d and later", count+1), true, "the file ends before the directory, which has the names"
 	}
