@@ -36,7 +36,10 @@ import (
 // threads for every thread that calls it.
 func init() { runtime.LockOSThread() }
 
-func main() {
+func main() { os.Exit(process()) }
+
+// process runs the command that the process was started with, and returns its exit status.
+func process() int {
 	limitSpinning()
 	limitGarbage(os.Args)
 	signal.Ignore(syscall.SIGPIPE) // a write then fails with EPIPE, and deferred functions run
@@ -45,7 +48,7 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] != "train" { // which saves its run, however long that takes
 		context.AfterFunc(ctx, func() { exitAfter(interruptedTime, "h5dnn "+os.Args[1]) })
 	}
-	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr))
+	return run(ctx, os.Args, os.Stdout, os.Stderr)
 }
 
 // interruptedTime is how long a command may take to end after an interrupt.

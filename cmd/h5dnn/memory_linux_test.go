@@ -27,23 +27,14 @@ import (
 // peakOf runs a command and returns the peak of its memory in bytes.
 func peakOf(t *testing.T, args ...string) int {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "peak")
 	cmd := program(t, args...)
-	cmd.Env = append(cmd.Env, peakVariable+"="+name)
+	peak := measured(t, cmd)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%q: %v\n%.1000s", args, err, errs.String())
 	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kib, err := strconv.Atoi(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kib << 10
+	return peak()
 }
 
 // TestConversionsTakeTheMemoryOfTheLargestArray holds that commands which copy arrays take

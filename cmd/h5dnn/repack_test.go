@@ -71,15 +71,16 @@ func TestKilledRepackLeavesNoPartialFile(t *testing.T) {
 // TestRepackMemoryLimit includes mapped pages of both files.
 func TestRepackMemoryLimit(t *testing.T) {
 	name := large(t)
-	peak := func(args ...string) int {
+	memoryOf := func(args ...string) int {
 		cmd := program(t, args...)
+		peak := measured(t, cmd)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%q: %v: %s", args, err, out)
 		}
-		return int(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10
+		return peak()
 	}
-	idle := peak("inspect", name)
-	used := peak("repack", name, filepath.Join(t.TempDir(), "out.h5"), "--layout", "train", "--memory", "16MiB") - idle
+	idle := memoryOf("inspect", name)
+	used := memoryOf("repack", name, filepath.Join(t.TempDir(), "out.h5"), "--layout", "train", "--memory", "16MiB") - idle
 	if most := leastMemory + 16<<20; used > most { // the least, and what is mapped
 		t.Errorf("repack takes %d MiB more than inspect, want at most %d", used>>20, most>>20)
 	}
