@@ -17,7 +17,6 @@ func TestPreserveContext(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Eager)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer cudatest.SetCurrentContext(cudatest.CurrentContext())
 	for _, theirs := range []uintptr{0, 2, 1} {
 		for _, d := range gpus {
 			cudatest.SetCurrentContext(theirs)
@@ -28,7 +27,7 @@ func TestPreserveContext(t *testing.T) {
 			if x.Data.Device() != d || cudatest.CurrentContext() != theirs {
 				t.Errorf("%v as a guest leaves context %d, found %d", x, cudatest.CurrentContext(), theirs)
 			}
-			numbers(t, d, 4) // at home again, the context is ours
+			numbers(t, d, 4) // at home again, the context is ours, for later tests on this thread too
 		}
 	}
 }
