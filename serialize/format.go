@@ -333,7 +333,7 @@ func importHint(name string) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf(`; import _ "github.com/h5dnn/h5dnn/serialize/%s"`, folder)
+	return fmt.Sprintf(`; import _ "github.com/h5dnn/h5dnn/serialize/%s", or serialize/all for every format`, folder)
 }
 
 // extensions lists the usual extension of every format that is written.

@@ -4,7 +4,7 @@
 //
 //	import _ "github.com/h5dnn/h5dnn/serialize/npy"
 //
-// The package finds the format of a file by its content, opens files from memory
+// Package serialize/all registers every format. The package finds the format of a file by its content, opens files from memory
 // and from inside other files as well as from disk, and replaces files atomically.
 // It does not know what the arrays are for.
 package serialize

@@ -149,7 +149,7 @@ func TestEntriesThatCannotBeReadAreErrors(t *testing.T) {
 // TestFormatsWithoutTheirPackage: errors about a usual format that the program does not know
 // name the package to import.
 func TestFormatsWithoutTheirPackage(t *testing.T) {
-	const want = `import _ "github.com/h5dnn/h5dnn/serialize/gguf"`
+	const want = `import _ "github.com/h5dnn/h5dnn/serialize/gguf", or serialize/all`
 	_, byName := serialize.ByName("gguf")
 	_, byExtension := serialize.ByExtension("model.gguf")
 	_, opened := serialize.OpenReader(strings.NewReader("unknown"), 7, "model.gguf")

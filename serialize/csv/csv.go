@@ -20,7 +20,6 @@ import (
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -203,7 +202,7 @@ func writeValues(ctx context.Context, w io.Writer, e *serialize.Elements) error 
 			return err
 		}
 		for _, value := range values {
-			if record, ok := value.(hdf5.Record); ok && columns == 1 {
+			if record, ok := value.(dtype.Record); ok && columns == 1 {
 				if !headed {
 					lines.Write(record.Names)
 					headed = true
@@ -228,7 +227,7 @@ func texts(values []any) []string {
 	for k, value := range values {
 		text, ok := value.(string)
 		if !ok {
-			text = hdf5.Format(value)
+			text = dtype.FormatValue(value)
 		}
 		cells[k] = text
 	}

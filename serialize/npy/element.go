@@ -12,7 +12,6 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -195,7 +194,7 @@ func (t elementType) value(b []byte) (any, error) {
 }
 
 func (t elementType) record(b []byte) (any, error) {
-	r := hdf5.Record{}
+	r := dtype.Record{}
 	for _, f := range t.fields {
 		if f.name == "" {
 			continue
@@ -220,7 +219,7 @@ func (f field) value(b []byte) (any, error) {
 			return nil, err
 		}
 	}
-	return hdf5.Nest(values, f.dims), nil
+	return dtype.Nest(values, f.dims), nil
 }
 
 // unicode returns a string of characters of 4 bytes.

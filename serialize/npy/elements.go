@@ -13,7 +13,6 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -112,7 +111,7 @@ func (k *kind) include(value any) error {
 			return fmt.Errorf("elements of %d and %d bytes in one array: %w", k.bytes, len(value), dtype.ErrType)
 		}
 		k.bytes = len(value)
-	case hdf5.Record:
+	case dtype.Record:
 		if first {
 			k.names, k.fields = value.Names, make([]kind, len(value.Names))
 		}
@@ -147,7 +146,7 @@ func (k *kind) include(value any) error {
 // descr returns the type as a Python literal.
 func (k kind) descr() string {
 	switch k.goType {
-	case "hdf5.Record":
+	case "dtype.Record":
 		var b strings.Builder
 		b.WriteByte('[')
 		for i, name := range k.names {
@@ -210,7 +209,7 @@ func (k kind) append(b []byte, value any) []byte {
 		return le.AppendUint64(b, math.Float64bits(value))
 	case complex128:
 		return le.AppendUint64(le.AppendUint64(b, math.Float64bits(real(value))), math.Float64bits(imag(value)))
-	case hdf5.Record:
+	case dtype.Record:
 		for i := range value.Values {
 			b = k.fields[i].append(b, value.Values[i])
 		}

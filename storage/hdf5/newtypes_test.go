@@ -3,6 +3,8 @@ package hdf5
 import (
 	"fmt"
 	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
 )
 
 // TestTypesOfLaterVersions reads newtypes.h5, which HDF5 2.0 wrote: references of
@@ -36,10 +38,10 @@ func TestTypesOfLaterVersions(t *testing.T) {
 
 // TestArraysInElementsKeepTheirShape: values of several axes are lists of lists.
 func TestArraysInElementsKeepTheirShape(t *testing.T) {
-	if got := fmt.Sprint(Nest([]any{1, 2, 3, 4, 5, 6}, []int{3, 1, 2})); got != "[[[1 2]] [[3 4]] [[5 6]]]" {
+	if got := fmt.Sprint(dtype.Nest([]any{1, 2, 3, 4, 5, 6}, []int{3, 1, 2})); got != "[[[1 2]] [[3 4]] [[5 6]]]" {
 		t.Error(got)
 	}
-	if got := fmt.Sprint(Nest([]any{1, 2}, []int{2}), Nest(nil, []int{0, 3})); got != "[1 2] []" {
+	if got := fmt.Sprint(dtype.Nest([]any{1, 2}, []int{2}), dtype.Nest(nil, []int{0, 3})); got != "[1 2] []" {
 		t.Error(got)
 	}
 	of := &Type{Class: ClassArray, Dims: []int{2, 3}, Size: 6, Base: &Type{Class: ClassInteger, Size: 1, Precision: 8}}

@@ -3,7 +3,6 @@ package hdf5
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -33,10 +31,7 @@ import (
 //	references            Reference
 
 // A Record is a value of a compound type.
-type Record struct {
-	Names  []string
-	Values []any
-}
+type Record = dtype.Record
 
 // A Reference is a value that refers to an object, or to a region of a dataset.
 type Reference struct {
@@ -105,7 +100,7 @@ func (r *valueReader) value(t *Type, b []byte) (any, error) {
 	case ClassArray:
 		n, _ := format.Product(t.Dims...)
 		all, err := r.list(t.Base, b, n)
-		return Nest(all, t.Dims), err
+		return dtype.Nest(all, t.Dims), err
 	case ClassCompound:
 		if _, err := t.conversion(); err != nil {
 			return r.record(t, b)
@@ -180,18 +175,6 @@ func goValue(t dtype.Type, b []byte) any {
 		return err
 	}
 	return math.Float64frombits(binary.LittleEndian.Uint64(wide[:]))
-}
-
-// Nest arranges values in row-major order as lists of lists, of the given lengths.
-func Nest(values []any, dims []int) []any {
-	for axis := len(dims) - 1; axis > 0; axis-- {
-		var rows []any
-		for row := range slices.Chunk(values, max(1, dims[axis])) {
-			rows = append(rows, row)
-		}
-		values = rows
-	}
-	return values
 }
 
 func (r *valueReader) list(t *Type, b []byte, n int) ([]any, error) {
@@ -414,7 +397,7 @@ func (r *valueReader) zero(t *Type) (any, error) {
 		}
 		r.budget -= n * valueCost
 		one, err := r.zero(t.Base)
-		return Nest(slices.Repeat([]any{one}, n), t.Dims), err
+		return dtype.Nest(slices.Repeat([]any{one}, n), t.Dims), err
 	case ClassCompound:
 		var record Record
 		for _, m := range t.Members {
@@ -590,44 +573,7 @@ func (a Attribute) fail(err error) error {
 }
 
 // Format returns a readable form of a value of [Dataset.Values].
-func Format(value any) string {
-	switch v := value.(type) {
-	case string:
-		return quoteText(v)
-	case float32:
-		return strconv.FormatFloat(float64(v), 'g', -1, 32)
-	case []byte:
-		return "0x" + hex.EncodeToString(v)
-	case Reference:
-		return v.String()
-	case Record:
-		parts := make([]string, len(v.Values))
-		for k := range parts {
-			parts[k] = v.Names[k] + ": " + Format(v.Values[k])
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
-	case []any:
-		parts := make([]string, len(v))
-		for k := range parts {
-			parts[k] = Format(v[k])
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	}
-	return fmt.Sprint(value)
-}
-
-// quoteText quotes a string. Strings that are not UTF-8 are taken as Latin-1, as programs
-// wrote before, and marked.
-func quoteText(s string) string {
-	if utf8.ValidString(s) {
-		return strconv.Quote(s)
-	}
-	runes := make([]rune, len(s))
-	for k := range runes {
-		runes[k] = rune(s[k])
-	}
-	return strconv.Quote(string(runes)) + " (not UTF-8; shown as Latin-1)"
-}
+func Format(value any) string { return dtype.FormatValue(value) }
 
 func (r Reference) String() string {
 	switch {
@@ -639,24 +585,6 @@ func (r Reference) String() string {
 		return "attribute " + strconv.Quote(r.Attribute) + " of " + r.Path
 	}
 	return "reference to " + r.Path
-}
-
-// MarshalJSON encodes the record as an object with its members in order.
-func (r Record) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	for k, name := range r.Names {
-		b.WriteByte("{,"[min(k, 1)])
-		key, _ := json.Marshal(name)
-		value, err := json.Marshal(r.Values[k])
-		if err != nil {
-			return nil, err
-		}
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(value)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
 }
 
 // MarshalJSON encodes the reference as its string.
