@@ -52,6 +52,13 @@ func (l *List) AddMarkingDuplicates(e Entry, err error) {
 	l.entries[i] = listEntry{Entry{Name: e.Name}, fmt.Errorf("the name is there twice: %w", storage.ErrState)}
 }
 
+// Fail makes the named entry one that cannot be read, because of err.
+func (l *List) Fail(name string, err error) {
+	if i, ok := l.index[name]; ok {
+		l.entries[i] = listEntry{Entry{Name: name}, err}
+	}
+}
+
 // Len returns the number of entries.
 func (l *List) Len() int { return len(l.entries) }
 

@@ -19,11 +19,11 @@ type externals struct {
 	folder string // "" if the model is not a file
 	root   *os.Root
 	files  map[string]*storage.Mapping
-	used   map[serialize.Extent]bool // parts of the files, named by these
+	used   map[serialize.Extent][]string // arrays by parts of the files, which are named by these
 }
 
 func newExternals(in serialize.Input) *externals {
-	x := &externals{in: in, folder: in.Follow, files: map[string]*storage.Mapping{}, used: map[serialize.Extent]bool{}}
+	x := &externals{in: in, folder: in.Follow, files: map[string]*storage.Mapping{}, used: map[serialize.Extent][]string{}}
 	if x.folder == "" && in.File() != nil {
 		x.folder = filepath.Dir(in.Name)
 	}
@@ -41,8 +41,9 @@ func (x *externals) close() error {
 	return errors.Join(errs...)
 }
 
-// section returns size bytes at the place that the keys location, offset and length name.
-func (x *externals) section(where map[string]string, size int64) (storage.Source, error) {
+// section returns the size bytes of the named array, at the place that the keys location,
+// offset and length name.
+func (x *externals) section(name string, where map[string]string, size int64) (storage.Source, error) {
 	number := func(key string, otherwise int64) (int64, error) {
 		if where[key] == "" {
 			return otherwise, nil
@@ -68,24 +69,27 @@ func (x *externals) section(where map[string]string, size int64) (storage.Source
 	if err != nil {
 		return nil, fmt.Errorf("external data: %w", err)
 	}
-	x.used[serialize.Extent{Name: where["location"], At: offset, Size: length}] = true
+	part := serialize.Extent{Name: where["location"], At: offset, Size: length}
+	x.used[part] = append(x.used[part], name)
 	return m.Range(offset, length)
 }
 
-// checkOverlap fails if parts of a file overlap without being the same.
-func (x *externals) checkOverlap() error {
+// failOverlapping makes the arrays of a list fail whose parts of a file overlap without being the
+// same.
+func (x *externals) failOverlapping(list *serialize.List) {
 	files := map[string]int{}
-	var list []serialize.Extent
-	for part := range x.used {
+	var extents []serialize.Extent
+	for part, names := range x.used {
 		if _, ok := files[part.Name]; !ok {
 			files[part.Name] = len(files)
 		}
-		list = append(list, serialize.Extent{Name: fmt.Sprintf("%s:%d", part.Name, part.At), File: files[part.Name], At: part.At, Size: part.Size})
+		for _, name := range names {
+			extents = append(extents, serialize.Extent{Name: name, File: files[part.Name], At: part.At, Size: part.Size})
+		}
 	}
-	if err := serialize.CheckOverlap(list); err != nil {
-		return fmt.Errorf("external data: %w", err)
+	for name, other := range serialize.Overlapping(extents) {
+		list.Fail(name, fmt.Errorf("external data: the elements overlap those of %q: %w", other, storage.ErrState))
 	}
-	return nil
 }
 
 func (x *externals) open(location string) (*storage.Mapping, error) {

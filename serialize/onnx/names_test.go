@@ -67,3 +67,41 @@ func TestPartsOfFilesAreShared(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 }
+
+// TestOtherTensorsAreRead beside two of one name, one without a name, and two whose external data
+// overlap.
+func TestOtherTensorsAreRead(t *testing.T) {
+	one := "\x08\x01\x10\x01" // one float
+	inside := func(name, elements string) string {
+		return message(5, one, message(8, name), message(9, elements))
+	}
+	pair := func(key, value string) string { return message(13, message(1, key), message(2, value)) }
+	external := func(name, offset string) string {
+		return message(5, one, message(8, name), pair("location", "weights.data"), pair("offset", offset), pair("length", "4"), "\x70\x01")
+	}
+	b := []byte("\x08\x08" + message(7,
+		inside("twice", "\x00\x00\x00\x00"), inside("w", "\x00\x00\x80\x3f"), inside("twice", "\x00\x00\x00\x40"), message(5, one, message(9, "\x00\x00\x00\x40")),
+		external("a", "0"), external("b", "2"), external("same", "2"), external("alone", "8")))
+	f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.onnx", serialize.Options{Follow: "testdata"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var got []string
+	for e, err := range f.All() {
+		text := "read"
+		if err != nil {
+			text, _, _ = strings.Cut(err.Error(), ":")
+		}
+		got = append(got, e.Name+" "+text)
+	}
+	want := "twice the name is there twice, w read, initializer 4 read, a external data, b external data, same external data, alone read"
+	if text := strings.Join(got, ", "); text != want {
+		t.Errorf("%s; want %s", text, want)
+	}
+	if a, err := serialize.Find(f, "initializer 4"); err != nil {
+		t.Error(err)
+	} else if x, err := storage.Read[float32](a); err != nil || x[0] != 2 {
+		t.Errorf("initializer 4 is %v, %v; want 2", x, err)
+	}
+}

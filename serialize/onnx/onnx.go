@@ -87,14 +87,12 @@ func open(in serialize.Input) (serialize.File, error) {
 	f := &file{in: in, sections: sections, meta: map[string]string{}, copies: map[string]int{}, external: newExternals(in)}
 	f.list = serialize.NewList(0, f.meta, func() error { return errors.Join(f.external.close(), sections.Close()) })
 	err = f.model(protowire.NewReader(in, 0, in.Size))
-	if err == nil {
-		err = f.external.checkOverlap()
-	}
 	if err != nil {
 		f.external.close()
 		sections.Release()
 		return nil, err
 	}
+	f.external.failOverlapping(f.list)
 	return f.list, nil
 }
 
@@ -220,7 +218,7 @@ func (f *file) graph(r *protowire.Reader, prefix string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("more than %d graphs within each other: %w", maxDepth, storage.ErrState)
 	}
-	nodes := 0
+	nodes, initializers := 0, 0
 	return each(r, func(field protowire.Field) (err error) {
 		switch field.Number {
 		case graphName:
@@ -228,7 +226,8 @@ func (f *file) graph(r *protowire.Reader, prefix string, depth int) error {
 				f.meta["graph"], err = r.Text(field)
 			}
 		case graphInitializer:
-			return f.add(r.Sub(field), prefix, "")
+			initializers++
+			return f.initializer(r.Sub(field), prefix, initializers)
 		case graphSparse:
 			return f.sparse(r.Sub(field), prefix, "")
 		case graphNode:
@@ -265,7 +264,8 @@ func (f *file) sparse(r *protowire.Reader, prefix, name string) error {
 	if e.Elements != nil {
 		err = fmt.Errorf("sparse tensors are not read; store it as a dense one: %w", dtype.ErrType)
 	}
-	return f.list.Add(e, err)
+	f.list.AddMarkingDuplicates(e, err)
+	return nil
 }
 
 // node adds the values of a Constant under the name of its output, and what is in the graphs
@@ -311,7 +311,12 @@ func (f *file) constant(r *protowire.Reader, prefix, name string) error {
 	err := each(r, func(field protowire.Field) error {
 		switch field.Number {
 		case attributeTensor:
-			return f.add(r.Sub(field), prefix, name)
+			t, err := f.tensor(r.Sub(field))
+			if err != nil {
+				return err
+			}
+			t.name = name
+			return f.addTensor(t, prefix)
 		case attributeSparse:
 			return f.sparse(r.Sub(field), prefix, name)
 		}
@@ -389,25 +394,24 @@ func (f *file) unused(prefix, name string) (string, error) {
 	return unused, nil
 }
 
-// add adds a tensor, under its own name if name is "".
-func (f *file) add(r *protowire.Reader, prefix, name string) error {
+// initializer adds the tensor that is number n in a graph. One without a name is called after
+// its number.
+func (f *file) initializer(r *protowire.Reader, prefix string, n int) error {
 	t, err := f.tensor(r)
 	if err != nil {
 		return err
 	}
-	if name != "" {
-		t.name = name
+	if t.name == "" {
+		t.name = fmt.Sprintf("initializer %d", n)
 	}
 	return f.addTensor(t, prefix)
 }
 
 func (f *file) addTensor(t tensor, prefix string) error {
-	if t.name == "" {
-		return errors.New("an initializer has no name")
-	}
 	var err error
 	if t.name, err = f.unused(prefix, t.name); err != nil {
 		return err
 	}
-	return f.list.Add(f.entry(t))
+	f.list.AddMarkingDuplicates(f.entry(t))
+	return nil
 }

@@ -151,7 +151,7 @@ func (f *file) elements(t tensor, element elementType, n int) (storage.Storage, 
 	size := int64(n) * int64(element.typ.Size())
 	switch {
 	case t.location == 1:
-		data, err := f.external.section(t.external, size)
+		data, err := f.external.section(t.name, t.external, size)
 		if err != nil {
 			return nil, err
 		}
