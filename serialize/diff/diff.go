@@ -304,7 +304,7 @@ func (d *comparison) compareBlock(at int, p []byte, tp dtype.Type, q []byte, tq 
 		case cmplx.IsNaN(x) || cmplx.IsNaN(y):
 			apart = math.Inf(1)
 		}
-		if apart <= d.Options.Absolute+d.Options.Relative*cmplx.Abs(y) {
+		if !math.IsInf(apart, 1) && apart <= d.Options.Absolute+d.Options.Relative*cmplx.Abs(y) { // which may be infinite
 			continue
 		}
 		relative := apart / max(cmplx.Abs(x), cmplx.Abs(y))

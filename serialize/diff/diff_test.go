@@ -67,13 +67,15 @@ func TestDifferencesAreMeasured(t *testing.T) {
 		ulp       float64
 		worst     []int
 	}{
-		"equal":                {a: f32(1, 2), b: f32(1, 2)},
-		"NaN equals NaN":       {a: f32(nan, 2), b: f32(nan, 2)},
-		"zeros of both signs":  {a: f32(0), b: f32(float32(math.Copysign(0, -1)))},
-		"one ULP":              {a: f32(1, 2), b: f32(1, next(2, 1)), different: 1, absolute: float64(next(2, 1) - 2), ulp: 1, worst: []int{1}},
-		"ULPs over zero":       {a: f32(next(0, 2)), b: f32(-next(0, 3)), different: 1, absolute: 5 * math.SmallestNonzeroFloat32, ulp: 5, worst: []int{0}},
-		"NaN and a number":     {a: f32(nan), b: f32(1), different: 1, absolute: math.Inf(1), ulp: math.Inf(1), worst: []int{0}},
-		"infinite":             {a: f32(inf, 1), b: f32(inf, 1)},
+		"equal":               {a: f32(1, 2), b: f32(1, 2)},
+		"NaN equals NaN":      {a: f32(nan, 2), b: f32(nan, 2)},
+		"zeros of both signs": {a: f32(0), b: f32(float32(math.Copysign(0, -1)))},
+		"one ULP":             {a: f32(1, 2), b: f32(1, next(2, 1)), different: 1, absolute: float64(next(2, 1) - 2), ulp: 1, worst: []int{1}},
+		"ULPs over zero":      {a: f32(next(0, 2)), b: f32(-next(0, 3)), different: 1, absolute: 5 * math.SmallestNonzeroFloat32, ulp: 5, worst: []int{0}},
+		"NaN and a number":    {a: f32(nan), b: f32(1), different: 1, absolute: math.Inf(1), ulp: math.Inf(1), worst: []int{0}},
+		"infinite":            {a: f32(inf, 1), b: f32(inf, 1)},
+		"infinite and others, within no tolerance": {a: f32(1, -inf, nan, inf), b: f32(inf, inf, inf, inf), o: diff.Options{Relative: 0.1}, different: 3,
+			absolute: math.Inf(1), ulp: math.Inf(1), worst: []int{0}},
 		"within the tolerance": {a: f32(1, 100), b: f32(1, 100.5), o: diff.Options{Relative: 0.01}},
 		"beyond the tolerance": {a: f32(1, 100), b: f32(1.5, 100.5), o: diff.Options{Relative: 0.01}, different: 1, absolute: 0.5, ulp: 1 << 22, worst: []int{0}},
 		"tolerance of b":       {a: f32(3), b: f32(4), o: diff.Options{Relative: 0.25}},
