@@ -3,6 +3,7 @@ package convert
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/inspect"
@@ -50,7 +51,7 @@ func keepHDF5(a inspect.Attr) (any, error) {
 func (p *Plan) writeHDF5(ctx context.Context, out string) error {
 	w, err := hdf5write.Create(out, hdf5write.CreateOptions{Space: serialize.ElementBytes(p.entries(ctx))})
 	if err != nil {
-		return err
+		return fmt.Errorf("save %s: %w", out, err)
 	}
 	defer w.Abort()                 // unless it was closed
 	written := map[string][]*Step{} // by what they share

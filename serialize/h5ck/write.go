@@ -2,7 +2,7 @@ package h5ck
 
 import (
 	"bufio"
-	"errors"
+	"cmp"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -304,7 +304,7 @@ func (w *writer) write(f output) error {
 		}
 		return err
 	})
-	if err := errors.Join(err, buffered.Flush()); err != nil {
+	if err := cmp.Or(err, buffered.Flush()); err != nil {
 		return err
 	}
 	for i, d := range w.datasets {

@@ -2,8 +2,8 @@ package native
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -43,7 +43,7 @@ func save(w io.Writer, c serialize.Contents) error {
 	for i, s := range h.Storages {
 		out.padTo(p.data() + int64(s.Offset))
 		out.sum = 0
-		if err := errors.Join(serialize.WriteLittleEndian(out, plan.Storages[i]), out.err); err != nil {
+		if err := cmp.Or(serialize.WriteLittleEndian(out, plan.Storages[i]), out.err); err != nil {
 			return fmt.Errorf("%q: %w", h.NameOf(i), err)
 		}
 		if out.at != p.data()+int64(s.Offset+s.Bytes) {
@@ -55,7 +55,7 @@ func save(w io.Writer, c serialize.Contents) error {
 	}
 	out.padTo(p.length - endSize)
 	out.Write(encodeEnd(p.length, checksum(sums)))
-	return errors.Join(out.err, out.w.Flush())
+	return cmp.Or(out.err, out.w.Flush())
 }
 
 // A writer counts what is written and keeps the CRC-32C of it. It writes nothing after an
