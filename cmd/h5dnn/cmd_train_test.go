@@ -318,6 +318,9 @@ func TestRunFilesAreNotOverwritten(t *testing.T) {
 func TestConvertedModelsAreTrained(t *testing.T) {
 	withDigits(t)
 	digits := "--data testdata/digits.h5 --x train/images[:128] --y train/labels[:128]"
+	if err := os.WriteFile("drop.yaml", []byte("{drop: 1.*, rest: keep}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args   string
 		status int
@@ -325,6 +328,7 @@ func TestConvertedModelsAreTrained(t *testing.T) {
 	}{
 		{"train " + digits + " --epochs 1", 0, "run written to run.h5"},
 		{"convert run.h5 run.pt", 0, "x: 1 property lost: the inputs are normalized before the model"},
+		{"convert run.pt head.pt --rules drop.yaml", 0, "1.weight: 1 array lost: dropped by a rule"},
 		{"convert run.h5 model.keras", 1, "x: 1 property lost: the inputs are normalized before the model"},
 		{"convert model.keras tuned.h5", 0, "5 arrays written to tuned.h5"},
 		{"train --resume tuned.h5 " + digits + " --model cnn", 2, "--model cannot change when resuming tuned.h5"},

@@ -87,7 +87,7 @@ func (p *Plan) custom(rules checkpoint.CustomRules) error {
 	}
 	for _, name := range dropped {
 		p.taken[name] = true
-		p.Lost.AddInherent(name, loss.Array, 1, "dropped by a rule")
+		p.Lost = append(p.Lost, loss.Item{Path: name, Kind: loss.Array, Count: 1, Reason: "dropped by a rule", Inherent: true}) // on purpose
 	}
 	p.Tensors = append(p.Tensors, made...)
 	if !p.rulesAlone() {
