@@ -330,6 +330,7 @@ func TestConvertedModelsAreTrained(t *testing.T) {
 		{"convert run.h5 run.pt", 0, "x: 1 property lost: the inputs are normalized before the model"},
 		{"convert run.pt head.pt --rules drop.yaml", 0, "1.weight: 1 array lost: dropped by a rule"},
 		{"convert run.h5 model.keras", 1, "x: 1 property lost: the inputs are normalized before the model"},
+		{"convert run.h5 model.keras --force", 1, "optimizer: 9 arrays lost: a model of Keras has the weights only"},
 		{"convert model.keras tuned.h5", 0, "5 arrays written to tuned.h5"},
 		{"train --resume tuned.h5 " + digits + " --model cnn", 2, "--model cannot change when resuming tuned.h5"},
 		{"train --resume tuned.h5 " + digits + " --loss none", 2, "loss: none: no such loss"},

@@ -119,23 +119,32 @@ func (p *Plan) runToPyTorch() error {
 			p.Lost.AddInherent(f.Name, loss.Property, 1, "the inputs are normalized before the model; do the same to what PyTorch's module takes")
 		}
 	}
-	groups := map[string]int{}
+	var others []string
 	for _, e := range p.Source.Entries {
-		group, _, _ := strings.Cut(e.Name, "/")
 		switch {
 		case used[e.Name] || p.taken[e.Name]:
 		case strings.HasPrefix(e.Name, runModel):
 			p.lose(e.Name)
-		case group == OptimizerPath && p.options.Optimizer:
+		case strings.HasPrefix(e.Name, runOptimizer) && p.options.Optimizer:
 		default:
-			groups[group]++
+			others = append(others, e.Name)
 		}
 	}
-	for _, group := range slices.Sorted(maps.Keys(groups)) {
-		p.Lost = append(p.Lost, loss.Item{Path: group, Kind: loss.Array, Count: groups[group], Reason: "a state_dict has the weights only; h5dn and h5ck files keep a run as a whole", Inherent: true})
-	}
+	p.loseGroups(others, "a state_dict")
 	p.Notes = append(p.Notes, "PyTorch's architecture is code, which no file has: build it with these names")
 	return nil
+}
+
+// loseGroups records that arrays of a run beside its model are not converted, such as its history.
+func (p *Plan) loseGroups(names []string, output string) {
+	groups := map[string]int{}
+	for _, name := range names {
+		group, _, _ := strings.Cut(name, "/")
+		groups[group]++
+	}
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		p.Lost = append(p.Lost, loss.Item{Path: group, Kind: loss.Array, Count: groups[group], Reason: output + " has the weights only; h5dn and h5ck files keep a run as a whole", Inherent: true})
+	}
 }
 
 // runOptimizerToPyTorch adds the state of a run's optimizer, as PyTorch has it, if asked to.

@@ -37,12 +37,13 @@ func (p *Plan) runToKeras() error {
 	if err != nil {
 		return err
 	}
+	var others []string
 	for _, e := range p.Source.Entries {
-		if strings.HasPrefix(e.Name, runModel) || optimizer != nil && strings.HasPrefix(e.Name, runOptimizer) {
-			continue
+		if !strings.HasPrefix(e.Name, runModel) && (optimizer == nil || !strings.HasPrefix(e.Name, runOptimizer)) {
+			others = append(others, e.Name)
 		}
-		p.Lost.AddInherent(e.Name, loss.Value, 1, "a model of Keras has the weights only")
 	}
+	p.loseGroups(others, "a model of Keras")
 	tensors, missing, unused, err := checkpoint.Import(plans, parameters)
 	if err != nil {
 		return err
