@@ -308,11 +308,12 @@ func TestWideTablesTakeTheMemoryOfTheirRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, extension := range []string{".csv", ".arrow"} {
+	for i, extension := range []string{".csv", ".arrow", ".csv"} {
 		out := filepath.Join(folder, fmt.Sprint("out", i, extension))
 		if peak, most := peakOf(t, "convert", in, out), 100<<20; peak > most {
 			t.Errorf("from %s to %s: %d MiB, want at most %d", filepath.Ext(in), extension, peak>>20, most>>20)
 		}
+		in = out
 	}
 }
 
@@ -333,7 +334,7 @@ func TestLongTextTakesTheMemoryOfItsNumbers(t *testing.T) {
 		if err := os.WriteFile(in, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if peak, most := peakOf(t, "convert", "--force", in, out), 2*8*rows+100<<20; peak > most {
+		if peak, most := peakOf(t, "convert", "--force", in, out), 2*8*rows+100<<20; peak > most || header != "" && peak > most-8*rows {
 			t.Errorf("header %q: %d MiB, want at most %d", header, peak>>20, most>>20)
 		}
 	}

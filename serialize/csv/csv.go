@@ -2,8 +2,9 @@
 // a line for each row, or arrays of one axis, which are columns under a header line.
 //
 // Values that are not numbers are quoted where necessary. Records become a table with
-// a column for each member and a header line. A table that is read is in memory; its
-// columns are arrays of int64, uint64 or float64, or strings. Empty cells among numbers are
+// a column for each member and a header line. A table is parsed when it is opened, and its values
+// go to a temporary file unless they are few; its columns are arrays of int64, uint64 or float64,
+// or strings. Empty cells among numbers are
 // NaN. Integers that would change when they become floats are strings.
 package csv
 

@@ -3,18 +3,20 @@ package csv
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/column"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -126,76 +128,168 @@ func (r returns) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A column is what the cells of a column are, and then their values.
-type column struct {
+// A cellKind is what the cells of a column are.
+type cellKind struct {
 	name     string
 	integer  bool // all cells are integers
 	unsigned bool // all are not negative
 	number   bool // all are numbers, or empty
 	inexact  bool // some are integers that are no float64
-
-	integers  []int64
-	unsigneds []uint64
-	floats    []float64
-	texts     []string
 }
 
-// open reads a table into memory: first what the columns are, then their values, so that no
-// more than these is kept. With a header, each column is an array of integers, of floats, in
-// which empty cells are NaN, or of strings. Without one, the table is an array of two axes.
+// open reads a table twice: first what the columns are, then their values, to a
+// [column.Scratch]. With a header, each column is an array of integers, of floats, in which empty
+// cells are NaN, or of strings. Without one, the table is an array of two axes.
 func open(in serialize.Input) (serialize.File, error) {
 	if err := checkText(in); err != nil {
 		return nil, err
 	}
-	columns, rows, header, err := classify(in)
+	kinds, rows, header, err := classify(in)
 	if err != nil {
 		return nil, err
 	}
-	list := serialize.NewList(len(columns), nil, in.Close)
-	if !header && !slices.ContainsFunc(columns, func(c column) bool { return !c.number }) {
-		a, err := table(in, columns, rows)
+	t := &table{in: in, kinds: kinds, rows: rows, header: header}
+	if !header && !slices.ContainsFunc(kinds, func(k cellKind) bool { return !k.number }) {
+		t.matrix = true
+	}
+	list, err := t.read()
+	if err != nil {
+		t.scratch.Close()
+		return nil, err
+	}
+	return list, nil
+}
+
+// A table is an open file.
+type table struct {
+	in      serialize.Input
+	kinds   []cellKind
+	rows    int
+	header  bool
+	matrix  bool // one array of two axes
+	scratch column.Scratch
+	closed  atomic.Bool
+}
+
+// Close closes the file and its scratch.
+func (t *table) Close() error {
+	t.closed.Store(true)
+	return errors.Join(t.scratch.Close(), t.in.Close())
+}
+
+func (t *table) check() error {
+	if t.closed.Load() {
+		return fmt.Errorf("%s: the file is closed; open it again to read its arrays: %w", t.in.Name, storage.ErrState)
+	}
+	return nil
+}
+
+// read reads the values and lists the columns, or the one array.
+func (t *table) read() (*serialize.List, error) {
+	var columns []*values
+	if t.matrix {
+		kind := column.Kind{Type: dtype.Float64}
+		if !slices.ContainsFunc(t.kinds, func(k cellKind) bool { return !k.integer }) {
+			kind.Type = dtype.Int64
+		}
+		columns = slices.Repeat([]*values{{Kind: kind, spool: t.scratch.Spool(kind)}}, len(t.kinds))
+	} else {
+		for _, k := range t.kinds {
+			kind := k.kind()
+			columns = append(columns, &values{Kind: kind, spool: t.scratch.Spool(kind)})
+		}
+	}
+	if err := t.fill(columns); err != nil {
+		return nil, err
+	}
+	list := serialize.NewList(len(columns), nil, t.Close)
+	if t.matrix {
+		e, err := t.entry(t.in.ArrayName(), columns[0], t.rows, len(t.kinds))
 		if err != nil {
 			return nil, err
 		}
-		return list, list.Add(serialize.Entry{Name: in.ArrayName(), Array: a}, nil)
+		return list, list.Add(e, nil)
 	}
-	for i := range columns {
-		columns[i].allocate(rows)
-	}
-	if err := eachRow(in, header, rows, func(row int, line []string) error {
-		for i, cell := range line {
-			if err := columns[i].set(row, cell); err != nil {
-				return err
-			}
+	for i, k := range t.kinds {
+		if k.name == "" || list.Has(k.name) {
+			k.name = fmt.Sprintf("column %d", i+1)
 		}
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	for i, c := range columns {
-		if c.name == "" || list.Has(c.name) {
-			c.name = fmt.Sprintf("column %d", i+1)
+		e, err := t.entry(k.name, columns[i], t.rows)
+		if err == nil {
+			err = list.Add(e, nil)
 		}
-		if err := list.Add(c.entry(), nil); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
+// fill parses the cells.
+func (t *table) fill(columns []*values) error {
+	pending := 0 // bytes, about
+	flush := func() error {
+		pending = 0
+		for _, c := range columns {
+			if err := c.flush(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := eachRow(t.in, t.header, t.rows, func(_ int, line []string) error {
+		for i, cell := range line {
+			if err := columns[i].add(cell); err != nil {
+				return err
+			}
+			pending += numberBytes
+			if !columns[i].Type.Valid() {
+				pending += stringBytes + len(cell)
+			}
+		}
+		if pending < windowBytes {
+			return nil
+		}
+		return flush()
+	}); err != nil {
+		return err
+	}
+	return flush()
+}
+
+// entry returns values as an array of that shape, or as strings.
+func (t *table) entry(name string, v *values, shape ...int) (serialize.Entry, error) {
+	e := serialize.Entry{Name: name}
+	if v.Type.Valid() {
+		source, err := v.spool.Source(t.in.Name, t.check)
+		e.Array = storage.Array{Data: source, Type: v.Type, View: views.Of(shape...)}
+		return e, err
+	}
+	e.Elements = &serialize.Elements{View: views.Of(shape...), Type: "string", Values: func(view views.View) ([]any, error) {
+		if err := t.check(); err != nil {
+			return nil, err
+		}
+		if !view.Within(t.rows) {
+			return nil, fmt.Errorf("%v reaches outside of %d cells: %w", view.Shape, t.rows, views.ErrShape)
+		}
+		return v.spool.Strings(view)
+	}}
+	return e, nil
+}
+
 // classify reads what the columns of a table are, and how many rows it has below the header,
 // if the first line is one.
-func classify(in serialize.Input) (columns []column, rows int, header bool, err error) {
-	const cost, columnCost = 32, 512 // bytes of memory for a cell and a column, about
+func classify(in serialize.Input) (columns []cellKind, rows int, header bool, err error) {
+	const columnCost = 512 // bytes of memory, about
 	err = eachLine(in, func(count int, line []string) error {
-		if err := in.Budget.Allocate((cost*(count+1)+columnCost)*len(line), int(in.Size)); err != nil {
-			return err
-		}
 		if count == 0 {
+			if err := in.Budget.Allocate(columnCost*len(line), int(in.Size)); err != nil {
+				return err
+			}
 			header = slices.ContainsFunc(line, func(cell string) bool { return !isNumber(cell) && cell != "" })
-			columns = make([]column, len(line))
+			columns = make([]cellKind, len(line))
 			for i := range columns {
-				columns[i] = column{integer: true, unsigned: true, number: true}
+				columns[i] = cellKind{integer: true, unsigned: true, number: true}
 				if header {
 					columns[i].name = strings.Clone(line[i])
 				}
@@ -220,24 +314,14 @@ func classify(in serialize.Input) (columns []column, rows int, header bool, err 
 	return columns, rows, header, err
 }
 
-// garbage is how many bytes of lines are read between collections of garbage.
-const garbage = 32 << 20
-
 // eachLine calls use with the number and the cells of each line. These are valid until the
 // next call.
 func eachLine(in serialize.Input, use func(count int, line []string) error) error {
 	r := newReader(io.NewSectionReader(in, 0, in.Size))
 	r.ReuseRecord = true
-	collected := int64(0)
 	for count := 0; ; count++ {
 		if count%4096 == 0 && in.Err() != nil {
 			return in.Err()
-		}
-		// Each line is a string, and without this as many of them as there are values would be
-		// in memory before they are collected.
-		if at := r.InputOffset(); at-collected > garbage {
-			collected = at
-			runtime.GC()
 		}
 		line, err := r.Read()
 		if err == io.EOF {
@@ -291,7 +375,7 @@ func checkText(in serialize.Input) error {
 }
 
 // classify notes what a further cell is.
-func (c *column) classify(cell string) {
+func (c *cellKind) classify(cell string) {
 	switch {
 	case !c.integer && !c.unsigned && !c.number:
 		return
@@ -321,52 +405,63 @@ func mayBeInteger(cell string) bool {
 // isExact reports whether a float64 has the value of x.
 func isExact(x int64) bool { return float64(x) < 1<<63 && int64(float64(x)) == x }
 
-// allocate makes room for the values of that many rows.
-func (c *column) allocate(rows int) {
+// kind returns what the values of a column are.
+func (c cellKind) kind() column.Kind {
 	switch {
 	case c.integer:
-		c.integers = make([]int64, rows)
+		return column.Kind{Type: dtype.Int64}
 	case c.unsigned:
-		c.unsigneds = make([]uint64, rows)
+		return column.Kind{Type: dtype.Uint64}
 	case c.number:
-		c.floats = make([]float64, rows)
-	default:
-		c.texts = make([]string, rows)
+		return column.Kind{Type: dtype.Float64}
 	}
+	return column.Kind{}
 }
 
-// set parses a cell.
-func (c *column) set(row int, cell string) (err error) {
-	switch {
-	case c.integer:
-		c.integers[row], err = strconv.ParseInt(cell, 10, 64)
-	case c.unsigned:
-		c.unsigneds[row], err = strconv.ParseUint(cell, 10, 64)
-	case c.number:
-		c.floats[row], err = parseFloat(cell)
+// Values are parsed cells. The last of them are in memory.
+type values struct {
+	column.Kind
+	column.Values
+	spool *column.Spool
+}
+
+// numberBytes is the size of a number.
+const numberBytes = 8
+
+// add parses a cell.
+func (v *values) add(cell string) error {
+	var bits uint64
+	var err error
+	switch v.Type {
+	case dtype.Int64:
+		var x int64
+		x, err = strconv.ParseInt(cell, 10, 64)
+		bits = uint64(x)
+	case dtype.Uint64:
+		bits, err = strconv.ParseUint(cell, 10, 64)
+	case dtype.Float64:
+		var x float64
+		x, err = parseFloat(cell)
+		bits = math.Float64bits(x)
 	default:
-		c.texts[row] = strings.Clone(cell) // cells are parts of lines
+		v.Texts = append(v.Texts, strings.Clone(cell)) // cells are parts of lines
+		return nil
 	}
 	if err != nil {
-		err = errChanged
+		return errChanged
 	}
-	return err
+	v.Numbers = binary.NativeEndian.AppendUint64(v.Numbers, bits)
+	return nil
 }
 
-// entry returns a column with a name.
-func (c column) entry() serialize.Entry {
-	e := serialize.Entry{Name: c.name}
-	switch {
-	case c.integer:
-		e.Array = storage.From(c.integers, len(c.integers))
-	case c.unsigned:
-		e.Array = storage.From(c.unsigneds, len(c.unsigneds))
-	case c.number:
-		e.Array = storage.From(c.floats, len(c.floats))
-	default:
-		e.Elements = &serialize.Elements{View: views.Of(len(c.texts)), Type: "string", Values: c.values}
+// flush moves the values to the spool.
+func (v *values) flush() error {
+	if len(v.Numbers)+len(v.Texts) == 0 {
+		return nil
 	}
-	return e
+	err := v.spool.Append(&v.Values)
+	v.Numbers, v.Texts = v.Numbers[:0], v.Texts[:0]
+	return err
 }
 
 // parseFloat returns the number nearest to a cell, infinity for one beyond all, and NaN for an
@@ -380,38 +475,4 @@ func parseFloat(cell string) (float64, error) {
 		err = nil
 	}
 	return x, err
-}
-
-func (c column) values(v views.View) ([]any, error) {
-	if !v.Within(len(c.texts)) {
-		return nil, fmt.Errorf("%v reaches outside of %d cells: %w", v.Shape, len(c.texts), views.ErrShape)
-	}
-	list := make([]any, 0, v.Len())
-	for at := range v.Positions() {
-		list = append(list, c.texts[at])
-	}
-	return list, nil
-}
-
-// table returns columns of numbers as an array with a row for each line.
-func table(in serialize.Input, columns []column, rows int) (storage.Array, error) {
-	if !slices.ContainsFunc(columns, func(c column) bool { return !c.integer }) {
-		return parsed(in, rows, len(columns), func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
-	}
-	return parsed(in, rows, len(columns), parseFloat)
-}
-
-func parsed[T dtype.Go](in serialize.Input, rows, columns int, parse func(string) (T, error)) (storage.Array, error) {
-	list := make([]T, rows*columns)
-	err := eachRow(in, false, rows, func(row int, line []string) error {
-		for i, cell := range line {
-			x, err := parse(cell)
-			if err != nil {
-				return errChanged
-			}
-			list[row*columns+i] = x
-		}
-		return nil
-	})
-	return storage.From(list, rows, columns), err
 }
