@@ -28,7 +28,7 @@ func predictCommand() *cli.Command {
 		Usage:     "run a trained model on data and write its predictions",
 		ArgsUsage: "MODEL DATA:/path[EXPR] -o OUT",
 		Description: "MODEL is a run of h5dnn or a whole model of Keras (.keras, its folder, .h5), which takes samples as Keras does,\n" +
-			"with the channels last. With --model it may be a file of weights, of Keras, of PyTorch or safetensors.\n" +
+			"with the channels last. With --model it may be a file of weights, of Keras, PyTorch, safetensors or TensorFlow (NAME.index).\n" +
 			"A model of several inputs takes NAME=DATA:/path[EXPR] for each, or a file with all of them in the places\n" +
 			"that it was trained on.",
 		Flags: []cli.Flag{

@@ -37,7 +37,8 @@ type Source struct {
 	Entries   []serialize.Entry // of numbers, as the file has them
 	Others    []serialize.Entry // of other elements, such as strings
 
-	unnamed        error // of weights that have no names without the architecture
+	notWeights     []string // arrays of a checkpoint of TensorFlow that are no weights of its model
+	unnamed        error    // of weights that have no names without the architecture
 	optimizerState func(name string) bool
 }
 
@@ -258,6 +259,9 @@ func New(s *Source, format string, o Options) (*Plan, error) {
 	for _, e := range s.Others {
 		p.Lost.Add(e.Name, loss.Array, 1, "elements of type %s are not weights", e.Elements.Type)
 	}
+	for _, name := range s.notWeights {
+		p.Lost.Add(name, loss.Array, 1, "no weight of the model; the state of optimizers of TensorFlow's checkpoints is not converted")
+	}
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -292,6 +296,11 @@ func (p *Plan) noteNames() error {
 // take gives s the architecture that the options name, and checks that its weights can be
 // named after it.
 func (s *Source) take(a Architecture) error {
+	if a.Keras != nil && s.Framework == checkpoint.PyTorch && s.isTFCheckpoint() {
+		if err := s.takeTFCheckpoint(a.Keras); err != nil {
+			return err
+		}
+	}
 	if a.Keras != nil && s.Framework == checkpoint.PyTorch {
 		s.Model = a.Keras
 	}
