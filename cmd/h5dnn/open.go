@@ -7,12 +7,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/inspect"
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/sharded"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -51,12 +54,14 @@ func inputOptions(ctx context.Context) serialize.Options {
 func isFile(name string) error {
 	info, err := os.Stat(name)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && atomicfile.Interrupted(name):
+		return fmt.Errorf("%s: no such file: the program that wrote it was killed before the file, and others that it names, were complete; write it again", name)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: no such file%s", name, spell.Hint(name, neighbours(name)))
 	case err == nil && info.IsDir() && serialize.FileOf(name) != name:
 		return nil
 	case err == nil && info.IsDir():
-		return fmt.Errorf("%s is a folder; name a file in it", name)
+		return fmt.Errorf("%s is a folder; %s", name, inFolder(name))
 	case err == nil && !info.Mode().IsRegular():
 		if info.Mode()&fs.ModeNamedPipe != 0 {
 			return fmt.Errorf("%s is a pipe; read it as - with < %s", name, name)
@@ -65,6 +70,27 @@ func isFile(name string) error {
 		return err
 	}
 	return err
+}
+
+// inFolder says what to do instead of naming a folder: to name its index, or its only file of a
+// known format.
+func inFolder(folder string) string {
+	var found []string
+	for _, name := range neighbours(filepath.Join(folder, "x")) {
+		_, err := serialize.ByExtension(name)
+		switch {
+		case filepath.Base(name) == ".metadata":
+			return "if it is a checkpoint of torch.distributed.checkpoint, python -m torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER FILE converts it"
+		case strings.HasSuffix(name, sharded.Extension):
+			return "name a file in it, such as " + name
+		case err == nil:
+			found = append(found, name)
+		}
+	}
+	if len(found) == 1 {
+		return "name a file in it, such as " + found[0]
+	}
+	return "name a file in it"
 }
 
 // followFlag allows external links, external data and virtual datasets.

@@ -210,9 +210,22 @@ func createTemp(path string, old fs.FileInfo) (*os.File, error) {
 	return nil, fmt.Errorf("%s: every temporary name tried is taken: %w", path, fs.ErrExist)
 }
 
+// Interrupted reports whether a process was killed while it wrote the file at path: there is a
+// temporary file for it that no process has locked.
+func Interrupted(path string) bool {
+	interrupted := false
+	abandoned(path, func(string) { interrupted = true })
+	return interrupted
+}
+
 // removeAbandoned removes temporary files for path that no process has locked, and temporary
 // files for these, which writers of files in a Set leave.
 func removeAbandoned(path string) {
+	abandoned(path, func(name string) { os.Remove(name) })
+}
+
+// abandoned calls do with the files that removeAbandoned removes, while it has them locked.
+func abandoned(path string, do func(name string)) {
 	const end = ".????????" + suffix
 	begin := strings.TrimSuffix(hidden(path, end), end)
 	left, _ := filepath.Glob(escapeGlob(begin) + end)
@@ -223,7 +236,7 @@ func removeAbandoned(path string) {
 			continue
 		}
 		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-			os.Remove(name)
+			do(name)
 		}
 		f.Close()
 	}

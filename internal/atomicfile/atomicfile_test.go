@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -231,5 +232,70 @@ func TestAbandonedFilesOfSets(t *testing.T) {
 	}
 	if names := replace(t, filepath.Join(dir, "shard"), "new", nil); fmt.Sprint(names) != "[..other.0123abcd.partial.4567cdef.partial ..shard.0123abcd.partial.other shard]" {
 		t.Errorf("left: %v", names)
+	}
+}
+
+// TestExitsWaitForSets: a process that is interrupted while files of a Set are put in place puts
+// all of them there, or there would be no index of the new shards.
+func TestExitsWaitForSets(t *testing.T) {
+	const variable, n = "H5DNN_TEST_SET", 40
+	write := func(dir, text string) *atomicfile.Set {
+		var set atomicfile.Set
+		for i := range n {
+			err := set.Write(filepath.Join(dir, fmt.Sprintf("%02d", i)), func(f *atomicfile.File) error {
+				_, err := f.WriteString(text)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return &set
+	}
+	if dir := os.Getenv(variable); dir != "" {
+		set := write(dir, "new")
+		go set.Commit()
+		for {
+			if b, err := os.ReadFile(filepath.Join(dir, "00")); err == nil && string(b) == "new" {
+				atomicfile.RemoveUnfinished()
+				os.Exit(0)
+			}
+		}
+	}
+	dir := t.TempDir()
+	if err := write(dir, "old").Commit(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestExitsWaitForSets$")
+	cmd.Env = append(os.Environ(), variable+"="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range list(t, dir) {
+		if got := content(t, filepath.Join(dir, name)); got != "new" {
+			t.Fatalf("%s is %q; want new", name, got)
+		}
+	}
+	if got := list(t, dir); len(got) != n {
+		t.Errorf("%d files: %v; want %d", len(got), got, n)
+	}
+}
+
+// TestInterruptedWritersAreKnown by their temporary files, unless these are locked.
+func TestInterruptedWritersAreKnown(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "index")
+	f, err := atomicfile.Create(path, atomicfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if atomicfile.Interrupted(path) {
+		t.Error("a file that is being written was interrupted")
+	}
+	f.Close() // as if the process had ended
+	if !atomicfile.Interrupted(path) {
+		t.Error("no writer was interrupted")
+	}
+	if f.Discard(); atomicfile.Interrupted(path) {
+		t.Error("a file that was discarded was interrupted")
 	}
 }

@@ -26,6 +26,8 @@ func (s *Set) Commit() error {
 			return err
 		}
 	}
+	committing.Lock() // an interrupted program exits when all files are in place
+	defer committing.Unlock()
 	if n := len(s.files); n > 1 && s.files[n-1].old != nil {
 		if err := os.Remove(s.files[n-1].path); err != nil {
 			return err

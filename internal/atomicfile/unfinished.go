@@ -40,10 +40,14 @@ func TempFolder() (name string, remove func(), err error) {
 	}, nil
 }
 
+// committing is locked while the files of a Set are put in place.
+var committing sync.Mutex
+
 // RemoveUnfinished removes the temporary files and folders of this process, for a program
-// that is about to exit in the middle of writing. Files that are being written afterwards
-// are not committed.
+// that is about to exit in the middle of writing. It waits for a Set whose files are being put
+// in place. Files that are being written afterwards are not committed.
 func RemoveUnfinished() {
+	committing.Lock()    // and keep it
 	unfinished.mu.Lock() // and keep it: nothing is created from now on
 	for name := range unfinished.set {
 		os.RemoveAll(name)

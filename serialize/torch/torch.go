@@ -39,6 +39,9 @@ func init() {
 
 const previewSignature = "PYTORCH1"
 
+// packageRecord is in the archives of torch.package.
+const packageRecord = ".data/extern_modules"
+
 // exportRecord is in the archives of torch.export.save, .pt2.
 const exportRecord = "archive_format"
 
@@ -76,7 +79,7 @@ func match(r io.ReaderAt, size int64) serialize.Confidence {
 	}
 	records, err := readDirectory(r, size)
 	known := func(x record) bool {
-		return x.name == rootOf(records)+"data.pkl" || x.name == rootOf(records)+exportRecord
+		return x.name == rootOf(records)+"data.pkl" || x.name == rootOf(records)+exportRecord || x.name == rootOf(records)+packageRecord
 	}
 	if err == nil && slices.ContainsFunc(records, known) {
 		return serialize.ExactMatch
@@ -249,6 +252,9 @@ func (f *file) readZip() error {
 	}
 	if byName["data.pkl"] == nil && byName[exportRecord] != nil {
 		return errors.New("a program of torch.export, which is not read; save torch.export.load(NAME).state_dict with torch.save instead")
+	}
+	if byName["data.pkl"] == nil && byName[packageRecord] != nil {
+		return errors.New("a package of torch.package, which is not read; load its model with torch.package.PackageImporter(NAME).load_pickle and save model.state_dict() with torch.save")
 	}
 	pickled := byName["data.pkl"]
 	if pickled == nil {

@@ -125,7 +125,7 @@ func elements(t *testing.T, a storage.Array) []byte {
 
 // TestProgramsAreRefusedByName: they are zip archives of PyTorch, too.
 func TestProgramsAreRefusedByName(t *testing.T) {
-	for name, want := range map[string]string{"script.pt": "TorchScript", "export.pt2": "torch.export.load(NAME).state_dict"} {
+	for name, want := range map[string]string{"script.pt": "TorchScript", "package.pt": "torch.package.PackageImporter(NAME).load_pickle", "export.pt2": "torch.export.load(NAME).state_dict"} {
 		if f, err := serialize.Open(filepath.Join("testdata", name)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}

@@ -27,3 +27,9 @@ values = {
 }
 for name, value in values.items():
     torch.save(value, os.path.join(folder, f"structure_{name}.pt"))
+
+# An archive of torch.package, which is not read.
+from torch.package import PackageExporter
+with PackageExporter(os.path.join(folder, "package.pt")) as package:
+    package.extern("**")
+    package.save_pickle("model", "model.pkl", {"w": one})
