@@ -3,7 +3,7 @@
 //
 // Columns of numbers, bools, strings and times are read when their elements are asked for; numbers
 // that are stored in one batch without compression are mapped; integers and bools some of which
-// are missing are float64s with NaN, as in pandas. Other columns are listed with an error. The formats are described in arrow.apache.org/docs/format/Columnar.html.
+// are missing are float64s with NaN, as in pandas, or strings if float64 has not all of them. Other columns are listed with an error. The formats are described in arrow.apache.org/docs/format/Columnar.html.
 package arrow
 
 import (

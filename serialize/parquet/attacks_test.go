@@ -133,7 +133,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestRowsFitTheBudget: a column is decoded as a whole, even for one of its elements.
+// TestRowsFitTheBudget: the rows of a column are more than what is stored of it expands to.
 func TestRowsFitTheBudget(t *testing.T) {
 	b := hostile{physical: physicalInt32, rows: 1 << 50, pages: plainPage(4, plain, make([]byte, 16))}.bytes()
 	f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.parquet")
@@ -149,6 +149,38 @@ func TestRowsFitTheBudget(t *testing.T) {
 	}
 	if _, err := a.To(storage.CPU); !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "beyond the limit") {
 		t.Errorf("an element of 2^50 in %d bytes: %v", len(b), err)
+	}
+}
+
+// TestPagesFitTheBudget: runs of one value take next to nothing of the file, and much memory if a
+// page is said to have millions, for which all pages of the column account.
+func TestPagesFitTheBudget(t *testing.T) {
+	const n, limit = 1 << 25, 64 << 20
+	for name, h := range map[string]hostile{
+		"bools":   {physical: physicalBool, pages: plainPage(n, rle, levels(n, 1, nil))},
+		"levels":  {physical: physicalInt32, repetition: 1, pages: plainPage(n, plain, levels(n, 0, nil))},
+		"indices": {physical: physicalInt32, pages: plainPage(n, rleDictionary, append([]byte{1}, levels(n, 0, nil)[4:]...))},
+	} {
+		h.rows, h.pages = n, append(h.pages, make([]byte, 16*n/storage.ExpansionRatio+1)...)
+		b := h.bytes()
+		before := serializetest.Allocated()
+		f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.parquet", serialize.Options{Budget: storage.NewBudget(limit)})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		a, err := serialize.Find(f, "x")
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if a.View, err = a.View.Slice(0, 0, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.To(storage.CPU); !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "memory at once") {
+			t.Errorf("%s: %v; want that they take too much memory at once", name, err)
+		}
+		if used := serializetest.Allocated() - before; used > limit {
+			t.Errorf("%s: %d bytes of memory", name, used)
+		}
 	}
 }
 

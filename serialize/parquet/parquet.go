@@ -2,7 +2,7 @@
 // strings.
 //
 // Columns are read when their elements are asked for. Integers and bools some of which are
-// missing are float64s with NaN, as in pandas. Nested columns, and the compressions that few
+// missing are float64s with NaN, as in pandas, or strings if float64 has not all of them. Nested columns, and the compressions that few
 // programs write, are listed with an error. The format is described
 // in github.com/apache/parquet-format.
 package parquet
@@ -193,7 +193,7 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 			e, _ := serialize.Unsupported(name, []int{f.rows}, physicalNames[physical])
 			return e, err
 		}
-		k := chunkOf(chunk, integer(group, 3))
+		k := chunkOf(chunk, integer(group, 3), c.kind.Type.IsSigned())
 		if total += k.rows; k.rows < 0 || k.at < 0 || k.size < 0 || k.at > f.in.Size || k.size > f.in.Size-k.at || total > int64(f.rows) {
 			return serialize.Entry{Name: name}, fmt.Errorf("a chunk of %d rows and %d bytes at %d in a file of %d rows and %d bytes: %w", k.rows, k.size, k.at, f.rows, f.in.Size, errThrift)
 		}
@@ -207,7 +207,9 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 	}
 	_, missing := sub(element, 10)[logicalNull]
 	missing = missing || slices.ContainsFunc(c.chunks, func(k chunk) bool { return k.nulls > 0 })
-	whole := &column.Column{Table: f.table, Kind: c.kind, Missing: missing, Stored: func() int { return c.stored }, Start: c.start}
+	unknown := c.optional && slices.ContainsFunc(c.chunks, func(k chunk) bool { return k.nulls < 0 })
+	exact := !slices.ContainsFunc(c.chunks, func(k chunk) bool { return !k.exact })
+	whole := &column.Column{Table: f.table, Kind: c.kind, Missing: missing, Unknown: unknown, Exact: exact, Stored: func() int { return c.stored }, Start: c.start}
 	return whole.Entry(name), nil
 }
 
@@ -283,13 +285,31 @@ func integerOf(physical int64, element object) column.Kind {
 type chunk struct {
 	at, size, rows int64
 	codec          int64
-	nulls          int64 // if that is known, or 0
+	nulls          int64 // or -1 if their number is not known
+	exact          bool  // integers are known to be float64s
 }
 
-func chunkOf(meta object, rows int64) chunk {
+func chunkOf(meta object, rows int64, signed bool) chunk {
 	at := integer(meta, 9)
 	if dictionary, ok := meta[11].(int64); ok && dictionary > 0 && dictionary < at {
 		at = dictionary
 	}
-	return chunk{at: at, size: integer(meta, 7), rows: rows, codec: integer(meta, 4), nulls: integer(sub(meta, 12), 3)}
+	k := chunk{at: at, size: integer(meta, 7), rows: rows, codec: integer(meta, 4), nulls: -1}
+	statistics := sub(meta, 12)
+	if n, ok := statistics[3].(int64); ok {
+		k.nulls = n
+	}
+	k.exact = isExact(statistics[5], signed) && isExact(statistics[6], signed)
+	return k
+}
+
+// isExact reports whether a bound of integers of 64 bits is a float64, as are all less than 2^53.
+func isExact(bound any, signed bool) bool {
+	b, ok := bound.(string)
+	if !ok || len(b) != 8 {
+		return false
+	}
+	const limit = 1 << 53
+	x := int64(binary.LittleEndian.Uint64([]byte(b)))
+	return x < limit && (x >= 0 || signed && x > -limit)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -70,6 +71,43 @@ func (k Kind) AppendMissing(v *Values) {
 	default:
 		v.Texts = append(v.Texts, "")
 	}
+}
+
+// exact reports whether all integers are less than 2^53, so that a float64 has their values.
+func (k Kind) exact(v *Values) bool {
+	if k.Type.Size() < 8 {
+		return true
+	}
+	const limit = 1 << 53
+	for b := v.Numbers; len(b) > 0; b = b[8:] {
+		x := binary.NativeEndian.Uint64(b)
+		if k.Type.IsSigned() && int64(x) < 0 {
+			x = -x
+		}
+		if x >= limit {
+			return false
+		}
+	}
+	return true
+}
+
+// texts returns v, integers some of which are missing, as decimal numbers and empty strings.
+func (k Kind) texts(v *Values) *Values {
+	out := &Values{Texts: make([]string, 0, k.Len(v))}
+	missing := v.Missing
+	for i := range k.Len(v) {
+		x := binary.NativeEndian.Uint64(v.Numbers[8*i:])
+		switch {
+		case len(missing) > 0 && missing[0] == i:
+			missing = missing[1:]
+			out.Texts = append(out.Texts, "")
+		case k.Type.IsSigned():
+			out.Texts = append(out.Texts, strconv.FormatInt(int64(x), 10))
+		default:
+			out.Texts = append(out.Texts, strconv.FormatUint(x, 10))
+		}
+	}
+	return out
 }
 
 // Widened returns v, integers or bools some of which are missing, as float64s with NaN, as

@@ -2,7 +2,7 @@ package column_test
 
 import (
 	"encoding/binary"
-	"strings"
+	"fmt"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -10,25 +10,55 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// TestMissingIntegersAreExactOrAnError reads integers beside a missing one as float64.
-func TestMissingIntegersAreExactOrAnError(t *testing.T) {
+// TestMissingIntegersLoseNothing reads integers beside a missing one as float64s, or as strings if
+// float64 does not have them, and without a missing one as they are.
+func TestMissingIntegersLoseNothing(t *testing.T) {
 	for _, test := range []struct {
+		typ   dtype.Type
 		value int64
 		exact bool
-	}{{-5, true}, {1<<53 - 1, true}, {1<<53 + 1, false}, {-1<<53 - 1, false}, {1<<63 - 1, false}} {
-		kind := column.Kind{Type: dtype.Int64}
-		c := columnOf(kind, 2, func(v *column.Values) error {
-			v.Numbers = binary.NativeEndian.AppendUint64(nil, uint64(test.value))
-			kind.AppendMissing(v)
-			return nil
-		})
-		c.Missing = true
-		got, err := storage.Read[float64](c.Entry("n").Array)
-		switch {
-		case test.exact && (err != nil || got[0] != float64(test.value) || got[1] == got[1]):
-			t.Errorf("%d and a missing one: %v, %v", test.value, got, err)
-		case !test.exact && (err == nil || !strings.Contains(err.Error(), "fill the missing ones")):
-			t.Errorf("%d is %v, %v; want an error", test.value, got, err)
+	}{
+		{dtype.Int64, -5, true}, {dtype.Int64, 1<<53 - 1, true}, {dtype.Int64, 1<<53 + 1, false}, {dtype.Int64, -1<<53 - 1, false}, {dtype.Int64, 1<<63 - 1, false},
+		{dtype.Int64, -1 << 63, false}, {dtype.Uint64, 7, true}, {dtype.Uint64, -1, false},
+	} {
+		kind := column.Kind{Type: test.typ}
+		for _, missing := range []bool{false, true} {
+			c := columnOf(kind, 2, func(v *column.Values) error {
+				v.Numbers = binary.NativeEndian.AppendUint64(nil, uint64(test.value))
+				if missing {
+					kind.AppendMissing(v)
+				} else {
+					v.Numbers = append(v.Numbers, v.Numbers...)
+				}
+				return nil
+			})
+			c.Missing, c.Unknown = missing, !missing
+			e := c.Entry("n")
+			text := fmt.Sprint(test.value)
+			if test.typ == dtype.Uint64 {
+				text = fmt.Sprint(uint64(test.value))
+			}
+			switch {
+			case !missing:
+				a, err := e.Array.To(storage.CPU)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if elems, _ := a.Bytes(); a.Type != test.typ || binary.NativeEndian.Uint64(elems[8:]) != uint64(test.value) {
+					t.Errorf("%s: %v of type %v", text, elems, a.Type)
+				}
+			case test.exact:
+				got, err := storage.Read[float64](e.Array)
+				if err != nil || got[0] != float64(test.value) || got[1] == got[1] {
+					t.Errorf("%s and a missing one: %v, %v", text, got, err)
+				}
+			case e.Elements == nil:
+				t.Errorf("%s and a missing one have type %v; want strings", text, e.Array.Type)
+			default:
+				if got, err := e.Elements.Values(e.Elements.View); err != nil || fmt.Sprintf("%q", got) != fmt.Sprintf("[%q \"\"]", text) {
+					t.Errorf("%s and a missing one: %q, %v", text, got, err)
+				}
+			}
 		}
 	}
 }

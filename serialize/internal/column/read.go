@@ -56,9 +56,12 @@ type Column struct {
 	*Table
 	Kind
 	// Missing is set if elements are missing. Integers and bools are then read as float64s,
-	// with NaN.
+	// with NaN; integers that are no float64 are strings.
 	Missing bool
-	Stored  func() int // bytes
+	// Unknown is set if it is not known whether elements are missing, and Exact if all are
+	// float64s. Entry decodes a column to find out what it has to.
+	Unknown, Exact bool
+	Stored         func() int // bytes
 	// Start returns a function that appends the elements of one page after the other, and at
 	// the end returns io.EOF. It may use the memory of the page before again.
 	Start func() func(*Values) error
@@ -80,11 +83,13 @@ type Column struct {
 func (c *Column) Entry(name string) serialize.Entry {
 	e := serialize.Entry{Name: name}
 	decoded := c.Kind
-	if c.Missing && !decoded.hasMissing() {
-		c.Type = dtype.Float64
+	if !decoded.hasMissing() {
+		c.Type = c.readAs()
 	}
 	c.widen = func(v *Values) (*Values, error) {
 		switch {
+		case !c.Type.Valid() && decoded.Type.Valid():
+			return decoded.texts(v), nil
 		case c.Type != decoded.Type:
 			return decoded.Widened(v)
 		case len(v.Missing) > 0:
@@ -101,6 +106,55 @@ func (c *Column) Entry(name string) serialize.Entry {
 		e.Attrs = map[string]any{"numpy.descr": c.Descr}
 	}
 	return e
+}
+
+// readAs returns the type of a column of integers or bools: their own, float64 if some are
+// missing, or Invalid for strings.
+func (c *Column) readAs() dtype.Type {
+	missing, exact := c.Missing, c.Exact || c.Type.Size() < 8
+	if c.Unknown || missing && !exact {
+		if some, all, err := c.examine(); err == nil { // else reading fails
+			missing, exact = some, all
+		}
+	}
+	switch {
+	case !missing:
+		return c.Type
+	case exact:
+		return dtype.Float64
+	}
+	return dtype.Invalid
+}
+
+// examine decodes the column and reports whether elements are missing, and all are float64s.
+func (c *Column) examine() (missing, exact bool, err error) {
+	if err := c.allow(); err != nil {
+		return false, false, err
+	}
+	exact = true
+	next, page := c.Start(), &Values{}
+	for rows := 0; rows < c.Rows && !(missing && !exact); rows += c.Kind.Len(page) {
+		if err := c.In.Err(); err != nil {
+			return false, false, err
+		}
+		page.Numbers, page.Missing = page.Numbers[:0], page.Missing[:0]
+		if err := next(page); err != nil {
+			return false, false, err
+		}
+		missing = missing || len(page.Missing) > 0
+		exact = exact && c.Kind.exact(page)
+	}
+	return missing, exact, nil
+}
+
+// allow returns an error if the budget does not allow to decode the column.
+func (c *Column) allow() error {
+	if c.allowed {
+		return nil
+	}
+	err := c.In.Budget.Make(c.Rows*max(16, c.Type.Size()), c.Stored())
+	c.allowed = err == nil
+	return err
 }
 
 func (c *Column) Len() int               { return c.Rows * c.Type.Size() }
@@ -154,11 +208,8 @@ func (c *Column) read(v views.View, use func(d *Values, from, to int)) (*Spool, 
 	if c.spool != nil {
 		return c.spool, nil
 	}
-	if !c.allowed {
-		if err := c.In.Budget.Make(c.Rows*max(16, c.Type.Size()), c.Stored()); err != nil {
-			return nil, err
-		}
-		c.allowed = true
+	if err := c.allow(); err != nil {
+		return nil, err
 	}
 	at, end := v.Offset, v.Offset+v.Len()
 	inOrder := v.Contiguous() && (c.next != nil && at >= c.first || c.next == nil && !c.stopped || at == 0)
