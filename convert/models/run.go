@@ -139,8 +139,9 @@ func (p *Plan) runToPyTorch() error {
 func (p *Plan) loseGroups(names []string, output string) {
 	groups := map[string]int{}
 	for _, name := range names {
-		group, _, _ := strings.Cut(name, "/")
-		groups[group]++
+		if group, _, _ := strings.Cut(name, "/"); group != OptimizerPath || p.hasRunOptimizer() {
+			groups[group]++
+		}
 	}
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		p.Lost = append(p.Lost, loss.Item{Path: group, Kind: loss.Array, Count: groups[group], Reason: output + " has the weights only; h5dn and h5ck files keep a run as a whole", Inherent: true})
