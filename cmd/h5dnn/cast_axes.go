@@ -9,10 +9,12 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/keras"
 	"github.com/h5dnn/h5dnn/serialize/transform"
+	"github.com/h5dnn/h5dnn/spell"
 )
 
 // An axisRule says which axis of the arrays of some names has the output channels.
 type axisRule struct {
+	text  string         // NAME
 	names *regexp.Regexp // nil for all
 	axis  int
 }
@@ -30,11 +32,27 @@ func parseAxes(values []string) ([]axisRule, error) {
 		rule := axisRule{axis: axis}
 		if at >= 0 {
 			pattern := strings.ReplaceAll(regexp.QuoteMeta(value[:at]), `\*`, ".*")
+			rule.text = value[:at]
 			rule.names = regexp.MustCompile("^(?s:" + pattern + ")$")
 		}
 		rules = append(rules, rule)
 	}
 	return rules, nil
+}
+
+// check returns an error if no array of the named file has a name of the rule.
+func (r axisRule) check(name string, file serialize.File) error {
+	if r.names == nil {
+		return nil
+	}
+	var all []string
+	for e, err := range file.All() {
+		if err == nil && r.names.MatchString(e.Name) {
+			return nil
+		}
+		all = append(all, e.Name)
+	}
+	return fmt.Errorf("--axis %s=%d: %s has no such array%s", r.text, r.axis, name, spell.Hint(r.text, all))
 }
 
 // outputAxes returns the function that knows the axis of output channels of an array of the

@@ -67,6 +67,11 @@ func castCommand() *cli.Command {
 				return err
 			}
 			defer file.Close()
+			for _, r := range rules {
+				if err := r.check(in, file); err != nil {
+					return err
+				}
+			}
 			quantize, isState := transform.QuantizeOptions{}, transform.OptimizerState(file.Meta())
 			if to == dtype.Int8 {
 				if quantize.Axis, err = outputAxes(in, file, rules); err != nil {
