@@ -7,8 +7,10 @@
 package convert
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/inspect"
@@ -20,14 +22,18 @@ import (
 // A Plan is a conversion: a step for every object of the file.
 type Plan struct {
 	Format string
-	Steps  []Step
 	Lost   loss.List // of all steps
 
 	meta    map[string]string // of the output
 	options Options
-	source  *inspect.HDF5 // if objects are copied as they are stored
+	file    inspect.File
+	source  *inspect.HDF5 // file, if objects are copied as they are stored
 	path    string
+	changes map[key]change // of steps that do not just copy
 }
+
+// A key identifies a step: an array without a name has the path of the root.
+type key struct{ path, kind string }
 
 // Options configure a conversion. The zero value is suitable for most files.
 type Options struct {
@@ -54,25 +60,29 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 	if _, err := serialize.ByName(format); err != nil {
 		return nil, err
 	}
-	p := &Plan{Format: format, options: o, path: inspect.Clean(path)}
+	p := &Plan{Format: format, options: o, path: inspect.Clean(path), changes: map[key]change{}}
 	if h5, ok := file.(inspect.HDF5); ok && format == "hdf5" && (p.path == "/" && !o.Decode || !h5.Meant(path)) {
 		h5 = h5.Plain()
 		file, p.source = h5, &h5
 	}
-	entries, err := file.Entries(path)
+	p.file = file
+	objects, err := file.Entries(path)
 	if err != nil {
 		return nil, err
 	}
-	for e := range entries {
-		if e.Err != nil && file.Format() == "hdf5" {
-			return nil, e.Err // a conversion is complete or an error
+	if file.Format() == "hdf5" {
+		for o := range objects {
+			if o.Err != nil {
+				return nil, o.Err // a conversion is complete or an error
+			}
 		}
-		p.Steps = append(p.Steps, Step{Object: e, To: target(e, p.path)})
 	}
 	if p.source != nil {
 		return p, p.repack(ctx, o.Out, hdf5write.RepackOptions{DryRun: true})
 	}
-	p.decide(file)
+	if err := p.decide(ctx); err != nil {
+		return nil, err
+	}
 	if err := p.check(ctx, file.Name()); err != nil {
 		return nil, err
 	}
@@ -82,18 +92,24 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 // check returns an error if the format cannot hold the arrays of the file together, or none
 // of them.
 func (p *Plan) check(ctx context.Context, file string) error {
-	format, arrays := p.targetFormat(), p.Arrays()
+	format, arrays, first, hasData := p.targetFormat(), 0, "", false
+	for s := range p.Steps() {
+		hasData = hasData || s.Data != nil || s.Err != nil
+		if s.writesData() {
+			arrays, first = arrays+1, cmp.Or(first, s.Path)
+		}
+	}
 	switch {
-	case len(arrays) == 0 && !slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Data != nil || s.Err != nil }):
+	case arrays == 0 && !hasData:
 		return fmt.Errorf("%s has no arrays", file)
-	case len(arrays) == 0:
+	case arrays == 0:
 		reason := ""
 		if i := slices.IndexFunc(p.Lost, func(i loss.Item) bool { return i.Kind == loss.Array }); i >= 0 {
 			reason = fmt.Sprintf("; %s: %s", p.Lost[i].Path, p.Lost[i].Reason)
 		}
 		return fmt.Errorf("%s has no arrays that %s can hold%s", file, p.Format, reason)
-	case len(arrays) > 1 && format.Single:
-		return fmt.Errorf("%s has %d arrays, and %s files hold one; name it, as in %s:%s, or write .npz", file, len(arrays), p.Format, file, arrays[0].Path)
+	case arrays > 1 && format.Single:
+		return fmt.Errorf("%s has %d arrays, and %s files hold one; name it, as in %s:%s, or write .npz", file, arrays, p.Format, file, first)
 	case format.Table:
 		_, err := format.Columns(p.contents(ctx))
 		return err
@@ -110,13 +126,49 @@ func (p *Plan) targetFormat() serialize.Format {
 	return f
 }
 
-// Arrays returns the steps that write data.
-func (p *Plan) Arrays() []*Step {
-	var list []*Step
-	for k := range p.Steps {
-		if s := &p.Steps[k]; s.Data != nil && !s.LeftOut {
-			list = append(list, s)
+// Steps yields the steps in the order of the file. Each pass makes them anew, because a file may
+// have hundreds of thousands of objects.
+func (p *Plan) Steps() iter.Seq[*Step] {
+	return func(yield func(*Step) bool) {
+		objects, err := p.file.Entries(p.path)
+		if err != nil {
+			return // New has returned it
+		}
+		for o := range objects {
+			c, ok := p.changes[key{o.Path, o.Kind}]
+			if !ok {
+				c.To = target(o, p.path)
+			}
+			if !yield(&Step{Object: o, change: c}) {
+				return
+			}
 		}
 	}
-	return list
+}
+
+// keep keeps what a step changes for later passes.
+func (p *Plan) keep(s *Step) {
+	if s.LeftOut || s.renamed || s.asFloat32 || len(s.Lost)+len(s.Notes) > 0 || s.To != target(s.Object, p.path) {
+		p.changes[key{s.Path, s.Kind}] = s.change
+	}
+}
+
+// find finds the data of a step.
+func (p *Plan) find(s *Step) (err error) {
+	s.data, err = p.file.Find(s.Path)
+	if err == nil && s.asFloat32 {
+		s.data.Array = ForNumPy(s.data.Array)
+	}
+	return err
+}
+
+// Arrays yields the steps that write data.
+func (p *Plan) Arrays() iter.Seq[*Step] {
+	return func(yield func(*Step) bool) {
+		for s := range p.Steps() {
+			if s.writesData() && !yield(s) {
+				return
+			}
+		}
+	}
 }

@@ -27,7 +27,7 @@ func Example() {
 	if err := plan.Write(ctx, out); err != nil {
 		panic(err)
 	}
-	for _, s := range plan.Arrays() {
+	for s := range plan.Arrays() {
 		fmt.Println(s.To, s.Data.Shape)
 	}
 	fmt.Println(plan.Lost.Summary())

@@ -21,15 +21,17 @@ func (p *Plan) repack(ctx context.Context, out string, o hdf5write.RepackOptions
 		return err
 	}
 	p.Lost = report.Lost
-	for k := range p.Steps {
-		s := &p.Steps[k]
-		s.Lost = report.Lost.Of(s.Path)
+	lost, notes := map[string]loss.List{}, map[string][]string{}
+	for _, i := range report.Lost {
+		lost[i.Path] = append(lost[i.Path], i)
+	}
+	for _, n := range report.Notes {
+		notes[n.Path] = append(notes[n.Path], n.Message)
+	}
+	for s := range p.Steps() {
+		s.Lost, s.Notes = lost[s.Path], notes[s.Path]
 		s.LeftOut = slices.ContainsFunc(s.Lost, func(i loss.Item) bool { return i.Kind == s.kind() })
-		for _, n := range report.Notes {
-			if n.Path == s.Path {
-				s.Notes = append(s.Notes, n.Message)
-			}
-		}
+		p.keep(s)
 	}
 	return nil
 }
@@ -49,19 +51,29 @@ func keepHDF5(a inspect.Attr) (any, error) {
 }
 
 func (p *Plan) writeHDF5(ctx context.Context, out string) error {
-	w, err := hdf5write.Create(out, hdf5write.CreateOptions{Space: serialize.ElementBytes(p.entries(ctx))})
+	space, err := p.elementBytes(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := hdf5write.Create(out, hdf5write.CreateOptions{Space: space})
 	if err != nil {
 		return fmt.Errorf("save %s: %w", out, err)
 	}
 	defer w.Abort()                 // unless it was closed
 	written := map[string][]*Step{} // by what they share
-	for k := range p.Steps {
-		s := &p.Steps[k]
-		err := s.write(ctx, w, written)
+	for s := range p.Steps() {
+		if s.writesData() {
+			err = p.find(s)
+		}
+		if err == nil {
+			err = s.write(ctx, w, written)
+		}
 		if errors.Is(err, hdf5write.ErrString) {
 			s.LeftOut = true
 			s.Lost.AddInherent(s.Path, loss.Array, 1, "%v", err)
 			p.Lost = append(p.Lost, s.Lost[len(s.Lost)-1])
+			p.keep(s)
+			err = nil
 			continue
 		}
 		if err != nil {
@@ -69,6 +81,18 @@ func (p *Plan) writeHDF5(ctx context.Context, out string) error {
 		}
 	}
 	return w.Close()
+}
+
+// elementBytes returns the number of bytes of the elements of all arrays.
+func (p *Plan) elementBytes(ctx context.Context) (n int64, err error) {
+	n = serialize.ElementBytes(func(yield func(serialize.Entry) bool) {
+		for e, failed := range p.entries(ctx) {
+			if err = failed; err != nil || !yield(e) {
+				return
+			}
+		}
+	})
+	return n, err
 }
 
 // write writes the object, as a hard link if its elements are written already.

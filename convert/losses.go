@@ -6,33 +6,36 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 // decide sets what happens to the objects, where they are not copied as they are stored.
-func (p *Plan) decide(file inspect.File) {
-	for k := range p.Steps {
-		p.decideStep(file, &p.Steps[k])
+func (p *Plan) decide(ctx context.Context) error {
+	for s := range p.Steps() {
+		p.decideStep(s)
+		p.keep(s)
 	}
 	p.loseGroups()
 	p.moveBelowArrays()
-	p.noteAliases()
-	for _, s := range p.Steps {
+	if err := p.noteAliases(ctx); err != nil {
+		return err
+	}
+	for s := range p.Steps() {
 		p.Lost = append(p.Lost, s.Lost...)
 	}
+	return nil
 }
 
-func (p *Plan) decideStep(file inspect.File, s *Step) {
+func (p *Plan) decideStep(s *Step) {
 	switch {
 	case s.Err != nil:
 		s.LeftOut = true
 		s.Lost.Add(s.Path, loss.Array, 1, "%v", s.Err)
 		return
 	case s.Data != nil:
-		p.decideData(file, s)
+		p.decideData(s)
 	case s.Kind == "group" && p.Format == "hdf5" && hdf5write.CheckPath(s.To) != nil:
 		s.leaveOut("%v", hdf5write.CheckPath(s.To))
 	case s.Kind == "group":
@@ -90,15 +93,15 @@ func (p *Plan) decideAttrs(s *Step) {
 	}
 }
 
-func (p *Plan) decideData(file inspect.File, s *Step) {
-	data, err := file.Find(s.Path)
+func (p *Plan) decideData(s *Step) {
+	err := p.find(s)
+	data := s.data
 	switch {
 	case s.Unread != nil:
 		err = s.Unread
 	case err == nil:
 		err = data.CheckSize()
 	}
-	s.data = data
 	format := p.targetFormat()
 	switch {
 	case s.Data.Shape == nil:
@@ -107,7 +110,7 @@ func (p *Plan) decideData(file inspect.File, s *Step) {
 		s.leaveOut("%v", err)
 	case data.Numbers && format.Holds(data.Array.Type):
 	case data.Numbers && format.Holds(ForNumPy(data.Array).Type):
-		s.data.Array = ForNumPy(data.Array)
+		s.asFloat32, s.data.Array = true, ForNumPy(data.Array)
 		s.Notes = append(s.Notes, "converted to float32: "+p.Format+" has no "+data.Array.Type.String())
 	case data.DType == "compound" && p.Format == "hdf5":
 		s.leaveOut("compounds are only copied from HDF5 to HDF5; write .npz, or name a member, as in PATH['x']")
@@ -152,30 +155,36 @@ func (p *Plan) loseGroups() {
 		return
 	}
 	implied := map[string]bool{"/": true}
-	for _, s := range p.Arrays() {
+	for s := range p.Arrays() {
 		for k := range s.To {
 			if k > 0 && s.To[k] == '/' {
 				implied[s.To[:k]] = true
 			}
 		}
 	}
-	for k := range p.Steps {
-		if s := &p.Steps[k]; s.Kind == "group" && !implied[s.To] {
+	for s := range p.Steps() {
+		if s.Kind == "group" && !implied[s.To] {
 			s.leaveOut("%s has no empty groups", p.Format)
+			p.keep(s)
 		}
 	}
 }
 
 // noteAliases notes arrays that have the elements of one before them, where the format keeps
 // their names in its metadata.
-func (p *Plan) noteAliases() {
+func (p *Plan) noteAliases(ctx context.Context) error {
 	if !p.targetFormat().Aliases {
-		return
+		return nil
 	}
 	var known serialize.Aliases
-	for _, s := range p.Arrays() {
-		if first := known.Of(p.entry(context.Background(), s)); first != "" {
+	for s := range p.Arrays() {
+		if err := p.find(s); err != nil {
+			return err
+		}
+		if first := known.Of(p.entry(ctx, s)); first != "" {
 			s.Notes = append(s.Notes, serialize.AliasNote(first))
+			p.keep(s)
 		}
 	}
+	return nil
 }

@@ -38,12 +38,17 @@ func (p *Plan) moveBelowArrays() {
 		return
 	}
 	names := hierarchy{arrays: map[string]bool{}, taken: map[string]bool{}, groups: map[string]string{}}
-	var steps []*Step
-	for k := range p.Steps {
-		s := &p.Steps[k]
-		steps = append(steps, s)
+	for s := range p.Steps() {
 		names.taken[s.To] = true
-		names.arrays[s.To] = s.Data != nil && !s.LeftOut || names.arrays[s.To]
+		if s.writesData() {
+			names.arrays[s.To] = true
+		}
+	}
+	var steps []*Step
+	for s := range p.Steps() {
+		if names.changes(s.To, s.Kind == "group") {
+			steps = append(steps, s)
+		}
 	}
 	slices.SortStableFunc(steps, func(s, other *Step) int { return len(s.To) - len(other.To) }) // arrays before what is below them
 	for _, s := range steps {
@@ -52,6 +57,7 @@ func (p *Plan) moveBelowArrays() {
 		if array != "" && !s.LeftOut {
 			names.arrays[s.To] = s.Data != nil
 			s.Notes = append(s.Notes, array+" is an array, and HDF5 has nothing below arrays")
+			p.keep(s)
 		}
 	}
 }
@@ -61,6 +67,17 @@ type hierarchy struct {
 	arrays map[string]bool
 	taken  map[string]bool   // paths of objects of any kind
 	groups map[string]string // what groups are called instead, by the paths of arrays
+}
+
+// changes reports whether the path of an object begins with that of an array.
+func (h hierarchy) changes(path string, isGroup bool) bool {
+	for i := 1; i <= len(path); i++ {
+		ends := i < len(path) && path[i] == '/' || i == len(path) && isGroup
+		if ends && h.arrays[path[:i]] {
+			return true
+		}
+	}
+	return false
 }
 
 // resolve returns the path of an object with other names for the groups that have the names of

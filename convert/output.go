@@ -41,27 +41,21 @@ func (p *Plan) writeArrays(ctx context.Context, out string) error {
 
 // contents returns what is written.
 func (p *Plan) contents(ctx context.Context) serialize.Contents {
-	return serialize.Contents{Meta: p.meta, Entries: func(yield func(serialize.Entry, error) bool) {
-		for e := range p.entries(ctx) {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}}
+	return serialize.Contents{Meta: p.meta, Entries: p.entries(ctx)}
 }
 
 // entries yields what the steps write.
-func (p *Plan) entries(ctx context.Context) iter.Seq[serialize.Entry] {
-	return func(yield func(serialize.Entry) bool) {
-		for _, s := range p.Arrays() {
-			if !yield(p.entry(ctx, s)) {
+func (p *Plan) entries(ctx context.Context) iter.Seq2[serialize.Entry, error] {
+	return func(yield func(serialize.Entry, error) bool) {
+		for s := range p.Arrays() {
+			if err := p.find(s); !yield(p.entry(ctx, s), err) {
 				return
 			}
 		}
 	}
 }
 
-// entry returns what a step writes.
+// entry returns what a step writes, whose data is found.
 func (p *Plan) entry(ctx context.Context, s *Step) serialize.Entry {
 	e := s.withAttrs()
 	e.Name = p.name(s)

@@ -9,13 +9,22 @@ import (
 // A Step writes one object, or leaves it out.
 type Step struct {
 	inspect.Object
-	To      string // the path it is written to
-	LeftOut bool
-	Lost    loss.List         // the object, or parts of it
-	Notes   []string          // what is changed
-	data    inspect.Selection // of datasets
-	renamed bool              // the format does not have the name of the entry
+	change
+	data inspect.Selection // of datasets
 }
+
+// A change is how a step differs from a copy of the object.
+type change struct {
+	To        string // the path it is written to
+	LeftOut   bool
+	Lost      loss.List // the object, or parts of it
+	Notes     []string  // what is changed
+	renamed   bool      // the format does not have the name of the entry
+	asFloat32 bool      // because NumPy has no such numbers
+}
+
+// writesData reports whether the step writes an array.
+func (s *Step) writesData() bool { return s.Data != nil && !s.LeftOut }
 
 // kind returns the kind of loss that the object is when it is left out.
 func (s *Step) kind() loss.Kind {

@@ -31,12 +31,15 @@ func (p *Plan) verify(ctx context.Context, out string) error {
 		return err
 	}
 	defer file.Close()
-	for _, s := range p.Arrays() {
+	for s := range p.Arrays() {
 		path := s.To
 		if p.targetFormat().Single {
 			path = ""
 		}
 		written, err := file.Find(path)
+		if err == nil {
+			err = p.find(s)
+		}
 		if err == nil {
 			err = sameData(ctx, s.data, written)
 		}
@@ -90,7 +93,10 @@ func (p *Plan) verifyArrays(ctx context.Context, out string) error {
 		return err
 	}
 	defer file.Close()
-	for _, s := range p.Arrays() {
+	for s := range p.Arrays() {
+		if err := p.find(s); err != nil {
+			return err
+		}
 		e, err := serialize.Lookup(file, p.name(s))
 		if err == nil {
 			err = sameData(ctx, s.data, inspect.Selection{Array: e.Array, Numbers: true})

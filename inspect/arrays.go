@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -12,13 +13,23 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// An arrayFile is a file of a format without groups, such as .npy and .npz.
+// An arrayFile is a file of a format without groups, such as .npy and .npz. It keeps little of each
+// entry, of which a file may have hundreds of thousands.
 type arrayFile struct {
 	serialize.File
+	list         indexed
 	name, format string
-	entries      []entry
-	index        map[string]int    // entries by path
-	first        map[string]string // the first path of each Entry.Shared
+	order        []int32           // of the entries; nil if it is that of the file
+	paths        map[int]string    // of entries whose path is not their name after a slash
+	index        map[string]int    // of these, by path
+	first        map[string]string // the first path of each Entry.Shared that several entries have
+}
+
+// An indexed file has its entries by number and by name, as a [serialize.List].
+type indexed interface {
+	Len() int
+	At(i int) (serialize.Entry, error)
+	Index(name string) (i int, ok bool)
 }
 
 // An entry is an array, or one that cannot be read.
@@ -29,63 +40,127 @@ type entry struct {
 }
 
 func newArrays(file serialize.File, name, format string) *arrayFile {
-	f := &arrayFile{File: file, name: name, format: format, index: map[string]int{}, first: map[string]string{}}
-	exact := map[string]bool{}
-	for e, err := range file.All() {
-		f.entries = append(f.entries, entry{Entry: e, err: err})
-		exact["/"+e.Name] = true
-	}
-	for i := range f.entries {
-		e := &f.entries[i]
-		e.path = Clean(e.Name)
-		for e.path != "/"+e.Name && f.taken(e.path, exact) {
-			e.path += "'"
-			e.Renamed = e.Name
+	f := &arrayFile{File: file, list: listOf(file), name: name, format: format, paths: map[int]string{}, index: map[string]int{}, first: map[string]string{}}
+	sharing := map[string]int{} // the first entry
+	for i := range f.list.Len() {
+		e, _ := f.list.At(i)
+		path := Clean(e.Name)
+		if path != "/"+e.Name {
+			for f.taken(path) {
+				path += "'"
+			}
+			f.paths[i], f.index[path] = path, i
 		}
-		if _, ok := f.first[e.Shared]; !ok {
-			f.first[e.Shared] = e.path
+		if first, again := sharing[e.Shared]; again {
+			f.first[e.Shared] = f.entry(first).path
+		} else if e.Shared != "" {
+			sharing[e.Shared] = i
 		}
-		f.index[e.path] = i
 	}
+	f.order = f.grouped()
 	return f
+}
+
+// listOf returns the entries of a file by number.
+func listOf(file serialize.File) indexed {
+	if list, ok := file.(indexed); ok {
+		return list
+	}
+	list := serialize.NewList(0, nil, file.Close)
+	for e, err := range file.All() {
+		for list.Has(e.Name) {
+			e.Name, e.Renamed = e.Name+"'", cmp.Or(e.Renamed, e.Name)
+		}
+		if list.Add(e, err) != nil {
+			panic("inspect: " + e.Name + " is there twice") // it is not
+		}
+	}
+	return list
 }
 
 // taken reports whether a path is that of another entry: names that differ in slashes at their
 // ends have the same path.
-func (f *arrayFile) taken(path string, exact map[string]bool) bool {
-	_, ok := f.index[path]
-	return ok || exact[path]
+func (f *arrayFile) taken(path string) bool {
+	_, ok := f.find(path)
+	return ok
 }
 
-func (f *arrayFile) Name() string   { return f.name }
-func (f *arrayFile) Format() string { return f.format }
+// find returns the number of the entry with a path.
+func (f *arrayFile) find(path string) (i int, ok bool) {
+	if i, ok := f.index[path]; ok {
+		return i, true
+	}
+	i, ok = f.list.Index(path[1:])
+	if _, other := f.paths[i]; other {
+		return 0, false
+	}
+	return i, ok
+}
 
-// Entries yields the root with the metadata, the groups that names imply, and the arrays.
-// Each group comes once, with all that is in it, wherever the file has its members.
-func (f *arrayFile) Entries(path string) (iter.Seq[Object], error) {
-	path = Clean(path)
-	below := func(name string) bool { return path == "/" || name == path || strings.HasPrefix(name, path+"/") }
-	if !f.any(below) {
-		_, err := f.Find(path)
-		return nil, err
+// entry returns entry i with its path.
+func (f *arrayFile) entry(i int) entry {
+	var e entry
+	var changed bool
+	e.Entry, e.err = f.list.At(i)
+	if e.path, changed = f.paths[i]; !changed {
+		e.path = "/" + e.Name
+	} else if e.path != Clean(e.Name) {
+		e.Renamed = e.Name
+	}
+	return e
+}
+
+// all yields the entries in their order.
+func (f *arrayFile) all() iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		for k := range f.list.Len() {
+			if f.order != nil {
+				k = int(f.order[k])
+			}
+			if !yield(f.entry(k)) {
+				return
+			}
+		}
+	}
+}
+
+// grouped returns the entries in an order in which each group comes once with all that is in it,
+// where its first member is in the file; nil if that is the order of the file.
+func (f *arrayFile) grouped() []int32 {
+	if f.isGrouped() {
+		return nil
 	}
 	root := &node{entry: -1, members: map[string]*node{}}
-	for i, e := range f.entries {
-		if below(e.path) {
-			root.add(e.path, i)
+	for i := range f.list.Len() {
+		root.add(f.entry(i).path, i)
+	}
+	return root.collect(make([]int32, 0, f.list.Len()))
+}
+
+// isGrouped reports whether each group and each array with others below it is followed by all that
+// is in it.
+func (f *arrayFile) isGrouped() bool {
+	seen, before := map[string]bool{}, ""
+	for i := range f.list.Len() {
+		path := f.entry(i).path
+		for group := range groupsAbove(path) {
+			if before == group || strings.HasPrefix(before, group+"/") {
+				continue
+			}
+			if k, isArray := f.find(group); seen[group] || isArray && k != i {
+				return false
+			}
+			seen[group] = true
+		}
+		if before = path; seen[path] {
+			return false
 		}
 	}
-	return func(yield func(Object) bool) {
-		if path == "/" && !yield(Object{Path: "/", Kind: "group", Attrs: f.meta()}) {
-			return
-		}
-		f.walk(root, path, yield)
-	}, nil
+	return true
 }
 
 // A node is a group that names imply, or an array.
 type node struct {
-	path    string
 	entry   int // of an array, or -1
 	order   []*node
 	members map[string]*node
@@ -99,7 +174,7 @@ func (n *node) add(path string, i int) {
 		}
 		member, ok := n.members[path[:k]]
 		if !ok {
-			member = &node{path: path[:k], entry: -1, members: map[string]*node{}}
+			member = &node{entry: -1, members: map[string]*node{}}
 			n.members[path[:k]] = member
 			n.order = append(n.order, member)
 		}
@@ -108,34 +183,71 @@ func (n *node) add(path string, i int) {
 	n.entry = i
 }
 
-// walk yields what is below n, leaving out groups above path.
-func (f *arrayFile) walk(n *node, path string, yield func(Object) bool) bool {
+// collect appends the entries below n.
+func (n *node) collect(list []int32) []int32 {
 	for _, member := range n.order {
-		if member.entry >= 0 && !yield(f.object(f.entries[member.entry], member.path)) {
-			return false
+		if member.entry >= 0 {
+			list = append(list, int32(member.entry))
 		}
-		if len(member.order) == 0 {
-			continue
-		}
-		if member.entry < 0 && len(member.path) >= len(path) && !yield(Object{Path: member.path, Kind: "group"}) {
-			return false
-		}
-		if !f.walk(member, path, yield) {
-			return false
-		}
+		list = member.collect(list)
 	}
-	return true
+	return list
 }
 
-// any reports whether the file has a wanted array, or no arrays.
-func (f *arrayFile) any(wanted func(name string) bool) bool {
-	empty := true
-	for _, e := range f.entries {
-		if empty = false; wanted(e.path) {
+// groupsAbove yields the paths of the groups that the parts of a path before the last name.
+func groupsAbove(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for k := 1; k < len(path); k++ {
+			if path[k] == '/' && !yield(path[:k]) {
+				return
+			}
+		}
+	}
+}
+
+func (f *arrayFile) Name() string   { return f.name }
+func (f *arrayFile) Format() string { return f.format }
+
+// Entries yields the root with the metadata, the groups that names imply, and the arrays.
+// Each group comes once, with all that is in it, wherever the file has its members.
+func (f *arrayFile) Entries(path string) (iter.Seq[Object], error) {
+	path = Clean(path)
+	below := func(name string) bool { return path == "/" || name == path || strings.HasPrefix(name, path+"/") }
+	if f.list.Len() > 0 && !f.any(below) {
+		_, err := f.Find(path)
+		return nil, err
+	}
+	return func(yield func(Object) bool) {
+		if path == "/" && !yield(Object{Path: "/", Kind: "group", Attrs: f.meta()}) {
+			return
+		}
+		before := ""
+		for e := range f.all() {
+			if !below(e.path) {
+				continue
+			}
+			for group := range groupsAbove(e.path) {
+				listed := before == group || strings.HasPrefix(before, group+"/")
+				if !listed && len(group) >= len(path) && !yield(Object{Path: group, Kind: "group"}) {
+					return
+				}
+			}
+			if !yield(f.object(e)) {
+				return
+			}
+			before = e.path
+		}
+	}, nil
+}
+
+// any reports whether the file has a wanted array.
+func (f *arrayFile) any(wanted func(path string) bool) bool {
+	for e := range f.all() {
+		if wanted(e.path) {
 			return true
 		}
 	}
-	return empty
+	return false
 }
 
 func (f *arrayFile) meta() []Attr {
@@ -147,9 +259,9 @@ func (f *arrayFile) meta() []Attr {
 	return attrs
 }
 
-// object describes the array at a path. One of elements that cannot be read is described too.
-func (f *arrayFile) object(e entry, path string) Object {
-	o := Object{Path: path, Kind: "dataset", Err: e.err}
+// object describes an array. One of elements that cannot be read is described too.
+func (f *arrayFile) object(e entry) Object {
+	o := Object{Path: e.path, Kind: "dataset", Err: e.err}
 	for _, name := range slices.Sorted(maps.Keys(e.Attrs)) {
 		o.Attrs = append(o.Attrs, describeValue(name, e.Attrs[name]))
 	}
@@ -157,7 +269,7 @@ func (f *arrayFile) object(e entry, path string) Object {
 	case e.Array.Data != nil:
 		o.Data = e.describe()
 		o.Data.Renamed = e.Renamed
-		if first := f.first[e.Shared]; e.Shared != "" && first != path {
+		if first := f.first[e.Shared]; first != "" && first != e.path {
 			o.Data.Shares = first
 		}
 	case e.Elements != nil:
@@ -242,16 +354,16 @@ func (e entry) selection() Selection {
 }
 
 func (f *arrayFile) Find(path string) (Selection, error) {
-	if i, ok := f.index[Clean(path)]; ok {
-		return f.selected(i)
+	if i, ok := f.find(Clean(path)); ok {
+		return f.entry(i).selected(f.name)
 	}
 	var names []string
-	for _, e := range f.entries {
-		names = append(names, e.path)
+	for i := range f.list.Len() {
+		names = append(names, f.entry(i).path)
 	}
 	if Clean(path) == "/" {
 		if len(names) == 1 {
-			s, err := f.selected(0)
+			s, err := f.entry(0).selected(f.name)
 			s.Entry = false // it is asked for without its name
 			return s, err
 		}
@@ -260,12 +372,11 @@ func (f *arrayFile) Find(path string) (Selection, error) {
 	return Selection{}, fmt.Errorf("%s has no array %s%s", f.name, path, spell.Hint(Clean(path), names))
 }
 
-// selected returns the data of entry i.
-func (f *arrayFile) selected(i int) (Selection, error) {
-	e := f.entries[i]
+// selected returns the data of an entry of the named file.
+func (e entry) selected(file string) (Selection, error) {
 	s := e.selection()
 	if s.Entry = true; e.err != nil {
-		return s, fmt.Errorf("%s: %s: %w", f.name, e.path, e.err)
+		return s, fmt.Errorf("%s: %s: %w", file, e.path, e.err)
 	}
 	return s, nil
 }

@@ -79,6 +79,15 @@ func (l *List) All() iter.Seq2[Entry, error] {
 	}
 }
 
+// At returns entry i, in the order of All, and the error that comes with it.
+func (l *List) At(i int) (Entry, error) { return l.entries[i].Entry, l.entries[i].err }
+
+// Index returns the place of the named entry in the order of All.
+func (l *List) Index(name string) (i int, ok bool) {
+	i, ok = l.index[name]
+	return i, ok
+}
+
 // Lookup returns the named entry.
 func (l *List) Lookup(name string) (Entry, error) {
 	if i, ok := l.index[name]; ok {

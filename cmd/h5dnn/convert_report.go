@@ -13,11 +13,13 @@ import (
 
 // convertReport prints what was done with every object.
 func convertReport(c *cli.Context, w io.Writer, p *convert.Plan, out string) error {
-	for _, s := range p.Steps {
+	arrays := 0
+	for s := range p.Steps() {
 		var parts []string
 		switch {
 		case s.LeftOut:
 		case s.Data != nil:
+			arrays++
 			line := s.Data.DType + " " + arrayfmt.Shape(s.Data.Shape)
 			if s.Data.Shape == nil {
 				line = s.Data.DType + ", no value"
@@ -51,13 +53,13 @@ func convertReport(c *cli.Context, w io.Writer, p *convert.Plan, out string) err
 	} else if c.Bool("verify") {
 		done += " and verified"
 	}
-	_, err := fmt.Fprintf(w, "%s %s; %s\n", plural(len(p.Arrays()), "array"), printable(done), lossSummary(c, p.Lost))
+	_, err := fmt.Fprintf(w, "%s %s; %s\n", plural(arrays, "array"), printable(done), lossSummary(c, p.Lost))
 	return err
 }
 
 func convertJSON(w io.Writer, p *convert.Plan, at address, out string) error {
 	items := []fields{}
-	for _, s := range p.Steps {
+	for s := range p.Steps() {
 		f := fields{{"path", s.Path}, {"kind", s.Kind}}
 		if !s.LeftOut {
 			f = append(f, field{"to", s.To})

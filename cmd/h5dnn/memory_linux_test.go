@@ -227,6 +227,34 @@ func TestReversedAxesTakeTheMemoryOfTheLargestArray(t *testing.T) {
 	}
 }
 
+// TestManyArraysTakeLittleMemoryEach converts 30,000 arrays of 16 bytes, whose names and shapes are
+// most of the file.
+func TestManyArraysTakeLittleMemoryEach(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("measures memory")
+	}
+	const count, most = 30_000, 100 << 20
+	folder := t.TempDir()
+	in := filepath.Join(folder, "in.safetensors")
+	err := serialize.Save(in, "", serialize.Contents{Entries: func(yield func(serialize.Entry, error) bool) {
+		for i := range count {
+			if !yield(serialize.Entry{Name: fmt.Sprintf("layer%06d.weight", i), Array: storage.From(make([]float32, 4), 4)}, nil) {
+				return
+			}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, extension := range []string{".safetensors", ".npz"} {
+		peak := peakOf(t, "convert", in, filepath.Join(folder, "out"+extension))
+		t.Logf("to %s: %d MiB of %d", extension, peak>>20, most>>20)
+		if peak > most {
+			t.Errorf("to %s: %d MiB, want at most %d", extension, peak>>20, most>>20)
+		}
+	}
+}
+
 // TestGarbageIsBounded in heaps of any size.
 func TestGarbageIsBounded(t *testing.T) {
 	for _, live := range []uint64{0, 1 << 20, 100 << 20, 2 << 30} {
