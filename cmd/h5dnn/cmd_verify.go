@@ -63,8 +63,7 @@ func verifyCommand() *cli.Command {
 // anHDF5File returns an error if the file does not exist or is of another format. A
 // damaged HDF5 file passes.
 func anHDF5File(ctx context.Context, name string) error {
-	if !exists(name) {
-		_, err := open(ctx, name)
+	if err := isFile(name); err != nil {
 		return err
 	}
 	addInput(ctx, name, nil)
