@@ -2,12 +2,14 @@ package models
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/keras"
 	"github.com/h5dnn/h5dnn/loss"
+	"github.com/h5dnn/h5dnn/serialize"
 	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
 )
 
@@ -64,6 +66,7 @@ func (p *Plan) forKeras3() error {
 	if p.Format.Name != "keras" {
 		return nil
 	}
+	p.completeOptimizer(m)
 	text, renamed, err := keras.WithoutSlashes(text)
 	if err != nil || len(renamed) == 0 {
 		return err
@@ -74,4 +77,28 @@ func (p *Plan) forKeras3() error {
 	}
 	p.Notes = append(p.Notes, fmt.Sprintf("%d layers have slashes in their names, which Keras 3 refuses; they are underscores in OUT", len(renamed)))
 	return nil
+}
+
+// completeOptimizer makes the state of an optimizer of Keras 2 what Keras 3 has, which skips the
+// state of one with another number of variables.
+func (p *Plan) completeOptimizer(m *checkpoint.Model) {
+	var entries []serialize.Entry
+	for _, t := range p.Tensors {
+		entries = append(entries, serialize.Entry{Name: t.Name, Array: t.Array})
+	}
+	missing, extra, ok := kerasfile.StateForKeras3(m, p.meta, entries)
+	if !ok {
+		p.Lost.Add(OptimizerPath, loss.Property, 1, "Keras 3 does not load the state of this optimizer, which has other variables there; the file has it")
+		return
+	}
+	for _, e := range missing {
+		p.Tensors = append(p.Tensors, checkpoint.Tensor{Name: e.Name, Array: e.Array, Operation: "for Keras 3"})
+	}
+	if len(extra) > 0 {
+		p.Lost.AddInherent(OptimizerPath, loss.Value, len(extra), "variables such as %s, which the optimizer does not have in Keras 3", extra[0])
+	}
+	p.Tensors = slices.DeleteFunc(p.Tensors, func(t checkpoint.Tensor) bool { return slices.Contains(extra, t.Name) })
+	for _, how := range kerasfile.OptimizerDifferences(p.meta) {
+		p.Lost.Add(OptimizerPath, loss.Property, 1, "%s", how)
+	}
 }

@@ -1,9 +1,12 @@
 package keras
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/keras"
@@ -70,7 +73,7 @@ func compileConfig(training string) json.RawMessage {
 		var o described
 		if optimizer, ok := settings[key]; ok && json.Unmarshal(optimizer, &o) == nil {
 			delete(settings, key)
-			settings["optimizer"] = optimizerObject(o.Class, optimizer)
+			settings["optimizer"] = optimizerObject(o, optimizer)
 		}
 	}
 	if loss, ok := settings["loss"]; ok {
@@ -141,26 +144,81 @@ var optimizerSettings = []string{
 	"ema_overwrite_frequency", "loss_scale_factor", "gradient_accumulation_steps", "beta_1", "beta_2", "epsilon", "amsgrad",
 	"momentum", "nesterov", "rho", "centered", "initial_accumulator_value", "learning_rate_power",
 	"l1_regularization_strength", "l2_regularization_strength", "l2_shrinkage_regularization_strength", "beta",
+	"beta_2_decay", "epsilon_1", "epsilon_2", "clip_threshold", "relative_step",
+	"inner_optimizer", "initial_scale", "dynamic_growth_steps",
 }
 
 // optimizerObject returns the object of .keras for an optimizer_config. Numbers stay as they
 // are written: Keras 3 refuses a momentum of 0 that is not 0.0.
-func optimizerObject(class string, text json.RawMessage) json.RawMessage {
-	var o struct{ Config map[string]json.RawMessage }
-	json.Unmarshal(text, &o) // an optimizer without settings may be a name
-	config := map[string]json.RawMessage{}
-	for key, value := range o.Config {
-		if slices.Contains(optimizerSettings, key) {
-			config[key] = value
-		}
+func optimizerObject(o described, text json.RawMessage) json.RawMessage {
+	var exact struct{ Config map[string]any }
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if decoder.Decode(&exact) == nil { // an optimizer without settings may be a name
+		o.Config = exact.Config
 	}
-	object, err := json.Marshal(map[string]any{
-		"module": "keras.optimizers", "class_name": strings.TrimPrefix(class, "Custom>"), "config": config, "registered_name": nil,
-	})
+	object, err := json.Marshal(o.forKeras3().object())
 	if err != nil {
 		return json.RawMessage("null")
 	}
 	return object
+}
+
+// object returns the optimizer as archives have it.
+func (d *described) object() map[string]any {
+	return map[string]any{"module": "keras.optimizers", "class_name": d.Class, "config": d.Config, "registered_name": nil}
+}
+
+// forKeras3 returns an optimizer of Keras 2 or 3 with the class and the settings that Keras 3
+// has. Those of other programs stay as they are.
+func (d *described) forKeras3() *described {
+	o := &described{Class: strings.TrimPrefix(d.Class, "Custom>"), Config: map[string]any{}}
+	if strings.HasPrefix(o.Class, "LossScaleOptimizer") {
+		o.Class = "LossScaleOptimizer"
+	}
+	if _, known := defaultRates[o.Class]; !known {
+		return d
+	}
+	for key, value := range d.Config {
+		if slices.Contains(optimizerSettings, key) {
+			o.Config[key] = value
+		}
+	}
+	if inner, ok := d.inner(); ok {
+		o.Config["inner_optimizer"] = inner.forKeras3().object()
+	}
+	rate := o.Config["learning_rate"]
+	if decay := d.Config["decay"]; !isZero(decay) && o.Class != "Nadam" {
+		o.Config["learning_rate"] = map[string]any{
+			"module": "keras.optimizers.schedules", "class_name": "InverseTimeDecay", "registered_name": nil,
+			"config": map[string]any{"initial_learning_rate": rate, "decay_steps": 1, "decay_rate": decay, "staircase": false},
+		}
+	}
+	if schedule, ok := rate.(map[string]any); ok {
+		o.Config["learning_rate"] = scheduleForKeras3(schedule)
+	}
+	return o
+}
+
+// scheduleForKeras3 returns a schedule of learning rates whose name, if any, is a text, and
+// which says its module.
+func scheduleForKeras3(schedule map[string]any) map[string]any {
+	schedule = maps.Clone(schedule)
+	if schedule["module"] == nil {
+		schedule["module"], schedule["registered_name"] = "keras.optimizers.schedules", nil
+	}
+	if config, ok := schedule["config"].(map[string]any); ok && config["name"] == nil {
+		config = maps.Clone(config)
+		delete(config, "name")
+		schedule["config"] = config
+	}
+	return schedule
+}
+
+// isZero reports whether a setting is missing or a number 0.
+func isZero(v any) bool {
+	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+	return err != nil || n == 0
 }
 
 // legacyConfig returns the model_config of an .h5 for a config.json: without what is of
@@ -185,6 +243,25 @@ func legacyConfig(text, version string) string {
 	return string(shorter)
 }
 
+// legacyOptimizer returns the optimizer_config of an .h5. Keras 2 finds AdamW, Lion and Adafactor,
+// which it did not always have, under names of registered classes alone.
+func legacyOptimizer(class string, text json.RawMessage) json.RawMessage {
+	var o struct {
+		Config map[string]json.RawMessage `json:"config"`
+	}
+	if json.Unmarshal(text, &o) != nil || o.Config == nil {
+		o.Config = map[string]json.RawMessage{} // a name: the default settings
+	}
+	if _, of2 := o.Config["is_legacy_optimizer"]; of2 && slices.Contains([]string{"AdamW", "Lion", "Adafactor"}, class) {
+		class = "Custom>" + class
+	}
+	config, err := json.Marshal(map[string]any{"class_name": class, "config": o.Config})
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return config
+}
+
 // legacyTraining returns the training_config of an .h5 for a compile_config. Without an
 // optimizer there is none: Keras could not load the model.
 func legacyTraining(text string) string {
@@ -198,12 +275,8 @@ func legacyTraining(text string) string {
 		}
 		return text
 	}
-	var o struct {
-		Class  string          `json:"class_name"`
-		Config json.RawMessage `json:"config"`
-	}
-	if json.Unmarshal(settings["optimizer"], &o) == nil && o.Class != "" {
-		settings["optimizer_config"], _ = json.Marshal(map[string]any{"class_name": o.Class, "config": o.Config})
+	if o := optimizerIn(text); o != nil && o.Class != "" {
+		settings["optimizer_config"] = legacyOptimizer(o.Class, settings["optimizer"])
 		delete(settings, "optimizer")
 	}
 	for _, key := range []string{"loss", "loss_weights", "metrics", "weighted_metrics"} { // without which Keras does not load the model

@@ -389,10 +389,35 @@ func (l legacy) optimizer() error {
 		return err
 	}
 	names := slotNames(l.file.List, weights)
+	if known := l.file.slotsByPosition(len(weights)); l.fits(known, weights) {
+		for i, name := range known {
+			names[i] = optimizerPrefix + name
+		}
+	}
 	for _, i := range byBuffer(names) {
 		if err := l.file.Add(l.tree.entry(join(optimizerGroup, weights[i]), names[i])); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// fits reports whether the weights of an optimizer of Keras 3 may be the variables of these
+// names: they end with the names of their buffers, and have the shapes of the layers' weights.
+func (l legacy) fits(names, weights []string) bool {
+	for i, name := range names {
+		buffer, weight := firstPart(name)
+		entry, err := l.file.Lookup(weight)
+		if weight == "" || err != nil { // of no weight
+			if last(weights[i]) != last(name) && slots[last(weights[i])] != name {
+				return false
+			}
+			continue
+		}
+		e, err := l.tree.entry(join(optimizerGroup, weights[i]), "")
+		if err != nil || !strings.HasSuffix(weights[i], "_"+buffer) || !slices.Equal(e.Array.Shape, entry.Array.Shape) {
+			return false
+		}
+	}
+	return len(names) > 0
 }

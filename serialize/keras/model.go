@@ -87,7 +87,7 @@ func (d *described) UnmarshalJSON(text []byte) error {
 	if json.Unmarshal(text, &name) != nil {
 		return json.Unmarshal(text, (*object)(d))
 	}
-	for _, class := range []string{"Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl"} {
+	for class := range defaultRates {
 		if strings.EqualFold(name, class) {
 			name = class
 		}
@@ -97,9 +97,12 @@ func (d *described) UnmarshalJSON(text []byte) error {
 }
 
 // compiledOptimizer returns the optimizer that the model was compiled with, or nil.
-func (f *File) compiledOptimizer() *described {
+func (f *File) compiledOptimizer() *described { return optimizerIn(f.Meta()[MetaTraining]) }
+
+// optimizerIn returns the optimizer in a training_config or compile_config, or nil.
+func optimizerIn(training string) *described {
 	var c compiled
-	if json.Unmarshal([]byte(f.Meta()[MetaTraining]), &c) != nil {
+	if json.Unmarshal([]byte(training), &c) != nil {
 		return nil
 	}
 	o := c.New
@@ -142,111 +145,6 @@ func (f *File) setRate(o *checkpoint.Optimizer) {
 		o.Config = maps.Clone(o.Config)
 		o.Config["learning_rate"] = float64(rate[0])
 	}
-}
-
-// A slotLayout is the order of the buffers of a class of optimizers in files where they
-// have numbers.
-type slotLayout struct {
-	weight []string // the buffers of a weight, and then those of the next
-	blocks []string // buffers of all weights, one after another
-	last   []string // variables of no weight
-}
-
-// layoutOf returns the layout of an optimizer in files of Keras 3, or of Keras 2.
-func layoutOf(o *described, old bool) (s slotLayout, ok bool) {
-	momentum, _ := o.Config["momentum"].(float64)
-	switch o.Class {
-	case "Adam", "AdamW", "Lamb":
-		s.weight = []string{"momentum", "velocity"}
-		if o.Config["amsgrad"] == true {
-			s.blocks = []string{"velocity_hat"}
-		}
-	case "Nadam":
-		s.weight = []string{"momentum", "velocity"}
-		if !old {
-			s.last = []string{"u_product"}
-		}
-	case "Adamax":
-		s.weight = []string{"momentum", "norm"}
-	case "Adagrad":
-		s.weight = []string{"accumulator"}
-	case "Adadelta":
-		s.weight = []string{"accumulated_grad", "accumulated_delta_var"}
-	case "Ftrl":
-		s.weight = []string{"accumulator", "linear"}
-	case "Lion":
-		s.weight = []string{"momentum"}
-	case "RMSprop":
-		s.blocks = []string{"velocity"}
-		if momentum > 0 {
-			s.blocks = append(s.blocks, "momentum")
-		}
-		if o.Config["centered"] == true {
-			s.blocks = append(s.blocks, "average_gradient")
-		}
-	case "SGD":
-		if momentum != 0 || old {
-			s.weight = []string{"momentum"}
-		}
-	default:
-		return s, false
-	}
-	return s, o.Config["gradient_accumulation_steps"] == nil
-}
-
-// slotsByPosition returns the names of the n variables of the optimizer in a file of
-// Keras 3, where they have numbers, or nil if they cannot be told: iteration,
-// learning_rate unless it is a schedule or the file is one of Keras 2, the averages of
-// the weights, and then the buffers of each weight that is trained.
-func (f *File) slotsByPosition(n int) []string {
-	o := f.compiledOptimizer()
-	if f.model == nil || o == nil {
-		return nil
-	}
-	for _, old := range []bool{strings.HasPrefix(f.Meta()[MetaVersion], "2."), true} {
-		layout, ok := layoutOf(o, old)
-		if !ok {
-			return nil
-		}
-		if names := layout.names(trainable(f.model, "", true), n, o.Config["use_ema"] == true); names != nil {
-			return names
-		}
-	}
-	return nil
-}
-
-// names returns the names of n variables, with or without learning_rate, or nil if there
-// are not as many.
-func (s slotLayout) names(trained []string, n int, averages bool) []string {
-	names := []string{"iteration", "learning_rate"}
-	before := 0
-	if averages {
-		before = 1
-	}
-	if n == len(trained)*(before+len(s.weight)+len(s.blocks))+len(s.last)+1 {
-		names = names[:1]
-	}
-	block := func(buffer string) {
-		for _, weight := range trained {
-			names = append(names, buffer+"/"+weight)
-		}
-	}
-	if averages {
-		block("average")
-	}
-	for _, weight := range trained {
-		for _, buffer := range s.weight {
-			names = append(names, buffer+"/"+weight)
-		}
-	}
-	for _, buffer := range s.blocks {
-		block(buffer)
-	}
-	names = append(names, s.last...)
-	if len(names) != n {
-		return nil
-	}
-	return names
 }
 
 // trainable lists the names of the weights that are trained, in the order of the model.

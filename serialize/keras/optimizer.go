@@ -17,7 +17,19 @@ const optimizerPrefix = "optimizer/"
 // slots are Keras 3's names of the buffers that Keras 2 abbreviates.
 var slots = map[string]string{
 	"m": "momentum", "v": "velocity", "vhat": "velocity_hat", "u": "norm", "iter": "iteration", "iteration": "iteration",
-	"variable": "u_product", // of Nadam in Keras 3
+	"variable": "u_product", "momentum_cache": "u_product", // of Nadam in Keras 3 and 2
+	"rms": "velocity", "mg": "average_gradient", "accum_grad": "accumulated_grad", "accum_var": "accumulated_delta_var",
+}
+
+// slotOf returns Keras 3's name of a buffer of a class of optimizers.
+func slotOf(class, name string) string {
+	switch {
+	case class == "Adamax" && name == "v":
+		return "norm"
+	case slots[name] != "":
+		return slots[name]
+	}
+	return name
 }
 
 var outputNumber = regexp.MustCompile(`:\d+$`)
@@ -27,6 +39,7 @@ var outputNumber = regexp.MustCompile(`:\d+$`)
 //
 //	Adam/m/dense/kernel:0                  in Keras 2.11 to 2.15
 //	training/Adam/dense/kernel/m:0         before, or Adam/dense/kernel/m:0
+//	m/dense/kernel:0                       within a LossScaleOptimizer, or cond/Adam/dense/kernel/m:0
 //	adam/my_model_dense_kernel_momentum    in Keras 3
 func slotNames(entries *serialize.List, weights []string) []string {
 	known := map[string]string{} // entries by their names with underscores
@@ -72,8 +85,11 @@ func byBuffer(names []string) []int {
 }
 
 func slotName(known map[string]string, weight string) string {
-	weight = strings.TrimPrefix(weight, "training/")
+	weight = strings.TrimPrefix(conditional.ReplaceAllString(weight, ""), "training/")
 	class, rest := firstPart(weight)
+	if full, ok := entryLike(known, rest); ok && slots[class] != "" { // within a LossScaleOptimizer
+		return slots[class] + "/" + full
+	}
 	if rest == "" {
 		class, rest = "", weight
 	}
@@ -85,21 +101,17 @@ func slotName(known map[string]string, weight string) string {
 	}
 	first, entry := firstPart(rest)
 	if full, ok := entryLike(known, entry); ok {
-		if long := slots[first]; long != "" {
-			first = long
-		}
-		return first + "/" + full
+		return slotOf(class, first) + "/" + full
 	}
 	at := strings.LastIndexByte(rest, '/')
 	if full, ok := entryLike(known, rest[:at]); ok {
-		slot := rest[at+1:]
-		if long := slots[slot]; long != "" {
-			slot = long
-		}
-		return slot + "/" + full
+		return slotOf(class, rest[at+1:]) + "/" + full
 	}
 	return strings.TrimPrefix(class+"/"+rest, "/")
 }
+
+// conditional matches what TensorFlow adds to the names of variables that are made in a branch.
+var conditional = regexp.MustCompile(`^cond(_\d+)?/`)
 
 // entryLike finds the entry of a weight that an optimizer calls so.
 func entryLike(known map[string]string, name string) (string, bool) {

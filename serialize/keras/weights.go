@@ -328,6 +328,7 @@ func (w weights) optimizer(claimed map[string]bool) error {
 				names[i] = optimizerPrefix + known[k]
 			}
 		}
+		w.claimInner(paths, claimed)
 	}
 	for _, i := range byBuffer(names) {
 		if err := w.add(paths[i], names[i]); err != nil {
@@ -335,6 +336,31 @@ func (w weights) optimizer(claimed map[string]bool) error {
 		}
 	}
 	return nil
+}
+
+// innerVars is the group of the variables of the optimizer within a LossScaleOptimizer, which are
+// the last ones of the LossScaleOptimizer, too.
+const innerVars = "/optimizer/inner_optimizer/vars"
+
+// claimInner claims the second copies of the variables of an optimizer within another one.
+func (w weights) claimInner(paths []string, claimed map[string]bool) {
+	copies := w.datasets(innerVars)
+	shapes := map[string][]int{}
+	for _, path := range slices.Concat(paths, copies) {
+		if e, err := w.find(path).entry(path, ""); err == nil {
+			shapes[path] = e.Array.Shape
+		}
+	}
+	own := len(paths) - len(copies)
+	for k := range copies {
+		at := join(innerVars, itoa(k))
+		if !slices.Equal(shapes[at], shapes["/optimizer/vars/"+itoa(own+k)]) {
+			return
+		}
+	}
+	for _, path := range copies {
+		claimed[path] = true
+	}
 }
 
 // rest lists all other datasets by their paths.

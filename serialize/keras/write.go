@@ -161,21 +161,40 @@ func (s *saving) variablesOf(l *checkpoint.Layer, prefix string) ([]string, erro
 // configuration, which known tells.
 func (s *saving) optimizer() (entries, names []string, known bool) {
 	entries = s.below(optimizerPrefix)
-	f := &File{List: serialize.NewList(0, s.meta, func() error { return nil }), model: s.model}
-	if slots := f.slotsByPosition(len(entries)); slots != nil {
-		ordered := make([]string, len(slots))
-		for i, name := range slots {
-			ordered[i] = optimizerPrefix + name
-		}
-		if complete := !slices.ContainsFunc(ordered, func(name string) bool { _, ok := s.entries[name]; return !ok }); complete {
-			entries, known = ordered, true
-		}
+	if ordered := s.stateOrder(len(entries)); ordered != nil {
+		entries, known = ordered, true
 	}
 	slices.SortStableFunc(entries, func(a, b string) int { return position(a) - position(b) })
 	for _, entry := range entries {
 		names = append(names, strings.TrimPrefix(entry, optimizerPrefix))
 	}
 	return entries, names, known
+}
+
+// stateOrder returns the entries of an optimizer of n variables in the order of Keras, or nil if
+// that is not known. The state of an optimizer of Keras 2 may have been completed for Keras 3.
+func (s *saving) stateOrder(n int) []string {
+	o := optimizerIn(s.meta[MetaTraining])
+	if o == nil || s.model == nil {
+		return nil
+	}
+	for _, old := range []bool{false, true} {
+		if !old {
+			o = o.forKeras3()
+		}
+		layout, ok := layoutOf(o, old, func(weight string) int { return s.entries[weight].Array.Rank() })
+		if !ok {
+			continue
+		}
+		names := layout.names(trainable(s.model, "", true), n)
+		for i := range names {
+			names[i] = optimizerPrefix + names[i]
+		}
+		if names != nil && !slices.ContainsFunc(names, func(name string) bool { return !s.isEntry(name) }) {
+			return names
+		}
+	}
+	return nil
 }
 
 // position returns the number of a variable that has no other name, or 0.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -29,7 +30,7 @@ func saveArchive(name string, c serialize.Contents) error {
 		return fmt.Errorf("a .keras has the configuration of its model: the metadata must have %s: %w", MetaConfig, storage.ErrState)
 	}
 	if s.isOld() {
-		s.addLearningRate()
+		s.completeState()
 	}
 	if err := atomicfile.CheckSpace(name, 2*min(s.bytes(), math.MaxInt64/2)); err != nil { // the weights are a file before they are part of one
 		return err
@@ -52,17 +53,16 @@ func saveArchive(name string, c serialize.Contents) error {
 	})
 }
 
-// addLearningRate adds the learning rate to the state of an optimizer of Keras 2, where it is not
-// among the variables, as Keras 3 skips the state of one that has another number of them.
-func (s *saving) addLearningRate() {
-	const iteration, name = optimizerPrefix + "iteration", optimizerPrefix + "learning_rate"
-	o := (&File{List: serialize.NewList(0, s.meta, func() error { return nil })}).compiledOptimizer()
-	if o == nil || !s.isEntry(iteration) || s.isEntry(name) {
+// completeState adds the variables that Keras 3 has more of than Keras 2 to the state of an
+// optimizer, as Keras 3 skips the state of one that has another number of them.
+func (s *saving) completeState() {
+	missing, extra, ok := StateForKeras3(s.model, s.meta, slices.Collect(maps.Values(s.entries)))
+	if !ok || len(extra) > 0 {
 		return
 	}
-	if rate, ok := o.Config["learning_rate"].(float64); ok {
-		s.entries[name] = serialize.Entry{Name: name, Array: storage.From([]float32{float32(rate)})}
-		s.order = slices.Insert(s.order, slices.Index(s.order, iteration)+1, name)
+	for _, e := range missing {
+		s.entries[e.Name] = e
+		s.order = append(s.order, e.Name)
 	}
 }
 

@@ -217,7 +217,7 @@ func (s *saving) legacyOptimizer() error {
 		}
 	}
 	class := "optimizer"
-	if o := (&File{List: serialize.NewList(0, s.meta, func() error { return nil })}).compiledOptimizer(); o != nil {
+	if o := optimizerIn(s.meta[MetaTraining]); o != nil {
 		class = strings.ToLower(o.Class)
 	}
 	for i, name := range names {
@@ -244,11 +244,16 @@ func (s *saving) legacyOptimizer() error {
 // later versions have under legacy: all first moments of Adam, and then all second ones. It
 // returns nil for other optimizers.
 func (s *saving) oldOrder(entries []string) []string {
-	o := (&File{List: serialize.NewList(0, s.meta, func() error { return nil })}).compiledOptimizer()
-	if !s.isOld() || s.model == nil || o == nil || o.Config["is_legacy_optimizer"] != nil || o.Config["jit_compile"] != nil {
+	o := optimizerIn(s.meta[MetaTraining])
+	if o != nil {
+		if inner, ok := o.inner(); ok {
+			o = inner
+		}
+	}
+	if !s.isOld() || s.model == nil || o == nil || len(o.Config) == 0 || o.Config["is_legacy_optimizer"] != nil || o.Config["jit_compile"] != nil {
 		return nil
 	}
-	layout, ok := layoutOf(o, true)
+	layout, ok := layoutOf(o, true, func(string) int { return 0 })
 	if !ok {
 		return nil
 	}
@@ -257,8 +262,11 @@ func (s *saving) oldOrder(entries []string) []string {
 	} else {
 		layout.weight, layout.blocks = append(layout.weight, layout.blocks...), nil
 	}
+	if name := "u_product"; s.isEntry(optimizerPrefix + name) {
+		layout.first = []string{name}
+	}
 	var ordered []string
-	for _, name := range layout.names(trainable(s.model, "", true), len(entries), false) {
+	for _, name := range layout.names(trainable(s.model, "", true), len(entries)) {
 		if !s.isEntry(optimizerPrefix + name) {
 			return nil
 		}

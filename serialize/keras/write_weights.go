@@ -140,5 +140,23 @@ func (s *saving) optimizerVars() error {
 			return err
 		}
 	}
+	return s.innerVars(entries)
+}
+
+// innerVars writes the second copies of the variables of the optimizer within a LossScaleOptimizer:
+// all but its own ones, which Keras 3 alone has.
+func (s *saving) innerVars(entries []string) error {
+	if o := optimizerIn(s.meta[MetaTraining]); o == nil || !strings.HasPrefix(o.Class, "LossScaleOptimizer") {
+		return nil
+	}
+	own := max(0, slices.Index(entries, optimizerPrefix+"inner_optimizer/iteration"))
+	if err := s.vars("/optimizer/inner_optimizer", "optimizer"); err != nil {
+		return err
+	}
+	for i, name := range entries[own:] {
+		if err := s.put(join(innerVars, itoa(i)), name); err != nil {
+			return err
+		}
+	}
 	return nil
 }
