@@ -130,6 +130,58 @@ func TestConversionsTakeTheMemoryOfTheLargestArray(t *testing.T) {
 	}
 }
 
+// TestModelsTakeTheMemoryOfTheLargestArray converts models of two layers of 64 MiB from each format
+// of Keras to PyTorch and back, and single arrays.
+func TestModelsTakeTheMemoryOfTheLargestArray(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("writes files of 128 MiB")
+	}
+	const side, most = 4096, 4*4096*4096 + 100<<20
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	model := fmt.Sprintf(`{"class_name": "Sequential", "config": {"name": "m", "layers": [
+		{"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, %d]}},
+		{"class_name": "Dense", "config": {"name": "first", "units": %[1]d, "use_bias": false}},
+		{"class_name": "Dense", "config": {"name": "second", "units": %[1]d, "use_bias": false}}]}}`, side)
+	weights := storage.From(make([]float32, side*side), side, side)
+	check := func(args ...string) {
+		t.Helper()
+		peak := peakOf(t, args...)
+		t.Logf("%4d MiB of %d: %q", peak>>20, most>>20, args)
+		if peak > most {
+			t.Errorf("%q takes %d MiB, want at most %d", args, peak>>20, most>>20)
+		}
+	}
+	formats := 0
+	for _, name := range serialize.Writable() {
+		format, err := serialize.ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(name, "keras") {
+			continue
+		}
+		formats++
+		file := in("in" + format.Extensions[0])
+		err = serialize.Save(file, name, serialize.Contents{Meta: map[string]string{keras.MetaConfig: model}, Entries: serialize.Entries(
+			serialize.Entry{Name: "first/kernel", Array: weights}, serialize.Entry{Name: "second/kernel", Array: weights})})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		architecture := []string{"--model", in("in.keras")}
+		if name == "keras" || name == "keras-h5" {
+			architecture = nil
+		}
+		check(append([]string{"convert", "--force", file, in("out.pt")}, architecture...)...)
+		check("convert", "--force", "--to", name, "--model", in("in.keras"), in("out.pt"), in("back"+format.Extensions[0]))
+	}
+	if formats < 3 {
+		t.Errorf("only %d formats of Keras", formats)
+	}
+	check("convert", "--force", in("out.pt")+":/first.weight", in("out.npy"))
+	check("convert", "--force", in("out.npy"), in("out.safetensors"))
+}
+
 // TestLargeChunksAreDecodedOnce holds that an array in one compressed chunk takes the memory of
 // the chunk, and is not decoded for each block.
 func TestLargeChunksAreDecodedOnce(t *testing.T) {
