@@ -17,9 +17,10 @@ import (
 // The names of optimizers' states in files: PyTorch's as in its tutorial on checkpoints,
 // Keras's as in package serialize/keras.
 const (
-	pyTorchOptimizer = "optimizer_state_dict/"
-	pyTorchGroup     = "param_groups/0/"
-	kerasOptimizer   = "optimizer/"
+	pyTorchOptimizer   = "optimizer_state_dict/"
+	pyTorchParamGroups = "param_groups/"
+	pyTorchGroup       = pyTorchParamGroups + "0/"
+	kerasOptimizer     = "optimizer/"
 )
 
 // metaOptimizer is where a .pt file says under which key the optimizer's state is.

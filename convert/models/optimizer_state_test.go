@@ -153,3 +153,34 @@ func attribute(t *testing.T, f *hdf5.File, path, name string) []string {
 	}
 	return list
 }
+
+// TestMetadataAreReported converts a state_dict of a file that says the epoch, too, and whose
+// modules have other names.
+func TestMetadataAreReported(t *testing.T) {
+	for module, refused := range map[string]bool{"head_optimizer": false, "head": true} {
+		name := filepath.Join(t.TempDir(), "m.npz")
+		err := serialize.Save(name, "", serialize.Contents{
+			Meta:    map[string]string{"epoch": "3", "arch": "net", "optimizer_state_dict/param_groups/0/lr": "0.1"},
+			Entries: serialize.Entries(serialize.Entry{Name: module + ".weight", Array: storage.From([]float32{3, 4}, 1, 2)}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := models.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		p, err := models.New(s, "keras", models.Options{Architecture: architecture(t, "config.json", dense)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost := p.Lost.Of("/")
+		if len(lost) != 1 || lost[0].Count != 2 || lost[0].Reason != "arch, epoch: a converted model has no metadata" || lost.Avoidable() {
+			t.Errorf("%s: lost: %v", module, p.Lost)
+		}
+		if told := slices.Contains(p.Notes, "a rules file can say what IN calls a module: modules: {head_optimizer: NAME}"); told != refused || (len(p.Refused) > 0) != refused {
+			t.Errorf("%s: refused %v, notes %q", module, p.Refused, p.Notes)
+		}
+	}
+}

@@ -301,13 +301,34 @@ func (p *Plan) importInto(plans []checkpoint.LayerPlan) error {
 	for _, name := range missing {
 		p.Refused = append(p.Refused, fmt.Errorf("%s is missing%s", name, reparametrized(name, parameters)))
 	}
+	if len(missing) > 0 && len(unused) > 0 {
+		module, _, _ := cutLast(missing[0])
+		p.Notes = append(p.Notes, fmt.Sprintf("a rules file can say what IN calls a module: modules: {%s: NAME}", module))
+	}
 	for _, name := range unused {
 		if _, parameter, _ := cutLast(name); strings.HasPrefix(parameter, "weight_hr_l") {
 			return fmt.Errorf("%s projects the state of an LSTM (proj_size), which Keras's does not: %w", name, checkpoint.ErrUnsupported)
 		}
 		p.lose(name)
 	}
+	p.loseMetadata()
 	return p.kerasOptimizer(optimizer)
+}
+
+// loseMetadata records what a state_dict has beside arrays and the state of an optimizer, such as
+// the number of epochs, which neither models of Keras nor runs have a place for.
+func (p *Plan) loseMetadata() {
+	var keys []string
+	for key := range p.Source.Meta() {
+		known := slices.Contains([]string{kerasfile.MetaConfig, kerasfile.MetaTraining, "format"}, key)
+		if !known && !strings.HasPrefix(key, "torch.") && !strings.Contains("/"+key, "/"+pyTorchParamGroups) {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) > 0 {
+		slices.Sort(keys)
+		p.Lost.AddInherent("/", loss.Attribute, len(keys), "%s: a converted model has no metadata", strings.Join(keys[:min(len(keys), 5)], ", "))
+	}
 }
 
 // reparametrized says how to save a parameter that PyTorch computes from others, if these

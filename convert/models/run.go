@@ -374,6 +374,7 @@ func (p *Plan) importParameters(c *train.Config, model nn.Module, parameters []p
 			p.Unused = append(p.Unused, e.Name)
 		}
 	}
+	p.loseMetadata()
 	return p.importRunOptimizer(c, parameters)
 }
 
