@@ -127,6 +127,7 @@ func (k *copier) groupAttributes(item h5format.Item) (n int) {
 // error if that is all.
 func (k *copier) entries(entries transform.Entries) transform.Entries {
 	return func(yield func(serialize.Entry, error) bool) {
+		var known serialize.Aliases
 		for e, err := range entries {
 			if err == nil {
 				e, err = k.fit(e)
@@ -135,6 +136,9 @@ func (k *copier) entries(entries transform.Entries) transform.Entries {
 			if err != nil && e.Name != "" && !asked {
 				k.lost.AddInherent(e.Name, loss.Array, 1, "%s", withoutKind(err.Error()))
 				continue
+			}
+			if first := known.Of(e); err == nil && first != "" && k.format.Aliases {
+				k.notes = append(k.notes, e.Name+": "+serialize.AliasNote(first))
 			}
 			if e.Elements == nil {
 				e.Array = blocks.WithContext(k.c.Context, e.Array)
