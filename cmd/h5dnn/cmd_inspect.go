@@ -12,6 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -147,7 +148,7 @@ func showObjects(ctx context.Context, file inspect.File, at address, show showOp
 	case failed == 1:
 		return first
 	case failed > 1:
-		return fmt.Errorf("%w (and %d more objects that could not be read)", first, failed-1)
+		return errkind.Errorf(first, "%s (and %s that could not be read)", withoutKind(first.Error()), plural(failed-1, "more object"))
 	}
 	return nil
 }

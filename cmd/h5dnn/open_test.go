@@ -1,10 +1,16 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // TestFoldersAndMissingFilesSayWhatToDo: which file of a folder, how to convert a checkpoint that is
@@ -35,5 +41,37 @@ func TestFoldersAndMissingFilesSayWhatToDo(t *testing.T) {
 				t.Errorf("%s %s: status %d, %s; want %s", command, name, status, errs, want)
 			}
 		}
+	}
+}
+
+// TestInspectCountsWhatIsNotRead behind the first reason, without the kind of the error.
+func TestInspectCountsWhatIsNotRead(t *testing.T) {
+	dir := t.TempDir()
+	one := filepath.Join(dir, "one.npy")
+	if err := serialize.Save(one, "", serialize.Contents{Entries: serialize.Entries(serialize.Entry{Name: "one", Array: storage.From([]float32{1}, 1)})}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	for _, name := range []string{"a.npy", "b.npy", "a.npy", "b.npy", "c.npy"} {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: name})
+		if err == nil {
+			_, err = w.Write(b)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := filepath.Join(dir, "twice.npz")
+	if err := errors.Join(z.Close(), os.WriteFile(name, archive.Bytes(), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errs := in(t, t.Context(), "inspect", name)
+	if want := "h5dnn inspect: the name is there twice (and 1 more object that could not be read)\n"; status != 2 || errs != want || !strings.Contains(out, "c  float32 (1,)") {
+		t.Errorf("status %d, %s%s; want %s", status, out, errs, want)
 	}
 }

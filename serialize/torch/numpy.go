@@ -25,6 +25,9 @@ var numpyTypes = map[string]dtype.Type{
 // numpyKinds are NumPy's names of its types that are not numbers, by their codes.
 var numpyKinds = map[byte]string{'O': "Python objects", 'U': "text", 'S': "bytes", 'V': "structures", 'M': "dates", 'm': "durations"}
 
+// longTypes are NumPy's names of floats of more than 8 bytes, of which f16 would be taken for float16.
+var longTypes = map[string]string{"f16": "longdouble", "f12": "longdouble", "c32": "clongdouble", "c24": "clongdouble"}
+
 // numpyDtype reads numpy.dtype(code, align, copy) with the state (3, byte order, ...), of an
 // array of that shape.
 func numpyDtype(value any, shape []int) (t dtype.Type, order binary.ByteOrder, err error) {
@@ -40,6 +43,9 @@ func numpyDtype(value any, shape []int) (t dtype.Type, order binary.ByteOrder, e
 	t, ok = numpyTypes[code]
 	if !ok {
 		kind := "NumPy " + code
+		if long := longTypes[code]; long != "" {
+			kind = "NumPy " + long
+		}
 		if code != "" && numpyKinds[code[0]] != "" {
 			kind = "NumPy " + numpyKinds[code[0]]
 		}

@@ -317,3 +317,13 @@ func TestNegatedAndConjugated(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreadScalarsAreArrays with the name of their type: as texts they would be lost without a word.
+func TestUnreadScalarsAreArrays(t *testing.T) {
+	f := serializetest.Open(t, "testdata/unread_numpy.pt")
+	for name, want := range map[string]string{"date": "NumPy dates arrays are not read", "long": "NumPy longdouble arrays are not read", "longs": "NumPy longdouble arrays are not read"} {
+		if _, err := serialize.Lookup(f, name); !errors.Is(err, dtype.ErrType) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", name, err, want)
+		}
+	}
+}

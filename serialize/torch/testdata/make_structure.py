@@ -33,3 +33,6 @@ from torch.package import PackageExporter
 with PackageExporter(os.path.join(folder, "package.pt")) as package:
     package.extern("**")
     package.save_pickle("model", "model.pkl", {"w": one})
+
+# Scalars and arrays of NumPy that are not read.
+torch.save({"w": one, "date": np.datetime64("2024-01-02"), "long": np.longdouble(1.5), "longs": np.ones(2, "g")}, os.path.join(folder, "unread_numpy.pt"))
