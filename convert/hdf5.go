@@ -11,6 +11,7 @@ import (
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // repack copies the objects, or finds out in a dry run what is lost.
@@ -131,9 +132,20 @@ func writeDataset(ctx context.Context, w *hdf5write.Writer, path string, data in
 	if data.Numbers {
 		return w.Write(path, blocks.WithContext(ctx, data.Array))
 	}
-	cells, err := data.Strings()
-	if err != nil {
-		return err
+	return w.WriteStringsOf(path, data.View, func(v views.View) ([]string, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		values, err := data.Values(v)
+		return stringsOf(values), err
+	})
+}
+
+// stringsOf returns values that are strings.
+func stringsOf(values []any) []string {
+	list := make([]string, len(values))
+	for i, value := range values {
+		list[i] = value.(string)
 	}
-	return w.WriteStrings(path, cells, data.View.Shape...)
+	return list
 }

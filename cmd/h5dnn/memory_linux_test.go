@@ -365,13 +365,13 @@ func TestCompressedColumnsTakeTheMemoryOfOne(t *testing.T) {
 	}
 }
 
-// TestWideTablesTakeTheMemoryOfTheirRows converts 3000 columns of 3000 rows to formats that write
+// TestWideTablesTakeTheMemoryOfTheirRows converts 2500 columns of 2500 rows to formats that write
 // them row by row or one after the other.
 func TestWideTablesTakeTheMemoryOfTheirRows(t *testing.T) {
 	if testing.Short() || raced() {
 		t.Skip("writes files of 70 MB")
 	}
-	const side = 3000
+	const side = 2500
 	folder := t.TempDir()
 	elems := make([]float32, side)
 	for i := range elems {
@@ -417,6 +417,31 @@ func TestLongTextTakesTheMemoryOfItsNumbers(t *testing.T) {
 		if peak, most := peakOf(t, "convert", "--force", in, out), 2*8*rows+100<<20; peak > most || header != "" && peak > most-8*rows {
 			t.Errorf("header %q: %d MiB, want at most %d", header, peak>>20, most>>20)
 		}
+	}
+}
+
+// TestStringsTakeTheMemoryOfAColumn converts 1.5 million strings to each format of tables and to
+// HDF5.
+func TestStringsTakeTheMemoryOfAColumn(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("writes files of 80 MB")
+	}
+	const rows, bytes = 1_500_000, 17
+	folder := t.TempDir()
+	in := filepath.Join(folder, "in.csv")
+	text := []byte("s,n\n")
+	for i := range rows {
+		text = fmt.Appendf(text, "some text %d,%d\n", i, i)
+	}
+	if err := os.WriteFile(in, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, extension := range []string{".arrow", ".parquet", ".h5"} {
+		out := filepath.Join(folder, "out"+extension)
+		if peak, most := peakOf(t, "convert", in, out), rows*bytes+100<<20; peak > most {
+			t.Errorf("from %s to %s: %d MiB, want at most %d", filepath.Ext(in), extension, peak>>20, most>>20)
+		}
+		in = out
 	}
 }
 

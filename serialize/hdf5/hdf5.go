@@ -23,6 +23,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 func init() {
@@ -248,13 +249,12 @@ func writeElements(w *hdf5write.Writer, path string, e serialize.Entry) error {
 	if e.Elements.Type != "string" {
 		return fmt.Errorf("%s: hdf5 files are written with numbers and strings, not %s: %w", e.Name, e.Elements.Type, dtype.ErrType)
 	}
-	values, err := e.Elements.Values(e.Elements.View)
-	if err != nil {
-		return err
-	}
-	texts := make([]string, len(values))
-	for i, value := range values {
-		texts[i] = value.(string)
-	}
-	return w.WriteStrings(path, texts, e.Elements.View.Shape...)
+	return w.WriteStringsOf(path, e.Elements.View, func(v views.View) ([]string, error) {
+		values, err := e.Elements.Values(v)
+		list := make([]string, len(values))
+		for i, value := range values {
+			list[i] = value.(string)
+		}
+		return list, err
+	})
 }

@@ -43,23 +43,6 @@ func (w *Writer) WriteWith(path string, a storage.Array, layout Layout) error {
 	return errors.Join(d.WriteAt(make([]int, a.Rank()), a), d.Close())
 }
 
-// WriteStrings creates a dataset of strings of variable length, or of one length if any
-// contains a zero byte. They are marked as UTF-8, or as ASCII if they are not UTF-8; the bytes
-// are kept. Strings that end in a zero byte are an error of kind [ErrString].
-func (w *Writer) WriteStrings(path string, list []string, shape ...int) error {
-	if n, err := format.Product(shape...); err != nil || n != len(list) {
-		return fmt.Errorf("write %s: %d strings do not fill %v: %w", path, len(list), shape, views.ErrShape)
-	}
-	if hasZeroBytes(list) {
-		return w.writePadded(path, list, shape)
-	}
-	text, err := terminated(list)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return w.do("write", path, func() error { return w.file.Strings(path, shape, text) })
-}
-
 // A DatasetWriter writes a dataset in parts, with bounded memory. Complete chunks are
 // encoded in parallel and written. Partial chunks are kept until they are complete, too
 // many, or the dataset is closed. Elements that are never written are zero.

@@ -202,11 +202,19 @@ func (id ID) ReadChunk(start []int) (data []byte, mask uint32, err error) {
 	return data, uint32(m), err
 }
 
-// Strings creates a dataset of UTF-8 strings of variable length. data holds them one
-// after another, each terminated by NUL.
-func (f *File) Strings(path string, shape []int, data []byte) error {
+// Strings writes a hyperslab of a dataset of strings of variable length, and creates it first if
+// the hyperslab is the first.
+func (f *File) Strings(path string, shape []int, b StringBlock) error {
+	create, utf8 := C.int(0), C.int(0)
+	if b.First {
+		create = 1
+	}
+	if b.UTF8 {
+		utf8 = 1
+	}
 	_, err := call(func(msg *C.char, size C.size_t) C.int64_t {
-		return C.shim_strings(f.id(), cString(path), C.int(len(shape)), hsizes(shape), (*C.char)(pointer(data)), C.size_t(len(data)), asUTF8(data), msg, size)
+		return C.shim_strings(f.id(), cString(path), C.int(len(shape)), hsizes(shape), hsizes(b.Start), hsizes(b.Count),
+			create, (*C.char)(pointer(b.Data)), C.size_t(len(b.Data)), utf8, msg, size)
 	})
 	return err
 }

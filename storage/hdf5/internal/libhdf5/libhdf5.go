@@ -53,6 +53,14 @@ type Image struct {
 	ElemSize int      // of an element in memory, as the caller computed it
 }
 
+// A StringBlock is strings for a hyperslab of a dataset.
+type StringBlock struct {
+	Start, Count []int
+	First        bool
+	UTF8         bool   // all strings of the dataset are UTF-8; else they are marked as ASCII
+	Data         []byte // one string after another, each terminated by NUL
+}
+
 // A partialError is the error of a call that may have changed the file.
 type partialError struct{ error }
 

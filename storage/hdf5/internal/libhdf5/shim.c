@@ -384,20 +384,25 @@ static const char **pointers(hid_t space, const char *data, size_t bytes)
 	return each;
 }
 
-int64_t shim_strings(int64_t file, const char *path, int rank, const uint64_t *dims, const char *data, size_t bytes, int utf8, H5DNN_MESSAGE)
+int64_t shim_strings(int64_t file, const char *path, int rank, const uint64_t *dims, const uint64_t *start, const uint64_t *count,
+                     int create, const char *data, size_t bytes, int utf8, H5DNN_MESSAGE)
 {
 	shim_quiet();
 	scoped type = text_type(utf8);
 	scoped space = space_of(rank, dims, NULL);
 	TRY(space);
-	scoped_memory const char **each = pointers(space, data, bytes);
+	scoped here = space_of(rank, count, NULL);
+	TRY(here);
+	scoped_memory const char **each = pointers(here, data, bytes);
 	if (!each)
 		return fail("the number of strings does not fit the shape", text, size);
-	scoped dataset = H5Dcreate2(file, path, type, space, with_parents(), H5P_DEFAULT, H5P_DEFAULT);
+	scoped dataset = create ? H5Dcreate2(file, path, type, space, with_parents(), H5P_DEFAULT, H5P_DEFAULT) : H5Dopen2(file, path, H5P_DEFAULT);
 	TRY(dataset);
 	if (bytes == 0)
 		return 0;
-	TRY_PARTIAL(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, each));
+	if (rank > 0)
+		TRY_PARTIAL(H5Sselect_hyperslab(space, H5S_SELECT_SET, DIMS(start), NULL, DIMS(count), NULL));
+	TRY_PARTIAL(H5Dwrite(dataset, type, here, space, H5P_DEFAULT, each));
 	return 0;
 }
 

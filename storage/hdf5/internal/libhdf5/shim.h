@@ -55,7 +55,8 @@ int64_t shim_read_chunk(int64_t dataset, const uint64_t *start, uint32_t *mask, 
 
 // Strings are UTF-8, terminated, one after another in data. Their number must be that
 // of the elements. A rank of -1 makes a null attribute.
-int64_t shim_strings(int64_t file, const char *path, int rank, const uint64_t *dims, const char *data, size_t bytes, int utf8, H5DNN_MESSAGE);
+int64_t shim_strings(int64_t file, const char *path, int rank, const uint64_t *dims, const uint64_t *start, const uint64_t *count,
+                     int create, const char *data, size_t bytes, int utf8, H5DNN_MESSAGE);
 int64_t shim_attr_strings(int64_t file, const char *path, const char *name, int rank, const uint64_t *dims,
                            const char *data, size_t bytes, int utf8, H5DNN_MESSAGE);
 int64_t shim_attr(int64_t file, const char *path, const char *name, int64_t type, int rank, const uint64_t *dims,

@@ -44,7 +44,7 @@ func (f *File) Chunked(string, ID, []int, []int, []int, []uint32) (ID, error) {
 	return 0, errWithoutCgo
 }
 func (f *File) Create(string, DatasetSpec) (ID, int64, error)        { return 0, 0, errWithoutCgo }
-func (f *File) Strings(string, []int, []byte) error                  { return errWithoutCgo }
+func (f *File) Strings(string, []int, StringBlock) error             { return errWithoutCgo }
 func (f *File) StringAttr(string, string, []int, []byte, bool) error { return errWithoutCgo }
 func (f *File) Attr(string, string, ID, []int, []byte) error         { return errWithoutCgo }
 func (f *File) AttrImage(string, string, ID, []int, Image) error     { return errWithoutCgo }
