@@ -55,7 +55,7 @@ var decoding = []string{"scale_factor", "add_offset", "_FillValue", "missing_val
 
 // decode makes an array of what a variable stands for. Variables that stand for themselves
 // stay what they are.
-func decode(m *convention.Meaning, d *hdf5.Dataset) error {
+func (r *reader) decode(m *convention.Meaning, d *hdf5.Dataset) error {
 	scale, err := number(d.Object, "scale_factor")
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func decode(m *convention.Meaning, d *hdf5.Dataset) error {
 	if err != nil {
 		return err
 	}
-	a, err := d.Array()
+	a, err := r.array(d)
 	if err != nil {
 		return err
 	}
@@ -88,6 +88,9 @@ func decode(m *convention.Meaning, d *hdf5.Dataset) error {
 		p.typ = dtype.Bool
 	}
 	if p.typ == a.Type && scale == nil && offset == nil && len(p.fills) == 0 {
+		if !slices.Equal(a.Shape, d.Shape) {
+			m.Entry, m.Stored, m.Encoding = &serialize.Entry{Array: a}, d.Backing, fmt.Sprintf("%d rows stored", d.Shape[0])
+		}
 		return nil
 	}
 	m.Entry = &serialize.Entry{Array: blocks.Derive(a, p.typ, p.read)}

@@ -24,6 +24,7 @@ func init() {
 		Meanings: func(f *hdf5.File) convention.Meanings {
 			r := &reader{file: f}
 			r.dimensions = sync.OnceValue(r.numbered)
+			r.lengths = sync.OnceValue(r.unlimitedLengths)
 			return r.meaningOf
 		},
 		Prefix: nonCoordinate,
@@ -76,6 +77,7 @@ const nonCoordinate = "_nc4_non_coord_"
 type reader struct {
 	file       *hdf5.File
 	dimensions func() map[int64]string // names by number
+	lengths    func() map[string]int   // of unlimited dimensions, by path
 }
 
 func (r *reader) meaningOf(o *hdf5.Object) (m convention.Meaning, err error) {
@@ -83,7 +85,7 @@ func (r *reader) meaningOf(o *hdf5.Object) (m convention.Meaning, err error) {
 	if o.Kind != hdf5.KindDataset {
 		return m, nil
 	}
-	if strings.HasPrefix(convention.Text(o, "NAME"), noVariable) {
+	if isNoVariable(o) {
 		return convention.Meaning{Part: true}, nil
 	}
 	d, err := o.Dataset()
@@ -95,9 +97,14 @@ func (r *reader) meaningOf(o *hdf5.Object) (m convention.Meaning, err error) {
 	case d.Type.Class == hdf5.ClassString && d.Type.Size == 1 && len(d.Shape) > 0:
 		readCharacters(&m, d)
 	case d.DType.Valid():
-		err = decode(&m, d)
+		err = r.decode(&m, d)
 	}
 	return m, err
+}
+
+// isNoVariable reports whether a dataset is a dimension alone.
+func isNoVariable(o *hdf5.Object) bool {
+	return strings.HasPrefix(convention.Text(o, "NAME"), noVariable)
 }
 
 func has(o *hdf5.Object, attribute string) bool {

@@ -3,6 +3,7 @@ package netcdf_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/storagetest"
 )
 
 const climate, expected = "../../testdata/climate.nc", "../../testdata/climate.npz"
@@ -105,4 +107,40 @@ func TestDamagedFilesAreErrorsOrData(t *testing.T) {
 func FuzzFile(f *testing.F) {
 	serializetest.AddSeeds(f, "testdata/seeds/*")
 	f.Fuzz(serializetest.FuzzTarget("netcdf"))
+}
+
+// TestVariablesOfUnlimitedDimensions: a variable is as long as its unlimited dimension, and rows that were
+// not written have the fill value, as libnetcdf has it. The numbers are those that
+// testdata/make_unlimited.py prints, with NaN for a fill value in an attribute.
+func TestVariablesOfUnlimitedDimensions(t *testing.T) {
+	f := serializetest.Open(t, "testdata/unlimited.nc")
+	nan := math.NaN()
+	for name, want := range map[string]struct {
+		shape  []int
+		values []float64
+	}{
+		"long":      {[]int{5}, []float64{0, 1, 2, 3, 4}},
+		"short":     {[]int{5, 2}, []float64{1, 2, 3, 4, -32767, -32767, -32767, -32767, -32767, -32767}},
+		"big":       {[]int{5}, []float64{1, 2, 3, nan, nan}},
+		"plain":     {[]int{5}, []float64{1, 2, 9.969209968386869e+36, 9.969209968386869e+36, 9.969209968386869e+36}},
+		"unwritten": {[]int{2, 5}, []float64{-127, -127, -127, -127, -127, -127, -127, -127, -127, -127}},
+	} {
+		a, err := serialize.Find(f, name)
+		if err != nil || !slices.Equal(a.Shape, want.shape) {
+			t.Errorf("%s: %v, %v; want shape %v", name, a, err, want.shape)
+			continue
+		}
+		got, err := storage.Read[float64](a)
+		if err != nil || !slices.EqualFunc(got, want.values, func(x, y float64) bool { return x == y || x != x && y != y }) {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, want.values)
+		}
+		whole, err := a.To(storage.CPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		storagetest.TestSource(t, a, whole)
+	}
+	if _, err := serialize.Find(f, "across"); err == nil || !strings.Contains(err.Error(), "has shape [2 1], and its dimensions [2 3]") {
+		t.Errorf("across: %v", err)
+	}
 }
