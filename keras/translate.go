@@ -93,11 +93,23 @@ func (t translator) model(o, config map[string]any) {
 	list := make([]any, len(layers))
 	for i, l := range layers {
 		t.object(l)
+		if t.current && o["class_name"] == "Sequential" {
+			returnOne(l)
+		}
 		list[i] = l
 	}
 	config["layers"] = list
 	if o["class_name"] != "Sequential" {
 		t.graph(config, layers)
+	}
+}
+
+// returnOne makes the only output of a functional model one tensor, where it is in a list of one,
+// which the next layer of a Sequential does not take in Keras 3.
+func returnOne(l map[string]any) {
+	config, _ := l["config"].(map[string]any)
+	if outputs, _ := config["output_layers"].([]any); len(outputs) == 1 {
+		config["output_layers"] = outputs[0]
 	}
 }
 
@@ -177,10 +189,9 @@ func (t translator) layer(o map[string]any, class string, config map[string]any)
 			config["dtype"] = settings["name"]
 		}
 	}
-	axes, several := config["axis"].([]any)
 	switch class {
 	case "BatchNormalization", "SyncBatchNormalization":
-		if len(axes) == 1 {
+		if axes, _ := config["axis"].([]any); len(axes) == 1 {
 			config["axis"] = axes[0]
 		}
 	case "GRU":
@@ -197,10 +208,43 @@ func (t translator) layer(o map[string]any, class string, config map[string]any)
 			delete(config, "value_shape")
 		}
 	}
-	// Keras 3 loses several axes, and takes the name of a score for a function, in layers
-	// without a module.
-	if o["module"] == nil && (several && len(axes) > 1 || config["score_mode"] != nil) {
+	addModule(o, class, config)
+}
+
+// addModule says the module of a layer with several axes, or with the name of a score: without a
+// module, Keras 3 takes the first axis alone, and the name for that of a function.
+func addModule(o map[string]any, class string, config map[string]any) {
+	axes, _ := config["axis"].([]any)
+	if o["module"] == nil && !strings.Contains(class, ">") && (len(axes) > 1 || config["score_mode"] != nil) {
 		o["module"], o["registered_name"] = "keras.layers", nil
+	}
+}
+
+// WithModules returns a description of Keras 3 in an .h5, where layers have no module, with the
+// modules of those that Keras 3 reads otherwise without one.
+func WithModules(text string) (string, error) {
+	o, err := decode(text)
+	if err != nil {
+		return "", err
+	}
+	addModules(o)
+	return encode(o)
+}
+
+func addModules(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			addModules(one)
+		}
+	case map[string]any:
+		if config, ok := v["config"].(map[string]any); ok {
+			class, _ := v["class_name"].(string)
+			addModule(v, class, config)
+		}
+		for _, one := range v {
+			addModules(one)
+		}
 	}
 }
 

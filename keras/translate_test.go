@@ -26,6 +26,7 @@ func TestTranslate(t *testing.T) {
 		{"threshold", layer("ThresholdedReLU", `, "theta": 0.4`), `"threshold":0.4`, "ThresholdedReLU"},
 		{"policy", layer("Dense", `, "dtype": {"class_name": "Policy", "config": {"name": "mixed_float16"}}`), `"dtype":"mixed_float16"`, "Policy"},
 		{"shape of the first layer", layer("Dense", `, "batch_input_shape": [null, 4]`), `{"batch_input_shape":[null,4],"name":"l_input"}`, ""},
+		{"model in a Sequential", layer("Functional", `, "layers": [{"class_name": "Dense", "name": "d", "config": {"name": "d"}, "inbound_nodes": []}], "output_layers": [["d", 0, 0]]`), `"output_layers":["d",0,0]`, ""},
 		{"floats", layer("BatchNormalization", `, "momentum": 0.0`), `"momentum":0.0`, ""},
 	} {
 		got, err := Translate(c.text, true)
@@ -99,6 +100,22 @@ func TestTranslateOperations(t *testing.T) {
 		got, err := Translate(graph(c.function, c.calls), true)
 		if err != nil || !strings.Contains(got, `"class_name":"`+c.class+`"`) || !strings.Contains(got, c.args) {
 			t.Errorf("%s: %s (%v); want %s of %s", c.function, got, err, c.class, c.args)
+		}
+	}
+}
+
+// TestModulesOfLayersWithSeveralAxes: of a layer without a module, Keras 3 takes one axis.
+func TestModulesOfLayersWithSeveralAxes(t *testing.T) {
+	for layer, want := range map[string]bool{
+		`{"class_name": "Softmax", "config": {"axis": [2, 3]}}`:                                                                    true,
+		`{"class_name": "Softmax", "config": {"axis": -1}}`:                                                                        false,
+		`{"class_name": "Mine>Softmax", "config": {"axis": [2, 3]}}`:                                                               false,
+		`{"class_name": "Softmax", "module": "mine", "config": {"axis": [2, 3]}}`:                                                  false,
+		`{"class_name": "TimeDistributed", "config": {"layer": {"class_name": "LayerNormalization", "config": {"axis": [1, 2]}}}}`: true,
+	} {
+		got, err := WithModules(`{"class_name": "Functional", "config": {"layers": [` + layer + `]}}`)
+		if err != nil || strings.Contains(got, `"keras.layers"`) != want {
+			t.Errorf("%s: %s (%v); want a module: %v", layer, got, err, want)
 		}
 	}
 }

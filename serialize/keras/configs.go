@@ -37,6 +37,15 @@ func archiveConfig(text, training, version string) ([]byte, error) {
 		}
 	}
 	if config["module"] == nil {
+		if !old {
+			described, err := keras.WithModules(text)
+			if err != nil {
+				return nil, err
+			}
+			if err := json.Unmarshal([]byte(described), &config); err != nil {
+				return nil, fmt.Errorf("%s: %w", MetaConfig, err)
+			}
+		}
 		addModule(config)
 	}
 	if compiled := config["compile_config"]; compiled != nil {
