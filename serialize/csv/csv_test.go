@@ -168,6 +168,7 @@ func TestTextOfOtherPrograms(t *testing.T) {
 	long := strings.Repeat("x", 10000)
 	for text, want := range map[string]map[string]string{
 		"\ufeffa,b\n1,2\n":                     {"a": "int64", "b": "int64"},
+		"a,b,c\n1_000,0x1p-2,1e3\n2,3,.5\n":    {"a": "string", "b": "string", "c": "float64"},
 		"a,b\r1,2\r3,4\r":                      {"a": "int64", "b": "int64"},
 		"# made by x\n# on Monday\na,b\n1,2\n": {"a": "int64", "b": "int64"},
 		"# made by x\n# a,b\n1.5,2\n":          {"a": "float64", "b": "int64"},

@@ -49,7 +49,12 @@ func match(r io.ReaderAt, size int64) serialize.Confidence {
 	return serialize.ContainerMatch
 }
 
+// isNumber reports whether a cell is a decimal number, infinity or NaN. Go's hexadecimal numbers
+// and underscores between digits are text.
 func isNumber(cell string) bool {
+	if strings.ContainsAny(cell, "_xX") {
+		return false
+	}
 	_, err := strconv.ParseFloat(cell, 64)
 	return err == nil || errors.Is(err, strconv.ErrRange)
 }
