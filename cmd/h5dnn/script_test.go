@@ -69,7 +69,7 @@ func writeForeign(t *testing.T) {
 	}
 	for name, head := range map[string]string{
 		"old.hdf": "\x0e\x03\x13\x01", "old.nc": "CDF\x01", "large.nc": "CDF\x05", "v5.mat": "MATLAB 5.0 MAT-file, Platform: GLNXA64",
-		"files.zip": "PK\x03\x04\x14\x00", "data.h5.gz": "\x1f\x8b\x08", "data.tar": strings.Repeat("\x00", 257) + "ustar", "stack.tif": "II*\x00",
+		"files.zip": "PK\x03\x04\x14\x00 PK\x05\x06", "data.h5.gz": "\x1f\x8b\x08", "data.tar": strings.Repeat("\x00", 257) + "ustar", "stack.tif": "II*\x00",
 		"table.parquet": "PAR1", "image.fits": "SIMPLE  =                    T", "data.sqlite": "SQLite format 3\x00", "page.h5": "<!DOCTYPE html>",
 		"pointer.h5": "version https://git-lfs.github.com/spec/v1\n", "photo.jpg": "\xff\xd8\xff\xe0", "empty.h5": "", "noise.h5": "\x01\x02\x03\x04 no format",
 	} {

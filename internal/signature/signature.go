@@ -19,6 +19,8 @@ type format struct {
 	hint  string // what to do; may be empty
 }
 
+const zipMagic = "PK\x03\x04"
+
 var formats = []format{
 	{0, "\x89HDF\r\n\x1a\n", "an HDF5 file", ""},
 	{0, "\x0e\x03\x13\x01", "an HDF4 file", "h4toh5 converts it"},
@@ -27,7 +29,7 @@ var formats = []format{
 	{0, "CDF\x05", "a netCDF-3 file (CDF-5)", "nccopy -k nc4 IN OUT converts it"},
 	{0, "MATLAB 5.0 MAT-file", "a MATLAB file before version 7.3", "save it with -v7.3"},
 	{0, "\x93NUMPY", "a .npy file", ""},
-	{0, "PK\x03\x04", "a zip archive", "unpack it"},
+	{0, zipMagic, "a zip archive", "unpack it"},
 	{0, "PK\x05\x06", "an empty zip archive", ""},
 	{0, "\x1f\x8b", "a gzip file", "decompress it with gunzip"},
 	{0, "BZh", "a bzip2 file", "decompress it with bunzip2"},
@@ -83,10 +85,21 @@ func of(r io.ReaderAt, size int64) (name, hint string) {
 	}
 	for _, f := range formats {
 		if len(head) >= f.at+len(f.magic) && bytes.HasPrefix(head[f.at:], []byte(f.magic)) {
+			if f.magic == zipMagic && !hasDirectory(r, size) {
+				return "a zip archive without its end", "it may be truncated: copy or download it again"
+			}
 			return f.name, f.hint
 		}
 	}
 	return "", ""
+}
+
+// hasDirectory reports whether the end of a zip archive has the record of the end of its directory,
+// which only a comment of 64 KiB at most can follow.
+func hasDirectory(r io.ReaderAt, size int64) bool {
+	tail := make([]byte, min(size, 22+1<<16))
+	n, _ := r.ReadAt(tail, size-int64(len(tail)))
+	return bytes.Contains(tail[:n], []byte("PK\x05\x06"))
 }
 
 // Text returns an error about a file: "this is a netCDF-3 file, which is not read; nccopy …",

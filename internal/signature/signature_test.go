@@ -18,6 +18,7 @@ func TestEveryFormatIsRecognized(t *testing.T) {
 	for _, f := range formats {
 		file := append(make([]byte, f.at), f.magic...)
 		file = append(file, make([]byte, 100)...)
+		file = append(file, "PK\x05\x06"...) // the end of a zip archive
 		if f.at > 0 {
 			file[0] = 'x'
 		}
@@ -29,6 +30,10 @@ func TestEveryFormatIsRecognized(t *testing.T) {
 		if got, _ := of(strings.NewReader(file), int64(len(file))); got != "" {
 			t.Errorf("%q: %q, want nothing", file, got)
 		}
+	}
+	cut := "PK\x03\x04" + strings.Repeat("x", 1<<17)
+	if got, hint := of(strings.NewReader(cut), int64(len(cut))); got != "a zip archive without its end" || !strings.Contains(hint, "truncated") {
+		t.Errorf("a truncated archive: %q, %q", got, hint)
 	}
 	if got := Text(strings.NewReader(""), 0); got != "this is an empty file" {
 		t.Errorf("an empty file: %q", got)

@@ -136,6 +136,9 @@ type archive struct{ *serialize.Sections }
 // archive, come with an error.
 func (a *archive) list() (*serialize.List, error) {
 	z, err := zip.NewReader(a.Input(), a.Input().Size)
+	if errors.Is(err, zip.ErrFormat) {
+		err = fmt.Errorf("the archive has no directory; if the file is truncated, h5dnn repair saves its intact arrays: %w", err)
+	}
 	if err != nil {
 		return nil, err
 	}
