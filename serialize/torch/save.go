@@ -272,6 +272,9 @@ func (t *treeWriter) lists(d *pickle.Dict) {
 // keyOf returns the key of a dict that part of a name stands for: integers are keys as
 // such, as the states of an optimizer have them.
 func keyOf(part string) any {
+	if part == "" || part[0] > '9' { // most names, for which Atoi makes an error
+		return part
+	}
 	if n, err := strconv.Atoi(part); err == nil && strconv.Itoa(n) == part {
 		return int64(n)
 	}
