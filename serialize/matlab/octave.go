@@ -84,16 +84,14 @@ func octaveType(o *hdf5.Object) (string, error) {
 // readOctave reads a variable.
 func readOctave(m *convention.Meaning, o *hdf5.Object, typ string) error {
 	value := o.Path + "/value"
+	if has(o, attrOctaveEmpty) {
+		return readOctaveEmpty(m, o, value, strings.TrimPrefix(typ, "sparse "))
+	}
 	switch typ {
 	case "scalar struct":
 		return readOctaveStruct(m, o, value)
 	case "sparse matrix", "sparse bool matrix", "sparse complex matrix":
 		return readOctaveSparse(m, o, value, typ)
-	}
-	if has(o, attrOctaveEmpty) {
-		return readOctaveEmpty(m, o, value, typ)
-	}
-	switch typ {
 	case "cell":
 		n, err := readOctaveCell(m, o, value, '{', "", '}')
 		if err == nil && n == 0 {

@@ -27,7 +27,7 @@ func TestVariablesOfOctave(t *testing.T) {
 		"s/z": {"complex128", []int{}, []complex128{3 + 4i}}, "c{1,1}": {"float64", []int{}, []complex128{1}}, "c{2,1}": {"int8", []int{}, []complex128{6}},
 		"c{2,2}": {"bool", []int{}, []complex128{1}}, "c{1,3}": {"float64", []int{1, 3}, []complex128{3, 4, 5}}, "c{2,3}{1,1}": {"float64", []int{}, []complex128{7}},
 		"sa(1,1)/v": {"float64", []int{}, []complex128{1}}, "sa(1,2)/v": {"float64", []int{1, 2}, []complex128{2, 3}},
-		"b": {"bool", []int{2, 2}, []complex128{1, 0, 1, 1}}, "e2": {"float64", []int{0, 3}, []complex128{}},
+		"b": {"bool", []int{2, 2}, []complex128{1, 0, 1, 1}}, "e2": {"float64", []int{0, 3}, []complex128{}}, "esp": {"float64", []int{0, 3}, []complex128{}},
 		"sp": {"float64", []int{3, 4}, []complex128{5, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0}}, "bsp": {"bool", []int{2, 2}, []complex128{1, 0, 0, 1}},
 		"csp": {"complex128", []int{1, 3}, []complex128{1 + 2i, 0, 3}}, "z": {"complex128", []int{1, 2}, []complex128{1 + 2i, 3}},
 		"fz": {"complex64", []int{}, []complex128{1 + 2i}}, "i64": {"int64", []int{1, 2}, []complex128{1<<63 - 1, -1}}, "f": {"float32", []int{}, []complex128{1.5}},

@@ -5,12 +5,12 @@ sa(1).v = 1; sa(2).v = [2 3];
 b = [true false; true true];
 e2 = zeros(0,3); ce = {}; cs = '';
 str = ['abc';'def'];
-sp = sparse([1 2],[1 3],[5 6],3,4); bsp = sparse([true false; false true]); csp = sparse([1+2i 0 3]);
+sp = sparse([1 2],[1 3],[5 6],3,4); bsp = sparse([true false; false true]); csp = sparse([1+2i 0 3]); esp = sparse(0,3);
 z = [1+2i 3]; fz = single(1+2i);
 i64 = int64([9223372036854775807 -1]);
 f = single(1.5); r = 0:0.1:0.3; fh = @(x) x+1;
 d3 = reshape(1:24,2,3,4);
-save('-hdf5','octave.h5','s','c','sa','b','e2','ce','cs','str','sp','bsp','csp','z','fz','i64','f','r','fh','d3');
+save('-hdf5','octave.h5','s','c','sa','b','e2','ce','cs','str','sp','bsp','csp','esp','z','fz','i64','f','r','fh','d3');
 % Files of few objects to fuzz.
 [~, ~] = mkdir('octave');
 v = c(1,:); save('-hdf5','octave/cell.h5','v');
