@@ -184,3 +184,34 @@ func TestMetadataAreReported(t *testing.T) {
 		}
 	}
 }
+
+// TestCountersAreNoted converts a normalization of PyTorch that has seen batches.
+func TestCountersAreNoted(t *testing.T) {
+	const norm = `{"class_name": "Sequential", "config": {"name": "m", "layers": [
+		{"class_name": "InputLayer", "config": {"batch_shape": [null, 2], "name": "in"}},
+		{"class_name": "BatchNormalization", "config": {"name": "bn"}}]}}`
+	for batches, want := range map[int64]int{0: 0, 5: 1} {
+		count := storage.From([]int64{batches})
+		count.View, _ = count.Reshape()
+		list := []serialize.Entry{{Name: "bn.num_batches_tracked", Array: count}}
+		for _, name := range []string{"weight", "bias", "running_mean", "running_var"} {
+			list = append(list, serialize.Entry{Name: "bn." + name, Array: storage.From([]float32{1, 2}, 2)})
+		}
+		name := filepath.Join(t.TempDir(), "m.npz")
+		if err := serialize.Save(name, "", serialize.Contents{Entries: serialize.Entries(list...)}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := models.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		p, err := models.New(s, "keras", models.Options{Architecture: architecture(t, "config.json", norm)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Tensors) != 4 || len(p.Notes) != want || want > 0 && !strings.Contains(p.Notes[0], "left out: 1 × num_batches_tracked") {
+			t.Errorf("%d batches: %v, notes %q", batches, p.Tensors, p.Notes)
+		}
+	}
+}

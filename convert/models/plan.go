@@ -15,6 +15,7 @@ import (
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // A Plan is a conversion: what becomes of every array of the source.
@@ -312,7 +313,23 @@ func (p *Plan) importInto(plans []checkpoint.LayerPlan) error {
 		p.lose(name)
 	}
 	p.loseMetadata()
+	p.noteCounters()
 	return p.kerasOptimizer(optimizer)
+}
+
+// noteCounters notes the numbers of batches that PyTorch's normalizations have seen, which others do not count.
+func (p *Plan) noteCounters() {
+	n := 0
+	for _, e := range p.Source.Entries {
+		if _, name, _ := cutLast(e.Name); name == counter && !p.taken[e.Name] && e.Array.Len() == 1 {
+			if batches, err := storage.Read[int64](e.Array); err == nil && batches[0] != 0 {
+				n++
+			}
+		}
+	}
+	if n > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("left out: %d × %s, which only PyTorch has, and needs for momentum=None", n, counter))
+	}
 }
 
 // loseMetadata records what a state_dict has beside arrays and the state of an optimizer, such as

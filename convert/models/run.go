@@ -375,6 +375,7 @@ func (p *Plan) importParameters(c *train.Config, model nn.Module, parameters []p
 		}
 	}
 	p.loseMetadata()
+	p.noteCounters()
 	return p.importRunOptimizer(c, parameters)
 }
 
