@@ -227,7 +227,7 @@ func TestChunksOfManyBlocksTakeTheMemoryOfTheLargestArray(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, extension := range []string{".safetensors", ".npz"} {
+	for _, extension := range []string{".safetensors", ".npz", ".pt"} {
 		peak := peakOf(t, "convert", in, filepath.Join(t.TempDir(), "out"+extension))
 		t.Logf("%d MiB of %d", peak>>20, (largest+more)>>20)
 		if peak > largest+more {
@@ -298,7 +298,7 @@ func TestManyArraysTakeLittleMemoryEach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, extension := range []string{".safetensors", ".npz"} {
+	for _, extension := range []string{".safetensors", ".npz", ".pt"} {
 		peak := peakOf(t, "convert", in, filepath.Join(folder, "out"+extension))
 		t.Logf("to %s: %d MiB of %d", extension, peak>>20, most>>20)
 		if peak > most {

@@ -19,6 +19,10 @@ func Encode(value any) ([]byte, error) {
 	return append(e.b, '.'), nil
 }
 
+// A Deferred value is what it returns, and is made when it is encoded: a file may have hundreds of
+// thousands of tensors.
+type Deferred func() any
+
 type encoder struct {
 	b       []byte
 	globals map[Global]uint32 // in the memo
@@ -74,6 +78,8 @@ func (e *encoder) value(value any, depth int) error {
 		e.b = append(e.b, 'Q')
 	case *Object:
 		return e.object(value, depth)
+	case Deferred:
+		return e.value(value(), depth)
 	default:
 		return fmt.Errorf("a value of type %T", value)
 	}

@@ -77,7 +77,7 @@ func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string
 	}
 	t.model = t.root
 	if t.types[""] == typeTensor && len(entries) == 1 && t.placed(meta) {
-		return tensorValue(entries[0].Array.Type, plan, plan.Views[0]), nil
+		return tensorValue(entries[0].Array.Type, &plan, 0), nil
 	}
 	own := &pickle.Dict{}
 	own.Set("version", int64(1))
@@ -100,7 +100,7 @@ func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string
 		names[e.Name] = true
 	}
 	for i, e := range entries {
-		value := tensorValue(e.Array.Type, plan, plan.Views[i])
+		value := tensorValue(e.Array.Type, &plan, i)
 		group, key := t.model, t.outermostKey(e.Name)
 		if outside[e.Name] && e.Name != wrapper {
 			group = t.root
@@ -328,8 +328,12 @@ func fromJSON(value any) any {
 	return value
 }
 
-// tensorValue returns the call that makes a tensor.
-func tensorValue(t dtype.Type, plan serialize.Plan, p serialize.PlannedView) any {
+// tensorValue returns the call that makes tensor i of a plan.
+func tensorValue(t dtype.Type, plan *serialize.Plan, i int) any {
+	return pickle.Deferred(func() any { return tensorCall(t, plan, plan.Views[i]) })
+}
+
+func tensorCall(t dtype.Type, plan *serialize.Plan, p serialize.PlannedView) any {
 	n := plan.Storages[p.Storage].Len()
 	shape, stride := make(pickle.Tuple, p.View.Rank()), make(pickle.Tuple, p.View.Rank())
 	for i := range shape {

@@ -64,7 +64,16 @@ func (f *File) object(path string, address uint64) (*Object, error) {
 }
 
 // fail adds the names of the file and the object to an error.
-func (f *File) fail(path string, err error) error { return fmt.Errorf("%s: %s: %w", f.name, path, err) }
+func (f *File) fail(path string, err error) error { return &objectError{f.name, path, err} }
+
+// An objectError is an error about an object of a file. Its text is made when it is printed.
+type objectError struct {
+	file, path string
+	err        error
+}
+
+func (e *objectError) Error() string { return fmt.Sprintf("%s: %s: %v", e.file, e.path, e.err) }
+func (e *objectError) Unwrap() error { return e.err }
 
 // File returns the file that the object is in.
 func (o *Object) File() *File { return o.file }
@@ -315,7 +324,7 @@ func (o *Object) member(name string, budget *int) (*Object, error) {
 	case !found && err != nil:
 		return nil, err
 	case !found:
-		return nil, f.fail(o.Path, fmt.Errorf("no member %q%s", name, o.suggestion(name, links)))
+		return nil, f.fail(o.Path, &noMemberError{o, name, links})
 	}
 	m, err := f.resolveLink(o.Path, links[at])
 	if err != nil || m.header != nil {
@@ -333,17 +342,24 @@ func (o *Object) member(name string, budget *int) (*Object, error) {
 	return nil, f.fail(m.Path, fmt.Errorf("a %s link cannot be followed", m.Kind))
 }
 
-// suggestion returns a hint with the member whose name is nearest to name, or "".
-func (o *Object) suggestion(name string, links []link) string {
-	members := make([]string, len(links))
-	for i, l := range links {
+// A noMemberError says that a group has no member of a name, and suggests the nearest one. It is
+// compared with all names only when it is printed: who looks whether a group has a member ignores it.
+type noMemberError struct {
+	group *Object
+	name  string
+	links []link
+}
+
+func (e *noMemberError) Error() string {
+	members := make([]string, len(e.links))
+	for i, l := range e.links {
 		members[i] = l.name
 	}
-	near, ok := spell.Nearest(name, members)
-	if !ok {
-		return ""
+	text := fmt.Sprintf("no member %q", e.name)
+	if near, ok := spell.Nearest(e.name, members); ok {
+		text += fmt.Sprintf("; did you mean %s?", strings.TrimSuffix(e.group.Path, "/")+"/"+near)
 	}
-	return fmt.Sprintf("; did you mean %s?", strings.TrimSuffix(o.Path, "/")+"/"+near)
+	return text
 }
 
 // Dataset returns the dataset at path.
