@@ -161,6 +161,8 @@ func (r *partReader) values(d *column.Values) error {
 	switch {
 	case r.stringViews:
 		return r.viewedTexts(d)
+	case r.decimal > 0:
+		return r.decimals(d)
 	case !r.kind.Type.Valid():
 		return r.textsBetweenOffsets(d)
 	case r.kind.Type == dtype.Bool:
@@ -191,6 +193,19 @@ func (r *partReader) values(d *column.Values) error {
 	}
 	return r.each(d, n, func(i int) error {
 		r.kind.Append(d, all, i)
+		return nil
+	})
+}
+
+// decimals appends decimal numbers as strings, which lose nothing.
+func (r *partReader) decimals(d *column.Values) error {
+	size := r.decimal
+	n, err := r.next(8 * size)
+	if err != nil {
+		return err
+	}
+	return r.each(d, n, func(i int) error {
+		d.Texts = append(d.Texts, column.DecimalLittleEndian(r.block[i*size:][:size], r.scale))
 		return nil
 	})
 }

@@ -2,6 +2,7 @@ package arrow
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize/internal/column"
@@ -14,6 +15,8 @@ type field struct {
 	stores      dtype.Type // the type of the stored numbers; Invalid for strings
 	offsets     int        // bytes of an offset of strings
 	stringViews bool       // strings have views instead of offsets
+	decimal     int        // bytes of a decimal, which is a string here
+	scale       int        // of decimals: the digits after the point
 	index       dtype.Type // of indices into a dictionary; Invalid if the values are stored
 	id          int64      // of the dictionary
 	unsupported string     // the name of the type, if it is not read
@@ -42,8 +45,8 @@ func (x field) value() field {
 
 // Kinds of types.
 const (
-	typeInt, typeFloat, typeUTF8, typeBool, typeDate, typeTime, typeTimestamp, typeUnion, typeDuration = 2, 3, 5, 6, 8, 9, 10, 14, 18
-	typeLargeUTF8, typeBinaryView, typeUTF8View                                                        = 20, 23, 24
+	typeInt, typeFloat, typeUTF8, typeBool, typeDecimal, typeDate, typeTime, typeTimestamp, typeUnion, typeDuration = 2, 3, 5, 6, 7, 8, 9, 10, 14, 18
+	typeLargeUTF8, typeBinaryView, typeUTF8View                                                                     = 20, 23, 24
 )
 
 // kinds are the names of the types, and how many buffers a column has beside those of its
@@ -83,6 +86,11 @@ func fieldOf(t table, depth int) field {
 		x.kind.Type = dtype.Bool
 	case typeDate, typeTime, typeTimestamp, typeDuration:
 		x.kind, x.stores = timeOf(kind, typ)
+	case typeDecimal:
+		x.scale = int(typ.int(1, 4))
+		if bits := typ.intOr(2, 4, 128); slices.Contains([]int64{32, 64, 128, 256}, bits) && x.scale >= -column.MaxScale && x.scale <= column.MaxScale {
+			x.decimal = int(bits) / 8
+		}
 	case typeUTF8:
 		x.offsets = 4
 	case typeLargeUTF8:
@@ -95,7 +103,7 @@ func fieldOf(t table, depth int) field {
 	if !x.stores.Valid() {
 		x.stores = x.kind.Type
 	}
-	if x.offsets == 0 && !x.stringViews && !x.kind.Type.Valid() {
+	if x.offsets == 0 && !x.stringViews && x.decimal == 0 && !x.kind.Type.Valid() {
 		x.unsupported = kinds[kind].name
 	}
 	for _, child := range t.tables(5) {
@@ -117,7 +125,7 @@ func fieldOf(t table, depth int) field {
 		if typ := encoding.sub(1); typ.buffer != nil {
 			x.index = integer(typ)
 		}
-		if x.unsupported != "" || !x.index.Valid() {
+		if x.unsupported != "" || !x.index.Valid() || x.decimal > 0 {
 			x.unsupported = "dictionary of " + kinds[kind].name
 		}
 	}

@@ -21,6 +21,7 @@ type columnReader struct {
 	*file
 	physical int64
 	kind     column.Kind
+	decimal  *decimal // nil for other elements
 	optional bool
 	chunks   []chunk
 	stored   int // bytes
@@ -184,10 +185,10 @@ func (c *columnReader) page(d, dictionary *column.Values, header object, page []
 
 // encoded appends n values.
 func (c *columnReader) encoded(d, dictionary *column.Values, content []byte, encoding, n int64) error {
-	switch encoding {
-	case plain:
+	switch {
+	case encoding == plain:
 		return c.plain(d, content, n)
-	case plainDictionary, rleDictionary:
+	case encoding == plainDictionary || encoding == rleDictionary:
 		if n == 0 {
 			return nil
 		}
@@ -199,7 +200,8 @@ func (c *columnReader) encoded(d, dictionary *column.Values, content []byte, enc
 			return err
 		}
 		return c.lookUp(d, dictionary, indices)
-	case rle:
+	case c.decimal != nil && encoding != deltaPacked:
+	case encoding == rle:
 		if c.physical == physicalBool && len(content) >= 4 {
 			bits, err := hybrid(content[4:], 1, int(n))
 			for _, bit := range bits {
@@ -207,7 +209,7 @@ func (c *columnReader) encoded(d, dictionary *column.Values, content []byte, enc
 			}
 			return err
 		}
-	case deltaPacked:
+	case encoding == deltaPacked:
 		if c.physical == physicalInt32 || c.physical == physicalInt64 {
 			list, _, err := deltas(content, n)
 			for _, x := range list {
@@ -215,17 +217,17 @@ func (c *columnReader) encoded(d, dictionary *column.Values, content []byte, enc
 			}
 			return err
 		}
-	case deltaLengths:
+	case encoding == deltaLengths:
 		if c.physical == physicalBytes {
 			list, err := lengths(content, n)
 			d.Texts = append(d.Texts, list...)
 			return err
 		}
-	case deltaBytes:
+	case encoding == deltaBytes:
 		if c.physical == physicalBytes {
 			return c.prefixed(d, content, n)
 		}
-	case byteStreamSplit:
+	case encoding == byteStreamSplit:
 		if size := sizes[c.physical]; size > 0 {
 			elements, err := split(content, size, n)
 			if err != nil {
@@ -242,8 +244,15 @@ func (c *columnReader) encoded(d, dictionary *column.Values, content []byte, enc
 }
 
 // integer appends the lowest bits of an integer, as many as the elements have; int32 are
-// extended for days, and times of the day.
+// extended for days, times of the day, and decimals.
 func (c *columnReader) integer(d *column.Values, x uint64) {
+	if c.decimal != nil {
+		if c.physical == physicalInt32 {
+			x = uint64(int32(x))
+		}
+		d.Texts = append(d.Texts, column.Decimal(binary.BigEndian.AppendUint64(nil, x), c.decimal.scale))
+		return
+	}
 	switch c.kind.Type.Size() {
 	case 1:
 		d.Numbers = append(d.Numbers, byte(x))
@@ -289,6 +298,9 @@ func (c *columnReader) spread(d, values *column.Values, present []uint32) {
 func (c *columnReader) plain(d *column.Values, content []byte, n int64) error {
 	short := func() error { return fmt.Errorf("%d values in %d bytes: %w", n, len(content), errThrift) }
 	le := binary.LittleEndian
+	if c.decimal != nil {
+		return c.decimals(d, content, n)
+	}
 	switch c.physical {
 	case physicalBool:
 		if n < 0 || n > 8*int64(len(content)) {
@@ -346,6 +358,31 @@ func (c *columnReader) plain(d *column.Values, content []byte, n int64) error {
 			d.Texts = append(d.Texts, all[4:end])
 			content, all = content[end:], all[end:]
 		}
+	}
+	return nil
+}
+
+// decimals appends n decimals as strings: little-endian integers, or big-endian bytes.
+func (c *columnReader) decimals(d *column.Values, content []byte, n int64) error {
+	short := fmt.Errorf("%d decimals in %d bytes: %w", n, len(content), errThrift)
+	for ; n > 0; n-- {
+		size, scale := c.decimal.size, c.decimal.scale
+		if size == 0 {
+			const most = 32
+			if len(content) < 4 || binary.LittleEndian.Uint32(content) > most {
+				return short
+			}
+			size, content = int(binary.LittleEndian.Uint32(content)), content[4:]
+		}
+		if len(content) < size {
+			return short
+		}
+		text := column.Decimal
+		if c.physical == physicalInt32 || c.physical == physicalInt64 {
+			text = column.DecimalLittleEndian
+		}
+		d.Texts = append(d.Texts, text(content[:size], scale))
+		content = content[size:]
 	}
 	return nil
 }

@@ -159,8 +159,10 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 		return serialize.Unsupported(name, []int{f.rows}, "nested column")
 	case physical < 0 || int(physical) >= len(physicalNames):
 		return serialize.Unsupported(name, []int{f.rows}, fmt.Sprintf("unknown (%d)", physical))
-	case decimal(element):
-		return serialize.Unsupported(name, []int{f.rows}, "decimal")
+	case isDecimal(element):
+		if c.decimal = decimalOf(element); c.decimal == nil {
+			return serialize.Unsupported(name, []int{f.rows}, "decimal")
+		}
 	case physical == physicalBytes:
 	case physical == physicalInt32 || physical == physicalInt64:
 		c.kind = integerOf(physical, element)
@@ -177,7 +179,7 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 	default:
 		return serialize.Unsupported(name, []int{f.rows}, physicalNames[physical])
 	}
-	if size := c.kind.Type.Size(); physical == physicalInt32 && size > 4 && c.kind.Descr == "" || physical == physicalInt64 && size != 8 {
+	if size := c.kind.Type.Size(); c.decimal == nil && (physical == physicalInt32 && size > 4 && c.kind.Descr == "" || physical == physicalInt64 && size != 8) {
 		return serialize.Entry{Name: name}, fmt.Errorf("%v in %s: %w", c.kind.Type, physicalNames[physical], errThrift)
 	}
 	total := int64(0)
@@ -189,7 +191,7 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 		}
 		chunk, _ := chunks[leaf].(object)
 		chunk = sub(chunk, 3)
-		if err := checkRead(chunk); err != nil {
+		if err := c.checkRead(chunk); err != nil {
 			e, _ := serialize.Unsupported(name, []int{f.rows}, physicalNames[physical])
 			return e, err
 		}
@@ -221,13 +223,17 @@ const (
 )
 
 // checkRead returns an error if a chunk has a compression or an encoding that is not read.
-func checkRead(meta object) error {
+func (c *columnReader) checkRead(meta object) error {
 	if codec := integer(meta, 4); codecNames[codec] != "" {
 		return fmt.Errorf("compression %s is not read; known are Snappy, gzip, Zstandard and LZ4_RAW: %w", codecNames[codec], dtype.ErrType)
 	}
 	for _, encoding := range list(meta, 2) {
-		if id, ok := encoding.(int64); ok && (id < plain || id > byteStreamSplit) {
+		id, ok := encoding.(int64)
+		if ok && (id < plain || id > byteStreamSplit) {
 			return fmt.Errorf("encoding %d is not read: %w", id, dtype.ErrType)
+		}
+		if ok && c.decimal != nil && encodingNames[id] != "" && id != bitPacked && id != deltaPacked {
+			return fmt.Errorf("decimals in encoding %s are not read: %w", encodingNames[id], dtype.ErrType)
 		}
 	}
 	return nil
@@ -239,11 +245,38 @@ func isFloat16(element object) bool {
 	return ok && integer(element, 2) == 2
 }
 
-// decimal reports whether the elements are decimals, whose digits are stored as integers or
+// isDecimal reports whether the elements are decimals, whose digits are stored as integers or
 // bytes.
-func decimal(element object) bool {
+func isDecimal(element object) bool {
 	_, ok := sub(element, 10)[logicalDecimal]
 	return ok || integer(element, 6) == convertedDecimal
+}
+
+// A decimal is what the elements of a column of decimals are, which are strings here.
+type decimal struct {
+	size  int // bytes, or 0 if each has its own
+	scale int // digits after the point
+}
+
+// decimalOf returns what decimals are, or nil if they are not read.
+func decimalOf(element object) *decimal {
+	d := &decimal{scale: int(integer(element, 7))}
+	if logical, ok := sub(element, 10)[logicalDecimal].(object); ok {
+		d.scale = int(integer(logical, 1))
+	}
+	switch integer(element, 1) {
+	case physicalInt32:
+		d.size = 4
+	case physicalInt64:
+		d.size = 8
+	case physicalFixed:
+		d.size = int(integer(element, 2))
+	}
+	const maxSize = 32 // bytes of 76 digits
+	if d.scale < 0 || d.scale > column.MaxScale || d.size > maxSize || d.size <= 0 && integer(element, 1) != physicalBytes || integer(element, 1) < physicalInt32 || integer(element, 1) == physicalInt96 || integer(element, 1) == physicalFloat || integer(element, 1) == physicalDouble {
+		return nil
+	}
+	return d
 }
 
 // integerOf returns what integers are: numbers, or times since 1970 or midnight.

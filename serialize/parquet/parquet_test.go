@@ -104,7 +104,7 @@ func TestColumnsThatAreNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for _, name := range []string{"list", "struct", "decimal"} {
+	for _, name := range []string{"list", "struct"} {
 		if e, err := serialize.Lookup(f, name); !errors.Is(err, dtype.ErrType) {
 			t.Errorf("%s: %v, %v", name, e, err)
 		}
@@ -224,17 +224,33 @@ func TestTimesAreInt64(t *testing.T) {
 	}
 }
 
-// TestDecimalsAreNotIntegers: the digits of a decimal without its scale are another number.
-func TestDecimalsAreNotIntegers(t *testing.T) {
-	f, err := serialize.Open("testdata/decimal.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := serialize.Lookup(f, "small decimal"); !errors.Is(err, dtype.ErrType) {
-		t.Errorf("a decimal: %v", err)
-	}
-	if _, err := serialize.Lookup(f, "x"); err != nil {
-		t.Error(err)
+// TestDecimalsAreStrings of their digits, with the point: as integers, as bytes, and in the files of
+// DuckDB, by a dictionary or as differences, and with missing ones.
+func TestDecimalsAreStrings(t *testing.T) {
+	for _, test := range []struct {
+		file, name string
+		want       []any
+	}{
+		{"decimal", "small decimal", []any{"1.25", "2.50"}},
+		{"odd", "decimal", []any{"1.00", "2.00"}},
+		{"duckdb", "dec9", []any{"-0.25", "", "12.00", "-0.25"}},
+		{"duckdb", "dec18", []any{"-0.250", "", "123456789012345.678", "-0.250"}},
+		{"duckdb_deltas", "dec9", []any{"-0.25", "", "12.00", "-0.25"}},
+		{"duckdb_deltas", "dec18", []any{"-0.250", "", "123456789012345.678", "-0.250"}},
+		{"duckdb", "dec38", []any{"-1", "", "12345678901234567890123456789012345678", "-1"}},
+	} {
+		f, err := serialize.Open("testdata/" + test.file + ".parquet")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		e, err := serialize.Lookup(f, test.name)
+		if err != nil || e.Elements == nil {
+			t.Errorf("%s: %v, %v", test.name, e, err)
+			continue
+		}
+		if got, err := e.Elements.Values(e.Elements.View); err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, %v; want %q", test.name, got, err, test.want)
+		}
 	}
 }

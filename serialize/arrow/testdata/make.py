@@ -57,7 +57,7 @@ times |= {"date64": pa.array([86400000, None, 0], pa.date64()), "duration": pa.a
 write("times.arrow", pa.table(times))
 write("times_zstd.arrow", pa.table(times), compression="zstd", rows=2)
 
-# Columns of which element i is a formula of i, so that TestLongCompressedColumns needs no file of
+# Files in long are no seeds of FuzzOpen. Element i of their columns is a formula of i, so that TestLongCompressedColumns needs no file of
 # what to expect; every seventh is missing in those with gaps.
 def long(n):
     i = np.arange(n)
@@ -69,7 +69,7 @@ def long(n):
     return columns, texts
 
 
-write("long_lz4.arrow", pa.table(long(150_000)[0]), rows=150_000, compression="lz4")
-write("long_zstd.arrow", pa.table(long(35_000)[0] | long(35_000)[1]), rows=35_000, compression="zstd")
+write("long/lz4.arrow", pa.table(long(150_000)[0]), rows=150_000, compression="lz4")
+write("long/zstd.arrow", pa.table(long(35_000)[0] | long(35_000)[1]), rows=35_000, compression="zstd")
 n = 16 << 20
-write("zeros_zstd.arrow", pa.table({"x": pa.array(np.zeros(n)), "y": pa.array(np.ones(n))}), rows=n, compression="zstd")
+write("long/zeros.arrow", pa.table({"x": pa.array(np.zeros(n)), "y": pa.array(np.ones(n))}), rows=n, compression="zstd")
