@@ -260,6 +260,11 @@ func (l legacy) namesOf(layer, to string, weights []string) []string {
 	for i, w := range weights {
 		names[i] = canonical(layer, w)
 	}
+	if repeats(names) { // of several cells
+		for i, w := range weights {
+			names[i] = pathWithin(layer, w)
+		}
+	}
 	if i := slices.Index(names, "depthwise_kernel"); i >= 0 && !slices.Contains(names, "pointwise_kernel") {
 		names[i] = "kernel" // of a DepthwiseConv in Keras 3
 	}
@@ -341,6 +346,12 @@ var direction = regexp.MustCompile(`^(forward|backward)_`)
 //	bidirectional/forward_lstm/lstm_cell/bias   in layers of layers
 //	dense_1_W                                   in Keras 1
 func canonical(layer, weight string) string {
+	return strings.Join(shorten(strings.Split(pathWithin(layer, weight), "/")), "/")
+}
+
+// pathWithin returns the path of a weight within its layer, with the objects that canonical leaves
+// out.
+func pathWithin(layer, weight string) string {
 	if at := strings.LastIndexByte(weight, ':'); at > 0 && strings.Trim(weight[at+1:], "0123456789") == "" {
 		weight = weight[:at]
 	}
@@ -353,7 +364,12 @@ func canonical(layer, weight string) string {
 	if at := strings.Index("/"+weight, "/"+layer+"/"); at >= 0 { // the layer may have slashes
 		weight = weight[at+len(layer)+1:]
 	}
-	return strings.Join(shorten(strings.Split(weight, "/")), "/")
+	return weight
+}
+
+// repeats reports whether a name is there twice.
+func repeats(names []string) bool {
+	return len(slices.Compact(slices.Sorted(slices.Values(names)))) < len(names)
 }
 
 // shorten leaves out of a path what the cells of recurrent layers, and the layers of a

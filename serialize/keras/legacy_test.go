@@ -106,3 +106,18 @@ func TestLongListsOfNamesAreDivided(t *testing.T) {
 		t.Errorf("%d arrays are read, %v; want %d", len(all), err, len(entries))
 	}
 }
+
+// TestCellsOfOneLayerHaveNames of their own, which are left out of those of a layer of one cell.
+func TestCellsOfOneLayerHaveNames(t *testing.T) {
+	for weights, want := range map[string]string{
+		"m/rnn/lstm_cell/kernel m/rnn/lstm_cell/bias":                                                "rnn/kernel rnn/bias",
+		"m/rnn/stacked_rnn_cells/lstm_cell/kernel m/rnn/stacked_rnn_cells/lstm_cell_1/kernel":        "rnn/stacked_rnn_cells/lstm_cell/kernel rnn/stacked_rnn_cells/lstm_cell_1/kernel",
+		"rnn/stacked_rnn_cells/lstm_cell/kernel rnn/stacked_rnn_cells/lstm_cell_1/kernel":            "rnn/stacked_rnn_cells/lstm_cell/kernel rnn/stacked_rnn_cells/lstm_cell_1/kernel",
+		"rnn/stacked_rnn_cells/lstm_cell/kernel:0 rnn/stacked_rnn_cells/gru_cell/recurrent_kernel:0": "rnn/stacked_rnn_cells/kernel rnn/stacked_rnn_cells/recurrent_kernel",
+	} {
+		l := legacy{file: newFile(nil, func() error { return nil })}
+		if got := strings.Join(l.namesOf("rnn", "rnn", strings.Fields(weights)), " "); got != want {
+			t.Errorf("%s: %s; want %s", weights, got, want)
+		}
+	}
+}
