@@ -34,8 +34,13 @@ const (
 	attrRange       = "OCTAVE_RANGE_NELEM"  // the number of elements of a range
 )
 
-// isOctave looks for a variable.
+// isOctave looks for a variable, in files whose superblock has version 0, as Octave writes it.
 func isOctave(f *hdf5.File) bool {
+	var version [1]byte
+	const at = 8 // after the signature
+	if _, err := f.ReadAt(version[:], at); err != nil || f.UserBlock() > 0 || version[0] != 0 {
+		return false
+	}
 	root, err := f.Root()
 	if err != nil {
 		return false
