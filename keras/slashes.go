@@ -129,6 +129,8 @@ func Differences(m *checkpoint.Model) iter.Seq2[string, string] {
 			case l.Class == "TFOpLambda" && operations[fmt.Sprint(l.Config["function"])] != [2]string{}:
 			case slices.Contains(onlyKeras2, l.Class):
 				how = fmt.Sprintf("Keras 3 has no %s, and does not load the model", l.Class)
+			case l.Class == "Bidirectional" && isBackwards(l.Config["layer"]):
+				how = "Keras 3 has no Bidirectional around a layer with go_backwards, and does not load the model"
 			case hasHardSigmoid(l.Config):
 				how = "hard_sigmoid is 0.2x+0.5 in Keras 2 and x/6+0.5 in Keras 3, which predicts other values"
 			}
@@ -141,6 +143,13 @@ func Differences(m *checkpoint.Model) iter.Seq2[string, string] {
 
 // onlyKeras2 are classes of layers that Keras 3 does not have.
 var onlyKeras2 = []string{"LocallyConnected1D", "LocallyConnected2D", "RandomHeight", "RandomWidth", "TFOpLambda", "SlicingOpLambda", "TensorFlowOpLayer", "ClassMethod", "CuDNNLSTM", "CuDNNGRU", "DenseFeatures"}
+
+// isBackwards reports whether a layer in a setting has go_backwards.
+func isBackwards(layer any) bool {
+	o, _ := layer.(map[string]any)
+	config, _ := o["config"].(map[string]any)
+	return config["go_backwards"] == true
+}
 
 // hasHardSigmoid reports whether hard_sigmoid is among the settings of a layer, or of one that
 // it is around. Convolutional LSTMs of Keras 2 say it always.

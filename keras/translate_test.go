@@ -119,3 +119,21 @@ func TestModulesOfLayersWithSeveralAxes(t *testing.T) {
 		}
 	}
 }
+
+// TestBidirectionalAroundBackwardsIsNamed: Keras 3 does not load it.
+func TestBidirectionalAroundBackwardsIsNamed(t *testing.T) {
+	for backwards, want := range map[string]int{"true": 1, "false": 0} {
+		m, err := Parse(`{"class_name": "Sequential", "config": {"name": "s", "layers": [{"class_name": "Bidirectional", "config": {"name": "b",
+			"layer": {"class_name": "LSTM", "config": {"name": "l", "units": 2, "go_backwards": ` + backwards + `}}}}]}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for range Differences(m) {
+			n++
+		}
+		if n != want {
+			t.Errorf("go_backwards %s: %d differences; want %d", backwards, n, want)
+		}
+	}
+}
