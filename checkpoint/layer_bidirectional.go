@@ -39,6 +39,9 @@ func bidirectionalLinks(l *Layer) ([]Link, error) {
 	if err != nil {
 		return nil, err
 	}
+	if forward.Config["go_backwards"] == true {
+		return nil, unsupported("go_backwards of the layer within, which swaps the directions")
+	}
 	backward := forward
 	if l.Config["backward_layer"] != nil {
 		if backward, err = innerLayer(l, "backward_layer"); err != nil {

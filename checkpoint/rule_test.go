@@ -134,6 +134,7 @@ func TestUnsupportedSettingsAreNamed(t *testing.T) {
 		{"LSTM", map[string]any{"recurrent_activation": "hard_sigmoid"}, "recurrent_activation hard_sigmoid"},
 		{"LSTM", map[string]any{"activation": "relu"}, "activation relu"},
 		{"LSTM", map[string]any{"go_backwards": true}, "go_backwards"},
+		{"Bidirectional", map[string]any{"layer": map[string]any{"class_name": "LSTM", "config": map[string]any{"units": 2.0, "go_backwards": true}}}, "go_backwards"},
 		{"SimpleRNN", map[string]any{"activation": "elu"}, "activation elu"},
 		{"Bidirectional", map[string]any{"merge_mode": "sum"}, "merge_mode sum"},
 		{"MultiHeadAttention", map[string]any{"num_heads": 2.0, "key_dim": 3.0, "value_dim": 4.0}, "value_dim 4"},
