@@ -103,7 +103,7 @@ func (r TensorRule) check() error {
 // Module returns the name of the module for the layer of that path, if there is a rule.
 // It is an error if there are two.
 func (c CustomRules) Module(path string) (name string, ok bool, err error) {
-	for pattern, module := range c.Modules {
+	for _, pattern := range slices.Sorted(maps.Keys(c.Modules)) {
 		stars, matches := match(pattern, path)
 		if !matches || pattern != path && c.Modules[path] != "" {
 			continue
@@ -111,7 +111,7 @@ func (c CustomRules) Module(path string) (name string, ok bool, err error) {
 		if ok {
 			return "", false, fmt.Errorf("two of the rules are for the layer %s: %w", path, ErrAmbiguous)
 		}
-		name, ok = fill(module, stars), true
+		name, ok = fill(c.Modules[pattern], stars), true
 	}
 	return name, ok, nil
 }

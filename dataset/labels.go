@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
 )
@@ -60,7 +62,7 @@ func labelChanges(labels []int64) (changes, expected float64) {
 		return 0, 0
 	}
 	same := 0.0
-	for _, n := range counts {
+	for _, n := range slices.Sorted(maps.Values(counts)) { // the same sum for the same labels
 		same += float64(n) / float64(len(labels)) * float64(n) / float64(len(labels))
 	}
 	return changes, float64(len(labels)) * (1 - same)

@@ -223,9 +223,11 @@ func order(m *checkpoint.Model) ([]layerCall, error) {
 			}
 		}
 	}
-	for c, n := range missing {
-		if n > 0 {
-			return nil, fmt.Errorf("the inputs of %s depend on its own output: %w", m.Layers[c.layer].Name, ErrConfig)
+	for i, l := range m.Layers {
+		for node := range l.Calls {
+			if missing[layerCall{i, node}] > 0 {
+				return nil, fmt.Errorf("the inputs of %s depend on its own output: %w", l.Name, ErrConfig)
+			}
 		}
 	}
 	return sorted, nil

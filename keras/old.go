@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,9 +41,9 @@ func modernize(l *checkpoint.Layer) {
 	if name, ok := oldClasses[l.Class]; ok {
 		l.Class = name
 	}
-	for old, name := range oldSettings {
+	for _, old := range slices.Sorted(maps.Keys(oldSettings)) {
 		if old != "batch_input_shape" || l.Class == "InputLayer" {
-			rename(l, old, name)
+			rename(l, old, oldSettings[old])
 		}
 	}
 	switch {

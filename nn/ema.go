@@ -64,7 +64,8 @@ func (e *EMA) Update(tape *tensor.Tape, params iter.Seq2[string, *Param]) error 
 func (e *EMA) Swap(params iter.Seq2[string, *Param]) error {
 	swapped := map[string]storage.Array{}
 	all := maps.Collect(params)
-	for name, p := range all {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		p := all[name]
 		average, ok := e.averages[name]
 		if !ok || !slices.Equal(average.Shape, p.Shape) || average.Data.Device() != p.Data.Device() {
 			return errkind.Errorf(storage.ErrState, "ema: no average of %s like the parameter; Update first", name)

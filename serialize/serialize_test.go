@@ -80,6 +80,7 @@ func TestFormatsAreFoundByNameAndExtension(t *testing.T) {
 // TestTheBestMatchIsChosen among formats that share a container. Two that fit equally well
 // are an error that names both, until the format is named.
 func TestTheBestMatchIsChosen(t *testing.T) {
+	t.Cleanup(serialize.KeepFormats())
 	for name, c := range map[string]func(head string) serialize.Confidence{
 		"some container": func(string) serialize.Confidence { return serialize.ContainerMatch },
 		"content one": func(head string) serialize.Confidence {

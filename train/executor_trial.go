@@ -125,11 +125,12 @@ func (q *queued) endTrial() error {
 		return nil
 	}
 	var c GraphChoice
-	for order, to := range map[tensor.GraphOrder]*time.Duration{tensor.ByData: &c.Branches, tensor.StraightLine: &c.Line} {
-		var err error
-		if *to, err = medianTime(t.timers[order]); err != nil {
-			return err
-		}
+	var err error
+	if c.Branches, err = medianTime(t.timers[tensor.ByData]); err != nil {
+		return err
+	}
+	if c.Line, err = medianTime(t.timers[tensor.StraightLine]); err != nil {
+		return err
 	}
 	step := c.Branches
 	switch {

@@ -142,8 +142,8 @@ func (c Config) configHooks() (hooks []Hook) {
 // loaded for hooks that are yet to come.
 func (r *Run) hookState() iter.Seq2[string, storage.Array] {
 	return func(yield func(string, storage.Array) bool) {
-		for _, name := range slices.Sorted(maps.Keys(r.loadedHooks)) {
-			if !yield(name, r.loadedHooks[name]) {
+		for name, a := range byName(r.loadedHooks) {
+			if !yield(name, a) {
 				return
 			}
 		}
@@ -156,6 +156,17 @@ func (r *Run) hookState() iter.Seq2[string, storage.Array] {
 				if !yield(s.Name()+"/"+name, a) {
 					return
 				}
+			}
+		}
+	}
+}
+
+// byName yields the arrays of m in the order of their names.
+func byName(m map[string]storage.Array) iter.Seq2[string, storage.Array] {
+	return func(yield func(string, storage.Array) bool) {
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			if !yield(name, m[name]) {
+				return
 			}
 		}
 	}
@@ -184,11 +195,11 @@ func (r *Run) setHooks(hooks []Hook) error {
 		if len(state) == 0 {
 			continue
 		}
-		if err := s.Load(r.params(), maps.All(state)); err != nil {
+		if err := s.Load(r.params(), byName(state)); err != nil {
 			return fmt.Errorf("hook %s: %w", s.Name(), err)
 		}
 	}
-	for name := range r.loadedHooks {
+	for _, name := range slices.Sorted(maps.Keys(r.loadedHooks)) {
 		return fmt.Errorf("resume: the run file has state %s, but no hook of this run has that name: %w", name, storage.ErrState)
 	}
 	return nil

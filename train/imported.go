@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -60,8 +61,9 @@ func ImportedRun(c Config, inputs []Feature) (meta map[string]string, state iter
 		return nil, nil, err
 	}
 	meta = map[string]string{metaVersion: Version, metaSchema: strconv.Itoa(Schema), metaData: ""}
-	for key, value := range map[string]any{metaConfig: c, metaPosition: Position{}, metaInputs: inputs} {
-		text, err := json.Marshal(value)
+	values := map[string]any{metaConfig: c, metaPosition: Position{}, metaInputs: inputs}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		text, err := json.Marshal(values[key])
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", key, err)
 		}

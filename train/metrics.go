@@ -155,7 +155,7 @@ func (s metricSet) load(f []serialize.Entry) error {
 		if len(state) == 0 {
 			continue
 		}
-		if err := part.Load(maps.All(state)); err != nil {
+		if err := part.Load(byName(state)); err != nil {
 			return fmt.Errorf("metrics/%s: %w", part.name, err)
 		}
 	}
@@ -176,7 +176,7 @@ func (s metricSet) reduce(h MetricsHook) error {
 			}
 			total[name] = storage.From(sums, a.Shape...)
 		}
-		if err := part.Load(maps.All(total)); err != nil {
+		if err := part.Load(byName(total)); err != nil {
 			return fmt.Errorf("metric %s: %w", part.name, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,8 +68,9 @@ func (r *Run) meta(file string) (map[string]string, error) {
 	meta[metaPaths] = paths
 	config := r.Config
 	config.Data.Normalize, _ = splitNormalize(config.Data.Normalize, config.Data.InputNames())
-	for key, value := range map[string]any{metaConfig: config, metaPosition: r.Position, metaInputs: r.Inputs, metaCompute: computeOn(r.Device)} {
-		text, err := json.Marshal(value)
+	values := map[string]any{metaConfig: config, metaPosition: r.Position, metaInputs: r.Inputs, metaCompute: computeOn(r.Device)}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		text, err := json.Marshal(values[key])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
@@ -414,7 +416,7 @@ func under(f []serialize.Entry, prefix string) iter.Seq2[string, storage.Array] 
 const maxEpochs = 1 << 20
 
 func (r *Run) loadHistory(f []serialize.Entry) error {
-	for name, a := range maps.All(maps.Collect(under(f, "history/"))) {
+	for name, a := range under(f, "history/") {
 		if a.Rank() != 1 || a.Len() > maxEpochs {
 			return fmt.Errorf("history/%s is %v; want a number for each epoch: %w", name, a.Shape, storage.ErrState)
 		}

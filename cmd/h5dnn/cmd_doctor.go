@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -299,7 +300,7 @@ func disorder(labels []int64) (differ, expected float64, classes int) {
 		return 0, 0, 0
 	}
 	same := 0.0
-	for _, n := range counts {
+	for _, n := range slices.Sorted(maps.Values(counts)) { // the same sum for the same labels
 		same += float64(n) / float64(len(labels)) * float64(n) / float64(len(labels))
 	}
 	return differ, float64(len(labels)) * (1 - same), len(counts)

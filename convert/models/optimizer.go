@@ -118,9 +118,10 @@ func (p *Plan) pyTorchState() (state map[string]storage.Array, group map[string]
 			state[name] = e.Array
 		}
 	}
-	for key, text := range p.Source.Meta() {
+	meta := p.Source.Meta()
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		if name, ok := strings.CutPrefix(key, prefix+pyTorchGroup); ok {
-			group[name] = text
+			group[name] = meta[key]
 		}
 		if strings.HasPrefix(key, prefix+"param_groups/1/") {
 			return nil, nil, fmt.Errorf("%s: an optimizer with several groups of parameters: %w", p.Source.Name, checkpoint.ErrUnsupported)

@@ -3,6 +3,7 @@ package models
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -121,8 +122,8 @@ func (p *Plan) runGroup(c train.Config) (map[string]string, error) {
 		}
 	}
 	texts := map[string]string{}
-	for key, value := range settings {
-		text, err := json.Marshal(value)
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		text, err := json.Marshal(settings[key])
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,7 +19,9 @@ func (p *Plan) checkShapes(m *checkpoint.Model) error {
 		have[t.Name] = t.Array.Shape
 	}
 	for path, l := range m.All() {
-		for name, want := range weightShapes(l) {
+		shapes := weightShapes(l)
+		for _, name := range slices.Sorted(maps.Keys(shapes)) {
+			want := shapes[name]
 			got, ok := have[path+"/"+name]
 			if !ok {
 				continue

@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -143,7 +144,8 @@ func (s *Source) matchVariables(variables []keras.Variable, at, layer string, na
 		}
 	}
 	for _, v := range variables { // in their order, for the errors
-		for object, missing := range left {
+		for _, object := range slices.Sorted(maps.Keys(left)) {
+			missing := left[object]
 			if missing[0] != v.Name {
 				continue
 			}

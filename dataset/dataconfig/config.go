@@ -7,6 +7,7 @@
 package dataconfig
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -120,30 +121,33 @@ func (c Config) checkNames() error {
 		}
 	}
 	inputs, targets := names[:len(c.X)], names[len(c.X):]
-	for name := range c.Normalize.Fields {
+	for _, name := range slices.Sorted(maps.Keys(c.Normalize.Fields)) {
 		if !slices.Contains(names, name) {
 			return config.At(config.Unknown("input or target", name, names), "normalize", name)
 		}
 	}
-	for name, classes := range c.ClassNames {
+	for _, name := range slices.Sorted(maps.Keys(c.ClassNames)) {
 		if !slices.Contains(targets, name) {
 			return config.At(config.Unknown("target", name, targets), "class_names", name)
 		}
 		seen := map[string]bool{}
-		for _, class := range classes {
+		for _, class := range c.ClassNames[name] {
 			if seen[class] {
 				return wrong("%q names two classes", class, "class_names")
 			}
 			seen[class] = true
 		}
 	}
-	for setting, paths := range map[string]Paths{"lengths": c.Lengths, "x_offsets": c.XOffsets, "x_columns": c.XColumns} {
-		for _, p := range paths {
+	for _, s := range []struct {
+		name  string
+		paths Paths
+	}{{"lengths", c.Lengths}, {"x_columns", c.XColumns}, {"x_offsets", c.XOffsets}} {
+		for _, p := range s.paths {
 			if p.Name == "" && len(inputs) > 1 {
-				return wrong("there are several inputs; name the one that %s is for", p.Path, setting)
+				return wrong("there are several inputs; name the one that %s is for", p.Path, s.name)
 			}
 			if p.Name != "" && !slices.Contains(inputs, p.Name) {
-				return config.At(config.Unknown("input", p.Name, inputs), setting, p.Name)
+				return config.At(config.Unknown("input", p.Name, inputs), s.name, p.Name)
 			}
 		}
 	}

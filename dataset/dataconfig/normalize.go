@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -134,9 +135,9 @@ func byField(settings map[string]json.RawMessage) bool {
 
 func (n *Normalize) unmarshalFields(named map[string]json.RawMessage) error {
 	all := map[string]Normalize{}
-	for name, text := range named {
+	for _, name := range slices.Sorted(maps.Keys(named)) {
 		var one Normalize
-		if err := one.UnmarshalJSON(text); err != nil {
+		if err := one.UnmarshalJSON(named[name]); err != nil {
 			return config.At(err, name)
 		}
 		all[name] = one

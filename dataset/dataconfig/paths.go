@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -72,13 +73,12 @@ func (p *Paths) UnmarshalJSON(text []byte) error {
 		return errPaths
 	}
 	*p = nil
-	for name, path := range named {
-		if name == "" || path == "" {
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		if name == "" || named[name] == "" {
 			return errPaths
 		}
-		*p = append(*p, NamedPath{name, path})
+		*p = append(*p, NamedPath{name, named[name]})
 	}
-	slices.SortFunc(*p, func(a, b NamedPath) int { return strings.Compare(a.Name, b.Name) })
 	return nil
 }
 

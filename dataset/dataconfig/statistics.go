@@ -61,8 +61,9 @@ func (d *Data) Standardize(ctx context.Context, columns map[string]int, o datase
 	if len(columns) == 0 {
 		return nil, nil
 	}
-	moments := map[int]columnMoments{}
-	for i, f := range d.Train.Fields() {
+	fields := d.Train.Fields()
+	moments := make([]columnMoments, len(fields)) // nil for fields that are not asked for
+	for i, f := range fields {
 		n, ok := columns[f.Name]
 		switch {
 		case !ok:
@@ -80,6 +81,9 @@ func (d *Data) Standardize(ctx context.Context, columns map[string]int, o datase
 			return nil, err
 		}
 		for i, m := range moments {
+			if m == nil {
+				continue
+			}
 			values, err := storage.Read[float64](b.Fields[i])
 			if err != nil {
 				return nil, err
@@ -92,11 +96,14 @@ func (d *Data) Standardize(ctx context.Context, columns map[string]int, o datase
 	}
 	all := map[string]Normalize{}
 	for i, m := range moments {
+		if m == nil {
+			continue
+		}
 		n, err := m.standardize()
 		if err != nil {
 			return nil, err
 		}
-		all[d.Train.Fields()[i].Name] = n
+		all[fields[i].Name] = n
 	}
 	return all, nil
 }

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -39,7 +41,7 @@ func fits(e serialize.Entry) error {
 
 // fitsMeta refuses names that HDF5 does not have, and our own.
 func fitsMeta(meta map[string]string) error {
-	for key := range meta {
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		if key == "" || strings.HasPrefix(key, prefix) || strings.ContainsRune(key, 0) {
 			return fmt.Errorf("metadata %q: empty names, names with zeros, and those that begin with %s, cannot be written: %w", key, prefix, storage.ErrState)
 		}

@@ -52,7 +52,7 @@ func newWriter(c serialize.Contents, o Options) (*writer, error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		for name := range e.Attrs {
+		for _, name := range slices.Sorted(maps.Keys(e.Attrs)) {
 			if strings.HasPrefix(name, prefix) {
 				return nil, fmt.Errorf("%q: attribute %s: names that begin with %s are reserved: %w", e.Name, name, prefix, storage.ErrState)
 			}

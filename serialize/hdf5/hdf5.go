@@ -47,8 +47,8 @@ func fits(e serialize.Entry) error {
 
 // fitsMeta refuses zero bytes in names.
 func fitsMeta(meta map[string]string) error {
-	for key, value := range meta {
-		if key == "" || strings.ContainsRune(key+value, 0) {
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		if value := meta[key]; key == "" || strings.ContainsRune(key+value, 0) {
 			return fmt.Errorf("attribute %q: HDF5 has no zero bytes and no empty names: %w", key, storage.ErrState)
 		}
 	}

@@ -106,8 +106,8 @@ func openShards(in serialize.Input) (serialize.File, error) {
 // shards lists the files of the index. They are beside it.
 func (x index) shards() ([]string, error) {
 	seen := map[string]bool{}
-	for _, list := range x.Map {
-		for _, name := range list {
+	for _, group := range slices.Sorted(maps.Keys(x.Map)) {
+		for _, name := range x.Map[group] {
 			if name != filepath.Base(name) || !filepath.IsLocal(name) || !strings.HasSuffix(name, ".weights.h5") {
 				return nil, fmt.Errorf("the index names the file %q; want one ending in .weights.h5 beside it: %w", name, storage.ErrState)
 			}

@@ -70,7 +70,7 @@ func newSaving(c serialize.Contents) (*saving, error) {
 		s.entries[e.Name] = e
 		s.order = append(s.order, e.Name)
 	}
-	for key := range c.Meta {
+	for _, key := range slices.Sorted(maps.Keys(c.Meta)) {
 		if !slices.Contains([]string{MetaConfig, MetaTraining, MetaVersion, MetaBackend, MetaSaved}, key) {
 			return nil, fmt.Errorf("metadata %q: files of Keras have %s, %s, %s and %s: %w", key, MetaConfig, MetaTraining, MetaVersion, MetaBackend, storage.ErrState)
 		}

@@ -13,6 +13,7 @@ import (
 	"hash/crc32"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -350,8 +351,8 @@ func commentOf(meta map[string]string) (string, error) {
 	if len(meta) == 0 {
 		return "", nil
 	}
-	for key, value := range meta {
-		if !utf8.ValidString(key) || !utf8.ValidString(value) {
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		if value := meta[key]; !utf8.ValidString(key) || !utf8.ValidString(value) {
 			return "", fmt.Errorf("metadata %q is not UTF-8, as an .npz needs it: %w", key, storage.ErrState)
 		}
 	}

@@ -1,12 +1,16 @@
 package onnx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
@@ -32,8 +36,8 @@ func newExternals(in serialize.Input) *externals {
 
 func (x *externals) close() error {
 	var errs []error
-	for _, m := range x.files {
-		errs = append(errs, m.Close())
+	for _, name := range slices.Sorted(maps.Keys(x.files)) {
+		errs = append(errs, x.files[name].Close())
 	}
 	if x.root != nil {
 		errs = append(errs, x.root.Close())
@@ -79,11 +83,14 @@ func (x *externals) section(name string, where map[string]string, size int64) (s
 func (x *externals) failOverlapping(list *serialize.List) {
 	files := map[string]int{}
 	var extents []serialize.Extent
-	for part, names := range x.used {
+	byPlace := func(a, b serialize.Extent) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.At, b.At), cmp.Compare(a.Size, b.Size))
+	}
+	for _, part := range slices.SortedFunc(maps.Keys(x.used), byPlace) {
 		if _, ok := files[part.Name]; !ok {
 			files[part.Name] = len(files)
 		}
-		for _, name := range names {
+		for _, name := range x.used[part] {
 			extents = append(extents, serialize.Extent{Name: name, File: files[part.Name], At: part.At, Size: part.Size})
 		}
 	}

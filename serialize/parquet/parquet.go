@@ -282,13 +282,14 @@ func decimalOf(element object) *decimal {
 // integerOf returns what integers are: numbers, or times since 1970 or midnight.
 func integerOf(physical int64, element object) column.Kind {
 	logical := sub(element, 10)
-	for field, kind := range map[int]func(unit string) column.Kind{logicalTime: column.Duration, logicalTimestamp: column.Time} {
-		if _, ok := logical[field]; !ok {
-			continue
-		}
-		for unit, name := range map[int]string{1: "ms", 2: "us", 3: "ns"} {
-			if _, ok := sub(sub(logical, field), 2)[unit]; ok {
-				return kind(name)
+	for _, is := range []struct {
+		field int
+		kind  func(unit string) column.Kind
+	}{{logicalTime, column.Duration}, {logicalTimestamp, column.Time}} {
+		unit := sub(sub(logical, is.field), 2)
+		for i, name := range []string{"ms", "us", "ns"} {
+			if _, ok := unit[i+1]; ok {
+				return is.kind(name)
 			}
 		}
 	}

@@ -96,8 +96,8 @@ func fits(e serialize.Entry) error {
 
 // fitsMeta refuses what is not UTF-8.
 func fitsMeta(meta map[string]string) error {
-	for key, value := range meta {
-		if !utf8.ValidString(key) || !utf8.ValidString(value) {
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		if value := meta[key]; !utf8.ValidString(key) || !utf8.ValidString(value) {
 			return fmt.Errorf("metadata %q is not UTF-8: %w", key, storage.ErrState)
 		}
 		if key == aliasesKey {

@@ -3,6 +3,7 @@ package torch
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -60,8 +61,9 @@ func (w *walker) noteMaps() error {
 	if w.exact {
 		return nil
 	}
-	for key, object := range map[string]any{metaTypes: w.types, metaPaths: w.paths} {
-		b, err := json.Marshal(object)
+	objects := map[string]any{metaTypes: w.types, metaPaths: w.paths}
+	for _, key := range slices.Sorted(maps.Keys(objects)) {
+		b, err := json.Marshal(objects[key])
 		if err != nil {
 			return err
 		}

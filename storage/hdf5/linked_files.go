@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -55,13 +57,13 @@ func (m *linkedFiles) close(f *File) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := []error{m.root.Close()}
-	for _, other := range m.files {
-		if other != f {
+	for _, path := range slices.Sorted(maps.Keys(m.files)) {
+		if other := m.files[path]; other != f {
 			all = append(all, other.closeSelf())
 		}
 	}
-	for _, external := range m.external {
-		all = append(all, external.Close())
+	for _, path := range slices.Sorted(maps.Keys(m.external)) {
+		all = append(all, m.external[path].Close())
 	}
 	return errors.Join(all...)
 }
@@ -284,8 +286,8 @@ func (f *File) LinkedFiles() (all []fs.FileInfo) {
 func (m *linkedFiles) unseen(seen map[*File]bool) (files []*File) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, g := range m.files {
-		if !seen[g] {
+	for _, path := range slices.Sorted(maps.Keys(m.files)) {
+		if g := m.files[path]; !seen[g] {
 			files = append(files, g)
 		}
 	}

@@ -410,8 +410,8 @@ func (h *Header) Entry(in serialize.Input, t Tensor, data storage.Source) (seria
 
 // Collect returns entries that a format can hold, and whose names and metadata JSON can.
 func Collect(format serialize.Format, c serialize.Contents) ([]serialize.Entry, error) {
-	for key, value := range c.Meta {
-		if !utf8.ValidString(key) || !utf8.ValidString(value) {
+	for _, key := range slices.Sorted(maps.Keys(c.Meta)) {
+		if value := c.Meta[key]; !utf8.ValidString(key) || !utf8.ValidString(value) {
 			return nil, fmt.Errorf("metadata %q is not UTF-8: %w", key, storage.ErrState)
 		}
 	}

@@ -85,7 +85,8 @@ func (w *Writer) CreateDataset(path string, t dtype.Type, shape []int, layout La
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.open[d] = true
+	w.open[d] = w.number
+	w.number++
 	return d, nil
 }
 

@@ -7,7 +7,9 @@ package hdf5write
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -31,8 +33,9 @@ type Writer struct {
 	anyNames bool // names need not be UTF-8
 
 	mu     sync.Mutex
-	open   map[*DatasetWriter]bool
-	err    error // the first failure after which the file is incomplete
+	open   map[*DatasetWriter]int // numbered as they were created
+	number int                    // of the next one
+	err    error                  // the first failure after which the file is incomplete
 	closed bool
 }
 
@@ -66,7 +69,7 @@ func Create(path string, o CreateOptions) (*Writer, error) {
 		out.Discard()
 		return nil, err
 	}
-	w := &Writer{out: out, file: file, open: map[*DatasetWriter]bool{}}
+	w := &Writer{out: out, file: file, open: map[*DatasetWriter]int{}}
 	w.cleanup = runtime.AddCleanup(w, func(f *libhdf5.File) { f.Close(); out.Discard() }, file)
 	return w, nil
 }
@@ -127,10 +130,7 @@ func (w *Writer) markClosed() bool {
 
 func (w *Writer) closeDatasets() error {
 	w.mu.Lock()
-	var open []*DatasetWriter
-	for d := range w.open {
-		open = append(open, d)
-	}
+	open := slices.SortedFunc(maps.Keys(w.open), func(a, b *DatasetWriter) int { return w.open[a] - w.open[b] })
 	w.mu.Unlock()
 	for _, d := range open {
 		if err := d.Close(); err != nil {

@@ -2,6 +2,7 @@ package parallel
 
 import (
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 )
@@ -30,6 +31,29 @@ func TestDoStopsAfterAFailure(t *testing.T) {
 		})
 		if !errors.Is(err, failure) || int(calls.Load()) > workers {
 			t.Errorf("%d workers: error %v after %d calls", workers, err, calls.Load())
+		}
+	}
+}
+
+// TestDoReturnsTheFirstFailure lets the second call fail while the first, which will fail, goes
+// on.
+func TestDoReturnsTheFirstFailure(t *testing.T) {
+	first, second := errors.New("first"), errors.New("second")
+	failed := make(chan bool)
+	err := Do(2, 2, func(k int) error {
+		if k == 1 {
+			defer close(failed)
+			return second
+		}
+		<-failed
+		return first
+	})
+	if err != first {
+		t.Errorf("got the error %v, want %v", err, first)
+	}
+	for range 100 {
+		if err := Do(8, 4, func(k int) error { return fmt.Errorf("%d", k) }); err.Error() != "0" {
+			t.Fatalf("got the error of call %v, want that of call 0", err)
 		}
 	}
 }

@@ -1,0 +1,9 @@
+package serialize
+
+import "slices"
+
+// KeepFormats returns a function that removes the formats that are registered after the call.
+func KeepFormats() (restore func()) {
+	kept := slices.Clone(formats)
+	return func() { formats = kept }
+}
