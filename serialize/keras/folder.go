@@ -81,7 +81,7 @@ func readJSON(r io.ReaderAt, size int64, name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s has %d bytes; at most %d are read: %w", name, size, maxJSON, storage.ErrState)
 	}
 	text := make([]byte, size)
-	if _, err := r.ReadAt(text, 0); err != nil && err != io.EOF {
+	if _, err := io.ReadFull(io.NewSectionReader(r, 0, size), text); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return text, nil

@@ -55,7 +55,7 @@ func openShards(in serialize.Input) (serialize.File, error) {
 		return nil, fmt.Errorf("index of %d bytes; at most %d are read: %w", in.Size, maxIndex, storage.ErrState)
 	}
 	text := make([]byte, in.Size)
-	if _, err := in.ReadAt(text, 0); err != nil && err != io.EOF {
+	if err := in.ReadFull(text, 0); err != nil {
 		return nil, err
 	}
 	var x index
