@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/storagetest"
 )
 
 func TestFormat(t *testing.T) { serializetest.TestFormat(t, "safetensors", "a/b", "\"quoted\"\n") }
@@ -235,7 +235,7 @@ func TestManyAliases(t *testing.T) {
 	header := fmt.Sprintf(`{"__metadata__":{%s"h5dnn.aliases":"[%s]"},"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, meta.String(), strings.TrimSuffix(list.String(), ","))
 	b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
 	b = append(b, 0, 0, 0, 0)
-	before := userTime(t)
+	before := storagetest.CPUTime(t)
 	f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.safetensors")
 	if err != nil {
 		t.Fatal(err)
@@ -243,18 +243,9 @@ func TestManyAliases(t *testing.T) {
 	if all, err := serialize.Collect(f); err != nil || len(all) != n+1 {
 		t.Errorf("%d arrays, %v", len(all), err)
 	}
-	if took := userTime(t) - before; took > 10*time.Second { // 20,000,000,000 comparisons take a minute
+	if took := storagetest.CPUTime(t) - before; took > 10*time.Second { // 20,000,000,000 comparisons take a minute
 		t.Errorf("%d aliases took %v of the processor", n, took)
 	}
-}
-
-// userTime returns how long the process has computed.
-func userTime(t *testing.T) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano())
 }
 
 func FuzzOpen(f *testing.F) {

@@ -15,16 +15,17 @@ import (
 
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/storagetest"
 	"github.com/h5dnn/h5dnn/views"
 )
 
 // Limits of what a fuzzed file may cost.
 const (
-	fuzzBudget  = 16 << 20 // bytes that a reader may make of nothing
-	fuzzMemory  = 64 << 20 // bytes allocated, beside some for each byte of the file and of its arrays
-	fuzzSeconds = 10
-	fuzzWhole   = 1 << 20 // bytes of an array that is read whole
-	fuzzArrays  = 16 << 20
+	fuzzBudget = 16 << 20         // bytes that a reader may make of nothing
+	fuzzMemory = 64 << 20         // bytes allocated, beside some for each byte of the file and of its arrays
+	fuzzTime   = 10 * time.Second // of the processors
+	fuzzWhole  = 1 << 20          // bytes of an array that is read whole
+	fuzzArrays = 16 << 20
 )
 
 // AddSeeds adds the files that the patterns match to the seeds of a fuzz target. A pattern
@@ -51,6 +52,7 @@ func AddSeeds(f *testing.F, patterns ...string) {
 //
 //   - an error has a text, which is that of one error,
 //   - memory is bounded by the budget, the size of the file and the elements that are read,
+//     and CPU time by ten seconds,
 //   - a second reading gives the same entries, elements and errors,
 //   - a part of an array has the elements that the whole has there.
 //
@@ -58,14 +60,14 @@ func AddSeeds(f *testing.F, patterns ...string) {
 func FuzzTarget(format string, follow ...string) func(t *testing.T, b []byte) {
 	options := serialize.Options{Format: format, Follow: strings.Join(follow, "")}
 	return func(t *testing.T, b []byte) {
-		start, before := time.Now(), Allocated()
+		start, before := storagetest.CPUTime(t), Allocated()
 		first := readFuzzed(t, options, b)
 		used := int(Allocated() - before)
 		if limit := fuzzMemory + 64*len(b) + 8*first.bytes; used > limit {
 			t.Errorf("%s: reading %d bytes took %d bytes of memory, and its arrays have %d", format, len(b), used, first.bytes)
 		}
-		if took := time.Since(start); took > fuzzSeconds*time.Second {
-			t.Errorf("%s: reading %d bytes took %v", format, len(b), took)
+		if took := storagetest.CPUTime(t) - start; took > fuzzTime {
+			t.Errorf("%s: reading %d bytes took %v of CPU time", format, len(b), took)
 		}
 		second := readFuzzed(t, options, b)
 		if !maps.Equal(first.meta, second.meta) || len(first.entries) != len(second.entries) {
