@@ -99,7 +99,7 @@ func modelFile(meta map[string]string, h5 *hdf5.File, close func() error) (*File
 		return nil, err
 	}
 	f.trees = []*tree{t}
-	if err := (weights{trees: f.trees, file: f}).list(); err != nil {
+	if err := (weightsReader{trees: f.trees, file: f}).list(); err != nil {
 		return nil, err
 	}
 	f.fill(meta[MetaVersion])

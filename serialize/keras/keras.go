@@ -85,9 +85,9 @@ func (f *File) setModel(m *checkpoint.Model, meta map[string]string) error {
 	set := &File{List: serialize.NewList(f.Len(), meta, f.close), model: m, trees: f.trees}
 	var err error
 	if len(f.trees) == 1 && f.trees[0].isLegacy() {
-		err = legacy{tree: f.trees[0], file: set, root: f.trees[0].legacyRoot()}.list()
+		err = legacyReader{tree: f.trees[0], file: set, root: f.trees[0].legacyRoot()}.list()
 	} else {
-		err = weights{trees: f.trees, file: set, paired: true}.list()
+		err = weightsReader{trees: f.trees, file: set, paired: true}.list()
 	}
 	if err != nil {
 		return err

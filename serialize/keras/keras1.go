@@ -14,7 +14,7 @@ import (
 )
 
 // isKeras1 reports whether a file is of Keras 1, which does not store its version.
-func (l legacy) isKeras1() bool {
+func (l legacyReader) isKeras1() bool {
 	version := l.file.Meta()[MetaVersion]
 	return version == "" || strings.HasPrefix(version, "1.")
 }
@@ -91,7 +91,7 @@ func (g gateWeights) join(kind string) (a storage.Array, err error) {
 
 // keras1Entries returns the weights of a layer of Keras 1, which the model calls to, with
 // the names and the order of axes of later versions.
-func (l legacy) keras1Entries(group, to string, weights []string) ([]serialize.Entry, error) {
+func (l legacyReader) keras1Entries(group, to string, weights []string) ([]serialize.Entry, error) {
 	var list []serialize.Entry
 	for _, weight := range weights {
 		e, err := l.tree.entry(join(group, weight), outputNumber.ReplaceAllString(weight, ""))

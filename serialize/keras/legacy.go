@@ -75,7 +75,7 @@ func legacyFile(in serialize.Input, h5 *hdf5.File) (*File, error) {
 			return nil, err
 		}
 	}
-	if err := (legacy{tree: t, file: f, root: t.legacyRoot()}).list(); err != nil {
+	if err := (legacyReader{tree: t, file: f, root: t.legacyRoot()}).list(); err != nil {
 		return nil, err
 	}
 	f.fill(meta[MetaVersion])
@@ -119,14 +119,14 @@ func metaOf(t *tree) (map[string]string, error) {
 	return meta, nil
 }
 
-// A legacy is a file in the layout of Keras 1 and 2 while it is listed.
-type legacy struct {
+// A legacyReader lists a file in the layout of Keras 1 and 2.
+type legacyReader struct {
 	tree *tree
 	file *File
 	root string // the group of the layers
 }
 
-func (l legacy) list() error {
+func (l legacyReader) list() error {
 	if err := l.layers(); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (l legacy) list() error {
 }
 
 // layers lists the weights of all layers, in the order of the model.
-func (l legacy) layers() error {
+func (l legacyReader) layers() error {
 	layers, err := l.tree.names(l.root, "layer_names")
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (l legacy) layers() error {
 
 // paired returns the names that the model has for the layers of the file, nil if they are
 // the same. Layers without weights do not count.
-func (l legacy) paired(layers []string) (map[string]string, error) {
+func (l legacyReader) paired(layers []string) (map[string]string, error) {
 	m := l.file.model
 	if m == nil {
 		return nil, nil
@@ -199,7 +199,7 @@ func hasWeights(l *checkpoint.Layer) bool {
 	return len(variables) > 0 || !ok
 }
 
-func (l legacy) layer(name string, renamed map[string]string) error {
+func (l legacyReader) layer(name string, renamed map[string]string) error {
 	group := join(l.root, name)
 	if !l.tree.isGroup(group) {
 		return fmt.Errorf("layer_names has it, but there is no group %s: %w", group, storage.ErrState)
@@ -232,7 +232,7 @@ func (l legacy) layer(name string, renamed map[string]string) error {
 }
 
 // addKeras1 lists the weights of a layer of Keras 1.
-func (l legacy) addKeras1(group, to string, weights []string) error {
+func (l legacyReader) addKeras1(group, to string, weights []string) error {
 	list, err := l.keras1Entries(group, to, weights)
 	if err != nil {
 		return l.file.Add(serialize.Entry{Name: to}, err)
@@ -246,7 +246,7 @@ func (l legacy) addKeras1(group, to string, weights []string) error {
 }
 
 // described returns the layer of the model, or nil.
-func (l legacy) described(name string) *checkpoint.Layer {
+func (l legacyReader) described(name string) *checkpoint.Layer {
 	if l.file.model == nil {
 		return nil
 	}
@@ -255,7 +255,7 @@ func (l legacy) described(name string) *checkpoint.Layer {
 
 // namesOf returns the names of the entries of the weights of a layer, which the model
 // calls to.
-func (l legacy) namesOf(layer, to string, weights []string) []string {
+func (l legacyReader) namesOf(layer, to string, weights []string) []string {
 	names := make([]string, len(weights))
 	for i, w := range weights {
 		names[i] = canonical(layer, w)
@@ -396,7 +396,7 @@ var keras1Names = map[string]string{
 }
 
 // optimizer lists the weights of the optimizer.
-func (l legacy) optimizer() error {
+func (l legacyReader) optimizer() error {
 	if !l.tree.isGroup(optimizerGroup) {
 		return nil
 	}
@@ -420,7 +420,7 @@ func (l legacy) optimizer() error {
 
 // fits reports whether the weights of an optimizer of Keras 3 may be the variables of these
 // names: they end with the names of their buffers, and have the shapes of the layers' weights.
-func (l legacy) fits(names, weights []string) bool {
+func (l legacyReader) fits(names, weights []string) bool {
 	for i, name := range names {
 		buffer, weight := firstPart(name)
 		entry, err := l.file.Lookup(weight)

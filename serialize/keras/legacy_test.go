@@ -40,7 +40,7 @@ func TestOrderOfOldOptimizers(t *testing.T) {
 		for _, name := range []string{"d/kernel", "d/bias", "optimizer/iteration", "optimizer/velocity/d/bias", "optimizer/momentum/d/bias", "optimizer/momentum/d/kernel", "optimizer/velocity/d/kernel"} {
 			entries = append(entries, serialize.Entry{Name: name, Array: storage.From([]float32{1}, 1)})
 		}
-		s, err := newSaving(serialize.Contents{Meta: meta, Entries: func(yield func(serialize.Entry, error) bool) {
+		s, err := newSaver(serialize.Contents{Meta: meta, Entries: func(yield func(serialize.Entry, error) bool) {
 			for _, e := range entries {
 				if !yield(e, nil) {
 					return
@@ -115,7 +115,7 @@ func TestCellsOfOneLayerHaveNames(t *testing.T) {
 		"rnn/stacked_rnn_cells/lstm_cell/kernel rnn/stacked_rnn_cells/lstm_cell_1/kernel":            "rnn/stacked_rnn_cells/lstm_cell/kernel rnn/stacked_rnn_cells/lstm_cell_1/kernel",
 		"rnn/stacked_rnn_cells/lstm_cell/kernel:0 rnn/stacked_rnn_cells/gru_cell/recurrent_kernel:0": "rnn/stacked_rnn_cells/kernel rnn/stacked_rnn_cells/recurrent_kernel",
 	} {
-		l := legacy{file: newFile(nil, func() error { return nil })}
+		l := legacyReader{file: newFile(nil, func() error { return nil })}
 		if got := strings.Join(l.namesOf("rnn", "rnn", strings.Fields(weights)), " "); got != want {
 			t.Errorf("%s: %s; want %s", weights, got, want)
 		}

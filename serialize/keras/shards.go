@@ -78,7 +78,7 @@ func openShards(in serialize.Input) (serialize.File, error) {
 		return errors.Join(errs...)
 	}
 	f := newFile(nil, func() error { return errors.Join(closeAll(), in.Close()) })
-	w := weights{file: f}
+	w := weightsReader{file: f}
 	for _, name := range names {
 		path := filepath.Join(filepath.Dir(in.Name), name)
 		h5, err := hdf5.Open(path, hdf5.Options{Budget: in.Budget, Context: in.Context})

@@ -52,7 +52,7 @@ func TestStatesAreCompletedForKeras3(t *testing.T) {
 		{`{"optimizer": {"class_name": "Adam", "config": {"amsgrad": true}}}`, moments, "", 0, true},
 		{`{"optimizer": {"class_name": "Mine>Adam", "config": {}}}`, moments, "", 0, true},
 	} {
-		s, err := newSaving(stateOf(c.training, "2.15.0", c.variables...))
+		s, err := newSaver(stateOf(c.training, "2.15.0", c.variables...))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ func openWeights(in serialize.Input) (serialize.File, error) {
 	t, err := treeOf(h5)
 	if err == nil {
 		f.trees = []*tree{t}
-		err = weights{trees: f.trees, file: f}.list()
+		err = weightsReader{trees: f.trees, file: f}.list()
 	}
 	if err != nil {
 		h5.Close()
@@ -64,15 +64,15 @@ func openWeights(in serialize.Input) (serialize.File, error) {
 	return f, nil
 }
 
-// weights are the files of one model, in the layout of Keras 3, while they are listed.
-type weights struct {
+// A weightsReader lists the files of one model in the layout of Keras 3.
+type weightsReader struct {
 	trees  []*tree // several if the file is in shards
 	file   *File   // with the model if it is known
 	paired bool    // the model is not the file's own: names that the file stores come first
 }
 
 // find returns the file with a dataset at path, or nil.
-func (w weights) find(path string) *tree {
+func (w weightsReader) find(path string) *tree {
 	for _, t := range w.trees {
 		if t.isDataset(path) {
 			return t
@@ -82,12 +82,12 @@ func (w weights) find(path string) *tree {
 }
 
 // isGroup reports whether a file has a group at path.
-func (w weights) isGroup(path string) bool {
+func (w weightsReader) isGroup(path string) bool {
 	return slices.ContainsFunc(w.trees, func(t *tree) bool { return t.isGroup(path) })
 }
 
 // members lists the names in a group, of all files.
-func (w weights) members(group string) (list []string) {
+func (w weightsReader) members(group string) (list []string) {
 	for _, t := range w.trees {
 		for _, name := range t.members[group] {
 			if !slices.Contains(list, name) {
@@ -99,14 +99,14 @@ func (w weights) members(group string) (list []string) {
 }
 
 // datasets lists the datasets below a group, of all files.
-func (w weights) datasets(group string) (list []string) {
+func (w weightsReader) datasets(group string) (list []string) {
 	for _, t := range w.trees {
 		list = append(list, t.datasets(group)...)
 	}
 	return list
 }
 
-func (w weights) add(path, name string) error {
+func (w weightsReader) add(path, name string) error {
 	t := w.find(path)
 	if t == nil {
 		return w.file.Add(serialize.Entry{Name: name}, fmt.Errorf("there is no dataset %s: %w", path, storage.ErrState))
@@ -116,7 +116,7 @@ func (w weights) add(path, name string) error {
 }
 
 // list lists all datasets.
-func (w weights) list() error {
+func (w weightsReader) list() error {
 	root := layersGroup
 	if !w.isGroup(root) {
 		root = layersGroup213
@@ -139,7 +139,7 @@ func (w weights) list() error {
 
 // model lists the layers of a model whose configuration is known. They are the members
 // of group.
-func (w weights) model(m *checkpoint.Model, group, prefix string, claimed map[string]bool) error {
+func (w weightsReader) model(m *checkpoint.Model, group, prefix string, claimed map[string]bool) error {
 	var named map[string]string
 	if w.paired {
 		named = w.named(m, group)
@@ -157,7 +157,7 @@ func (w weights) model(m *checkpoint.Model, group, prefix string, claimed map[st
 
 // named returns the groups of the layers of m by the names of layers that newer files
 // store, or nil unless these are names of the same classes of layers of m.
-func (w weights) named(m *checkpoint.Model, group string) map[string]string {
+func (w weightsReader) named(m *checkpoint.Model, group string) map[string]string {
 	groups := map[string]string{}
 	for _, member := range w.members(group) {
 		at := join(group, member)
@@ -220,7 +220,7 @@ func unique(used map[string]int, name string) string {
 }
 
 // layer lists the variables of a layer, which are below group.
-func (w weights) layer(l *checkpoint.Layer, group, prefix string, claimed map[string]bool) error {
+func (w weightsReader) layer(l *checkpoint.Layer, group, prefix string, claimed map[string]bool) error {
 	variables, _, err := keras.Variables(l)
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func (w weights) layer(l *checkpoint.Layer, group, prefix string, claimed map[st
 
 // others lists the datasets below group that no variable claimed, such as the states of
 // random number generators, by their paths without "vars".
-func (w weights) others(group, prefix string, claimed map[string]bool) error {
+func (w weightsReader) others(group, prefix string, claimed map[string]bool) error {
 	for _, path := range w.datasets(group) {
 		if claimed[path] {
 			continue
@@ -255,7 +255,7 @@ func (w weights) others(group, prefix string, claimed map[string]bool) error {
 }
 
 // container lists the layers in a group of a model that is not described.
-func (w weights) container(group, prefix string, claimed map[string]bool) error {
+func (w weightsReader) container(group, prefix string, claimed map[string]bool) error {
 	for _, member := range w.members(group) {
 		at := join(group, member)
 		name := w.layerName(at, member)
@@ -274,7 +274,7 @@ func (w weights) container(group, prefix string, claimed map[string]bool) error 
 }
 
 // layerName returns the name of the layer that files of newer versions store.
-func (w weights) layerName(group, otherwise string) string {
+func (w weightsReader) layerName(group, otherwise string) string {
 	for _, t := range w.trees {
 		if name, err := t.text(join(group, "vars"), "name"); err == nil && name != "" && !strings.Contains(name, "/") {
 			return name
@@ -285,7 +285,7 @@ func (w weights) layerName(group, otherwise string) string {
 
 // inferred lists the variables of a layer whose class and settings follow from the name
 // of its group and the shapes of its variables.
-func (w weights) inferred(group, member, prefix string, claimed map[string]bool) error {
+func (w weightsReader) inferred(group, member, prefix string, claimed map[string]bool) error {
 	paths := w.datasets(group)
 	shapes := make([][]int, len(paths))
 	relative := make([]string, len(paths))
@@ -314,7 +314,7 @@ func (w weights) inferred(group, member, prefix string, claimed map[string]bool)
 }
 
 // optimizer lists the optimizer's variables.
-func (w weights) optimizer(claimed map[string]bool) error {
+func (w weightsReader) optimizer(claimed map[string]bool) error {
 	const group = "/optimizer/vars"
 	paths := w.datasets(group)
 	names := make([]string, len(paths))
@@ -343,7 +343,7 @@ func (w weights) optimizer(claimed map[string]bool) error {
 const innerVars = "/optimizer/inner_optimizer/vars"
 
 // claimInner claims the second copies of the variables of an optimizer within another one.
-func (w weights) claimInner(paths []string, claimed map[string]bool) {
+func (w weightsReader) claimInner(paths []string, claimed map[string]bool) {
 	copies := w.datasets(innerVars)
 	shapes := map[string][]int{}
 	for _, path := range slices.Concat(paths, copies) {
@@ -364,7 +364,7 @@ func (w weights) claimInner(paths []string, claimed map[string]bool) {
 }
 
 // rest lists all other datasets by their paths.
-func (w weights) rest(claimed map[string]bool) error {
+func (w weightsReader) rest(claimed map[string]bool) error {
 	for _, t := range w.trees {
 		for _, path := range t.datasets("/") {
 			if claimed[path] {

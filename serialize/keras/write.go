@@ -34,8 +34,8 @@ func Contents(m *checkpoint.Model) (serialize.Contents, error) {
 	return serialize.Contents{Entries: entries, Meta: map[string]string{MetaConfig: text}}, nil
 }
 
-// A saving is a file that is written.
-type saving struct {
+// A saver writes a file.
+type saver struct {
 	w       *hdf5write.Writer // of an .h5
 	target  target
 	meta    map[string]string
@@ -46,7 +46,7 @@ type saving struct {
 }
 
 // bytes returns the number of bytes of all elements.
-func (s *saving) bytes() int64 { return serialize.ElementBytes(maps.Values(s.entries)) }
+func (s *saver) bytes() int64 { return serialize.ElementBytes(maps.Values(s.entries)) }
 
 // The versions that are written to files, unless the metadata or the configuration say another one.
 const (
@@ -54,9 +54,9 @@ const (
 	currentVersion = "3.0.0"
 )
 
-// newSaving collects contents. Their elements are read when they are written.
-func newSaving(c serialize.Contents) (*saving, error) {
-	s := &saving{meta: c.Meta, entries: map[string]serialize.Entry{}, written: map[string]bool{}}
+// newSaver collects contents. Their elements are read when they are written.
+func newSaver(c serialize.Contents) (*saver, error) {
+	s := &saver{meta: c.Meta, entries: map[string]serialize.Entry{}, written: map[string]bool{}}
 	for e, err := range c.Entries {
 		if err != nil {
 			return nil, e.Wrap(err)
@@ -89,7 +89,7 @@ func newSaving(c serialize.Contents) (*saving, error) {
 
 // version returns the version of Keras whose model this is, or "" if it is not known. Some
 // layers and activations, such as hard_sigmoid, compute other values in other versions.
-func (s *saving) version() string {
+func (s *saver) version() string {
 	if s.model == nil {
 		return s.meta[MetaVersion]
 	}
@@ -97,10 +97,10 @@ func (s *saving) version() string {
 }
 
 // isOld reports whether the model may be one of Keras 1 or 2.
-func (s *saving) isOld() bool { return !strings.HasPrefix(s.version(), "3.") }
+func (s *saver) isOld() bool { return !strings.HasPrefix(s.version(), "3.") }
 
 // put writes an entry as the dataset at path.
-func (s *saving) put(path, name string) error {
+func (s *saver) put(path, name string) error {
 	e, ok := s.entries[name]
 	if !ok {
 		return fmt.Errorf("there is no array %s, which the model has: %w", name, storage.ErrState)
@@ -113,7 +113,7 @@ func (s *saving) put(path, name string) error {
 }
 
 // checkAll returns an error if an entry was not written.
-func (s *saving) checkAll() error {
+func (s *saver) checkAll() error {
 	for _, name := range s.order {
 		if !s.written[name] {
 			return fmt.Errorf("%s is not a weight of the model, and such a file has no other place for it; leave it out, or write a file of another format, such as .safetensors: %w", name, storage.ErrState)
@@ -123,7 +123,7 @@ func (s *saving) checkAll() error {
 }
 
 // below lists the entries whose names begin with prefix.
-func (s *saving) below(prefix string) (names []string) {
+func (s *saver) below(prefix string) (names []string) {
 	for _, name := range s.order {
 		if strings.HasPrefix(name, prefix) {
 			names = append(names, name)
@@ -133,7 +133,7 @@ func (s *saving) below(prefix string) (names []string) {
 }
 
 // variablesOf lists the names of the entries of a layer, in the order of Keras.
-func (s *saving) variablesOf(l *checkpoint.Layer, prefix string) ([]string, error) {
+func (s *saver) variablesOf(l *checkpoint.Layer, prefix string) ([]string, error) {
 	variables, ok, err := keras.Variables(l)
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (s *saving) variablesOf(l *checkpoint.Layer, prefix string) ([]string, erro
 // optimizer lists the entries of the optimizer in the order of its variables, and the
 // names of the variables. The order is that of the entries if it does not follow from the
 // configuration, which known tells.
-func (s *saving) optimizer() (entries, names []string, known bool) {
+func (s *saver) optimizer() (entries, names []string, known bool) {
 	entries = s.below(optimizerPrefix)
 	if ordered := s.stateOrder(len(entries)); ordered != nil {
 		entries, known = ordered, true
@@ -173,7 +173,7 @@ func (s *saving) optimizer() (entries, names []string, known bool) {
 
 // stateOrder returns the entries of an optimizer of n variables in the order of Keras, or nil if
 // that is not known. The state of an optimizer of Keras 2 may have been completed for Keras 3.
-func (s *saving) stateOrder(n int) []string {
+func (s *saver) stateOrder(n int) []string {
 	o := optimizerIn(s.meta[MetaTraining])
 	if o == nil || s.model == nil {
 		return nil

@@ -22,7 +22,7 @@ import (
 // saveArchive writes a .keras. The weights go through a temporary file, as HDF5 files
 // cannot be written in order.
 func saveArchive(name string, c serialize.Contents) error {
-	s, err := newSaving(c)
+	s, err := newSaver(c)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func saveArchive(name string, c serialize.Contents) error {
 
 // completeState adds the variables that Keras 3 has more of than Keras 2 to the state of an
 // optimizer, as Keras 3 skips the state of one that has another number of them.
-func (s *saving) completeState() {
+func (s *saver) completeState() {
 	missing, extra, ok := StateForKeras3(s.model, s.meta, slices.Collect(maps.Values(s.entries)))
 	if !ok || len(extra) > 0 {
 		return

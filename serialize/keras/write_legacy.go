@@ -15,7 +15,7 @@ import (
 // saveLegacy writes an .h5 as Keras 2 does: a whole model if the metadata have its
 // configuration, and else the weights only.
 func saveLegacy(name string, c serialize.Contents) error {
-	s, err := newSaving(c)
+	s, err := newSaver(c)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func saveLegacy(name string, c serialize.Contents) error {
 	return s.w.Close()
 }
 
-func (s *saving) legacy() error {
+func (s *saver) legacy() error {
 	version, backend := cmp.Or(s.version(), legacyVersion), s.meta[MetaBackend]
 	if backend == "" {
 		backend = "tensorflow"
@@ -74,7 +74,7 @@ func (s *saving) legacy() error {
 }
 
 // attributes writes strings, by name and value, without those that are empty.
-func (s *saving) attributes(path string, pairs ...string) error {
+func (s *saver) attributes(path string, pairs ...string) error {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
 			continue
@@ -91,7 +91,7 @@ func (s *saving) attributes(path string, pairs ...string) error {
 const headerLimit = 64512
 
 // list writes an attribute that is a list of names, or several of them if it is long.
-func (s *saving) list(path, name string, names []string) error {
+func (s *saver) list(path, name string, names []string) error {
 	if len(names) == 0 {
 		return s.w.SetAttr(path, name, storage.From([]float64{}, 0)) // as h5py does
 	}
@@ -119,7 +119,7 @@ type legacyLayer struct {
 }
 
 // legacyLayers lists the layers in the order of the model or, without one, of the entries.
-func (s *saving) legacyLayers() (list []legacyLayer, err error) {
+func (s *saver) legacyLayers() (list []legacyLayer, err error) {
 	if s.model == nil {
 		at := map[string]int{}
 		for _, name := range s.order {
@@ -151,7 +151,7 @@ func (s *saving) legacyLayers() (list []legacyLayer, err error) {
 
 // legacyWeights lists the entries of a layer: those that are trained, and the other ones.
 // Keras has them in this order, and in a model within a model over all of its layers.
-func (s *saving) legacyWeights(l *checkpoint.Layer, prefix string, on bool) (trained, other []string, err error) {
+func (s *saver) legacyWeights(l *checkpoint.Layer, prefix string, on bool) (trained, other []string, err error) {
 	on = on && l.Config["trainable"] != false
 	prefix += l.Name + "/"
 	if l.Model != nil {
@@ -180,7 +180,7 @@ func (s *saving) legacyWeights(l *checkpoint.Layer, prefix string, on bool) (tra
 }
 
 // topLevel lists the entries that are of no layer.
-func (s *saving) topLevel() (names []string) {
+func (s *saver) topLevel() (names []string) {
 	for _, name := range s.order {
 		if !strings.Contains(name, "/") {
 			names = append(names, name)
@@ -189,7 +189,7 @@ func (s *saving) topLevel() (names []string) {
 	return names
 }
 
-func (s *saving) legacyLayer(group string, entries []string) error {
+func (s *saver) legacyLayer(group string, entries []string) error {
 	if err := s.w.Group(group); err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (s *saving) legacyLayer(group string, entries []string) error {
 }
 
 // legacyOptimizer writes the optimizer's variables with the names that Keras 3 has.
-func (s *saving) legacyOptimizer() error {
+func (s *saver) legacyOptimizer() error {
 	entries, names, _ := s.optimizer()
 	if len(entries) == 0 {
 		return nil
@@ -243,7 +243,7 @@ func (s *saving) legacyOptimizer() error {
 // oldOrder returns the entries in the order of the optimizers that Keras had up to 2.10, which
 // later versions have under legacy: all first moments of Adam, and then all second ones. It
 // returns nil for other optimizers.
-func (s *saving) oldOrder(entries []string) []string {
+func (s *saver) oldOrder(entries []string) []string {
 	o := optimizerIn(s.meta[MetaTraining])
 	if o != nil {
 		if inner, ok := o.inner(); ok {
@@ -275,4 +275,4 @@ func (s *saving) oldOrder(entries []string) []string {
 	return ordered
 }
 
-func (s *saving) isEntry(name string) bool { _, ok := s.entries[name]; return ok }
+func (s *saver) isEntry(name string) bool { _, ok := s.entries[name]; return ok }

@@ -112,7 +112,7 @@ func SaveShards(name string, c serialize.Contents, o ShardOptions) error {
 	if o.Size <= 0 {
 		o.Size = DefaultShardSize
 	}
-	s, err := newSaving(c)
+	s, err := newSaver(c)
 	if err != nil {
 		return err
 	}

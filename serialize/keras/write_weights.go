@@ -21,14 +21,14 @@ func saveWeights(name string, c serialize.Contents) error {
 	if strings.HasSuffix(name, IndexExtension) {
 		return SaveShards(name, c, ShardOptions{})
 	}
-	s, err := newSaving(c)
+	s, err := newSaver(c)
 	if err != nil {
 		return err
 	}
 	return s.saveWeights(name)
 }
 
-func (s *saving) saveWeights(name string) error {
+func (s *saver) saveWeights(name string) error {
 	w, err := hdf5write.Create(name, hdf5write.CreateOptions{Space: s.bytes()})
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (s *saving) saveWeights(name string) error {
 }
 
 // weights writes the entries as the variables of the model.
-func (s *saving) weights() error {
+func (s *saver) weights() error {
 	if s.model == nil {
 		return fmt.Errorf("a .weights.h5 has numbers instead of names, and the names follow from the model: the metadata must have its %s: %w", MetaConfig, storage.ErrState)
 	}
@@ -66,11 +66,11 @@ func (s *saving) weights() error {
 }
 
 // vars makes the group of the variables of an object.
-func (s *saving) vars(group, name string) error {
+func (s *saver) vars(group, name string) error {
 	return s.target.Group(join(group, "vars"), hdf5write.Attr{Name: "name", Value: name})
 }
 
-func (s *saving) layerVars(l *checkpoint.Layer, group, prefix string) error {
+func (s *saver) layerVars(l *checkpoint.Layer, group, prefix string) error {
 	if err := s.vars(group, l.Name); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *saving) layerVars(l *checkpoint.Layer, group, prefix string) error {
 
 // linkPrivate gives the variables of an attention the names of Keras 2, too, where its layers
 // are private attributes: Keras 2 and 3 both load the file. Shards are of Keras 3 alone.
-func (s *saving) linkPrivate(group string, variables []keras.Variable) error {
+func (s *saver) linkPrivate(group string, variables []keras.Variable) error {
 	w, ok := s.target.(interface {
 		HardLink(path, target string) error
 	})
@@ -124,7 +124,7 @@ func (s *saving) linkPrivate(group string, variables []keras.Variable) error {
 	return nil
 }
 
-func (s *saving) optimizerVars() error {
+func (s *saver) optimizerVars() error {
 	entries, names, known := s.optimizer()
 	if len(entries) == 0 {
 		return nil
@@ -145,7 +145,7 @@ func (s *saving) optimizerVars() error {
 
 // innerVars writes the second copies of the variables of the optimizer within a LossScaleOptimizer:
 // all but its own ones, which Keras 3 alone has.
-func (s *saving) innerVars(entries []string) error {
+func (s *saver) innerVars(entries []string) error {
 	if o := optimizerIn(s.meta[MetaTraining]); o == nil || !strings.HasPrefix(o.Class, "LossScaleOptimizer") {
 		return nil
 	}
