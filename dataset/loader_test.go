@@ -422,7 +422,7 @@ func unreadable(t *testing.T, d Dataset) []bool {
 // awaitGoroutines waits until no more goroutines run than before.
 func awaitGoroutines(t *testing.T, before int) {
 	t.Helper()
-	for range 200 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if runtime.NumGoroutine() <= before {
 			return
 		}

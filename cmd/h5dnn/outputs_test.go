@@ -224,7 +224,7 @@ func TestOneProgramTrainsIntoARunFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer first.Process.Kill()
-	for deadline := time.Now().Add(30 * time.Second); !exists("run.h5"); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !exists("run.h5"); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing was saved")
 		}
