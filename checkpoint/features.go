@@ -38,6 +38,7 @@ type order struct {
 	// nil if both have them in the same order. One of a single number keeps its order.
 	flattened [][]int
 	spatial   bool // the output has channels and, in PyTorch, spatial axes after them
+	layout    layout
 	err       error
 }
 
@@ -54,7 +55,7 @@ var merges = []string{"Add", "Subtract", "Multiply", "Average", "Maximum", "Mini
 // Shapes are given for layers that flatten, and reshapes say what the features of a Dense
 // become.
 func traceFeatures(m *Model, given map[string][]int, reshapes map[string]reshape) (t tracer, outputs []order) {
-	t = tracer{given: given, inputs: map[string]order{}, refused: map[string]error{}, reshapes: reshapes}
+	t = tracer{given: given, inputs: map[string]order{}, refused: map[string]error{}, notes: map[string]string{}, reshapes: reshapes}
 	outputs = t.model(m, "", nil)
 	return t, outputs
 }
@@ -103,7 +104,8 @@ type tracer struct {
 	inputs   map[string]order // by the path of a layer
 	flattens map[string]bool  // by the path of a layer; not recorded if nil
 	reshapes map[string]reshape
-	refused  map[string]error // layers that mix orders of features, by path; not recorded if nil
+	refused  map[string]error  // layers that mix orders of features, by path; not recorded if nil
+	notes    map[string]string // on layers that PyTorch does not need, by path; not recorded if nil
 }
 
 // model follows the layers of m, whose inputs have these orders, and returns those of its
@@ -167,6 +169,7 @@ func (t *tracer) output(l *Layer, path string, in []order) order {
 	rule := rules[l.Class]
 	switch {
 	case flattens(l):
+		t.checkFlattened(l, path, in[0])
 		out := t.flatten(l, in[0])
 		if t.flattens != nil {
 			t.flattens[path] = out.flattened != nil && in[0].flattened == nil
@@ -180,9 +183,13 @@ func (t *tracer) output(l *Layer, path string, in []order) order {
 		if len(shape) > 0 && len(in[0].flattened) == 1 && slices.Equal(shape[0], in[0].flattened[0]) {
 			return order{spatial: true}
 		}
-		return order{spatial: len(shape) > 0 && len(shape[0]) > 2, err: in[0].permuted(l)}
+		return order{spatial: len(shape) > 0 && len(shape[0]) > 2, layout: t.reshapes[path].layout, err: in[0].permuted(l)}
+	case l.Class == "Permute":
+		return t.permute(l, path, in[0])
 	case keepsOrder(l.Class):
-		return in[0]
+		out := in[0]
+		out.layout = layoutOf(l, out.layout)
+		return out
 	case slices.Contains(merges, l.Class):
 		for _, other := range in[1:] {
 			if !slices.EqualFunc(other.flattened, in[0].flattened, slices.Equal) {
@@ -195,11 +202,11 @@ func (t *tracer) output(l *Layer, path string, in []order) order {
 	case strings.HasPrefix(l.Class, "Global"):
 		return order{}
 	case isSpatial(l.Class):
-		return order{spatial: true}
+		return order{spatial: true, layout: layoutOf(l, in[0].layout)}
 	case t.reshapes[path].shape != nil:
 		return order{flattened: [][]int{t.reshapes[path].shape}}
 	case l.Class == "Dense" || l.Class == "EinsumDense" || l.Class == "TimeDistributed":
-		return order{spatial: in[0].spatial && len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 2}
+		return order{spatial: in[0].spatial && len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 2, layout: in[0].layout}
 	case len(rule.Class) == 0:
 		return order{err: in[0].permuted(l)}
 	}
@@ -232,13 +239,14 @@ func (t *tracer) flatten(l *Layer, in order) order {
 			return order{err: &ShapeError{Layer: l.Name}}
 		}
 		shape = l.InputShapes[0]
-		first := l.Class == "Flatten" && l.Config["data_format"] == "channels_first"
 		switch {
 		case len(shape) < 2:
 			return in
 		case len(shape) == 2 && !in.spatial: // (steps, features)
 			return order{}
-		case first: // (channels, …), which Keras transposes to channels last
+		case in.layout == channelsAreFirst && !flattensFirst(l): // as PyTorch flattens them
+			return order{}
+		case flattensFirst(l): // (channels, …), which Keras transposes to channels last
 			shape = append(slices.Clone(shape[1:]), shape[0])
 		}
 	}
@@ -261,6 +269,7 @@ func concatenated(l *Layer, in []order) order {
 			return o
 		}
 		out.spatial = out.spatial || o.spatial
+		out.layout = max(out.layout, o.layout)
 		permuted = permuted || o.flattened != nil
 		switch {
 		case o.flattened != nil:
@@ -307,7 +316,7 @@ func reordered(l *Layer, links []Link, o order) ([]Link, error) {
 // with the channels first.
 func inOrder(l *Layer, o order, channelsLast bool) *Layer {
 	axes, err := l.Ints("axis")
-	if l.Class != "LayerNormalization" || channelsLast || !o.spatial || len(l.InputShapes) == 0 || err != nil || len(axes) < 2 || len(axes) != len(l.InputShapes[0]) {
+	if l.Class != "LayerNormalization" || channelsLast || !o.spatial || o.layout == channelsAreFirst || len(l.InputShapes) == 0 || err != nil || len(axes) < 2 || len(axes) != len(l.InputShapes[0]) {
 		return l
 	}
 	first := *l
@@ -322,7 +331,7 @@ func inOrder(l *Layer, o order, channelsLast bool) *Layer {
 // channels that PyTorch has first.
 func channelsToFront(l *Layer, links []Link, o order) ([]Link, error) {
 	axes, err := l.Ints("axis")
-	if l.Class != "LayerNormalization" || !o.spatial || len(axes) < 2 || err != nil {
+	if l.Class != "LayerNormalization" || !o.spatial || o.layout == channelsAreFirst || len(axes) < 2 || err != nil {
 		return links, err
 	}
 	if len(l.InputShapes) == 0 || len(axes) != len(l.InputShapes[0]) {

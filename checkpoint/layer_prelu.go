@@ -1,43 +1,14 @@
 package checkpoint
 
 import (
+	"fmt"
 	"slices"
-
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // PReLU: alpha of the channels is PyTorch's weight if it is shared over all other axes.
 var _ = register(Rule{
 	Class: "PReLU", Counterpart: "nn.PReLU",
-	Links: func(l *Layer) ([]Link, error) {
-		alpha, ok := l.Weight("alpha")
-		if !ok {
-			if len(l.InputShapes) == 0 {
-				return []Link{{[]string{"alpha"}, []string{"weight"}, Same{}}}, nil
-			}
-			shared, err := l.Ints("shared_axes")
-			if err != nil {
-				return nil, err
-			}
-			shape := slices.Clone(l.InputShapes[0])
-			for _, axis := range shared {
-				if axis >= 1 && axis <= len(shape) {
-					shape[axis-1] = 1
-				}
-			}
-			alpha.Array.View = views.Of(shape...)
-		}
-		shape := alpha.Array.Shape
-		for axis, n := range shape {
-			if axis < len(shape)-1 && n != 1 {
-				return nil, unsupported("alpha of shape %v; PyTorch has one for each channel: shared_axes must be all but the last", shape)
-			}
-		}
-		if len(shape) == 1 {
-			return []Link{{[]string{"alpha"}, []string{"weight"}, Same{}}}, nil
-		}
-		return []Link{{[]string{"alpha"}, []string{"weight"}, ReshapeOp(append(ones(len(shape)-1), -1), []int{-1})}}, nil
-	},
+	Links: func(l *Layer) ([]Link, error) { return preluLinks(l, false) },
 	Module: func(l *Layer) (string, error) {
 		alpha, ok := l.Weight("alpha")
 		if !ok {
@@ -51,3 +22,54 @@ var _ = register(Rule{
 		sample("PReLU", map[string]any{}, w("alpha", 4)),
 	},
 })
+
+// preluLinks returns the links of a PReLU of inputs with the channels first or last.
+func preluLinks(l *Layer, first bool) ([]Link, error) {
+	shape, err := alphaShape(l)
+	if err != nil {
+		return nil, err
+	}
+	if len(shape) < 2 {
+		return []Link{{[]string{"alpha"}, []string{"weight"}, Same{}}}, nil
+	}
+	channels, others := len(shape)-1, "the last"
+	if first {
+		channels, others = 0, "the first"
+	}
+	for axis, n := range shape {
+		if axis != channels && n != 1 {
+			return nil, unsupported("alpha of shape %v; PyTorch has one for each channel: shared_axes must be all but %s", shape, others)
+		}
+	}
+	keras := ones(len(shape))
+	keras[channels] = -1
+	return []Link{{[]string{"alpha"}, []string{"weight"}, ReshapeOp(keras, []int{-1})}}, nil
+}
+
+// channelsFirstPReLU returns the links of a PReLU of images that have the channels first in Keras,
+// too.
+func channelsFirstPReLU(l *Layer) ([]Link, error) {
+	links, err := preluLinks(l, true)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
+	}
+	return links, nil
+}
+
+// alphaShape returns the shape of the weight of a PReLU, nil if it is not known.
+func alphaShape(l *Layer) ([]int, error) {
+	if alpha, ok := l.Weight("alpha"); ok {
+		return alpha.Array.Shape, nil
+	}
+	if len(l.InputShapes) == 0 {
+		return nil, nil
+	}
+	shape := slices.Clone(l.InputShapes[0])
+	shared, err := l.Ints("shared_axes")
+	for _, axis := range shared {
+		if axis >= 1 && axis <= len(shape) {
+			shape[axis-1] = 1
+		}
+	}
+	return shape, err
+}

@@ -112,7 +112,7 @@ func TestReshapesThatKeepTheOrder(t *testing.T) {
 		model *Model
 		note  string
 	}{
-		{"branched", branched, "keeps Keras's order"},
+		{"branched", branched, "x.view(-1, 2, 3, 4).permute(0, 3, 1, 2) in PyTorch: its input keeps Keras's order"},
 		{"an input", layers(in("InputLayer", 24), reshape(2, 3, 4), in("ReLU", 2, 3, 4)), "keeps Keras's order"},
 		{"a sequence", layers(dense, reshape(6, 4), in("LSTM", 6, 4)), ""},
 		{"one channel", layers(dense, reshape(6, 4, 1), in("Conv2D", 6, 4, 1)), ""},

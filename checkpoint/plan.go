@@ -57,6 +57,9 @@ func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
 	for path, l := range m.All() {
 		p := LayerPlan{Path: path, Layer: l}
 		links, err := LayerLinks(l)
+		if l.Class == "PReLU" && !o.ChannelsLast && orders[path].layout == channelsAreFirst {
+			links, err = channelsFirstPReLU(l)
+		}
 		if err == nil {
 			links, err = reordered(l, links, orders[path])
 		}
@@ -67,7 +70,8 @@ func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
 			p.Refused = err
 		}
 		p.Module, p.Differs = moduleOf(inOrder(l, orders[path], o.ChannelsLast))
-		if r, ok := reshapes[path]; ok && (r.shape != nil || orders[path].flattened == nil) {
+		p.Note = trace.notes[path]
+		if r, ok := reshapes[path]; ok && r.layout == unknownLayout && (r.shape != nil || orders[path].flattened == nil) {
 			links, p.Note = r.features(links), r.note
 		}
 		if p.Refused == nil && !o.ChannelsLast {

@@ -11,9 +11,10 @@ import (
 // A reshape says that features become an image (H, W, C) in Keras, and (C, H, W) by
 // PyTorch's x.view(-1, C, H, W).
 type reshape struct {
-	shape []int  // of the image in Keras; nil if no weights are reordered
-	dense bool   // of the Dense that computes the features, instead of the Reshape
-	note  string // for the Reshape
+	shape  []int  // of the image in Keras; nil if no weights are reordered
+	dense  bool   // of the Dense that computes the features, instead of the Reshape
+	layout layout // of the image, where the layers that take it say so
+	note   string // for the Reshape
 }
 
 // features returns the links of a Dense with its outputs in PyTorch's order.
@@ -49,20 +50,36 @@ func addReshapes(found map[string]reshape, m *Model, prefix string) {
 			addReshapes(found, l.Model, prefix+l.Name+"/")
 			continue
 		}
+		if l.Class == "Reshape" && takenFirst(l, uses) {
+			found[prefix+l.Name] = reshape{layout: channelsAreFirst}
+			continue
+		}
 		shape, ok := imageOf(m, l, uses)
 		if !ok {
 			continue
 		}
-		channels := len(shape) - 1
-		view := strings.ReplaceAll(numbers(append([]int{shape[channels]}, shape[:channels]...)), " ", ", ")
+		view := sizes(append([]int{shape[len(shape)-1]}, shape[:len(shape)-1]...))
 		from := sourceOf(m, l, inputs, uses)
 		if from == nil {
-			found[prefix+l.Name] = reshape{note: fmt.Sprintf("%s %s: its input keeps Keras's order of features, in which the channels are last; x.view(-1, %s) would take them to be first", l.Class, l.Name, view)}
+			found[prefix+l.Name] = reshape{note: fmt.Sprintf("%s %s is %s in PyTorch: its input keeps Keras's order of features, in which the channels are last", l.Class, l.Name, permutedView(shape))}
 			continue
 		}
 		found[prefix+from.Name] = reshape{shape: shape, dense: true}
 		found[prefix+l.Name] = reshape{shape: shape, note: fmt.Sprintf("%s %s is x.view(-1, %s) in PyTorch: the outputs of %s are reordered", l.Class, l.Name, view, from.Name)}
 	}
+}
+
+// sizes returns numbers separated by commas, as Python's arguments.
+func sizes(list []int) string { return strings.ReplaceAll(numbers(list), " ", ", ") }
+
+// permutedView returns PyTorch's operations that make images with the channels first of features
+// whose image in Keras has a shape.
+func permutedView(shape []int) string {
+	axes := []int{0, len(shape)}
+	for axis := 1; axis < len(shape); axis++ {
+		axes = append(axes, axis)
+	}
+	return fmt.Sprintf("x.view(-1, %s).permute(%s)", sizes(shape), sizes(axes))
 }
 
 // wiring returns the inputs of the layers of m by name, and how often each is used.
@@ -115,6 +132,25 @@ func isConvolved(l *Layer, uses map[string][]*Layer, limit int) bool {
 		}
 		if !keepsOrder(l.Class) {
 			break
+		}
+	}
+	return false
+}
+
+// takenFirst reports whether the output of l goes to a layer that takes images with the channels
+// first, directly or through layers that keep the order of features.
+func takenFirst(l *Layer, uses map[string][]*Layer) bool {
+	seen := map[*Layer]bool{nil: true}
+	for next := []*Layer{l}; len(next) > 0; next = next[1:] {
+		for _, user := range uses[next[0].Name] {
+			switch {
+			case seen[user]:
+			case layoutOf(user, unknownLayout) == channelsAreFirst:
+				return true
+			case keepsOrder(user.Class):
+				next = append(next, user)
+			}
+			seen[user] = true
 		}
 	}
 	return false
