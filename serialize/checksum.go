@@ -21,6 +21,15 @@ type Verifier interface {
 	Verify(ctx context.Context) iter.Seq2[string, error]
 }
 
+// Verify reads every array of f, compares the checksums that its format has, and yields the name
+// of each array with nil or the error. Errors of the file as a whole have the name "".
+func Verify(ctx context.Context, f File) iter.Seq2[string, error] {
+	if v, ok := f.(Verifier); ok {
+		return v.Verify(ctx)
+	}
+	return ReadAll(ctx, f)
+}
+
 // HasChecksums reports whether a file has checksums. Some formats have them in files of some
 // kinds only, which their method HasChecksums says.
 func HasChecksums(f File) bool {

@@ -53,8 +53,9 @@ type Format struct {
 	// FitsMeta returns why metadata cannot be stored, such as a name or their size. Nil
 	// if all can.
 	FitsMeta func(meta map[string]string) error
-	// Match reports how well the content of a file fits this format. Nil for a
-	// format that is only written.
+	// Match reports how well the content of a file fits this format, of which size bytes may
+	// be the beginning. Only one with all that identifies the format fits. Nil for a format
+	// that is only written.
 	Match func(r io.ReaderAt, size int64) Confidence
 	// Open opens a file of this format. Errors do not name the file. Nil for a
 	// format that is only written.
@@ -62,8 +63,9 @@ type Format struct {
 	// Salvage opens a file that Open refuses because it was cut short or damaged.
 	// Arrays that are lost come with errors. Nil for a format that cannot.
 	Salvage func(in Input) (File, error)
-	// Save writes to w from the first byte to the last. Contents that the format
-	// cannot hold are an error. Nil for a format that cannot be written in order.
+	// Save writes to w from the first byte to the last. Contents that the format cannot hold
+	// are an error, which Checked, Collect, Only and Columns return. Nil for a format that
+	// cannot be written in order.
 	Save func(w io.Writer, c Contents) error
 	// SaveFile is Save for formats that need a file they can seek in. It replaces
 	// the named file atomically. Used instead of Save if it is not nil.
@@ -81,6 +83,15 @@ const (
 	ContentMatch              // the content fits
 	ExactMatch                // the file names the format
 )
+
+// String returns the name of the constant, such as ContentMatch.
+func (c Confidence) String() string {
+	names := [...]string{"NoMatch", "ContainerMatch", "ContentMatch", "ExactMatch"}
+	if c < 0 || int(c) >= len(names) {
+		return fmt.Sprintf("Confidence(%d)", int(c))
+	}
+	return names[c]
+}
 
 // An Input is an opened file, or part of one, that a format is to read.
 type Input struct {
@@ -230,10 +241,23 @@ func (f Format) KeepMeta(meta map[string]string) (kept map[string]string, lost m
 	return kept, lost
 }
 
-// Only returns the entry of contents that hold exactly one, and no metadata.
+// checkMeta returns an error if metadata do not fit the format.
+func (f Format) checkMeta(meta map[string]string) error {
+	switch {
+	case len(meta) == 0:
+		return nil
+	case !f.Meta:
+		return fmt.Errorf("%s files have no metadata: %w", f.Name, storage.ErrState)
+	case f.FitsMeta != nil:
+		return f.FitsMeta(meta)
+	}
+	return nil
+}
+
+// Only returns the entry of contents that hold exactly one, and metadata that fit the format.
 func (f Format) Only(c Contents) (only Entry, err error) {
-	if len(c.Meta) > 0 {
-		return only, fmt.Errorf("%s files have no metadata: %w", f.Name, storage.ErrState)
+	if err := f.checkMeta(c.Meta); err != nil {
+		return only, err
 	}
 	n := 0
 	for e, err := range c.Entries {
@@ -251,10 +275,14 @@ func (f Format) Only(c Contents) (only Entry, err error) {
 }
 
 // Checked yields the entries of contents that are to be saved in the format. It ends with the
-// first error, with the name of its entry: that of an entry, of Check, or of a name that is
-// used twice.
+// first error, with the name of its entry: that of metadata that do not fit, of an entry, of
+// Check, or of a name that is used twice.
 func (f Format) Checked(c Contents) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
+		if err := f.checkMeta(c.Meta); err != nil {
+			yield(Entry{}, err)
+			return
+		}
 		names := map[string]bool{}
 		for e, err := range c.Entries {
 			if err == nil {
@@ -284,11 +312,8 @@ func (f Format) Collect(c Contents) ([]Entry, error) {
 }
 
 // Columns returns the entries of contents that are one array, or the columns of a table:
-// arrays of one axis and the same length. There must be no metadata.
+// arrays of one axis and the same length.
 func (f Format) Columns(c Contents) ([]Entry, error) {
-	if len(c.Meta) > 0 && !f.Meta {
-		return nil, fmt.Errorf("%s files have no metadata: %w", f.Name, storage.ErrState)
-	}
 	entries, err := f.Collect(c)
 	if err != nil {
 		return nil, err
@@ -446,6 +471,9 @@ func saver(name, format string) (Format, error) {
 	}
 	if err == nil && !f.Writable() {
 		err = fmt.Errorf("%s files are read and not written; formats that are written are %s: %w", f.Name, strings.Join(Writable(), ", "), ErrFormat)
+		if name != "" {
+			err = fmt.Errorf("save %s: %w", name, err)
+		}
 	}
 	return f, err
 }

@@ -2,12 +2,14 @@ package serialize
 
 import (
 	"fmt"
+	"io/fs"
 	"iter"
 	"maps"
 	"math"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -88,7 +90,8 @@ func (l *List) Index(name string) (i int, ok bool) {
 	return i, ok
 }
 
-// Lookup returns the named entry.
+// Lookup returns the named entry. A name that is not there is an error of kind
+// fs.ErrNotExist.
 func (l *List) Lookup(name string) (Entry, error) {
 	if i, ok := l.index[name]; ok {
 		return l.entries[i].Entry, l.entries[i].Wrap(l.entries[i].err)
@@ -111,8 +114,9 @@ func (l *List) Meta() map[string]string {
 // Close closes the file.
 func (l *List) Close() error { return l.close() }
 
-// Lookup returns the named entry of f, at once if f has a method Lookup, as a [List]
-// has, and else after going through all entries before it.
+// Lookup returns the named entry of f: at once if f has a method Lookup, as a [List]
+// has, and else after all entries before it were listed. A name that is not there is an
+// error of kind fs.ErrNotExist.
 func Lookup(f File, name string) (Entry, error) {
 	if indexed, ok := f.(interface{ Lookup(string) (Entry, error) }); ok {
 		return indexed.Lookup(name)
@@ -130,11 +134,12 @@ func Lookup(f File, name string) (Entry, error) {
 // missing returns the error about a name that is not among names.
 func missing(name string, names []string) error {
 	const shown = 10
-	hint := spell.Hint(name, names)
+	hint, others := spell.Hint(name, names), ""
 	if len(names) > shown {
-		names = append(names[:shown-1:shown-1], "…")
+		others = fmt.Sprintf(" and %d others", len(names)-shown+1)
+		names = names[:shown-1]
 	}
-	return fmt.Errorf("no array %q%s; there are %q: %w", name, hint, names, storage.ErrState)
+	return errkind.Errorf(fs.ErrNotExist, "no array %q%s; there are %q%s", name, hint, names, others)
 }
 
 // Unsupported returns the entry of an array whose elements package dtype has no type for,

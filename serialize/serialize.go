@@ -380,7 +380,8 @@ func Collect(f File) ([]Entry, error) {
 	return list, nil
 }
 
-// Find returns the named array of f.
+// Find returns the named array of f. A name that is not there is an error of kind
+// fs.ErrNotExist, an array of other elements than numbers one of kind dtype.ErrType.
 func Find(f File, name string) (storage.Array, error) {
 	e, err := Lookup(f, name)
 	if err == nil && e.Elements != nil {

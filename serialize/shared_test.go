@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"slices"
 	"testing"
@@ -136,8 +137,9 @@ func TestListsFindEntriesByName(t *testing.T) {
 	if e, err := serialize.Lookup(l, "b"); !errors.Is(err, dtype.ErrType) || e.Elements == nil || !slices.Equal(e.Elements.View.Shape, []int{2, 4}) {
 		t.Errorf("elements of an unknown type: %+v, %v", e, err)
 	}
-	if _, err := serialize.Lookup(l, "c"); !errors.Is(err, storage.ErrState) {
-		t.Errorf("a name that is not there: %v", err)
+	want := `no array "c"; there are ["a" "b"]`
+	if _, err := serialize.Lookup(l, "c"); !errors.Is(err, fs.ErrNotExist) || err.Error() != want {
+		t.Errorf("a name that is not there: %v, want %s", err, want)
 	}
 	l.Close()
 	l.Close()
@@ -168,5 +170,18 @@ func TestLoadReadsAllArrays(t *testing.T) {
 	}
 	if _, err := serialize.Load(l); !errors.Is(err, dtype.ErrType) {
 		t.Errorf("with an array that cannot be read: %v", err)
+	}
+}
+
+// TestMissingNamesAreNotListedWithoutEnd: an error about a name shows the first ones and the number of
+// the others, and the nearest.
+func TestMissingNamesAreNotListedWithoutEnd(t *testing.T) {
+	l := serialize.NewList(0, nil, func() error { return nil })
+	for i := range 12 {
+		l.Add(serialize.Entry{Name: fmt.Sprintf("layer%d", i), Array: counted(1)}, nil)
+	}
+	want := `no array "layer99"; did you mean layer9?; there are ["layer0" "layer1" "layer2" "layer3" "layer4" "layer5" "layer6" "layer7" "layer8"] and 3 others`
+	if _, err := serialize.Find(l, "layer99"); err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }

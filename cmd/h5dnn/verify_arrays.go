@@ -53,12 +53,8 @@ type arrayVerification struct {
 
 // verify reads the file.
 func (v *arrayVerification) verify(ctx context.Context, file serialize.File) error {
-	found := serialize.ReadAll(ctx, file)
 	v.checksums = serialize.HasChecksums(file)
-	if verifier, ok := file.(serialize.Verifier); ok {
-		found = verifier.Verify(ctx)
-	}
-	for name, err := range found {
+	for name, err := range serialize.Verify(ctx, file) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

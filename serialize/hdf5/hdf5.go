@@ -121,11 +121,12 @@ func (f *File) HDF5() *hdf5.File { return f.in }
 // follows a convention it yields the arrays of that. Datasets without a value are left out.
 func (f *File) All() iter.Seq2[serialize.Entry, error] { return f.entries }
 
-// Lookup returns the named dataset.
+// Lookup returns the named dataset. A name that is not there is an error of kind
+// fs.ErrNotExist.
 func (f *File) Lookup(name string) (serialize.Entry, error) {
 	item, err := f.Find("/" + name)
 	if err != nil {
-		return serialize.Entry{}, fmt.Errorf("%w: %w", err, storage.ErrState)
+		return serialize.Entry{}, err
 	}
 	item.Meaning, err = f.Meaning(item.Object)
 	switch m := item.Meaning; {

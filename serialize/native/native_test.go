@@ -178,6 +178,9 @@ func TestPipesAreReadInOrder(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
+			if d := e.Array.Data.Device(); d != storage.CPU {
+				t.Errorf("%s: %s is on %v, want host memory", name, e.Name, d)
+			}
 			got = append(got, fmt.Sprint(e.Name, e.Array.Shape, elems[:min(3, len(elems))]))
 		}
 		if want := "small[3 2] [1 -2 3] turned[2 3] [1 3 5] big[16385] [0 1 2] scalar[] [9]"; strings.Join(got, " ") != want {

@@ -14,7 +14,7 @@ import (
 )
 
 // Read reads a file from its first byte to its last, such as from a pipe, and yields the
-// arrays storage by storage, each in memory and compared with its checksum. At most one
+// arrays storage by storage, each in host memory and compared with its checksum. At most one
 // storage is read ahead. After an error nothing follows; what came before is intact. Without
 // a budget, storages may take what the default one allows.
 func Read(r io.Reader, budget *storage.Budget) iter.Seq2[serialize.Entry, error] {
@@ -138,7 +138,8 @@ func (s *stream) elements(n int) ([]byte, error) {
 	if err := s.budget.Allocate(n, 0); err != nil {
 		return nil, err
 	}
-	b := make([]byte, 0, min(n, step))
+	const tiny = 16 // smaller allocations may not be aligned for every type
+	b := make([]byte, 0, max(tiny, min(n, step)))
 	for len(b) < n {
 		part := min(step, n-len(b))
 		b = slices.Grow(b, part)
@@ -153,13 +154,14 @@ func (s *stream) elements(n int) ([]byte, error) {
 // yieldTensors yields the tensors of a storage that is in memory.
 func (s *stream) yieldTensors(h *index.Header, tensors []int, b []byte, yield func(serialize.Entry, error) bool) bool {
 	in := serialize.Input{Options: serialize.Options{Budget: s.budget}}
-	for _, k := range tensors {
-		t := h.Tensors[k]
-		var source storage.Source
-		if typ, err := dtype.Parse(h.Storages[t.Storage].DType); err == nil {
-			source = serialize.Normalize(serialize.AsSource(storage.Wrap(b)), typ, binary.LittleEndian)
+	if len(tensors) > 0 {
+		if typ, err := dtype.Parse(h.Storages[h.Tensors[tensors[0]].Storage].DType); err == nil {
+			serialize.NormalizeBytes(b, typ, binary.LittleEndian)
 		}
-		e, err := h.Entry(in, t, source)
+	}
+	data := storage.Wrap(b)
+	for _, k := range tensors {
+		e, err := h.Entry(in, h.Tensors[k], data)
 		if !yield(e, err) {
 			return false
 		}

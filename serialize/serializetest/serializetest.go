@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"maps"
 	"math/rand/v2"
@@ -273,8 +274,8 @@ func (x examiner) lookup(t *testing.T, name string, list ...named) {
 			t.Errorf("lookup %q: %q, %v, %v", n.name, e.Name, e.Array, err)
 		}
 	}
-	if e, err := serialize.Lookup(f, "no such array"); !errors.Is(err, storage.ErrState) {
-		t.Errorf("lookup of a name that is not there: %q, %v; want storage.ErrState", e.Name, err)
+	if e, err := serialize.Lookup(f, "no such array"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("lookup of a name that is not there: %q, %v; want an error of kind fs.ErrNotExist", e.Name, err)
 	}
 }
 
@@ -417,7 +418,7 @@ func (x examiner) matches(t *testing.T) {
 	}
 	for _, size := range []int64{0, 1, 7} {
 		if c := x.Match(io.NewSectionReader(r, 0, size), size); c != serialize.NoMatch {
-			t.Errorf("the first %d bytes match: %v", size, c)
+			t.Errorf("the first %d bytes alone match: %v; Match should want more than a signature", size, c)
 		}
 	}
 	if f, err := serialize.Detect(r, r.Size()); err != nil || f.Name != x.Name {
@@ -473,7 +474,7 @@ func (x examiner) inArchive(t *testing.T, file []byte, list []named) {
 		t.Error(err)
 	}
 	if _, err := last.To(storage.CPU); !errors.Is(err, storage.ErrState) {
-		t.Errorf("read after closing: %v, want storage.ErrState", err)
+		t.Errorf("read after closing: %v, want storage.ErrState; arrays from Sections report it", err)
 	}
 }
 
@@ -524,20 +525,20 @@ func (x examiner) refusals(t *testing.T) {
 		}
 	}
 	if err := save(map[string]string{"a": "b"}, w); (err == nil) != x.Meta {
-		t.Errorf("saving metadata: %v", err)
+		t.Errorf("saving metadata: %v; Format.Meta is %v", err, x.Meta)
 	}
 	if err := save(nil, w, w); err == nil {
-		t.Error("saving a name twice succeeds")
+		t.Error("saving a name twice succeeds; Save should take its entries from Format.Checked, Collect or Only")
 	}
 	if err := save(nil, w, named{"v", w.Array}); (err != nil) != x.Single {
-		t.Errorf("saving two arrays: %v", err)
+		t.Errorf("saving two arrays: %v; Format.Single is %v", err, x.Single)
 	}
 	if err := save(nil); (err != nil) != x.Single {
-		t.Errorf("saving no array: %v", err)
+		t.Errorf("saving no array: %v; Format.Single is %v", err, x.Single)
 	}
 	e := serialize.Entry{Name: "w", Array: w.Array, Attrs: map[string]any{"unit": "m"}}
 	if err := serialize.Save(x.file(t), x.Name, serialize.Contents{Entries: one(e, nil)}); (err == nil) != x.Attrs {
-		t.Errorf("saving attributes: %v", err)
+		t.Errorf("saving attributes: %v; Format.Attrs is %v", err, x.Attrs)
 	}
 	if err := serialize.Save(x.file(t), x.Name, serialize.Contents{Entries: one(e, errBroken)}); !errors.Is(err, errBroken) {
 		t.Errorf("saving an entry with an error: %v, want that error", err)

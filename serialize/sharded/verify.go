@@ -21,11 +21,7 @@ type file struct {
 func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, shard := range f.shards {
-			found := serialize.ReadAll(ctx, shard)
-			if v, ok := shard.(serialize.Verifier); ok {
-				found = v.Verify(ctx)
-			}
-			for name, err := range found {
+			for name, err := range serialize.Verify(ctx, shard) {
 				if !yield(name, err) {
 					return
 				}

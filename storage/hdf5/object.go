@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"slices"
 	"strings"
@@ -342,8 +343,9 @@ func (o *Object) member(name string, budget *int) (*Object, error) {
 	return nil, f.fail(m.Path, fmt.Errorf("a %s link cannot be followed", m.Kind))
 }
 
-// A noMemberError says that a group has no member of a name, and suggests the nearest one. It is
-// compared with all names only when it is printed: who looks whether a group has a member ignores it.
+// A noMemberError says that a group has no member of a name, and suggests the nearest one. It is of
+// kind fs.ErrNotExist. The name is compared with the others only when the error is printed, because
+// callers that test whether a group has a member ignore it.
 type noMemberError struct {
 	group *Object
 	name  string
@@ -362,7 +364,10 @@ func (e *noMemberError) Error() string {
 	return text
 }
 
-// Dataset returns the dataset at path.
+func (e *noMemberError) Unwrap() error { return fs.ErrNotExist }
+
+// Dataset returns the dataset at path. A path that is not there is an error of kind
+// fs.ErrNotExist.
 func (f *File) Dataset(path string) (*Dataset, error) {
 	o, err := f.Lookup(path)
 	if err != nil {

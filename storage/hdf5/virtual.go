@@ -160,7 +160,7 @@ func (d *Dataset) openSource(file, dataset string) (*Dataset, error) {
 		return nil, err
 	}
 	o, err := f.Lookup(dataset)
-	if err != nil && strings.Contains(err.Error(), "no member") {
+	if missing := (*noMemberError)(nil); errors.As(err, &missing) {
 		return nil, errNoSource
 	}
 	if err != nil {

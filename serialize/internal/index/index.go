@@ -389,7 +389,7 @@ func Layout(entries []serialize.Entry, plan serialize.Plan, meta map[string]stri
 }
 
 // Entry returns tensor t as a view of the elements of its storage, which data are.
-func (h *Header) Entry(in serialize.Input, t Tensor, data storage.Source) (serialize.Entry, error) {
+func (h *Header) Entry(in serialize.Input, t Tensor, data storage.Storage) (serialize.Entry, error) {
 	s := h.Storages[t.Storage]
 	typ, err := dtype.Parse(s.DType)
 	if err != nil {
