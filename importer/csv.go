@@ -1,22 +1,19 @@
 package importer
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/serialize/csv"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -44,7 +41,7 @@ func (e *TextError) Error() string {
 type csvTable struct {
 	name    string
 	budget  *storage.Budget
-	header  bool
+	names   []string // of the header; nil if there is none
 	columns []csvColumn
 	rows    int
 	label   int // column, -1 if there is none
@@ -91,56 +88,30 @@ func (t *csvTable) each(ctx context.Context, do func(line int, cells []string) e
 		return err
 	}
 	limited := &recordReader{r: file, ctx: ctx, budget: t.budget, stored: size}
-	text := bufio.NewReaderSize(limited, longestHeader)
-	r := csv.NewReader(text)
-	r.ReuseRecord, r.TrimLeadingSpace = true, true
-	r.Comma = separator(text)
-	for line := 1; ; line++ {
+	r := csv.NewReader(limited)
+	if len(t.columns) == 0 {
+		t.names = r.Names
+	}
+	for {
 		limited.record = 0
-		cells, err := r.Read()
+		cells, line, err := r.Read()
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
-		if r.Comma == ';' {
-			for k, cell := range cells {
-				cells[k] = decimalPoint(cell)
+		for k, cell := range cells {
+			cell = strings.TrimSpace(cell)
+			if r.Comma != ',' {
+				cell = csv.DecimalPoint(cell)
 			}
+			cells[k] = cell
 		}
 		if err := do(line, cells); err != nil {
 			return err
 		}
 	}
-}
-
-// longestHeader is the number of bytes in which the first line is looked for.
-const longestHeader = 64 << 10
-
-// separator returns what separates the cells of the first line: tabs if there are any,
-// semicolons if there are more than commas, else commas.
-func separator(text *bufio.Reader) rune {
-	head, _ := text.Peek(longestHeader) // an error is returned by the first Read too
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-	switch {
-	case bytes.Contains(line, []byte("\t")):
-		return '\t'
-	case bytes.Count(line, []byte(";")) > bytes.Count(line, []byte(",")):
-		return ';'
-	}
-	return ','
-}
-
-var decimalComma = regexp.MustCompile(`^\s*[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?\s*$`)
-
-// decimalPoint returns the number 1,5 as 1.5: where semicolons separate cells, commas
-// separate decimals.
-func decimalPoint(cell string) string {
-	if decimalComma.MatchString(cell) {
-		return strings.Replace(cell, ",", ".", 1)
-	}
-	return cell
 }
 
 // A recordReader limits the length of the lines of a file, each of which is in memory a
@@ -182,38 +153,20 @@ func fileSize(name string) int {
 	return n
 }
 
-func missing(cell string) bool {
-	return cell == "" || strings.EqualFold(cell, "na") || strings.EqualFold(cell, "nan") || strings.EqualFold(cell, "null")
-}
-
 func (t *csvTable) look(line int, cells []string) error {
-	if line == 1 {
-		t.begin(cells)
-		if t.header {
-			return nil
+	if t.rows++; t.rows == 1 {
+		for k := range cells {
+			name := strconv.Itoa(k)
+			if t.names != nil {
+				name = strings.TrimSpace(t.names[k])
+			}
+			t.columns = append(t.columns, csvColumn{name: name, classes: map[string]int{}})
 		}
 	}
-	t.rows++
 	for k, cell := range cells {
-		t.columns[k].look(line, strings.TrimSpace(cell))
+		t.columns[k].look(line, cell)
 	}
 	return nil
-}
-
-// begin treats the first line as a header if one of its cells is not a number.
-func (t *csvTable) begin(cells []string) {
-	for _, cell := range cells {
-		if _, err := strconv.ParseFloat(strings.TrimSpace(cell), 64); err != nil && !missing(cell) {
-			t.header = true
-		}
-	}
-	for k, cell := range cells {
-		c := csvColumn{name: strconv.Itoa(k), classes: map[string]int{}}
-		if t.header {
-			c.name = strings.TrimPrefix(strings.TrimSpace(cell), "\ufeff")
-		}
-		t.columns = append(t.columns, c)
-	}
 }
 
 const maxClasses = 65536
@@ -222,7 +175,7 @@ func (c *csvColumn) look(line int, cell string) {
 	if len(c.classes) <= maxClasses {
 		c.classes[strings.Clone(cell)] = 0
 	}
-	if missing(cell) {
+	if csv.IsMissing(cell) {
 		c.real = true
 		return
 	}
@@ -267,7 +220,7 @@ func (t *csvTable) choose(options Options) error {
 		if c.text && !c.skip {
 			texts = append(texts, k)
 		}
-		if !c.skip && t.label < 0 && t.header && slices.Contains([]string{"label", "labels", "class", "target", "y", "species"}, strings.ToLower(c.name)) {
+		if !c.skip && t.label < 0 && t.names != nil && slices.Contains([]string{"label", "labels", "class", "target", "y", "species"}, strings.ToLower(c.name)) {
 			t.label = k
 		}
 	}
@@ -317,7 +270,7 @@ func (t *csvTable) incoming(at string) ([]*Array, error) {
 }
 
 func parseCell(cell string) (float64, error) {
-	if missing(cell) {
+	if csv.IsMissing(cell) {
 		return math.NaN(), nil
 	}
 	x, err := strconv.ParseFloat(cell, 64)
@@ -397,14 +350,11 @@ func (t *csvTable) rowsOf(columns []int, to dtype.Type, convert func(line int, c
 		}
 		rows := 0
 		err := t.each(ctx, func(line int, cells []string) error {
-			if line == 1 && t.header {
-				return nil
-			}
 			if rows++; rows > t.rows {
 				return fmt.Errorf("%s: grew while it was read", t.name)
 			}
 			for _, k := range columns {
-				x, err := convert(line, strings.TrimSpace(cells[k]))
+				x, err := convert(line, cells[k])
 				if err != nil {
 					return fmt.Errorf("%s: line %d: %w", t.name, line, err)
 				}

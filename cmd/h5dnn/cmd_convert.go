@@ -31,6 +31,9 @@ func convertCommand() *cli.Command {
 			".h5 if they are named as IN:/path or --from names their format.\n" +
 			"A model of Keras becomes a state_dict of PyTorch (.pt, .safetensors, .npz), or a run of h5dnn, and back:\n" +
 			"see h5dnn help models.\n" +
+			"In CSV, columns and other arrays of one axis have a header line with their names, and arrays of two\n" +
+			"axes have none; h5dnn slice writes elements alone. CSV is read with commas, semicolons, tabs or bars\n" +
+			"between cells, and with decimal commas; the first line is a header if a cell of it is no number.\n" +
 			"IN may be - for standard input. OUT may be - for standard output, in any format but HDF5; the report then\n" +
 			"goes to standard error.",
 		Flags: slices.Concat([]cli.Flag{

@@ -59,7 +59,11 @@ func writableFormats() string { return strings.Join(serialize.Writable(), ", ") 
 func contentsOf(ctx context.Context, f *serialize.Format, arrays []inspect.Selection) serialize.Contents {
 	var entries iter.Seq2[serialize.Entry, error] = func(yield func(serialize.Entry, error) bool) {
 		for _, data := range arrays {
-			if !yield(entryOf(ctx, f, data), nil) {
+			e := entryOf(ctx, f, data)
+			if f.Name == "csv" && len(arrays) == 1 {
+				e.Name = "" // elements alone, without a header
+			}
+			if !yield(e, nil) {
 				return
 			}
 		}

@@ -1,11 +1,14 @@
 // Package csv reads and writes comma-separated values: one array of at most two axes, with
 // a line for each row, or arrays of one axis, which are columns under a header line.
 //
-// Values that are not numbers are quoted where necessary. Records become a table with
-// a column for each member and a header line. A table is parsed when it is opened, and its values
-// go to a temporary file unless they are few; its columns are arrays of int64, uint64 or float64,
-// or strings. Empty cells among numbers are
-// NaN. Integers that would change when they become floats are strings.
+// An array of one axis that has a name is a column, too. Values that are not numbers are quoted
+// where necessary. Records become a table with a column for each member and a header line.
+//
+// A table is parsed when it is opened, and its values go to a temporary file unless they are few;
+// its columns are arrays of bools, int64, uint64 or float64, or strings. The first line is a header
+// if a cell of it is no number; [Reader] says how a table may be written. Empty cells among
+// numbers, and words such as NA, are NaN. Integers that would change when they become floats are
+// strings, and so are numbers with separators of thousands.
 package csv
 
 import (
@@ -15,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/dtype"
@@ -42,13 +46,58 @@ func save(w io.Writer, c serialize.Contents) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if len(entries) > 1 {
+	if e := entries[0]; len(entries) > 1 || e.Name != "" && len(e.Shape()) == 1 && !isRecords(e) {
 		return writeColumns(ctx, w, entries)
-	}
-	if e := entries[0]; e.Elements != nil {
+	} else if e.Elements != nil {
 		return writeValues(ctx, w, e.Elements)
 	}
 	return Write(w, entries[0].Array)
+}
+
+// isRecords reports whether elements have members, which become columns with names of their own.
+func isRecords(e serialize.Entry) bool { return e.Elements != nil && e.Elements.Type == "compound" }
+
+// A lineWriter writes records.
+type lineWriter struct {
+	w   *bufio.Writer // of csv, too
+	csv *csv.Writer
+}
+
+func newLineWriter(w io.Writer) *lineWriter {
+	buffered := bufio.NewWriterSize(w, 64<<10)
+	return &lineWriter{w: buffered, csv: csv.NewWriter(buffered)}
+}
+
+// write writes a record. A single empty cell is quoted, because readers skip blank lines. Errors
+// are returned by flush.
+func (l *lineWriter) write(cells []string) {
+	if len(cells) == 1 && cells[0] == "" {
+		l.w.WriteString("\"\"\n")
+		return
+	}
+	l.csv.Write(cells)
+}
+
+// header writes the names of columns, in quotes if they would else be taken for values or for a
+// comment.
+func (l *lineWriter) header(names []string) {
+	plain := slices.ContainsFunc(names, func(name string) bool { return !isNumber(DecimalPoint(name)) && !IsMissing(name) && !isBool(name) })
+	if _, n := namedSeparator([]byte(names[0] + "\n")); plain && n == 0 && !strings.HasPrefix(names[0], "#") {
+		l.write(names)
+		return
+	}
+	for i, name := range names {
+		if i > 0 {
+			l.w.WriteByte(',')
+		}
+		l.w.WriteString(`"` + strings.ReplaceAll(name, `"`, `""`) + `"`)
+	}
+	l.w.WriteByte('\n')
+}
+
+func (l *lineWriter) flush() error {
+	l.csv.Flush()
+	return l.csv.Error()
 }
 
 // A window is rows of columns that are read together, from a table that may be stored column by
@@ -67,8 +116,8 @@ func writeColumns(ctx context.Context, w io.Writer, entries []serialize.Entry) e
 			width += e.Array.Type.Size() - stringBytes
 		}
 	}
-	lines := csv.NewWriter(w)
-	lines.Write(names)
+	lines := newLineWriter(w)
+	lines.header(names)
 	rows, step := entries[0].Shape()[0], max(1, windowBytes/width)
 	window := make([]rowsOf, len(entries))
 	for start := 0; start < rows; start += step {
@@ -85,12 +134,11 @@ func writeColumns(ctx context.Context, w io.Writer, entries []serialize.Entry) e
 			return err
 		}
 	}
-	lines.Flush()
-	return lines.Error()
+	return lines.flush()
 }
 
 // writeWindow writes rows of columns.
-func writeWindow(lines *csv.Writer, window []rowsOf, rows int) error {
+func writeWindow(lines *lineWriter, window []rowsOf, rows int) error {
 	columns, line := make([][]string, len(window)), make([]string, len(window))
 	step := max(1, cellsAtOnce/len(window))
 	for start := 0; start < rows; start += step {
@@ -102,10 +150,10 @@ func writeWindow(lines *csv.Writer, window []rowsOf, rows int) error {
 			for i := range columns {
 				line[i] = columns[i][k]
 			}
-			lines.Write(line)
+			lines.write(line)
 		}
-		if lines.Flush(); lines.Error() != nil {
-			return lines.Error()
+		if err := lines.flush(); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -191,7 +239,7 @@ func writeValues(ctx context.Context, w io.Writer, e *serialize.Elements) error 
 	if err != nil {
 		return err
 	}
-	lines := csv.NewWriter(w)
+	lines := newLineWriter(w)
 	var line []string
 	headed := false
 	for part, err := range blocks.Views(ctx, e.View, valuesAtOnce) {
@@ -205,19 +253,19 @@ func writeValues(ctx context.Context, w io.Writer, e *serialize.Elements) error 
 		for _, value := range values {
 			if record, ok := value.(dtype.Record); ok && columns == 1 {
 				if !headed {
-					lines.Write(record.Names)
+					lines.write(record.Names)
 					headed = true
 				}
-				lines.Write(texts(record.Values))
+				lines.write(texts(record.Values))
 				continue
 			}
 			if line = append(line, texts([]any{value})...); len(line) == columns {
-				lines.Write(line)
+				lines.write(line)
 				line = line[:0]
 			}
 		}
-		if lines.Flush(); lines.Error() != nil {
-			return lines.Error()
+		if err := lines.flush(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -2,12 +2,14 @@ package csv_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -31,7 +33,7 @@ func TestTextsAreQuoted(t *testing.T) {
 	e := serialize.Entry{Name: "names", Elements: &serialize.Elements{View: views.Of(3), Type: "string", Values: func(v views.View) ([]any, error) { return texts[:v.Len()], nil }}}
 	var out bytes.Buffer
 	err := serialize.Write(&out, "csv", serialize.Contents{Entries: serialize.Entries(e)})
-	if want := "a\n\"b \"\"c\"\"\"\n\"d,e\"\n"; err != nil || out.String() != want {
+	if want := "names\na\n\"b \"\"c\"\"\"\n\"d,e\"\n"; err != nil || out.String() != want {
 		t.Errorf("%q, %v; want %q", out.String(), err, want)
 	}
 }
@@ -143,9 +145,9 @@ func TestAttacks(t *testing.T) {
 	for name, attack := range map[string]struct{ text, reason string }{
 		"many columns":      {strings.Repeat(",", 1<<17) + "\n", "beyond the limit"},
 		"many names":        {strings.Repeat("a,", 1<<17) + "a\n", "beyond the limit"},
-		"columns added":     {"a,b\n1,2\n" + strings.Repeat(",", 1<<16) + "\n", "wrong number of fields"},
+		"columns added":     {"a,b\n1,2\n" + strings.Repeat(",", 1<<16) + "\n", "line 3 has 65537 cells, and line 1 has 2"},
 		"quote within":      {"a,b\n1,2\"\n", "bare"},
-		"quote without end": {"a,b\n1,\"2\n3,4\n", "extraneous or missing"},
+		"quote without end": {"a,b\n1,\"2\n3,4\n", "cell that begins on line 2 has no end"},
 		"nothing":           {"\n\n\n", "the table has no line"},
 	} {
 		_, err := serialize.OpenReader(strings.NewReader(attack.text), int64(len(attack.text)), "x.csv", serialize.Options{Format: "csv", Budget: storage.NewBudget(16 << 20)})
@@ -181,7 +183,7 @@ func TestTextOfOtherPrograms(t *testing.T) {
 		"a,b\n9007199254740992,1\n,2\n":        {"a": "float64", "b": "int64"},
 		"a,b\n9223372036854775807,1\n-1,2\n":   {"a": "int64", "b": "int64"},
 		"a," + long + "\n1,2\n":                {"a": "int64", long: "int64"},
-		"a;b\n1,5;2\n":                         {"a": "string", "b": "int64"},
+		"a;b\n1,5;2\n":                         {"a": "float64", "b": "int64"},
 		"a,b\n\"" + long + "\n\",2\n":          {"a": "string", "b": "int64"},
 	} {
 		f, err := serialize.OpenReader(strings.NewReader(text), int64(len(text)), "table.csv")
@@ -204,7 +206,7 @@ func TestTextOfOtherPrograms(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"a,b,c\n1,2,3\n4,5\n": "line 3", "a,b\n\"x,1\n": "line 2", "\xff\xfea\x00": "UTF-16", "a,b\n1\x00": "is zero",
+		"a,b,c\n1,2,3\n4,5\n": "line 3", "a,b\n\"x,1\n": "line 2", "\xff\xfea": "odd number", "a,b\n\xe4,1\n": "not UTF-8; iconv", "a,b\n1\x00": "is zero",
 	} {
 		if _, err := serialize.OpenReader(strings.NewReader(text), int64(len(text)), "table.csv"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
@@ -212,6 +214,173 @@ func TestTextOfOtherPrograms(t *testing.T) {
 		if _, err := serialize.OpenReader(strings.NewReader(text), int64(len(text)), "table"); !errors.Is(err, serialize.ErrFormat) {
 			t.Errorf("%q without an extension: %v", text, err)
 		}
+	}
+}
+
+// describe returns the columns of a table: their names and values.
+func describe(t *testing.T, text string) string {
+	t.Helper()
+	f, err := serialize.OpenReader(strings.NewReader(text), int64(len(text)), "table.csv")
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	var columns []string
+	for e, err := range f.All() {
+		if err != nil {
+			return err.Error()
+		}
+		values := ""
+		if e.Elements != nil {
+			list, err := e.Elements.Values(e.Elements.View)
+			values = fmt.Sprintf("%q", list)
+			if err != nil {
+				return err.Error()
+			}
+		} else {
+			list, err := storage.Read[float64](e.Array)
+			values = fmt.Sprint(list)
+			if e.Array.Type != dtype.Float64 {
+				values = e.Array.Type.String() + fmt.Sprint(list)
+			}
+			if err != nil {
+				return err.Error()
+			}
+			if len(e.Array.Shape) == 2 {
+				values = fmt.Sprint(e.Array.Shape, values)
+			}
+		}
+		columns = append(columns, e.Name+" "+values)
+	}
+	return strings.Join(columns, "; ")
+}
+
+// TestDialects: separators, decimal commas, words for missing values, and headers, as pandas and
+// Excel write them.
+func TestDialects(t *testing.T) {
+	for text, want := range map[string]string{
+		"sep=;\r\na;b\r\n1,5;2\r\n":              "a [1.5]; b int64[2]",
+		"\"sep=|\"\na|b\n1|2\n":                  "a int64[1]; b int64[2]",
+		"a|b\n1|2\n3|4\n":                        "a int64[1 3]; b int64[2 4]",
+		"a\tb\tc\n1\t\t3\n4\t5\t\n":              "a int64[1 4]; b [NaN 5]; c [3 NaN]",
+		"T, °C;p, hPa\n1,5;1013,25\n-2,0;1000\n": "T, °C [1.5 -2]; p, hPa [1013.25 1000]",
+		"\"a;b\",c\n1,2\n":                       "a;b int64[1]; c int64[2]",
+		"1;2,5\n3;4,25\n":                        "table [2 2][1 2.5 3 4.25]",
+		"a;b\n1,5;0.5\n":                         "a [\"1,5\"]; b [0.5]", // which of both is decimal?
+		"a;b\n1,5;1.234\n":                       "a [1.5]; b [\"1.234\"]",
+		"a,b\n\"1,234\",2\n":                     "a [\"1,234\"]; b int64[2]",
+		"a;b\n1.234,5;2\n":                       "a [\"1.234,5\"]; b int64[2]",
+		"1.0 2.5\n3.0 4.0\n":                     "table [2 2][1 2.5 3 4]",
+		"# x y\n1.0 2.5\n3.0 4.0\n":              "table [2 2][1 2.5 3 4]",
+		"first word\n1\n2\n":                     "first word int64[1 2]",
+		"a,b\n1,NA\n2,3\nnull,#N/A\n":            "a [1 2 NaN]; b [NaN 3 NaN]",
+		"a,b\nNA,1\nNA,2\n":                      "a [\"NA\" \"NA\"]; b int64[1 2]",
+		"a,b\nNaN,-inf\nnan,Infinity\n":          "a [NaN NaN]; b [-Inf +Inf]",
+		"a,b\nTrue,1\nFALSE,0\n":                 "a bool[1 0]; b int64[1 0]",
+		"a,b\nTrue,1\n,0\n":                      "a [\"True\" \"\"]; b int64[1 0]",
+		"True,False\nFalse,True\n":               "table [2 2]bool[1 0 0 1]",
+		"a,b\n1 ,2 \n 3,4.5 \n":                  "a int64[1 3]; b [2 4.5]",
+		",0,1\n0,5,6\n1,7,8\n":                   "column 1 int64[0 1]; 0 int64[5 7]; 1 int64[6 8]",
+		",2019,2020\nFrance,1,2\nPeru,3,4\n":     "column 1 [\"France\" \"Peru\"]; 2019 int64[1 3]; 2020 int64[2 4]",
+		"0,1,2\n0.5,1.0,\n1.5,2.0,3.5\n":         "0 [0.5 1.5]; 1 [1 2]; 2 [NaN 3.5]",
+		"0,1,2\n3,4,5\n":                         "table [2 3]int64[0 1 2 3 4 5]",
+		"\"1\",\"2\"\n3,4\n":                     "1 int64[3]; 2 int64[4]",
+		"\"1\",\"2\"\n\"3\",\"4\"\n":             "table [2 2]int64[1 2 3 4]",
+		"1,18446744073709551615\n2,3\n":          "table [2 2]uint64[1 1.8446744073709552e+19 2 3]",
+		"9007199254740993,0.5\n1,2\n":            "column 1 int64[9.007199254740992e+15 1]; column 2 [0.5 2]",
+		"a,b\n\"x\ny\",2\n\n3,4\n":               "a [\"x\\ny\" \"3\"]; b int64[2 4]",
+		"x\n1\n2\n\n":                            "x int64[1 2]",
+		"x\n\n1\n2\n":                            "x int64[1 2]",
+		"x\n1\n\"\"\n2\n":                        "x [1 NaN 2]",
+		"a,b\n":                                  "a int64[]; b int64[]",
+		utf16Of("a\tgröße 𝄞\r\n1\t2,5\r\n", binary.LittleEndian): "a int64[1]; größe 𝄞 [2.5]",
+		utf16Of("a,b\n1,2\n", binary.BigEndian):                  "a int64[1]; b int64[2]",
+	} {
+		if got := describe(t, text); got != want {
+			t.Errorf("%q:\n got %s\nwant %s", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"# c\nx\n1\n\n2\n":         "line 4 is blank",
+		"# c\na,b\n1,2\n3\n":       "line 4 has 1 cell, and line 2 has 2",
+		"a,b\n\"x\ny\",2\n3,4,5\n": "line 4 has 3 cells",
+		"x\n1,5\n":                 "line 2 has 2 cells, and line 1 has 1",
+		"a,b\n1,5\" 2\n":           "line 2, byte 4: a bare quote",
+	} {
+		if got := describe(t, text); !strings.Contains(got, want) {
+			t.Errorf("%q: %s; want an error with %q", text, got, want)
+		}
+	}
+}
+
+func utf16Of(text string, order binary.AppendByteOrder) string {
+	b := order.AppendUint16(nil, 0xfeff)
+	for _, unit := range utf16.Encode([]rune(text)) {
+		b = order.AppendUint16(b, unit)
+	}
+	return string(b)
+}
+
+// TestLongUTF16IsRead beyond one block, with characters of two units at every place.
+func TestLongUTF16IsRead(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("x,y\n")
+	for i := range 20_000 {
+		fmt.Fprintf(&text, "%s𝄞,%d\n", strings.Repeat("a", i%3), i)
+	}
+	long := utf16Of(text.String(), binary.LittleEndian)
+	f := read(t, long)
+	e, err := serialize.Lookup(f, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := e.Elements.Values(e.Elements.View)
+	if err != nil || len(values) != 20_000 {
+		t.Fatal(len(values), err)
+	}
+	for i, got := range values {
+		if want := strings.Repeat("a", i%3) + "𝄞"; got != want {
+			t.Fatalf("row %d: %q, want %q", i, got, want)
+		}
+	}
+}
+
+// TestHeadersAreWritten for every column that has a name, so that it is read again: names that
+// are numbers, begin as a comment, or are like words for values are quoted.
+func TestHeadersAreWritten(t *testing.T) {
+	for _, names := range [][]string{{"x"}, {"2"}, {"# x"}, {"sep=;"}, {"nan"}, {"True"}, {"a \"b\"\nc"}, {"0", "1"}, {"1,5", "2"}, {"#", "x"}} {
+		var out bytes.Buffer
+		arrays := serialize.Arrays(func(yield func(string, storage.Array) bool) {
+			for _, name := range names {
+				if !yield(name, storage.From([]float32{0.5, 1}, 2)) {
+					return
+				}
+			}
+		})
+		if err := serialize.Write(&out, "csv", serialize.Contents{Entries: arrays}); err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		for i, name := range names {
+			if i > 0 {
+				want += "; "
+			}
+			want += name + " [0.5 1]"
+		}
+		if got := describe(t, out.String()); got != want {
+			t.Errorf("%q is read as %s, want %s", out.String(), got, want)
+		}
+	}
+}
+
+// TestEmptyCellsOfOneColumnAreWritten: readers skip blank lines.
+func TestEmptyCellsOfOneColumnAreWritten(t *testing.T) {
+	texts := []any{"", "a", ""}
+	e := serialize.Entry{Name: "x", Elements: &serialize.Elements{View: views.Of(3), Type: "string", Values: func(v views.View) ([]any, error) { return texts[:v.Len()], nil }}}
+	var out bytes.Buffer
+	err := serialize.Write(&out, "csv", serialize.Contents{Entries: serialize.Entries(e)})
+	if got := describe(t, out.String()); err != nil || got != `x ["" "a" ""]` {
+		t.Errorf("%q is read as %s, %v", out.String(), got, err)
 	}
 }
 
