@@ -213,7 +213,7 @@ func (f *File) Items(start Item) iter.Seq2[Item, error] {
 type walker struct {
 	file  *File
 	yield func(Item, error) bool
-	left  int      // members that may still be listed: a file has no more references than fit
+	left  int      // members, and objects below them, that may still be listed: a file has no more references than fit
 	above []string // paths of the objects that the current one is a member of
 }
 
@@ -229,6 +229,9 @@ func (w *walker) walk(start Item) bool {
 		item := Item{Object: o, Listed: start.Listed}
 		if o != start.Object {
 			item.Listed = w.file.listed(listed + strings.TrimPrefix(o.Path, at))
+			if len(w.above) > 0 && !w.count() {
+				return group.flush(w.yield) && w.yield(unread(item), w.crowded(start.Path))
+			}
 		}
 		if err == nil && (o.Kind == hdf5.KindGroup || o.Kind == hdf5.KindDataset) {
 			item.Meaning, err = w.file.Meaning(o)
@@ -269,12 +272,12 @@ func (w *walker) walkMembers(item Item) bool {
 		member := Item{Listed: item.Listed + m.Name}
 		var err error
 		const deepest = 32
-		switch w.left--; {
-		case w.left < 0:
-			err = fmt.Errorf("%s: there are more references than a file of %d bytes has room for: %w", item.Path, w.file.in.Size(), storage.ErrState)
+		switch {
+		case !w.count():
+			err = w.crowded(item.Path)
 		case m.Path == "":
 			err = fmt.Errorf("%s: it refers to nothing: %w", item.Path, storage.ErrState)
-		case slices.Contains(w.above, m.Path):
+		case slices.ContainsFunc(w.above, func(path string) bool { return isWithin(path, m.Path) }):
 			err = fmt.Errorf("%s: it refers to %s, which has it as a member: %w", item.Path, m.Path, storage.ErrState)
 		case len(w.above) > deepest:
 			err = fmt.Errorf("%s: members of members, more than %d deep: %w", item.Path, deepest, storage.ErrState)
@@ -282,8 +285,8 @@ func (w *walker) walkMembers(item Item) bool {
 			member.Object, err = w.file.in.Lookup(m.Path)
 		}
 		if err != nil {
-			member.Object, member.Meaning.Entry = item.Object, &serialize.Entry{Elements: &serialize.Elements{View: views.Of(), Type: "reference"}}
-			if !w.yield(member, err) {
+			member.Object = item.Object
+			if !w.yield(unread(member), err) {
 				return false
 			}
 			if w.left < 0 {
@@ -296,6 +299,28 @@ func (w *walker) walkMembers(item Item) bool {
 		}
 	}
 	return true
+}
+
+// count counts a member, or an object below one, and reports whether there may be as many.
+func (w *walker) count() bool {
+	w.left--
+	return w.left >= 0
+}
+
+// crowded is the error of an object whose members are too many.
+func (w *walker) crowded(path string) error {
+	return fmt.Errorf("%s: there are more references than a file of %d bytes has room for: %w", path, w.file.in.Size(), storage.ErrState)
+}
+
+// unread returns the item of a reference that cannot be followed.
+func unread(item Item) Item {
+	item.Meaning.Entry = &serialize.Entry{Elements: &serialize.Elements{View: views.Of(), Type: "reference"}}
+	return item
+}
+
+// isWithin reports whether a path is that of a group or of an object below it.
+func isWithin(path, group string) bool {
+	return strings.HasPrefix(path+"/", strings.TrimSuffix(group, "/")+"/")
 }
 
 // A sorter sorts what is below a group.

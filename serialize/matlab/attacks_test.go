@@ -46,18 +46,22 @@ with open(sys.argv[1], "r+b") as f: f.write(b"MATLAB 7.3 MAT-file".ljust(124) + 
 }
 
 // TestReferencesInCircles: testdata/make_cells.py writes cells that refer to themselves, to
-// nothing, and twice each to the one below, 20 levels deep.
+// the group that they are in, to nothing, 500 times to a struct of 100 fields, and twice each to
+// the one below, 20 levels deep.
 func TestReferencesInCircles(t *testing.T) {
 	serializetest.TestAttacks(t, "matlab", "testdata/members", map[string]string{
 		"circle": "refers to /#refs#/a, which has it as a member", "nothing": "refers to nothing", "doubled": "refers to nothing",
+		"root": "refers to /, which has it as a member", "crowd": "more references than",
 	})
-	n := 0
-	var last error
-	for _, err := range serializetest.Open(t, "testdata/members/doubled.mat").All() {
-		n, last = n+1, err
-	}
-	if n > 2000 || last == nil || !strings.Contains(last.Error(), "more references than a file of 10148 bytes has room for") {
-		t.Errorf("doubled: %d entries, the last with %v", n, last)
+	for name, most := range map[string]int{"doubled": 2000, "root": 2, "crowd": 5000} {
+		n := 0
+		var last error
+		for _, err := range serializetest.Open(t, "testdata/members/"+name+".mat").All() {
+			n, last = n+1, err
+		}
+		if n > most || last == nil || name != "root" && !strings.Contains(last.Error(), "more references than a file of") {
+			t.Errorf("%s: %d entries, the last with %v", name, n, last)
+		}
 	}
 }
 

@@ -83,6 +83,7 @@ func TestAttacks(t *testing.T) {
 		"long_header":         {"npy", "at most 1048576 are allowed", append([]byte("\x93NUMPY\x02\x00\x00\x00\x00\x80"), make([]byte, 100)...)},
 		"compressed_header":   {"npz", "at most 65536 are allowed", zipOf(t, zip.Deflate, "x.npy", "\x93NUMPY\x02\x00\x00\x00\x02\x00"+strings.Repeat(" ", 1<<17))},
 		"header_beyond_file":  {"npy", "header of 60000 bytes", append([]byte("\x93NUMPY\x01\x00\x60\xea"), make([]byte, 100)...)},
+		"elements_left":       {"npz", "takes 4 bytes, but there are 8", zipOf(t, zip.Deflate, "x.npy", string(npyOf("'<f4'", "(1,)", make([]byte, 8))))},
 		"name_twice":          {"npz", "is there twice", zipOf(t, zip.Store, "x.npy", good, "x.npy", good)},
 		"objects_in_archive":  {"npz", "a pickle would have to be run", zipOf(t, zip.Deflate, "x.npy", string(npyOf("'|O'", "(1,)", []byte("cos\nsystem\n(S'true'\ntR."))))},
 		"truncated":           {"npz", "h5dnn repair saves its intact arrays", zipOf(t, zip.Store, "x.npy", good)[:100]},

@@ -239,6 +239,9 @@ func (a *archive) entry(name string, file *zip.File) (serialize.Entry, error) {
 	if err != nil {
 		return e, err
 	}
+	if need := h.view.Len() * h.typ.size; need < data.Len() {
+		return e, fmt.Errorf("%s%v takes %d bytes, but there are %d: its header or the archive is damaged: %w", h.typ.name(), h.view.Shape, need, data.Len(), storage.ErrState)
+	}
 	return h.entry(name, data, a.Input())
 }
 

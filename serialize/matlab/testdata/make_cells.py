@@ -50,7 +50,17 @@ def doubled(f):  # 2^20 elements
     references(f, "x", below)
 
 
+def crowd(f):  # 50,000 elements: a struct of 100, 500 times
+    g = f.create_group("#refs#/g")
+    g.attrs["MATLAB_class"] = np.bytes_("struct")
+    for i in range(100):
+        g.create_dataset(str(i), data=1.0)
+    references(f, "x", *[g] * 500)
+
+
 os.makedirs(path("members"), exist_ok=True)
 attack("circle.mat", lambda f: references(f, "x", references(f, "#refs#/a", "self")))
 attack("nothing.mat", lambda f: references(f, "x", None))
 attack("doubled.mat", doubled)
+attack("root.mat", lambda f: references(f, "x", f["/"], f["/"]))
+attack("crowd.mat", crowd)
