@@ -10,7 +10,7 @@ var _ = register(Rule{
 	Class: "Bidirectional", Counterpart: "nn.RNN, nn.LSTM, nn.GRU with bidirectional",
 	Links: bidirectionalLinks,
 	Module: func(l *Layer) (string, error) {
-		inner, err := innerLayer(l, "layer")
+		inner, err := recurrentLayer(l, "layer")
 		if err != nil {
 			return "", err
 		}
@@ -35,7 +35,7 @@ func bidirectionalLinks(l *Layer) ([]Link, error) {
 	if mode, ok := l.Config["merge_mode"]; ok && mode != "concat" {
 		return nil, unsupported("merge_mode %v; PyTorch concatenates the two directions", mode)
 	}
-	forward, err := innerLayer(l, "layer")
+	forward, err := recurrentLayer(l, "layer")
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func bidirectionalLinks(l *Layer) ([]Link, error) {
 	}
 	backward := forward
 	if l.Config["backward_layer"] != nil {
-		if backward, err = innerLayer(l, "backward_layer"); err != nil {
+		if backward, err = recurrentLayer(l, "backward_layer"); err != nil {
 			return nil, err
 		}
 		if backward.Class != forward.Class || backward.Config["units"] != forward.Config["units"] {
@@ -64,11 +64,11 @@ func bidirectionalLinks(l *Layer) ([]Link, error) {
 				one.Weights = append(slices.Clone(one.Weights), have)
 			}
 		}
-		order := map[string][]int{"SimpleRNN": nil, "LSTM": nil, "GRU": {1, 0, 2}}
-		if _, ok := order[one.Class]; !ok {
+		order, ok := recurrentGates[one.Class]
+		if !ok {
 			return nil, unsupported("layer of class %s", one.Class)
 		}
-		some, err := recurrentLinks(&one, order[one.Class])
+		some, err := recurrentLinks(&one, order)
 		if err != nil {
 			return nil, err
 		}
@@ -77,6 +77,22 @@ func bidirectionalLinks(l *Layer) ([]Link, error) {
 		}
 	}
 	return links, nil
+}
+
+// recurrentLayer returns the layer that a setting describes: an LSTM for an RNN around an LSTMCell.
+func recurrentLayer(l *Layer, setting string) (*Layer, error) {
+	inner, err := innerLayer(l, setting)
+	if err != nil || inner.Class != "RNN" {
+		return inner, err
+	}
+	layers, err := cellLayers(inner)
+	if err == nil && hasStack(inner) {
+		err = unsupported("several cells, one on another")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return layers[0], nil
 }
 
 // innerLayer returns the layer that a setting describes, without weights.

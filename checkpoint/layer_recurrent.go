@@ -6,15 +6,15 @@ import "fmt"
 // are transposed. PyTorch adds two biases where Keras has one.
 
 // SimpleRNN has no gates.
-var _ = register(recurrent("SimpleRNN", "nn.RNN", 1, nil))
+var _ = register(recurrent("SimpleRNN", "nn.RNN", 1, recurrentGates["SimpleRNN"]))
 
 // LSTM: both order the gates input, forget, cell, output.
-var _ = register(recurrent("LSTM", "nn.LSTM", 4, nil))
+var _ = register(recurrent("LSTM", "nn.LSTM", 4, recurrentGates["LSTM"]))
 
 // GRU: Keras orders the gates update, reset, candidate; PyTorch reset, update, candidate.
 // Its bias has a row for the input and one for the state. With reset_after=False, Keras
 // multiplies the state by the reset gate before the product, and PyTorch cannot.
-var _ = register(recurrent("GRU", "nn.GRU", 3, []int{1, 0, 2}))
+var _ = register(recurrent("GRU", "nn.GRU", 3, recurrentGates["GRU"]))
 
 func recurrent(class, counterpart string, gates int, order []int) Rule {
 	const in, units = 3, 2

@@ -14,6 +14,7 @@ var (
 	_ = register(class{variables: bidirectional, shapes: bidirectionalShapes, nodes: bidirectionalNodes}, "Bidirectional")
 	_ = register(class{variables: timeDistributed, shapes: timeDistributedShapes, nodes: timeDistributedNodes}, "TimeDistributed")
 	_ = register(class{variables: multiHeadAttention, shapes: attentionShapes, nodes: attentionNodes}, "MultiHeadAttention")
+	_ = register(class{variables: groupedAttention}, "GroupQueryAttention", "GroupedQueryAttention")
 )
 
 func recurrentShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {

@@ -31,10 +31,12 @@ func InferNames(group string, paths []string, shapes [][]int) ([]string, error) 
 			found = append(found, names)
 		}
 	}
-	switch len(found) {
-	case 0:
+	switch {
+	case len(found) == 0 && (class == "TimeDistributed" || class == "Bidirectional"): // around a layer of another class
+		return withoutVars(paths), nil
+	case len(found) == 0:
 		return nil, fmt.Errorf("%d variables do not fit a %s; give the file's model with its configuration: %w", len(paths), class, ErrConfig)
-	case 1:
+	case len(found) == 1:
 		return found[0], nil
 	}
 	return nil, fmt.Errorf("%d variables of a %s may be %s or %s; use the .keras file, which has the configuration: %w",

@@ -127,6 +127,13 @@ func wrapped(l *checkpoint.Layer, setting string) (*checkpoint.Layer, error) {
 	}
 	name, _ := config["name"].(string)
 	w := &checkpoint.Layer{Class: class, Name: name, Config: config}
+	if isModel(class) {
+		var err error
+		if w.Model, err = wrappedModel(inner); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
+		}
+		return w, nil
+	}
 	modernize(w)
 	return w, nil
 }
@@ -153,6 +160,10 @@ func timeDistributed(l *checkpoint.Layer) ([]Variable, error) {
 	if err != nil {
 		return nil, err
 	}
+	if inner.Model != nil {
+		list, err := modelVariables(inner.Model, l.Config["trainable"] != false && inner.Config["trainable"] != false)
+		return within("", "layer", list), err
+	}
 	list, ok, err := Variables(inner)
 	if err == nil && !ok {
 		err = errUnknown
@@ -175,6 +186,23 @@ func attentionParts(yield func(name, attribute string) bool) {
 	_ = yield("query", "query_dense") && yield("key", "key_dense") && yield("value", "value_dense") && yield("attention_output", "output_dense")
 }
 
+// groupedAttention returns the variables of a GroupQueryAttention.
+func groupedAttention(l *checkpoint.Layer) ([]Variable, error) {
+	list, err1 := weighted("kernel")(l)
+	gate, err2 := l.Bool("use_gate", false)
+	var all []Variable
+	for _, part := range []string{"query", "key", "gate", "value", "output"} {
+		name := part
+		if part == "output" {
+			name = "attention_output"
+		}
+		if part != "gate" || gate {
+			all = append(all, within(name+"/", "_"+part+"_dense", list)...)
+		}
+	}
+	return all, first(err1, err2)
+}
+
 // The expressions by which Keras makes names of classes.
 var (
 	notWord  = regexp.MustCompile(`\W+`)
@@ -186,6 +214,9 @@ var (
 // conv2d_transpose, re_lu.
 func Snake(class string) string {
 	class = class[strings.LastIndex(class, ">")+1:]
+	if class == "GroupQueryAttention" { // the public name of a class that is called otherwise
+		class = "GroupedQueryAttention"
+	}
 	class = notWord.ReplaceAllString(class, "")
 	class = wordEdge.ReplaceAllString(class, "${1}_$2")
 	return strings.ToLower(caseEdge.ReplaceAllString(class, "${1}_$2"))

@@ -405,7 +405,7 @@ func (l legacyReader) optimizer() error {
 		return err
 	}
 	names := slotNames(l.file.List, weights)
-	if known := l.file.slotsByPosition(len(weights)); l.fits(known, weights) {
+	if known := l.file.slotsByPosition(len(weights)); l.fits(known, weights) || l.agrees(known, names, weights) {
 		for i, name := range known {
 			names[i] = optimizerPrefix + name
 		}
@@ -436,4 +436,29 @@ func (l legacyReader) fits(names, weights []string) bool {
 		}
 	}
 	return len(names) > 0
+}
+
+// agrees reports whether the weights of an optimizer may be the variables of these names, where
+// names are what they seem to be: the names of layers' weights, if they have such, are the same,
+// and the other ones have the buffer in their names and the shape of the layer's weight.
+func (l legacyReader) agrees(known, names, weights []string) bool {
+	for i, name := range known {
+		if names[i] == optimizerPrefix+name {
+			continue
+		}
+		if _, weight := firstPart(strings.TrimPrefix(names[i], optimizerPrefix)); l.file.Has(weight) {
+			return false
+		}
+		buffer, weight := firstPart(name)
+		entry, err1 := l.file.Lookup(weight)
+		e, err2 := l.tree.entry(join(optimizerGroup, weights[i]), "")
+		if err1 != nil || err2 != nil || !slices.Equal(e.Array.Shape, entry.Array.Shape) {
+			return false
+		}
+		parts := strings.Split(outputNumber.ReplaceAllString(weights[i], ""), "/")
+		if !slices.ContainsFunc(parts, func(part string) bool { return part == buffer || slotOf(parts[0], part) == buffer }) {
+			return false
+		}
+	}
+	return len(known) > 0
 }

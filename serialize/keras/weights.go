@@ -181,13 +181,8 @@ var counted = regexp.MustCompile(`_\d+$`)
 // it, and the beginning of the names of its entries. Groups of layers are members of
 // group. A model within a model comes before its layers.
 func eachLayer(m *checkpoint.Model, group, prefix string, visit func(l *checkpoint.Layer, group, prefix string) error) error {
-	used := map[string]int{}
-	for i := range m.Layers {
-		l := &m.Layers[i]
-		if l.Class == "InputLayer" && m.Class == "Sequential" {
-			continue // Keras does not count it among the layers
-		}
-		at := join(group, unique(used, snakeOf(l)))
+	for name, l := range keras.Groups(m) {
+		at := join(group, name)
 		if err := visit(l, at, prefix+l.Name+"/"); err != nil {
 			return err
 		}
@@ -199,24 +194,6 @@ func eachLayer(m *checkpoint.Model, group, prefix string, visit func(l *checkpoi
 		}
 	}
 	return nil
-}
-
-// snakeOf returns the name of a layer's group, without a number.
-func snakeOf(l *checkpoint.Layer) string {
-	if l.Model != nil {
-		return keras.Snake(l.Model.Class)
-	}
-	return keras.Snake(l.Class)
-}
-
-// unique returns name, numbered from the second use on.
-func unique(used map[string]int, name string) string {
-	n, again := used[name]
-	used[name] = n + 1
-	if again {
-		return name + "_" + strconv.Itoa(n)
-	}
-	return name
 }
 
 // layer lists the variables of a layer, which are below group.

@@ -10,7 +10,7 @@ for make in models.models(keras):
     name = "keras2_" + m.name
     models.store(m, inputs, name + ".npz")
     m.save(name + ".h5")
-    if m.name in ("cnn", "graph", "recurrent", "transformer"):
+    if m.name in ("cnn", "graph", "recurrent", "transformer", "cells"):
         m.save(name + ".keras")
         if m.name in ("cnn", "graph"):
             m.save_weights(name + ".weights.h5")

@@ -10,8 +10,9 @@ for make in models.models(keras):
     name = "keras3_" + m.name
     models.store(m, inputs, name + ".npz")
     m.save(name + ".keras")
-    if m.name in ("cnn", "graph", "recurrent", "transformer"):
+    if m.name in ("cnn", "graph", "recurrent", "transformer", "cells"):
         m.save(name + ".h5")
+    if m.name in ("cnn", "graph", "recurrent", "transformer"):
         m.save_weights(name + ".weights.h5")
     if m.name == "graph":
         m.save_weights(name + ".weights.json", max_shard_size=5e-7)

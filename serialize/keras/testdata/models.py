@@ -84,7 +84,19 @@ def models(keras):
         m.compile("adam", "mse")
         return m, np.random.rand(16, 2)
 
-    return [cnn, mlp, graph, recurrent, transformer, volumes, signals]
+    def cells():
+        i = keras.Input((4, 5), name="steps")
+        step = keras.Sequential([keras.Input((5,)), L.Dense(4), L.BatchNormalization(), L.Dense(3, activation="tanh")], name="step")
+        x = L.TimeDistributed(step, name="each")(i)
+        x = L.RNN(L.StackedRNNCells([L.GRUCell(3), L.GRUCell(3)]), return_sequences=True, name="stacked")(x)
+        x = L.Bidirectional(L.RNN(L.SimpleRNNCell(2), return_sequences=True), name="both")(x)
+        if hasattr(L, "GroupQueryAttention"):
+            x = L.GroupQueryAttention(2, 4, 2, name="attention")(x, x)
+        m = keras.Model(i, L.RNN(L.LSTMCell(3), name="one")(x), name="cells")
+        m.compile(keras.optimizers.SGD(0.01, momentum=0.9), "mse")
+        return m, np.random.rand(16, 3)
+
+    return [cnn, mlp, graph, recurrent, transformer, volumes, signals, cells]
 
 
 def trained(keras, make):
@@ -124,6 +136,7 @@ def variable(layer, path):
     parts = path.split(":")[0].split("/")
     if layer.name in parts[:-1]:
         parts = parts[parts.index(layer.name) + 1:]
-    parts = [p for p in parts[:-1] if not re.fullmatch(r"\w+_cell(_\d+)?", p)] + parts[-1:]
+    parts = parts[parts[0] == "step":]  # the model within, which Keras 3 names
+    parts = parts[parts.index("stacked_rnn_cells") + 1:] if "stacked_rnn_cells" in parts else [p for p in parts[:-1] if not re.fullmatch(r"\w+_cell(_\d+)?", p)] + parts[-1:]
     name = "/".join(re.sub(r"^(forward|backward)_.*", r"\1", p) for p in parts)
     return name.replace("depthwise_kernel", "kernel") if type(layer).__name__.startswith("DepthwiseConv") else name
