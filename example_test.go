@@ -6,7 +6,6 @@ import (
 
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // A dataset is an array that lives in a file: it is sliced without being read,
@@ -25,15 +24,11 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	index, err := views.Parse("[::500, 2:6:3, ::-1]")
+	part, err := array.Index("[::500, 2:6:3, ::-1]")
 	if err != nil {
 		log.Fatal(err)
 	}
-	part, err := index.Of(array.View)
-	if err != nil {
-		log.Fatal(err)
-	}
-	pixels, err := storage.Read[float32](array.With(part))
+	pixels, err := storage.Read[float32](part)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // The two files that hold MNIST.
@@ -67,13 +66,9 @@ func strided(in folders) (task, error) {
 	if err != nil {
 		return task{}, err
 	}
-	index, err := views.Parse("[:, 7:21:2, ::2]")
-	if err != nil {
-		return task{}, err
-	}
-	part, err := index.Of(x.View)
+	part, err := x.Index("[:, 7:21:2, ::2]")
 	once := func() error {
-		_, err := x.With(part).To(storage.CPU)
+		_, err := part.To(storage.CPU)
 		return err
 	}
 	return task{once: once, done: closing(f)}, err

@@ -86,14 +86,7 @@ func h5dnn_slice(h C.h5dnn_array, index *C.text, out *C.h5dnn_array) C.h5dnn_sta
 }
 
 // slice returns what an index selects of a.
-func (a *array) slice(index *C.text) (storage.Array, error) {
-	x, err := views.Parse(C.GoString(index))
-	if err != nil {
-		return storage.Array{}, err
-	}
-	v, err := x.Of(a.View)
-	return a.With(v), err
-}
+func (a *array) slice(index *C.text) (storage.Array, error) { return a.Index(C.GoString(index)) }
 
 // show returns a handle of b, which may share a's memory.
 func (a *array) show(out *C.h5dnn_array, b storage.Array) error {

@@ -4,9 +4,12 @@
 //
 //	import _ "github.com/h5dnn/h5dnn/serialize/npy"
 //
-// Package serialize/all registers every format. The package finds the format of a file by its content, opens files from memory
-// and from inside other files as well as from disk, and replaces files atomically.
-// It does not know what the arrays are for.
+// Package serialize/all registers every format. [Open] finds the format of a file by its content,
+// [OpenReader] opens one in memory or inside another file, [Save] replaces a file atomically, and
+// [Verify] compares the checksums of one. [Register] adds a format of your own, which package
+// serialize/serializetest examines.
+//
+// The package does not know what the arrays are for.
 package serialize
 
 import (

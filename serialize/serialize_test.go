@@ -40,11 +40,11 @@ func Example() {
 		if err != nil {
 			panic(err)
 		}
-		second, err := e.Array.Select(0, 1) // nothing is read yet
+		second, err := e.Array.Index("[1]") // nothing is read yet
 		if err != nil {
 			panic(err)
 		}
-		elems, err := storage.Read[float32](e.Array.With(second))
+		elems, err := storage.Read[float32](second)
 		fmt.Println(e.Name, e.Array.Type, e.Array.Shape, elems, err)
 	}
 	fmt.Println(f.Meta())

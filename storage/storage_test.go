@@ -27,15 +27,11 @@ func TestDevicesKeepTheirPromises(t *testing.T) {
 // index applies an index expression to an array.
 func index(t *testing.T, a storage.Array, expr string) storage.Array {
 	t.Helper()
-	x, err := views.Parse(expr)
+	part, err := a.Index(expr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := x.Of(a.View)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.With(v)
+	return part
 }
 
 // counted returns 0, 1, … as an array.

@@ -9,11 +9,7 @@ import (
 
 func Example() {
 	image := views.Of(3, 4) // 3 rows of 4
-	index, err := views.Parse("[::-1, 1:3]")
-	if err != nil {
-		panic(err)
-	}
-	part, err := index.Of(image)
+	part, err := image.Index("[::-1, 1:3]")
 	if err != nil {
 		panic(err)
 	}

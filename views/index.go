@@ -220,6 +220,15 @@ func (x Index) axes() int {
 	return n
 }
 
+// Index returns the view of the elements that an index expression selects, which [Parse] reads.
+func (v View) Index(expr string) (View, error) {
+	x, err := Parse(expr)
+	if err != nil {
+		return View{}, err
+	}
+	return x.Of(v)
+}
+
 // Of returns the view of the elements of v that x selects. Nothing is copied.
 func (x Index) Of(v View) (View, error) {
 	left := v.Rank() - x.axes()

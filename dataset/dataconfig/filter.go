@@ -186,11 +186,7 @@ func holds[T cmp.Ordered](x T, op string, value T) bool {
 
 // sliced returns the rows that a slice selects of n.
 func sliced(expr string, n int) (dataset.RowSet, error) {
-	index, err := views.Parse(expr)
-	if err != nil {
-		return nil, err
-	}
-	v, err := index.Of(views.Of(n))
+	v, err := views.Of(n).Index(expr)
 	if err != nil {
 		return nil, err
 	}

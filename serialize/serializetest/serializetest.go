@@ -1,4 +1,8 @@
 // Package serializetest examines formats of package serialize.
+//
+// The tests of a format call [TestFormat] or, if it is only read, [Open] and [CheckArrays] with
+// files of its own program; [TestDamage], [TestAttacks] and [FuzzTarget] with files that are damaged
+// or hostile; and [TestLarge] and [TestSpace] with sizes that do not fit into memory or on disk.
 package serializetest
 
 import (
@@ -647,27 +651,31 @@ func drain(f serialize.File) error {
 	var first error
 	for e, err := range f.All() {
 		if err != nil {
-			return err
+			return e.Wrap(err)
 		}
-		if e.Elements != nil {
-			if e.Elements.View.Len() <= 1<<16 {
-				_, err = e.Elements.Values(e.Elements.View)
-			}
-			if first == nil {
-				first = err
-			}
-			continue
-		}
-		a := e.Array
-		if !a.Within(a.Data.Len() / a.Type.Size()) {
-			return fmt.Errorf("%v reaches outside %d bytes: %w", a, a.Data.Len(), views.ErrShape)
-		}
-		if a.Len()*a.Type.Size() > 64<<20 {
-			continue
-		}
-		if _, err := a.To(storage.CPU); first == nil {
-			first = err
+		if err := drainEntry(e); first == nil {
+			first = e.Wrap(err)
 		}
 	}
 	return first
+}
+
+// drainEntry reads the elements of an entry, unless they are too many.
+func drainEntry(e serialize.Entry) error {
+	if e.Elements != nil {
+		if e.Elements.View.Len() > 1<<16 {
+			return nil
+		}
+		_, err := e.Elements.Values(e.Elements.View)
+		return err
+	}
+	a := e.Array
+	if !a.Within(a.Data.Len() / a.Type.Size()) {
+		return fmt.Errorf("%v reaches outside %d bytes: %w", a, a.Data.Len(), views.ErrShape)
+	}
+	if a.Len()*a.Type.Size() > 64<<20 {
+		return nil
+	}
+	_, err := a.To(storage.CPU)
+	return err
 }
