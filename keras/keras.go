@@ -19,6 +19,10 @@ import (
 // that cannot be translated.
 var ErrConfig = errors.New("keras configuration")
 
+// ErrProgram is the kind of error, for errors.Is, of the description of a model of a class of the
+// user's own. It is also of kind ErrConfig.
+var ErrProgram = fmt.Errorf("its layers are defined by a program that the file does not hold: %w", ErrConfig)
+
 // Limits of what Parse reads.
 const (
 	maxConfig = 100 << 20 // bytes
@@ -111,8 +115,11 @@ func (p *parser) model(o object, depth int) (*checkpoint.Model, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("models nested deeper than %d: %w", maxDepth, ErrConfig)
 	}
+	if o.Class == "" {
+		return nil, fmt.Errorf("the model has no class: %w", ErrConfig)
+	}
 	if !isModel(o.class()) {
-		return nil, fmt.Errorf("class %q is not a Sequential or functional model; its layers are defined by a program that the file does not hold: %w", o.class(), ErrConfig)
+		return nil, fmt.Errorf("class %q is not a Sequential or functional model; %w", o.class(), ErrProgram)
 	}
 	var c modelConfig
 	if err := json.Unmarshal(o.Config, &c.Layers); err != nil { // not Keras 1, where config is the list of layers

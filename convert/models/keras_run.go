@@ -54,6 +54,7 @@ func (p *Plan) kerasToRun() error {
 		p.lose(name)
 	}
 	p.randomStates(m)
+	p.loseOthers(m)
 	p.Notes = append(p.Notes, t.Notes...)
 	c := train.Defaults()
 	c.Model, c.Loss = t.Description, "mse"

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -47,6 +48,9 @@ func (p *Plan) forKeras3() error {
 		return nil
 	}
 	m, err := keras.Parse(text)
+	if errors.Is(err, keras.ErrProgram) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

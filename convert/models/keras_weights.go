@@ -124,7 +124,7 @@ func (p *Plan) export(d *describedModel, m *checkpoint.Model, modules map[string
 		}
 	}
 	for _, name := range d.unused {
-		if !strings.Contains(name, "seed_generator") && !strings.HasPrefix(name, "metrics/") {
+		if !strings.Contains(name, "seed_generator") && !strings.HasPrefix(name, metricsPath) {
 			return fmt.Errorf("the file has %s, which the architecture lacks: %w", name, storage.ErrState)
 		}
 	}

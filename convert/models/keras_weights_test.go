@@ -418,3 +418,28 @@ func TestVerifyFindsWhatWasNotPlanned(t *testing.T) {
 		}
 	}
 }
+
+// TestArraysOfNoLayerAreLostByName: a .keras may have arrays of a layer whose place in the file
+// does not follow from its class.
+func TestArraysOfNoLayerAreLostByName(t *testing.T) {
+	for _, format := range []string{"torch", "hdf5"} {
+		source, err := models.Open(kerasFiles + "keras3_cnn.keras")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer source.Close()
+		for _, name := range []string{"layers/mine/_part/vars/0", "metrics/mean/vars/0"} {
+			source.Entries = append(source.Entries, serialize.Entry{Name: name, Array: source.Entries[0].Array})
+		}
+		p, err := models.New(source, format, models.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lost := p.Lost.Of("layers/mine/_part/vars/0"); len(lost) != 1 || lost[0].Inherent {
+			t.Errorf("%s: lost: %v; want the array of layers/mine", format, p.Lost)
+		}
+		if lost := p.Lost.Of("metrics/mean/vars/0"); len(lost) != 1 || !lost[0].Inherent {
+			t.Errorf("%s: lost: %v; want the metric, for which the output has no place", format, p.Lost)
+		}
+	}
+}

@@ -98,7 +98,9 @@ func (s *Source) read() (err error) {
 		return err
 	}
 	if text := s.Meta()[kerasfile.MetaConfig]; text != "" { // that Plan has kept
-		s.Model, err = keras.Parse(text)
+		if s.Model, err = keras.Parse(text); errors.Is(err, keras.ErrProgram) {
+			err = nil
+		}
 	}
 	return err
 }

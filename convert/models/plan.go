@@ -188,6 +188,7 @@ func (p *Plan) kerasToPyTorch() error {
 		}
 	}
 	p.randomStates(m)
+	p.loseOthers(m)
 	if err := p.exportOptimizer(m); err != nil {
 		return err
 	}
@@ -222,6 +223,29 @@ func (p *Plan) randomStates(m *checkpoint.Model) {
 		}
 	}
 }
+
+// loseOthers records the arrays of the source that no layer of m has, such as those of a layer
+// whose place in a file does not follow from its class.
+func (p *Plan) loseOthers(m *checkpoint.Model) {
+	known := map[string]bool{}
+	for path, l := range m.All() {
+		for _, w := range l.Weights {
+			known[path+"/"+w.Name] = true
+		}
+	}
+	for _, e := range p.Source.Entries {
+		switch {
+		case known[e.Name] || p.taken[e.Name] || p.Source.isOptimizerState(e.Name):
+		case strings.HasPrefix(e.Name, metricsPath):
+			p.Lost.AddInherent(e.Name, loss.Value, 1, "the state of a metric")
+		default:
+			p.Lost.Add(e.Name, loss.Array, 1, "no layer of the architecture is known to have it; a rules file can name it")
+		}
+	}
+}
+
+// metricsPath begins the names of the states of metrics.
+const metricsPath = "metrics/"
 
 // keepConfig keeps Keras's architecture in the metadata, where PyTorch does not look, so
 // that the way back needs no other file.

@@ -68,7 +68,7 @@ func TestHostileArchivesAreRefused(t *testing.T) {
 		{[]member{valid[0], {"config.json", dense1, zip.Deflate}, valid[2]}, "compressed"},
 		{valid[:2], "no model.weights.h5"},
 		{append(append([]member{}, valid[:2]...), member{"model.weights.npz", "", zip.Store}), "pickled"},
-		{[]member{valid[0], {"config.json", `{"class_name": "MyModel", "config": {}}`, zip.Store}, valid[2]}, "MyModel"},
+		{[]member{valid[0], {"config.json", `{"config": {}}`, zip.Store}, valid[2]}, "no class"},
 		{[]member{valid[0], {"config.json", `[]`, zip.Store}, valid[2]}, "model configuration"},
 		{[]member{valid[0], {"config.json", lambda, zip.Store}, valid[2]}, `has the name ""`},
 		{[]member{valid[0], {"config.json", deep, zip.Store}, valid[2]}, "nested deeper"},

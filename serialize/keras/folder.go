@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/keras"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
@@ -87,11 +88,21 @@ func readJSON(r io.ReaderAt, size int64, name string) ([]byte, error) {
 	return text, nil
 }
 
+// parse returns the model of a configuration, or nil for one of a class of the user's own, whose
+// weights have the names that they have in the file.
+func parse(config string) (*checkpoint.Model, error) {
+	m, err := keras.Parse(config)
+	if errors.Is(err, keras.ErrProgram) {
+		return nil, nil
+	}
+	return m, err
+}
+
 // modelFile returns the file of a model whose description is among meta.
 func modelFile(meta map[string]string, h5 *hdf5.File, close func() error) (*File, error) {
 	f := newFile(meta, close)
 	var err error
-	if f.model, err = keras.Parse(meta[MetaConfig]); err != nil {
+	if f.model, err = parse(meta[MetaConfig]); err != nil {
 		return nil, err
 	}
 	t, err := treeOf(h5)

@@ -21,7 +21,6 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
-	"github.com/h5dnn/h5dnn/keras"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
@@ -64,7 +63,7 @@ type File struct {
 // Describe is SetModel for the model that metadata of another file describe. Metadata that f
 // lacks are taken over, as its training_config names the state of the optimizer.
 func (f *File) Describe(meta map[string]string) error {
-	m, err := keras.Parse(meta[MetaConfig])
+	m, err := parse(meta[MetaConfig])
 	if err != nil {
 		return err
 	}
@@ -79,8 +78,10 @@ func (f *File) Describe(meta map[string]string) error {
 func (f *File) SetModel(m *checkpoint.Model) error { return f.setModel(m, f.Meta()) }
 
 func (f *File) setModel(m *checkpoint.Model, meta map[string]string) error {
-	for _, l := range m.All() {
-		l.Weights = nil
+	if m != nil {
+		for _, l := range m.All() {
+			l.Weights = nil
+		}
 	}
 	set := &File{List: serialize.NewList(f.Len(), meta, f.close), model: m, trees: f.trees}
 	var err error

@@ -71,7 +71,7 @@ func legacyFile(in serialize.Input, h5 *hdf5.File) (*File, error) {
 	f := newFile(meta, func() error { return errors.Join(h5.Close(), in.Close()) })
 	f.h5, f.trees = h5, []*tree{t}
 	if config := meta[MetaConfig]; config != "" {
-		if f.model, err = keras.Parse(config); err != nil {
+		if f.model, err = parse(config); err != nil {
 			return nil, err
 		}
 	}

@@ -115,7 +115,8 @@ func (w weightsReader) add(path, name string) error {
 	return w.file.Add(e, err)
 }
 
-// list lists all datasets.
+// list lists all datasets. Those of a model of the user's own keep the names of the file, so that
+// they go back to their places.
 func (w weightsReader) list() error {
 	root := layersGroup
 	if !w.isGroup(root) {
@@ -123,9 +124,10 @@ func (w weightsReader) list() error {
 	}
 	claimed := map[string]bool{}
 	var err error
-	if w.file.model != nil {
+	switch {
+	case w.file.model != nil:
 		err = w.model(w.file.model, root, "", claimed)
-	} else {
+	case w.file.Meta()[MetaConfig] == "":
 		err = w.container(root, "", claimed)
 	}
 	if err != nil {

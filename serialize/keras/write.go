@@ -77,10 +77,10 @@ func newSaver(c serialize.Contents) (*saver, error) {
 	}
 	if text := c.Meta[MetaConfig]; text != "" {
 		var err error
-		if s.model, err = keras.Parse(text); err != nil {
+		if s.model, err = parse(text); err != nil {
 			return nil, err
 		}
-		if s.model.Layer(strings.TrimSuffix(optimizerPrefix, "/")) != nil {
+		if s.model != nil && s.model.Layer(strings.TrimSuffix(optimizerPrefix, "/")) != nil {
 			return nil, fmt.Errorf("the layer optimizer has the name under which the state of optimizers is kept; rename it: %w", storage.ErrState)
 		}
 	}

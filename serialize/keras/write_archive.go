@@ -26,10 +26,10 @@ func saveArchive(name string, c serialize.Contents) error {
 	if err != nil {
 		return err
 	}
-	if s.model == nil {
+	if s.meta[MetaConfig] == "" {
 		return fmt.Errorf("a .keras has the configuration of its model: the metadata must have %s: %w", MetaConfig, storage.ErrState)
 	}
-	if s.isOld() {
+	if s.isOld() && s.model != nil {
 		s.completeState()
 	}
 	if err := atomicfile.CheckSpace(name, 2*min(s.bytes(), math.MaxInt64/2)); err != nil { // the weights are a file before they are part of one

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,15 +45,9 @@ func (s *saver) saveWeights(name string) error {
 // weights writes the entries as the variables of the model.
 func (s *saver) weights() error {
 	if s.model == nil {
-		return fmt.Errorf("a .weights.h5 has numbers instead of names, and the names follow from the model: the metadata must have its %s: %w", MetaConfig, storage.ErrState)
+		return s.storedVars()
 	}
-	if err := s.vars("", s.model.Name); err != nil {
-		return err
-	}
-	if err := eachLayer(s.model, layersGroup, "", s.layerVars); err != nil {
-		return err
-	}
-	if err := s.optimizerVars(); err != nil {
+	if err := s.modelVars(); err != nil {
 		return err
 	}
 	for _, name := range s.order { // such as metrics/mean/vars/0
@@ -63,6 +58,43 @@ func (s *saver) weights() error {
 		}
 	}
 	return s.checkAll()
+}
+
+// numbered is the name of a variable of an unknown model, d1/vars/0, and of its optimizer.
+var numbered = regexp.MustCompile(`^(?:(?:.*/)?vars/|(optimizer/(?:.*/)?))\d+$`)
+
+// storedVars writes the variables of an unknown model where a .weights.h5 had them.
+func (s *saver) storedVars() error {
+	for _, group := range []string{layersGroup, "/vars"} { // by which such files are known
+		if err := s.target.Group(group); err != nil {
+			return err
+		}
+	}
+	for _, name := range s.order {
+		match := numbered.FindStringSubmatch(name)
+		if match == nil {
+			return fmt.Errorf("a .weights.h5 has numbers instead of names such as %s, and they follow from the model: the metadata must have its %s: %w", name, MetaConfig, storage.ErrState)
+		}
+		path := "/" + name
+		if group := match[1]; group != "" && !strings.HasSuffix(group, "vars/") {
+			path = "/" + group + "vars/" + strings.TrimPrefix(name, group)
+		}
+		if err := s.put(path, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// modelVars writes the variables of the layers and the optimizer.
+func (s *saver) modelVars() error {
+	if err := s.vars("", s.model.Name); err != nil {
+		return err
+	}
+	if err := eachLayer(s.model, layersGroup, "", s.layerVars); err != nil {
+		return err
+	}
+	return s.optimizerVars()
 }
 
 // vars makes the group of the variables of an object.
