@@ -53,7 +53,16 @@ func (p *Patterns) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ParseRules reads CustomRules from YAML.
+// ParseRules reads CustomRules from YAML. docs/models.md lists the operations, and a star stands
+// for the same text on both sides:
+//
+//	modules: {conv2d: features.0, "dense*": "classifier.*"}
+//	tensors:
+//	  - {from: scale, to: scale, do: [reshape 1 -1, cast float16]}
+//	drop: "*/temperature"
+//	rest: refuse
+//
+// Unknown settings and operations are errors that name the line.
 func ParseRules(text []byte) (CustomRules, error) {
 	var c CustomRules
 	doc, err := config.ParseYAML(text)

@@ -237,46 +237,16 @@ func ImportOptimizer(parameters []Tensor, state map[string]storage.Array, group 
 		return nil, report, unsupported("an optimizer whose param_groups have none of betas, dampening and alpha")
 	}
 	rule := optimizers[i]
-	o := &Optimizer{Class: rule.classes[0], Config: map[string]any{}}
-	for _, s := range rule.groups {
-		var value any
-		if err := json.Unmarshal([]byte(group[s.pytorch]), &value); err != nil {
-			continue // an older version does not have it
-		}
-		if list, ok := value.([]any); ok && len(list) == len(s.keras) {
-			for k, name := range s.keras {
-				o.Config[name] = list[k]
-			}
-		} else if len(s.keras) == 1 {
-			o.Config[s.keras[0]] = value
-		}
-	}
+	o := &Optimizer{Class: rule.classes[0], Config: rule.config(group)}
 	rule.limit(o, group, &report)
-	rate, _ := o.Config["learning_rate"].(float64)
 	k := 0
 	for n := range parameters {
 		t := &parameters[n]
 		if IsBuffer(t.Name) {
 			continue
 		}
-		for _, s := range rule.slots {
-			a, ok := state[fmt.Sprintf("state/%d/%s", k, s.pytorch)]
-			if !ok {
-				continue
-			}
-			if !slices.Equal(a.Shape, t.Array.Shape) {
-				return nil, report, fmt.Errorf("%s of parameter %d has shape %v, and %s has %v: the optimizer is of another model: %w", s.pytorch, k, a.Shape, t.Name, t.Array.Shape, ErrShape)
-			}
-			if s.power != 0 {
-				if rate == 0 {
-					return nil, report, unsupported("momentum for a learning rate of 0")
-				}
-				a = Scale(a, s.sign*math.Pow(rate, -float64(s.power)))
-			}
-			if t.Slots == nil {
-				t.Slots = map[string]storage.Array{}
-			}
-			t.Slots[s.keras] = a
+		if err := rule.setSlots(t, k, state, o); err != nil {
+			return nil, report, err
 		}
 		if a, ok := state[fmt.Sprintf("state/%d/step", k)]; ok && a.Len() == 1 {
 			steps, err := storage.Read[int64](a)
@@ -291,6 +261,51 @@ func ImportOptimizer(parameters []Tensor, state map[string]storage.Array, group 
 		report.Notes = append(report.Notes, "not exact: "+rule.inexact)
 	}
 	return o, report, nil
+}
+
+// config returns Keras's settings for those of a param_group of PyTorch.
+func (r optimizerRule) config(group map[string]string) map[string]any {
+	config := map[string]any{}
+	for _, s := range r.groups {
+		var value any
+		if err := json.Unmarshal([]byte(group[s.pytorch]), &value); err != nil {
+			continue // an older version does not have it
+		}
+		if list, ok := value.([]any); ok && len(list) == len(s.keras) {
+			for k, name := range s.keras {
+				config[name] = list[k]
+			}
+		} else if len(s.keras) == 1 {
+			config[s.keras[0]] = value
+		}
+	}
+	return config
+}
+
+// setSlots sets the slots of t, which is parameter k of PyTorch, for an optimizer with the settings
+// of o.
+func (r optimizerRule) setSlots(t *Tensor, k int, state map[string]storage.Array, o *Optimizer) error {
+	rate, _ := o.Config["learning_rate"].(float64)
+	for _, s := range r.slots {
+		a, ok := state[fmt.Sprintf("state/%d/%s", k, s.pytorch)]
+		if !ok {
+			continue
+		}
+		if !slices.Equal(a.Shape, t.Array.Shape) {
+			return fmt.Errorf("%s of parameter %d has shape %v, and %s has %v: the optimizer is of another model: %w", s.pytorch, k, a.Shape, t.Name, t.Array.Shape, ErrShape)
+		}
+		if s.power != 0 {
+			if rate == 0 {
+				return unsupported("momentum for a learning rate of 0")
+			}
+			a = Scale(a, s.sign*math.Pow(rate, -float64(s.power)))
+		}
+		if t.Slots == nil {
+			t.Slots = map[string]storage.Array{}
+		}
+		t.Slots[s.keras] = a
+	}
+	return nil
 }
 
 // limit takes out of o what the settings of PyTorch mean and Keras cannot say.

@@ -50,66 +50,106 @@ func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
 		reshapes = reshapesOf(m)
 	}
 	trace, outputs := traceFeatures(m, o.Flatten, reshapes)
-	orders := trace.inputs
-	var plans []LayerPlan
-	taken := map[string]string{}
-	stacks := map[string]*stack{} // by the name of the module
+	k := linker{model: m, options: o, trace: trace, layers: map[string]string{}, stacks: map[string]*stack{}}
 	for path, l := range m.All() {
-		p := LayerPlan{Path: path, Layer: l}
-		links, err := LayerLinks(l)
-		if l.Class == "PReLU" && !o.ChannelsLast && orders[path].layout == channelsAreFirst {
-			links, err = channelsFirstPReLU(l)
-		}
-		if err == nil {
-			links, err = reordered(l, links, orders[path])
-		}
-		if err == nil && !o.ChannelsLast {
-			links, err = channelsToFront(l, links, orders[path])
-		}
-		if err != nil {
-			p.Refused = err
-		}
-		p.Module, p.Differs = moduleOf(inOrder(l, orders[path], o.ChannelsLast))
-		p.Note = trace.notes[path]
-		if r, ok := reshapes[path]; ok && r.layout == unknownLayout && (r.shape != nil || orders[path].flattened == nil) {
-			links, p.Note = r.features(links), r.note
-		}
-		if p.Refused == nil && !o.ChannelsLast {
-			p.Refused = trace.refused[path]
-		}
-		module, ok, err := o.Rules.Module(path)
-		if err != nil {
+		if err := k.add(path, l); err != nil {
 			return nil, err
-		}
-		if !ok {
-			module = ModuleName(path)
-		}
-		p.Name = module
-		if s := stacks[module]; s != nil && ok && len(links) > 0 {
-			if err := s.follows(m, path); err != nil {
-				return nil, err
-			}
-			links, p.Module, s.top = s.deeper(links), "", path
-			s.layers++
-			plans[s.plan].Module = s.module()
-		} else if ok && len(links) > 0 && stackKey(l) != "" {
-			stacks[module] = &stack{path: path, top: path, call: p.Module, plan: len(plans), layers: 1}
-		}
-		if other, taken := taken[module]; taken && len(links) > 0 && stacks[module] == nil {
-			return nil, fmt.Errorf("layers %s and %s would both be %s in PyTorch: %w", other, path, module, ErrAmbiguous)
-		}
-		for _, link := range links {
-			taken[module] = path
-			p.Links = append(p.Links, Link{prefixed(path+"/", link.From), prefixed(module+".", link.To), link.Op})
-		}
-		if len(p.Links) > 0 || p.Refused != nil || p.Differs != nil || p.Note != "" {
-			plans = append(plans, p)
 		}
 	}
 	if !o.ChannelsLast {
-		plans = describeOutputs(plans, m, outputs)
+		k.plans = describeOutputs(k.plans, m, outputs)
 	}
-	return plans, nil
+	return k.plans, nil
+}
+
+// A linker plans the layers of a model in their order.
+type linker struct {
+	model   *Model
+	options LinkOptions
+	trace   tracer
+	layers  map[string]string // the path of the last layer of each module
+	stacks  map[string]*stack // by the name of the module
+	plans   []LayerPlan
+}
+
+// add plans the layer of that path.
+func (k *linker) add(path string, l *Layer) error {
+	p, links := k.plan(path, l)
+	module, named, err := k.options.Rules.Module(path)
+	if err != nil {
+		return err
+	}
+	if p.Name = module; !named {
+		p.Name = ModuleName(path)
+	}
+	if len(links) > 0 {
+		if named {
+			if links, err = k.stacked(&p, links); err != nil {
+				return err
+			}
+		}
+		if other, taken := k.layers[p.Name]; taken && k.stacks[p.Name] == nil {
+			return fmt.Errorf("layers %s and %s would both be %s in PyTorch: %w", other, path, p.Name, ErrAmbiguous)
+		}
+		k.layers[p.Name] = path
+	}
+	for _, link := range links {
+		p.Links = append(p.Links, Link{prefixed(path+"/", link.From), prefixed(p.Name+".", link.To), link.Op})
+	}
+	if len(p.Links) > 0 || p.Refused != nil || p.Differs != nil || p.Note != "" {
+		k.plans = append(k.plans, p)
+	}
+	return nil
+}
+
+// plan returns how a layer becomes a module that has no name yet, and the links of its weights,
+// by their names within the layer and the module.
+func (k *linker) plan(path string, l *Layer) (p LayerPlan, links []Link) {
+	order := k.trace.inputs[path]
+	p = LayerPlan{Path: path, Layer: l, Note: k.trace.notes[path]}
+	links, p.Refused = k.links(l, order)
+	p.Module, p.Differs = moduleOf(inOrder(l, order, k.options.ChannelsLast))
+	if r, ok := k.trace.reshapes[path]; ok && r.layout == unknownLayout && (r.shape != nil || order.flattened == nil) {
+		links, p.Note = r.features(links), r.note
+	}
+	if p.Refused == nil && !k.options.ChannelsLast {
+		p.Refused = k.trace.refused[path]
+	}
+	return p, links
+}
+
+// links returns the links of a layer whose inputs have their features in an order.
+func (k *linker) links(l *Layer, order order) ([]Link, error) {
+	links, err := LayerLinks(l)
+	if l.Class == "PReLU" && !k.options.ChannelsLast && order.layout == channelsAreFirst {
+		links, err = channelsFirstPReLU(l)
+	}
+	if err == nil {
+		links, err = reordered(l, links, order)
+	}
+	if err == nil && !k.options.ChannelsLast {
+		links, err = channelsToFront(l, links, order)
+	}
+	return links, err
+}
+
+// stacked returns the links of a layer of which a rule makes the next layer of a recurrent module
+// of several, and the links as they are for any other.
+func (k *linker) stacked(p *LayerPlan, links []Link) ([]Link, error) {
+	s := k.stacks[p.Name]
+	if s == nil {
+		if stackKey(p.Layer) != "" {
+			k.stacks[p.Name] = &stack{path: p.Path, top: p.Path, call: p.Module, plan: len(k.plans), layers: 1}
+		}
+		return links, nil
+	}
+	if err := s.follows(k.model, p.Path); err != nil {
+		return nil, err
+	}
+	links, p.Module, s.top = s.deeper(links), "", p.Path
+	s.layers++
+	k.plans[s.plan].Module = s.module()
+	return links, nil
 }
 
 // ModuleName returns the name of the PyTorch module for the layer of that path.

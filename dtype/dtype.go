@@ -14,8 +14,8 @@ import (
 type Type uint8
 
 const (
-	Invalid Type = iota
-	Bool         // one byte, 0 or 1
+	Invalid Type = iota // of no elements: the zero Type
+	Bool                // one byte, 0 or 1
 	Uint8
 	Uint16
 	Uint32

@@ -17,8 +17,9 @@ type Data = dataconfig.Data
 // missing.
 type Arrays struct{ X, Y, ValX, ValY storage.Array }
 
-// NewData makes data of arrays as c says. Rows and splits that look into files are
-// for OpenData, several inputs for [dataconfig.New].
+// NewData makes data of arrays as c says. It opens no file: those that c names are what the run
+// file will name. Rows and splits that look into files are for OpenData, several inputs for
+// [dataconfig.New].
 func NewData(c Config, a Arrays) (*Data, error) {
 	var val []dataset.Named
 	if a.ValX.Data != nil {

@@ -1,6 +1,14 @@
 // Package models converts the weights of models between Keras, PyTorch and the run files
 // of h5dnn, layer by layer, and reports what each array becomes.
 //
+// A model of Keras also becomes a run of h5dnn in memory, to predict or to train further:
+//
+//	source, err := models.Open("model.keras")
+//	plan, err := models.New(source, "h5", models.Options{}) // of which Refused and Unused should be empty
+//	run, err := plan.Run(storage.CPU)
+//	predictor, err := run.Predictor()
+//	y, err := predictor.Predict(x)
+//
 // The rules for layers belong to package checkpoint, the descriptions of Keras's models to
 // package keras, and files to package serialize. Other files of arrays are converted by
 // package convert.
