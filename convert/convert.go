@@ -135,15 +135,20 @@ func (p *Plan) Steps() iter.Seq[*Step] {
 			return // New has returned it
 		}
 		for o := range objects {
-			c, ok := p.changes[key{o.Path, o.Kind}]
-			if !ok {
-				c.To = target(o, p.path)
-			}
-			if !yield(&Step{Object: o, change: c}) {
+			if !yield(p.step(o)) {
 				return
 			}
 		}
 	}
+}
+
+// step returns the step of an object.
+func (p *Plan) step(o inspect.Object) *Step {
+	c, ok := p.changes[key{o.Path, o.Kind}]
+	if !ok {
+		c.To = target(o, p.path)
+	}
+	return &Step{Object: o, change: c}
 }
 
 // keep keeps what a step changes for later passes.

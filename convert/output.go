@@ -1,14 +1,18 @@
 package convert
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"sync"
 
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
@@ -41,7 +45,43 @@ func (p *Plan) writeArrays(ctx context.Context, out string) error {
 
 // contents returns what is written.
 func (p *Plan) contents(ctx context.Context) serialize.Contents {
-	return serialize.Contents{Meta: p.meta, Entries: p.entries(ctx)}
+	return serialize.Contents{Meta: p.meta, Entries: p.entries(ctx), At: p.at(ctx)}
+}
+
+// at returns the function that makes entry i of entries again: by its number in a file of arrays,
+// and by its path in HDF5.
+func (p *Plan) at(ctx context.Context) func(i int) (serialize.Entry, error) {
+	var numbers []int32
+	var paths []string
+	file, numbered := p.file.(inspect.Numbered)
+	list := sync.OnceFunc(func() {
+		for s := range p.Arrays() {
+			if numbered {
+				numbers = append(numbers, int32(s.Number))
+			} else {
+				paths = append(paths, s.Path)
+			}
+		}
+	})
+	return func(i int) (serialize.Entry, error) {
+		if list(); numbered {
+			return p.entryOf(ctx, file.Numbered(int(numbers[i])))
+		}
+		objects, err := p.file.Entries(paths[i])
+		if err == nil {
+			for o := range objects { // the first is at the path
+				return p.entryOf(ctx, o)
+			}
+		}
+		return serialize.Entry{Name: paths[i]}, cmp.Or(err, storage.ErrState)
+	}
+}
+
+// entryOf returns what is written of an object.
+func (p *Plan) entryOf(ctx context.Context, o inspect.Object) (serialize.Entry, error) {
+	s := p.step(o)
+	err := p.find(s)
+	return p.entry(ctx, s), err
 }
 
 // entries yields what the steps write.

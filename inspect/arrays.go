@@ -35,13 +35,14 @@ type indexed interface {
 // An entry is an array, or one that cannot be read.
 type entry struct {
 	serialize.Entry
-	path string
-	err  error
+	number int
+	path   string
+	err    error
 }
 
 func newArrays(file serialize.File, name, format string) *arrayFile {
 	f := &arrayFile{File: file, list: listOf(file), name: name, format: format, paths: map[int]string{}, index: map[string]int{}, first: map[string]string{}}
-	sharing := map[string]int{} // the first entry
+	sharing := map[string]int32{} // the first entry
 	for i := range f.list.Len() {
 		e, _ := f.list.At(i)
 		path := Clean(e.Name)
@@ -52,9 +53,9 @@ func newArrays(file serialize.File, name, format string) *arrayFile {
 			f.paths[i], f.index[path] = path, i
 		}
 		if first, again := sharing[e.Shared]; again {
-			f.first[e.Shared] = f.entry(first).path
+			f.first[e.Shared] = f.entry(int(first)).path
 		} else if e.Shared != "" {
-			sharing[e.Shared] = i
+			sharing[e.Shared] = int32(i)
 		}
 	}
 	f.order = f.grouped()
@@ -99,9 +100,11 @@ func (f *arrayFile) find(path string) (i int, ok bool) {
 
 // entry returns entry i with its path.
 func (f *arrayFile) entry(i int) entry {
-	var e entry
-	var changed bool
+	e, changed := entry{number: i}, false
 	e.Entry, e.err = f.list.At(i)
+	if f.first[e.Shared] == "" {
+		e.Shared = ""
+	}
 	if e.path, changed = f.paths[i]; !changed {
 		e.path = "/" + e.Name
 	} else if e.path != Clean(e.Name) {
@@ -240,6 +243,9 @@ func (f *arrayFile) Entries(path string) (iter.Seq[Object], error) {
 	}, nil
 }
 
+// Numbered implements [Numbered].
+func (f *arrayFile) Numbered(i int) Object { return f.object(f.entry(i)) }
+
 // any reports whether the file has a wanted array.
 func (f *arrayFile) any(wanted func(path string) bool) bool {
 	for e := range f.all() {
@@ -261,7 +267,7 @@ func (f *arrayFile) meta() []Attr {
 
 // object describes an array. One of elements that cannot be read is described too.
 func (f *arrayFile) object(e entry) Object {
-	o := Object{Path: e.path, Kind: "dataset", Err: e.err}
+	o := Object{Path: e.path, Kind: "dataset", Err: e.err, Number: e.number}
 	for _, name := range slices.Sorted(maps.Keys(e.Attrs)) {
 		o.Attrs = append(o.Attrs, describeValue(name, e.Attrs[name]))
 	}

@@ -34,6 +34,13 @@ type File interface {
 	Close() error
 }
 
+// A Numbered file has arrays by number: its format has no groups.
+type Numbered interface {
+	File
+	// Numbered returns the object of a number.
+	Numbered(number int) Object
+}
+
 // An Object is one object of a file.
 type Object struct {
 	Path   string
@@ -43,6 +50,7 @@ type Object struct {
 	Attrs  []Attr
 	Data   *Dataset // of datasets
 	Type   string   // of datatypes
+	Number int      // of the array in a file of a format without groups; see Numbered
 	Err    error
 	Unread error // why the elements of a dataset, whose type is described, are not read
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -274,49 +273,15 @@ func (f Format) Only(c Contents) (only Entry, err error) {
 	return only, f.Check(only)
 }
 
-// Checked yields the entries of contents that are to be saved in the format. It ends with the
-// first error, with the name of its entry: that of metadata that do not fit, of an entry, of
-// Check, or of a name that is used twice.
-func (f Format) Checked(c Contents) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		if err := f.checkMeta(c.Meta); err != nil {
-			yield(Entry{}, err)
-			return
-		}
-		names := map[string]bool{}
-		for e, err := range c.Entries {
-			if err == nil {
-				err = f.Check(e)
-			}
-			if err == nil && names[e.Name] {
-				err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
-			}
-			names[e.Name] = true
-			if !yield(e, e.Wrap(err)) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// Collect returns the entries that Checked yields, or the first error.
-func (f Format) Collect(c Contents) ([]Entry, error) {
-	var list []Entry
+// Columns returns the entries of contents that are one array, or the columns of a table:
+// arrays of one axis and the same length.
+func (f Format) Columns(c Contents) ([]Entry, error) {
+	var entries []Entry
 	for e, err := range f.Checked(c) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, e)
-	}
-	return list, nil
-}
-
-// Columns returns the entries of contents that are one array, or the columns of a table:
-// arrays of one axis and the same length.
-func (f Format) Columns(c Contents) ([]Entry, error) {
-	entries, err := f.Collect(c)
-	if err != nil {
-		return nil, err
+		entries = append(entries, e)
 	}
 	if len(entries) == 0 {
 		return nil, fmt.Errorf("no array to write: %w", storage.ErrState)
@@ -432,9 +397,9 @@ func detect(r io.ReaderAt, size int64, name string) (Format, error) {
 
 // formatOf returns the format in which in is to be opened.
 func formatOf(in Input) (Format, error) {
-	format, err := detect(in, in.Size, in.Name)
-	if in.Format != "" {
-		format, err = ByName(in.Format)
+	format, err := ByName(in.Format)
+	if in.Format == "" {
+		format, err = detect(in, in.Size, in.Name)
 	}
 	if err == nil && format.Open == nil {
 		err = fmt.Errorf("%s files are written and not read: %w", format.Name, ErrFormat)

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"strings"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -15,22 +16,36 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A List is a [File] whose entries are known when it is opened. Formats embed it.
+// A List is a [File] whose entries are known when it is opened. Formats embed it. It keeps little of
+// each entry, of which a file may have hundreds of thousands.
 type List struct {
-	entries []listEntry
-	index   map[string]int // by name
-	meta    map[string]string
-	close   func() error
+	names  names
+	arrays []listedArray
+	ints   []int           // of the views of arrays: their offsets, shapes and strides
+	others map[int]failing // entries of which arrays does not keep everything, by position
+	index  map[string]int32
+	meta   map[string]string
+	close  func() error
 }
 
-type listEntry struct {
+// A listedArray is an entry without attributes.
+type listedArray struct {
+	name, shared string
+	data         storage.Storage
+	view         int // in ints
+	rank         uint16
+	typ          dtype.Type
+}
+
+// A failing entry is one that comes with an error, which may be nil.
+type failing struct {
 	Entry
 	err error
 }
 
 // NewList returns a list with room for n entries. Close calls close once.
 func NewList(n int, meta map[string]string, close func() error) *List {
-	return &List{entries: make([]listEntry, 0, n), index: make(map[string]int, n), meta: meta, close: sync.OnceValue(close)}
+	return &List{arrays: make([]listedArray, 0, n), index: make(map[string]int32, n), others: map[int]failing{}, meta: meta, close: sync.OnceValue(close)}
 }
 
 // Add appends an entry, or one that cannot be read: err is then what All yields with it. A name that the list has is an error.
@@ -38,31 +53,37 @@ func (l *List) Add(e Entry, err error) error {
 	if l.Has(e.Name) {
 		return fmt.Errorf("%q is there twice: %w", e.Name, storage.ErrState)
 	}
-	l.index[e.Name] = len(l.entries)
-	l.entries = append(l.entries, listEntry{e, err})
+	e.Name = l.names.keep(e.Name)
+	i, v := len(l.arrays), e.Array.View
+	if l.index[e.Name] = int32(i); e.Array.Data == nil || err != nil || e.Renamed != "" || e.Elements != nil || e.Attrs != nil {
+		l.others[i] = failing{e, err}
+		l.arrays = append(l.arrays, listedArray{name: e.Name})
+		return nil
+	}
+	l.arrays = append(l.arrays, listedArray{name: e.Name, shared: e.Shared, data: e.Array.Data, typ: e.Array.Type, view: len(l.ints), rank: uint16(v.Rank())})
+	l.ints = append(append(append(l.ints, v.Offset), v.Shape...), v.Stride...)
 	return nil
 }
 
 // AddMarkingDuplicates is Add for files that may have a name twice and are right otherwise: of such a
 // name there is one entry, which cannot be read, because programs differ in which array they take.
 func (l *List) AddMarkingDuplicates(e Entry, err error) {
-	i, ok := l.index[e.Name]
-	if !ok {
-		l.Add(e, err)
+	if l.Has(e.Name) {
+		l.Fail(e.Name, fmt.Errorf("the name is there twice: %w", storage.ErrState))
 		return
 	}
-	l.entries[i] = listEntry{Entry{Name: e.Name}, fmt.Errorf("the name is there twice: %w", storage.ErrState)}
+	l.Add(e, err)
 }
 
 // Fail makes the named entry one that cannot be read, because of err.
 func (l *List) Fail(name string, err error) {
-	if i, ok := l.index[name]; ok {
-		l.entries[i] = listEntry{Entry{Name: name}, err}
+	if i, ok := l.Index(name); ok {
+		l.others[i] = failing{Entry{Name: l.arrays[i].name}, err}
 	}
 }
 
 // Len returns the number of entries.
-func (l *List) Len() int { return len(l.entries) }
+func (l *List) Len() int { return len(l.arrays) }
 
 // Has reports whether there is an entry of that name.
 func (l *List) Has(name string) bool {
@@ -73,8 +94,8 @@ func (l *List) Has(name string) bool {
 // All yields the entries in the order in which they were added.
 func (l *List) All() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		for i := range l.entries {
-			if !yield(l.entries[i].Entry, l.entries[i].err) {
+		for i := range l.arrays {
+			if !yield(l.At(i)) {
 				return
 			}
 		}
@@ -82,25 +103,51 @@ func (l *List) All() iter.Seq2[Entry, error] {
 }
 
 // At returns entry i, in the order of All, and the error that comes with it.
-func (l *List) At(i int) (Entry, error) { return l.entries[i].Entry, l.entries[i].err }
+func (l *List) At(i int) (Entry, error) {
+	if e, ok := l.others[i]; ok {
+		return e.Entry, e.err
+	}
+	a := &l.arrays[i]
+	shape := a.view + 1
+	strides, end := shape+int(a.rank), shape+2*int(a.rank)
+	v := views.View{Offset: l.ints[a.view], Shape: l.ints[shape:strides:strides], Stride: l.ints[strides:end:end]}
+	return Entry{Name: a.name, Shared: a.shared, Array: storage.Array{Data: a.data, Type: a.typ, View: v}}, nil
+}
 
 // Index returns the place of the named entry in the order of All.
 func (l *List) Index(name string) (i int, ok bool) {
-	i, ok = l.index[name]
-	return i, ok
+	k, ok := l.index[name]
+	return int(k), ok
 }
 
 // Lookup returns the named entry. A name that is not there is an error of kind
 // fs.ErrNotExist.
 func (l *List) Lookup(name string) (Entry, error) {
-	if i, ok := l.index[name]; ok {
-		return l.entries[i].Entry, l.entries[i].Wrap(l.entries[i].err)
+	if i, ok := l.Index(name); ok {
+		e, err := l.At(i)
+		return e, e.Wrap(err)
 	}
-	names := make([]string, len(l.entries))
-	for i, e := range l.entries {
-		names[i] = e.Name
+	names := make([]string, len(l.arrays))
+	for i, a := range l.arrays {
+		names[i] = a.name
 	}
 	return Entry{}, missing(name, names)
+}
+
+// names keeps texts in large blocks. A name that a reader has cut out of a header would keep all of
+// the header.
+type names struct{ block strings.Builder }
+
+// keep returns a copy of a text.
+func (n *names) keep(text string) string {
+	const block = 32 << 10
+	if n.block.Cap()-n.block.Len() < len(text) {
+		n.block.Reset()
+		n.block.Grow(max(block, len(text)))
+	}
+	at := n.block.Len()
+	n.block.WriteString(text)
+	return n.block.String()[at:]
 }
 
 // Meta returns a copy of the metadata.

@@ -53,9 +53,9 @@ type Entry struct {
 	Attrs map[string]any
 	// Shared identifies the stored elements: the arrays of entries of one file with
 	// the same nonempty Shared are views of the same elements, such as tied weights or
-	// two links to one dataset. Positions in their storages are the same elements, even
-	// if the storages are not equal. A format that cannot store that writes them twice,
-	// as formats without Views do with views that differ.
+	// two links to one dataset. It may be "" if no other entry has them. Positions in their
+	// storages are the same elements, even if the storages are not equal. A format that cannot
+	// store that writes them twice, as formats without Views do with views that differ.
 	Shared string
 }
 
@@ -89,7 +89,10 @@ type Contents struct {
 	// Entries may be collected before the first element is read, by formats whose files
 	// begin with a list of arrays. Save returns the first error.
 	Entries iter.Seq2[Entry, error]
-	Meta    map[string]string // may be nil
+	// At makes entry i of Entries once more. Formats that need several passes then keep little of
+	// each entry, instead of collecting them. It may be nil.
+	At   func(i int) (Entry, error)
+	Meta map[string]string // may be nil
 	// Context ends writing when it is done, with its error; nil never does.
 	Context context.Context
 }

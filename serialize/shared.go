@@ -45,14 +45,13 @@ func (in Input) View(t dtype.Type, shape, stride []int, offset, size int) (views
 }
 
 // A Plan arranges entries as views of storages, for formats that keep shared elements and
-// strides.
+// strides. It makes storages and views when they are asked for.
 type Plan struct {
-	// Storages are the elements to write, each once, in row-major order. Their elements
-	// are of one type each.
-	Storages []storage.Array
-	// Views are the entries in their order: view Views[i].View of the elements of storage
-	// Views[i].Storage.
-	Views []PlannedView
+	entries *Collection
+	owners  []int32              // of each storage, an entry that has its elements
+	storage []int32              // of each entry
+	spans   map[int32]views.View // of storages that are not the row-major elements of their owner
+	views   map[int]views.View   // of entries in such storages
 }
 
 // A PlannedView is an entry as a view of a storage.
@@ -61,58 +60,119 @@ type PlannedView struct {
 	View    views.View
 }
 
+// Len returns the number of storages.
+func (p *Plan) Len() int { return len(p.owners) }
+
+// Storage returns the elements of storage k, which are to be written once, in row-major order.
+func (p *Plan) Storage(k int) storage.Array {
+	a := p.entries.At(int(p.owners[k])).Array
+	if v, ok := p.spans[int32(k)]; ok {
+		return a.With(v)
+	}
+	return a
+}
+
+// Owner returns an entry that has the elements of storage k.
+func (p *Plan) Owner(k int) int { return int(p.owners[k]) }
+
+// View returns entry i as a view of a storage.
+func (p *Plan) View(i int) PlannedView {
+	v, ok := p.views[i]
+	if !ok {
+		v = views.Of(p.entries.At(i).Shape()...)
+	}
+	return PlannedView{int(p.storage[i]), v}
+}
+
+func newPlan(entries *Collection) *Plan {
+	return &Plan{entries: entries, storage: make([]int32, entries.Len()), spans: map[int32]views.View{}, views: map[int]views.View{}}
+}
+
+// own makes a storage of the elements of an entry.
+func (p *Plan) own(entry int) {
+	p.storage[entry] = int32(len(p.owners))
+	p.owners = append(p.owners, int32(entry))
+}
+
+// NewRowMajorPlan gives each array a storage of its own, but those that are the same elements
+// with the same attributes.
+func NewRowMajorPlan(entries *Collection) *Plan {
+	p := newPlan(entries)
+	first := map[string][]int{} // entries by what they share
+	for i := range entries.Len() {
+		e := entries.At(i)
+		same := slices.IndexFunc(first[e.Shared], func(k int) bool {
+			other := entries.At(k)
+			return e.SameElements(other) && SameAttrs(e.Attrs, other.Attrs)
+		})
+		if same >= 0 {
+			p.storage[i] = p.storage[first[e.Shared][same]]
+			continue
+		}
+		if p.own(i); e.Shared != "" {
+			first[e.Shared] = append(first[e.Shared], i)
+		}
+	}
+	return p
+}
+
 // NewPlan arranges entries that hold arrays. Entries of the same Shared, element type and
 // size of storage whose elements overlap become views of one storage. Strides are kept if
 // none is negative and the views together have as many elements as there are between
 // their bounds, so that no file gets larger by keeping them; else each view is written
 // row-major.
-func NewPlan(entries []Entry) Plan {
-	p := planner{Plan: Plan{Views: make([]PlannedView, len(entries))}, entries: entries}
+func NewPlan(entries *Collection) *Plan {
 	type key struct {
 		shared string
 		typ    dtype.Type
 		size   int
 	}
-	groups := make(map[key]int, len(entries))
-	var members [][]int // of entries, by group in the order of their first entries
-	for i, e := range entries {
-		if e.Shared == "" || e.Array.Len() == 0 {
-			members = append(members, []int{i})
+	p, groups := newPlan(entries), map[key]int{}
+	var members [][]member                   // of entries that share elements or are not contiguous, by group
+	group := make([]int32, 0, entries.Len()) // of each entry, or -1
+	for i := range entries.Len() {
+		e := entries.At(i)
+		alone := e.Shared == "" || e.Array.Len() == 0
+		if alone && (e.Array.Contiguous() || e.Array.Len() == 0) {
+			group = append(group, -1)
 			continue
 		}
-		k := key{e.Shared, e.Array.Type, e.Array.Data.Len()}
-		g, ok := groups[k]
-		if !ok {
-			g = len(members)
-			groups[k] = g
+		g, known := len(members), false
+		if k := (key{e.Shared, e.Array.Type, 0}); !alone {
+			k.size = e.Array.Data.Len()
+			if g, known = groups[k]; !known {
+				g, groups[k] = len(members), len(members)
+			}
+		}
+		if !known {
 			members = append(members, nil)
 		}
-		members[g] = append(members[g], i)
+		group = append(group, int32(g))
+		members[g] = append(members[g], member{i, e.Array.View})
 	}
-	for _, group := range members {
-		p.addGroup(group)
+	for i, g := range group { // storages in the order of their first entries
+		if g < 0 {
+			p.own(i)
+		} else if members[g][0].entry == i {
+			p.addGroup(slices.Clone(members[g]))
+		}
 	}
-	return p.Plan
+	return p
 }
 
-type planner struct {
-	Plan
-	entries []Entry
+// A member is an entry of a group of those that share elements.
+type member struct {
+	entry int
+	views.View
 }
-
-func (p *planner) view(i int) views.View { return p.entries[i].Array.View }
 
 // addGroup splits a group where no view overlaps the next.
-func (p *planner) addGroup(group []int) {
-	if len(group) == 1 {
-		p.add(group)
-		return
-	}
-	low := func(i int) int { lo, _ := p.view(i).Bounds(); return lo }
-	slices.SortStableFunc(group, func(i, k int) int { return cmp.Compare(low(i), low(k)) })
+func (p *Plan) addGroup(group []member) {
+	low := func(m member) int { lo, _ := m.Bounds(); return lo }
+	slices.SortStableFunc(group, func(a, b member) int { return cmp.Compare(low(a), low(b)) })
 	start, end := 0, -1
-	for n, i := range group {
-		lo, hi := p.view(i).Bounds()
+	for n, m := range group {
+		lo, hi := m.Bounds()
 		if n > 0 && lo > end {
 			p.add(group[start:n])
 			start = n
@@ -123,34 +183,33 @@ func (p *planner) addGroup(group []int) {
 }
 
 // add makes storages of entries whose elements are in one range.
-func (p *planner) add(group []int) {
+func (p *Plan) add(group []member) {
 	first, last, total, keep := math.MaxInt, 0, 0, true
-	var distinct []int
-	for _, i := range group {
-		v := p.view(i)
-		if slices.ContainsFunc(distinct, func(k int) bool { return sameView(v, p.view(k)) }) {
+	var distinct []member
+	for _, m := range group {
+		if slices.ContainsFunc(distinct, func(other member) bool { return sameView(m.View, other.View) }) {
 			continue
 		}
-		distinct = append(distinct, i)
-		lo, hi := v.Bounds()
-		first, last, total = min(first, lo), max(last, hi), total+v.Len()
-		keep = keep && v.Len() > 0 && !slices.ContainsFunc(v.Stride, func(step int) bool { return step < 0 })
+		distinct = append(distinct, m)
+		lo, hi := m.Bounds()
+		first, last, total = min(first, lo), max(last, hi), total+m.Len()
+		keep = keep && m.Len() > 0 && !slices.ContainsFunc(m.Stride, func(step int) bool { return step < 0 })
 	}
-	a := p.entries[group[0]].Array
-	if keep && last-first < total && (len(distinct) > 1 || !a.Contiguous()) {
-		p.Storages = append(p.Storages, a.With(views.View{Shape: []int{last - first + 1}, Stride: []int{1}, Offset: first}))
-		for _, i := range group {
-			v := p.view(i)
-			v.Offset -= first
-			p.Views[i] = PlannedView{len(p.Storages) - 1, v}
+	if keep && last-first < total && (len(distinct) > 1 || !group[0].Contiguous()) {
+		p.own(group[0].entry)
+		k := p.storage[group[0].entry]
+		p.spans[k] = views.View{Shape: []int{last - first + 1}, Stride: []int{1}, Offset: first}
+		for _, m := range group {
+			m.Offset -= first
+			p.storage[m.entry], p.views[m.entry] = k, m.View
 		}
 		return
 	}
-	for _, i := range distinct { // row-major, and those with the same view once
-		p.Storages = append(p.Storages, p.entries[i].Array)
-		for _, k := range group {
-			if k == i || sameView(p.view(i), p.view(k)) {
-				p.Views[k] = PlannedView{len(p.Storages) - 1, views.Of(p.view(k).Shape...)}
+	for _, m := range distinct { // row-major, and those with the same view once
+		p.own(m.entry)
+		for _, other := range group {
+			if sameView(m.View, other.View) {
+				p.storage[other.entry] = p.storage[m.entry]
 			}
 		}
 	}

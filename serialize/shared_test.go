@@ -59,25 +59,30 @@ func TestPlansKeepSharedElements(t *testing.T) {
 		"another type, the same": {[]storage.Array{a, {Data: a.Data, Type: dtype.Int32, View: a.View}}, "s", []int{24, 24}, [][]int{{4, 1}, {4, 1}}},
 	} {
 		var entries []serialize.Entry
-		for _, x := range c.arrays {
-			entries = append(entries, serialize.Entry{Array: x, Shared: c.shared})
+		for i, x := range c.arrays {
+			entries = append(entries, serialize.Entry{Name: fmt.Sprint(i), Array: x, Shared: c.shared})
 		}
-		plan := serialize.NewPlan(entries)
+		collection, err := serialize.Format{}.Collect(serialize.Contents{Entries: serialize.Entries(entries...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := serialize.NewPlan(collection)
 		var lengths []int
-		for _, s := range plan.Storages {
-			lengths = append(lengths, s.Len())
+		for k := range plan.Len() {
+			lengths = append(lengths, plan.Storage(k).Len())
 		}
 		slices.Sort(lengths)
 		slices.Sort(c.storages)
 		if !slices.Equal(lengths, c.storages) {
 			t.Errorf("%s: storages of %v elements, want %v", name, lengths, c.storages)
 		}
-		for i, p := range plan.Views {
+		for i := range entries {
+			p := plan.View(i)
 			if !slices.Equal(p.View.Stride, c.strides[i]) {
 				t.Errorf("%s: entry %d has strides %v, want %v", name, i, p.View.Stride, c.strides[i])
 			}
 			var written bytes.Buffer
-			if _, err := plan.Storages[p.Storage].WriteTo(&written); err != nil {
+			if _, err := plan.Storage(p.Storage).WriteTo(&written); err != nil {
 				t.Fatal(err)
 			}
 			got := storage.Array{Data: storage.Wrap(written.Bytes()), Type: c.arrays[i].Type, View: p.View}

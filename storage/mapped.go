@@ -128,25 +128,19 @@ func (m *Mapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if !t.Valid() || !v.Within(m.len/t.Size()) || len(dst) < v.Len()*t.Size() {
 		return fmt.Errorf("%s: %v%v reaches outside %d bytes: %w", m.mapping.Name(), t, v.Shape, m.len, views.ErrShape)
 	}
-	if n := v.Len() * t.Size(); n >= largeRead && v.Contiguous() {
+	if v.Contiguous() {
+		n := v.Len() * t.Size()
 		return m.mapping.readAt(dst[:n], int64(m.offset+v.Offset*t.Size()))
 	}
 	return m.WithBytes(func(b []byte) error {
-		n := max(v.Len()*t.Size(), faultAround)
-		if !v.Contiguous() {
-			n = TouchedBy(inBytes(v, t.Size()), t.Size())
-		}
-		m.mapping.Touch(m.offset, m.len, n)
+		m.mapping.Touch(m.offset, m.len, TouchedBy(inBytes(v, t.Size()), t.Size()))
 		Gather(dst, b, t, v)
 		return nil
 	})
 }
 
-// largeRead is the number of bytes from which on one read is a system call: it is no slower
-// than copying from the mapping, whose pages would then count as memory of the process.
-const largeRead = 64 << 10
-
-// readAt reads bytes of the file without mapping their pages.
+// readAt reads bytes of the file without mapping their pages, which would count as memory of the
+// process. It is no slower than copying from the mapping, which takes a system call, too.
 func (m *Mapping) readAt(dst []byte, at int64) error {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -2,6 +2,7 @@ package h5ck
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"fmt"
 	"hash/crc32"
@@ -38,7 +39,7 @@ func Save(name string, c serialize.Contents, o Options) error {
 // A writer writes a file that it has planned.
 type writer struct {
 	plan     *hdf5stream.File
-	header   *index.Header
+	header   *index.Layout
 	datasets []*hdf5stream.Dataset // of the storages
 }
 
@@ -51,7 +52,8 @@ func newWriter(c serialize.Contents, o Options) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
+	for i := range entries.Len() {
+		e := entries.At(i)
 		for _, name := range slices.Sorted(maps.Keys(e.Attrs)) {
 			if strings.HasPrefix(name, prefix) {
 				return nil, fmt.Errorf("%q: attribute %s: names that begin with %s are reserved: %w", e.Name, name, prefix, storage.ErrState)
@@ -61,78 +63,60 @@ func newWriter(c serialize.Contents, o Options) (*writer, error) {
 	if err := fitsMeta(c.Meta); err != nil {
 		return nil, err
 	}
-	plan := rowMajorPlan(entries)
+	arrange := serialize.NewRowMajorPlan
 	if o.Exact {
-		plan = serialize.NewPlan(entries)
+		arrange = serialize.NewPlan
 	}
-	w := &writer{plan: hdf5stream.New(), header: index.Layout(entries, plan, c.Meta)}
+	plan := arrange(entries)
+	w := &writer{plan: hdf5stream.New(), header: index.NewLayout(entries, plan, c.Meta)}
+	w.header.Sums = make([]uint32, plan.Len())
 	if err := w.add(entries, plan); err != nil {
 		return nil, err
 	}
 	return w, w.layOut(c.Meta)
 }
 
-// rowMajorPlan gives each array a storage of its own, but those that are the same elements
-// with the same attributes, which become links to one dataset.
-func rowMajorPlan(entries []serialize.Entry) serialize.Plan {
-	var p serialize.Plan
-	first := map[string][]int{} // entries by what they share
-	for i, e := range entries {
-		same := slices.IndexFunc(first[e.Shared], func(k int) bool {
-			return e.SameElements(entries[k]) && serialize.SameAttrs(e.Attrs, entries[k].Attrs)
-		})
-		storage := len(p.Storages)
-		if same >= 0 {
-			storage = p.Views[first[e.Shared][same]].Storage
-		} else if p.Storages = append(p.Storages, e.Array); e.Shared != "" {
-			first[e.Shared] = append(first[e.Shared], i)
-		}
-		p.Views = append(p.Views, serialize.PlannedView{Storage: storage, View: views.Of(e.Array.Shape...)})
-	}
-	return p
-}
-
 // add makes the datasets: of a storage that is one array, the array itself, and other arrays
 // of the same storage and shape links to it. Views are datasets without a value.
-func (w *writer) add(entries []serialize.Entry, plan serialize.Plan) error {
-	w.datasets = make([]*hdf5stream.Dataset, len(plan.Storages))
-	owner := make([]int, len(plan.Storages)) // an entry that is its storage
+func (w *writer) add(entries *serialize.Collection, plan *serialize.Plan) error {
+	w.datasets = make([]*hdf5stream.Dataset, plan.Len())
+	owner := make([]int, plan.Len()) // an entry that is its storage
 	for s := range owner {
 		owner[s] = -1
 	}
-	whole := func(i int) bool { // whether entry i is all of its storage, row-major
-		v := plan.Views[i].View
-		return v.Contiguous() && v.Len() == plan.Storages[plan.Views[i].Storage].Len()
+	whole := func(p serialize.PlannedView) bool { // whether a view is all of its storage, row-major
+		return p.View.Contiguous() && p.View.Len() == plan.Storage(p.Storage).Len()
 	}
-	for i := range entries {
-		if s := plan.Views[i].Storage; owner[s] < 0 && whole(i) {
-			owner[s] = i
+	for i := range entries.Len() {
+		if p := plan.View(i); owner[p.Storage] < 0 && whole(p) {
+			owner[p.Storage] = i
 		}
 	}
-	for s, a := range plan.Storages {
+	for s := range plan.Len() {
 		var err error
 		if i := owner[s]; i >= 0 {
-			err = w.addOwner(entries[i], s, a)
+			err = w.addOwner(entries.At(i), s, plan.Storage(s))
 		} else {
 			var group *hdf5stream.Group
 			if group, err = w.plan.Root().Group(storageGroup); err == nil {
-				w.datasets[s], err = w.dataset(group, fmt.Sprint(s), a)
+				w.datasets[s], err = w.dataset(group, fmt.Sprint(s), plan.Storage(s))
 			}
 		}
 		if err != nil {
 			return err
 		}
 	}
-	for i, e := range entries {
-		s := plan.Views[i].Storage
-		if owner[s] == i {
+	for i := range entries.Len() {
+		p := plan.View(i)
+		if owner[p.Storage] == i {
 			continue
 		}
-		if err := w.addView(e, plan.Views[i].View, w.datasets[s], owner[s] >= 0 && whole(i) && linked(e, entries[owner[s]])); err != nil {
+		e, of := entries.At(i), owner[p.Storage]
+		if err := w.addView(e, p.View, w.datasets[p.Storage], of >= 0 && whole(p) && linked(e, entries.At(of))); err != nil {
 			return err
 		}
 	}
-	return nil
+	return entries.Err()
 }
 
 // linked reports whether e can be another name of the dataset of owner.
@@ -240,21 +224,21 @@ func (w *writer) layOut(meta map[string]string) error {
 	size := 0
 	for { // until the digits of the addresses fit
 		w.setOffsets()
-		text, err := w.header.Encode()
+		length, err := w.header.Encode(io.Discard)
 		if err != nil {
 			return err
 		}
-		if len(text) <= size {
+		if length <= size {
 			return nil
 		}
 		if size == 0 {
-			if _, err := root.Index(indexName, len(text)); err != nil {
+			if _, err := root.Index(indexName, length); err != nil {
 				return err
 			}
 		} else {
-			w.plan.ResizeIndex(len(text))
+			w.plan.ResizeIndex(length)
 		}
-		size = len(text)
+		size = length
 		if err := w.plan.Plan(); err != nil {
 			return err
 		}
@@ -265,12 +249,11 @@ func (w *writer) layOut(meta map[string]string) error {
 func (w *writer) setOffsets() {
 	end := int(w.plan.DataStart())
 	for i, d := range w.datasets {
-		s := &w.header.Storages[i]
-		s.Offset, s.HasCRC = (end+63)&^63, true
-		if s.Bytes > 0 {
-			s.Offset = int(d.Address)
+		w.header.Offsets[i] = (end + 63) &^ 63
+		if d.Size() > 0 {
+			w.header.Offsets[i] = int(d.Address)
 		}
-		end = s.Offset + s.Bytes
+		end = w.header.Offsets[i] + int(d.Size())
 	}
 }
 
@@ -289,7 +272,7 @@ func (w *writer) write(f output) error {
 	}
 	sums := map[*hdf5stream.Dataset]*uint32{}
 	for i, d := range w.datasets {
-		sums[d] = &w.header.Storages[i].CRC32C
+		sums[d] = &w.header.Sums[i]
 	}
 	if _, err := f.Seek(w.plan.DataStart(), io.SeekStart); err != nil {
 		return err
@@ -308,7 +291,7 @@ func (w *writer) write(f output) error {
 		return err
 	}
 	for i, d := range w.datasets {
-		d.SetAttr(attrCRC, storage.From([]uint32{w.header.Storages[i].CRC32C}))
+		d.SetAttr(attrCRC, storage.From([]uint32{w.header.Sums[i]}))
 	}
 	b, err := w.metadata()
 	if err != nil {
@@ -322,23 +305,24 @@ func (w *writer) write(f output) error {
 
 // metadata returns the bytes before the data, once the checksums are known.
 func (w *writer) metadata() ([]byte, error) {
-	text, err := w.header.Encode()
-	if err != nil {
+	var b bytes.Buffer
+	b.Grow(int(w.plan.IndexSize()))
+	if _, err := w.header.Encode(&b); err != nil {
 		return nil, err
 	}
-	text = append(text, strings.Repeat(" ", int(w.plan.IndexSize())-len(text))...)
+	text := append(b.Bytes(), strings.Repeat(" ", int(w.plan.IndexSize())-b.Len())...)
 	values := []uint64{uint64(w.plan.MetadataEnd()), uint64(len(text)), uint64(checksum(text)), 0}
 	root := w.plan.Root()
 	root.SetAttr(attrIndex, storage.From(values, 4))
-	b, err := w.plan.Metadata(text)
+	region, err := w.plan.Metadata(text)
 	if err != nil {
 		return nil, err
 	}
-	h, err := parseHead(b[:min(len(b), headSize)])
+	h, err := parseHead(region[:min(len(region), headSize)])
 	if err != nil {
 		return nil, err
 	}
-	values[3] = uint64(h.regionChecksum(b[:w.plan.MetadataEnd()]))
+	values[3] = uint64(h.regionChecksum(region[:w.plan.MetadataEnd()]))
 	root.SetAttr(attrIndex, storage.From(values, 4))
 	return w.plan.Metadata(text)
 }

@@ -19,18 +19,19 @@ func save(w io.Writer, c serialize.Contents) error {
 		return err
 	}
 	plan := serialize.NewPlan(entries)
-	h := index.Layout(entries, plan, c.Meta)
+	h := index.NewLayout(entries, plan, c.Meta)
 	end := 0
-	for i := range h.Storages {
-		s := &h.Storages[i]
-		s.Offset = alignUp(end, alignmentOf(s.Bytes))
-		end = s.Offset + s.Bytes + sumSize
+	for k := range h.Offsets {
+		n := bytesOf(plan.Storage(k))
+		h.Offsets[k] = alignUp(end, alignmentOf(n))
+		end = h.Offsets[k] + n + sumSize
 	}
-	text, err := h.Encode()
+	digest := &writer{w: bufio.NewWriter(io.Discard)}
+	size, err := h.Encode(digest)
 	if err != nil {
 		return err
 	}
-	p := preamble{alignment: pageAlignment, header: int64(len(text)), headerDigest: checksum(text)}
+	p := preamble{alignment: pageAlignment, header: int64(size), headerDigest: digest.sum}
 	p.length = p.data() + int64(alignUp(end, smallAlignment)) + endSize
 	if err := serialize.CheckSpace(w, p.length); err != nil {
 		return err
@@ -38,25 +39,31 @@ func save(w io.Writer, c serialize.Contents) error {
 
 	out := &writer{w: bufio.NewWriterSize(w, 1<<20)}
 	out.Write(p.encode())
-	out.Write(text)
-	var sums []byte
-	for i, s := range h.Storages {
-		out.padTo(p.data() + int64(s.Offset))
+	if _, err := h.Encode(out); err != nil {
+		return err
+	}
+	var sums uint32 // the checksum of the checksums
+	for k, offset := range h.Offsets {
+		a := plan.Storage(k)
+		out.padTo(p.data() + int64(offset))
 		out.sum = 0
-		if err := cmp.Or(serialize.WriteLittleEndian(out, plan.Storages[i]), out.err); err != nil {
-			return fmt.Errorf("%q: %w", h.NameOf(i), err)
+		if err := cmp.Or(serialize.WriteLittleEndian(out, a), out.err); err != nil {
+			return fmt.Errorf("%q: %w", h.NameOf(k), err)
 		}
-		if out.at != p.data()+int64(s.Offset+s.Bytes) {
-			return fmt.Errorf("%q: %d bytes were read instead of %d: %w", h.NameOf(i), out.at-p.data()-int64(s.Offset), s.Bytes, storage.ErrState)
+		if out.at != p.data()+int64(offset+bytesOf(a)) {
+			return fmt.Errorf("%q: %d bytes were read instead of %d: %w", h.NameOf(k), out.at-p.data()-int64(offset), bytesOf(a), storage.ErrState)
 		}
 		sum := binary.LittleEndian.AppendUint32(nil, out.sum)
-		sums = append(sums, sum...)
+		sums = crc32.Update(sums, castagnoli, sum)
 		out.Write(sum)
 	}
 	out.padTo(p.length - endSize)
-	out.Write(encodeEnd(p.length, checksum(sums)))
-	return cmp.Or(out.err, out.w.Flush())
+	out.Write(encodeEnd(p.length, sums))
+	return cmp.Or(out.err, entries.Err(), out.w.Flush())
 }
+
+// bytesOf returns the bytes of the elements of an array.
+func bytesOf(a storage.Array) int { return a.Len() * a.Type.Size() }
 
 // A writer counts what is written and keeps the CRC-32C of it. It writes nothing after an
 // error.

@@ -284,46 +284,63 @@ func saveNpz(w io.Writer, c serialize.Contents) error {
 	if err != nil {
 		return err
 	}
-	members, size, err := membersOf(c)
+	members, descrs, err := membersOf(c)
 	if err == nil {
-		err = serialize.CheckSpace(w, size)
+		err = serialize.CheckSpace(w, bytesOf(members))
 	}
 	if err != nil {
 		return err
 	}
 	buffered := bufio.NewWriterSize(w, 1<<20)
 	z := zip.NewWriter(buffered)
-	for _, m := range members {
-		if err := addArray(z, m.Entry, m.descr); err != nil {
-			return fmt.Errorf("%q: %w", m.Name, err)
+	for i := range members.Len() {
+		e := members.At(i)
+		if err := addArray(z, e, descrs[i]); err != nil {
+			return fmt.Errorf("%q: %w", e.Name, err)
 		}
 	}
 	if err := z.SetComment(comment); err != nil {
 		return err
 	}
-	return errors.Join(z.Close(), buffered.Flush())
+	return cmp.Or(members.Err(), errors.Join(z.Close(), buffered.Flush()))
 }
 
-// A savedMember is an entry, and its type if that is not the one of its array.
-type savedMember struct {
-	serialize.Entry
-	descr string
-}
-
-// membersOf collects contents, and the number of bytes of their numbers.
-func membersOf(c serialize.Contents) (list []savedMember, size int64, err error) {
-	descr := takeDescrs(&c)
-	for e, err := range npzFormat.Checked(c) {
-		if err != nil {
-			return nil, 0, err
+// membersOf collects contents without the attributes of types, which are by number.
+func membersOf(c serialize.Contents) (members *serialize.Collection, descrs map[int]string, err error) {
+	descrs = map[int]string{}
+	entries, at := c.Entries, c.At
+	c.Entries = func(yield func(serialize.Entry, error) bool) {
+		i := 0
+		for e, err := range entries {
+			if descr := takeDescr(&e); descr != "" {
+				descrs[i] = descr
+			}
+			if i++; !yield(e, err) {
+				return
+			}
 		}
-		list = append(list, savedMember{e, *descr})
-		alone := e
-		alone.Shared = "" // an .npz has elements once for each name
+	}
+	if at != nil {
+		c.At = func(i int) (serialize.Entry, error) {
+			e, err := at(i)
+			takeDescr(&e)
+			return e, err
+		}
+	}
+	members, err = npzFormat.Collect(c)
+	return members, descrs, err
+}
+
+// bytesOf returns the number of bytes of the numbers of entries, which an .npz has once for each
+// name.
+func bytesOf(members *serialize.Collection) (size int64) {
+	for i := range members.Len() {
+		alone := members.At(i)
+		alone.Shared = ""
 		n := serialize.ElementBytes(slices.Values([]serialize.Entry{alone}))
 		size += min(n, math.MaxInt64-size)
 	}
-	return list, size, nil
+	return size
 }
 
 // checkName refuses names that lead somewhere else where an archive is unpacked.

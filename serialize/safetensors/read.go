@@ -48,8 +48,15 @@ func open(in serialize.Input) (serialize.File, error) {
 		return nil, err
 	}
 	list := serialize.NewList(len(h.tensors), h.meta, sections.Close)
-	for i := range h.tensors {
-		e, err := h.tensors[i].entry(sections, data)
+	aliased := map[string]bool{} // names that metadata may have other names for
+	for _, name := range h.meta {
+		aliased[name] = true
+	}
+	for i, t := range h.tensors {
+		e, err := t.entry(sections, data)
+		if aliased[t.name] {
+			e.Shared = strconv.Itoa(i)
+		}
 		if err = list.Add(e, err); err != nil {
 			sections.Release()
 			return nil, err
@@ -173,10 +180,7 @@ func (t tensor) entry(sections *serialize.Sections, data int64) (serialize.Entry
 	if k < 0 || !elements[k].typ.Valid() {
 		return serialize.Unsupported(t.name, t.shape, t.dtype)
 	}
-	e := serialize.Entry{Name: t.name, Shared: strconv.Itoa(t.begin)}
-	if t.begin == t.end {
-		e.Shared += " " + t.name
-	}
+	e := serialize.Entry{Name: t.name}
 	source, err := sections.Section(data+int64(t.begin), int64(t.end-t.begin))
 	if err != nil {
 		return e, err

@@ -18,69 +18,94 @@ import (
 )
 
 func save(w io.Writer, c serialize.Contents) error {
-	tensors, meta, err := plan(c)
+	l, err := layOut(c)
 	if err != nil {
 		return err
 	}
-	header, err := encode(tensors, meta)
-	if err != nil {
+	var h counter
+	if err := l.encode(&h, 0); err != nil {
 		return err
 	}
-	size := int64(len(header))
-	for _, e := range tensors {
-		size += int64(e.Array.Len() * e.Array.Type.Size())
+	header := l.padded(8 + int(h))
+	if header-8 > maxHeader {
+		return fmt.Errorf("header of %d bytes; safetensors allows %d: %w", header-8, maxHeader, storage.ErrState)
 	}
-	if err := serialize.CheckSpace(w, size); err != nil {
+	if err := serialize.CheckSpace(w, int64(header+l.size)); err != nil {
 		return err
 	}
 	b := bufio.NewWriterSize(w, 1<<20)
-	if _, err := b.Write(header); err != nil {
+	if err := l.encode(b, header); err != nil {
 		return err
 	}
-	for _, e := range tensors {
-		if err := serialize.WriteLittleEndian(b, e.Array); err != nil {
-			return fmt.Errorf("%q: %w", e.Name, err)
+	for _, t := range l.tensors {
+		if err := serialize.WriteLittleEndian(b, l.entries.At(t.entry).Array); err != nil {
+			return fmt.Errorf("%q: %w", t.name, err)
 		}
 	}
-	return b.Flush()
+	return cmp.Or(l.entries.Err(), b.Flush())
 }
 
-// plan returns the arrays to write in their order, and the metadata with the names of
-// arrays that share the elements of another.
-func plan(c serialize.Contents) (list []serialize.Entry, meta map[string]string, err error) {
-	meta = map[string]string{}
-	maps.Copy(meta, c.Meta)
-	names := map[string]bool{}
+// A counter counts what is written.
+type counter int
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
+
+// A layout has the arrays to write in their order, and the metadata with the names of arrays
+// that share the elements of another.
+type layout struct {
+	entries *serialize.Collection
+	tensors []savedTensor
+	meta    map[string]string
+	size    int // bytes of all elements
+}
+
+// A savedTensor is an entry by its number.
+type savedTensor struct {
+	name  string
+	rank  int8 // of its type
+	entry int
+}
+
+func layOut(c serialize.Contents) (*layout, error) {
+	l := &layout{meta: map[string]string{}}
+	maps.Copy(l.meta, c.Meta)
+	var err error
+	if l.entries, err = format.Collect(c); err != nil {
+		return nil, err
+	}
 	var known serialize.Aliases
-	aliases := map[string]string{}
-	for e, err := range format.Checked(c) {
-		if err != nil {
-			return nil, nil, err
-		}
-		names[e.Name] = true
-		if _, taken := meta[e.Name]; !taken {
+	aliases, values := map[string]string{}, map[string]bool{}
+	for _, value := range l.meta {
+		values[value] = true
+	}
+	ambiguous := false // whether a value of the metadata is the name of an array
+	for i := range l.entries.Len() {
+		e := l.entries.At(i)
+		ambiguous = ambiguous || values[e.Name]
+		if _, taken := l.meta[e.Name]; !taken {
 			if first := known.Of(e); first != "" {
 				aliases[e.Name] = first
 				continue
 			}
 		}
-		list = append(list, e)
+		l.tensors = append(l.tensors, savedTensor{e.Name, int8(rank(e.Array.Type)), i})
+		l.size += e.Array.Len() * e.Array.Type.Size()
 	}
-	if err := fitsMeta(meta); err != nil {
-		return nil, nil, err
+	if err := fitsMeta(l.meta); err != nil {
+		return nil, err
 	}
-	for _, value := range meta {
-		if names[value] { // it would be read as another name of an array
-			b, _ := json.Marshal(slices.Sorted(maps.Keys(aliases)))
-			meta[aliasesKey] = string(b)
-			break
-		}
+	if ambiguous { // it would be read as another name of an array
+		b, _ := json.Marshal(slices.Sorted(maps.Keys(aliases)))
+		l.meta[aliasesKey] = string(b)
 	}
-	maps.Copy(meta, aliases)
-	slices.SortFunc(list, func(a, b serialize.Entry) int {
-		return cmp.Or(cmp.Compare(rank(b.Array.Type), rank(a.Array.Type)), cmp.Compare(a.Name, b.Name))
+	maps.Copy(l.meta, aliases)
+	slices.SortFunc(l.tensors, func(a, b savedTensor) int {
+		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.name, b.name))
 	})
-	return list, meta, nil
+	return l, l.entries.Err()
 }
 
 // fits refuses names that the header cannot have.
@@ -107,40 +132,59 @@ func fitsMeta(meta map[string]string) error {
 	return nil
 }
 
-// encode returns the header, padded so that elements begin at a multiple of 4096, or of 64
-// in a small file.
-func encode(tensors []serialize.Entry, meta map[string]string) ([]byte, error) {
-	b := append(make([]byte, 8, 1<<12), '{')
-	if len(meta) > 0 {
+// encode writes the header of a number of bytes with its length or, if that is 0, its JSON alone.
+// It may be most of a file, and is not collected.
+func (l *layout) encode(w io.Writer, header int) error {
+	const block = 32 << 10
+	b, written := make([]byte, 0, block+1<<10), 0
+	var err error
+	flush := func(least int) {
+		if err == nil && len(b) > least {
+			written += len(b)
+			_, err = w.Write(b)
+			b = b[:0]
+		}
+	}
+	if header > 0 {
+		b = binary.LittleEndian.AppendUint64(b, uint64(header-8))
+	}
+	b = append(b, '{')
+	if len(l.meta) > 0 {
 		b = append(jsontext.Append(b, metadataKey), ':', '{')
-		for i, key := range slices.Sorted(maps.Keys(meta)) {
-			b = jsontext.Append(append(jsontext.Append(comma(b, i), key), ':'), meta[key])
+		for i, key := range slices.Sorted(maps.Keys(l.meta)) {
+			b = jsontext.Append(append(jsontext.Append(comma(b, i), key), ':'), l.meta[key])
+			flush(block)
 		}
 		b = append(b, '}')
 	}
 	at := 0
-	for i, e := range tensors {
-		if len(meta) > 0 {
+	for i, t := range l.tensors {
+		if len(l.meta) > 0 {
 			i++
 		}
-		end := at + e.Array.Len()*e.Array.Type.Size()
-		b = append(jsontext.Append(comma(b, i), e.Name), `:{"dtype":"`...)
-		b = append(append(b, elements[rank(e.Array.Type)].name...), `","shape":`...)
-		b = append(jsontext.AppendInts(b, e.Array.Shape...), `,"data_offsets":`...)
+		a := l.entries.At(t.entry).Array
+		end := at + a.Len()*a.Type.Size()
+		b = append(jsontext.Append(comma(b, i), t.name), `:{"dtype":"`...)
+		b = append(append(b, elements[t.rank].name...), `","shape":`...)
+		b = append(jsontext.AppendInts(b, a.Shape...), `,"data_offsets":`...)
 		b = append(jsontext.AppendInts(b, at, end), '}')
 		at = end
+		flush(block)
 	}
 	b = append(b, '}')
+	b = append(b, bytes.Repeat([]byte{' '}, max(0, header-written-len(b)))...)
+	flush(0)
+	return cmp.Or(err, l.entries.Err())
+}
+
+// padded returns the size of a header of at least n bytes, after which elements begin: at a
+// multiple of 4096, or of 64 in a small file.
+func (l *layout) padded(n int) int {
 	align := 4096
-	if at < 1<<16 {
+	if l.size < 1<<16 {
 		align = 64
 	}
-	b = append(b, bytes.Repeat([]byte{' '}, -len(b)&(align-1))...)
-	if len(b)-8 > maxHeader {
-		return nil, fmt.Errorf("header of %d bytes; safetensors allows %d: %w", len(b)-8, maxHeader, storage.ErrState)
-	}
-	binary.LittleEndian.PutUint64(b, uint64(len(b)-8))
-	return b, nil
+	return (n + align - 1) &^ (align - 1)
 }
 
 // comma separates what comes after the first of a list.

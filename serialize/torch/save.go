@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/pickle"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
@@ -42,22 +42,23 @@ func save(w io.Writer, c serialize.Contents) error {
 		return err
 	}
 	size := int64(len(b)) // and a few bytes for each storage
-	for _, a := range plan.Storages {
+	for k := range plan.Len() {
+		a := plan.Storage(k)
 		size += int64(a.Len() * a.Type.Size())
 	}
 	if err := serialize.CheckSpace(w, size); err != nil {
 		return err
 	}
-	return writeArchive(w, b, plan.Storages)
+	return cmp.Or(writeArchive(w, b, plan), entries.Err())
 }
 
 // writeArchive writes the records in PyTorch's order.
-func writeArchive(w io.Writer, pickled []byte, storages []storage.Array) error {
+func writeArchive(w io.Writer, pickled []byte, plan *serialize.Plan) error {
 	z := newZipWriter(w)
 	z.add("archive/data.pkl", pickled)
 	z.add("archive/byteorder", []byte("little"))
-	for k, a := range storages {
-		z.addArray("archive/data/"+strconv.Itoa(k), a)
+	for k := range plan.Len() {
+		z.addArray("archive/data/"+strconv.Itoa(k), plan.Storage(k))
 	}
 	z.add("archive/version", []byte("3\n"))
 	names, sums := fnv.New64(), fnv.New64()
@@ -70,23 +71,30 @@ func writeArchive(w io.Writer, pickled []byte, storages []storage.Array) error {
 }
 
 // tree returns the value to pickle.
-func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string) (any, error) {
+func tree(entries *serialize.Collection, plan *serialize.Plan, meta map[string]string) (any, error) {
 	t := &treeWriter{
 		root: &pickle.Dict{Ordered: true}, groups: map[string]*pickle.Dict{}, taken: map[string]bool{},
 		inside: namesIn(meta[metaInside]), types: objectIn[string](meta[metaTypes]), paths: objectIn[[2]string](meta[metaPaths]), names: map[*pickle.Dict]string{},
 	}
 	t.model = t.root
-	if t.types[""] == typeTensor && len(entries) == 1 && t.placed(meta) {
-		return tensorValue(entries[0].Array.Type, &plan, 0), nil
+	if t.types[""] == typeTensor && entries.Len() == 1 && t.placed(meta) {
+		return tensorValue(plan, 0), nil
+	}
+	names, nested := make(map[string]bool, entries.Len()), 0 // names with slashes
+	for i := range entries.Len() {
+		name := entries.At(i).Name
+		if names[name] = true; strings.Contains(name, "/") {
+			nested++
+		}
 	}
 	own := &pickle.Dict{}
 	own.Set("version", int64(1))
 	wrapper, beside := meta[metaUnwrapped], meta[metaBeside] == "true" || t.intKeys()
-	if wrapper == "" && !beside && slices.ContainsFunc(entries, func(e serialize.Entry) bool { return strings.Contains(e.Name, "/") }) {
+	if wrapper == "" && !beside && nested > 0 {
 		wrapper = modelKey
 	}
-	if wrapper != "" && slices.ContainsFunc(entries, func(e serialize.Entry) bool { return !strings.Contains(e.Name, "/") }) {
-		for slices.ContainsFunc(entries, func(e serialize.Entry) bool { return strings.HasPrefix(e.Name, wrapper+"/") }) {
+	if wrapper != "" && nested < len(names) {
+		for anyBelow(names, wrapper) {
 			wrapper += "_" // the names are in that group, and not in the model
 		}
 		t.model = &pickle.Dict{Ordered: true}
@@ -95,12 +103,8 @@ func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string
 		own.Set("model", wrapper)
 	}
 	outside, keys := namesIn(meta[metaOutside]), namesIn(meta[metaKeys])
-	names := make(map[string]bool, len(entries))
-	for _, e := range entries {
-		names[e.Name] = true
-	}
-	for i, e := range entries {
-		value := tensorValue(e.Array.Type, &plan, i)
+	for i := range entries.Len() {
+		e, value := entries.At(i), tensorValue(plan, i)
 		group, key := t.model, t.outermostKey(e.Name)
 		if outside[e.Name] && e.Name != wrapper {
 			group = t.root
@@ -132,6 +136,16 @@ func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string
 	attributes.Set(ownAttribute, own)
 	t.root.State = []any{attributes}
 	return t.root, nil
+}
+
+// anyBelow reports whether a name is below a group.
+func anyBelow(names map[string]bool, group string) bool {
+	for name := range names {
+		if strings.HasPrefix(name, group+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // namesIn returns the names in a list that the reader of these files has noted.
@@ -329,12 +343,13 @@ func fromJSON(value any) any {
 }
 
 // tensorValue returns the call that makes tensor i of a plan.
-func tensorValue(t dtype.Type, plan *serialize.Plan, i int) any {
-	return pickle.Deferred(func() any { return tensorCall(t, plan, plan.Views[i]) })
+func tensorValue(plan *serialize.Plan, i int) any {
+	return pickle.Deferred(func() any { return tensorCall(plan, plan.View(i)) })
 }
 
-func tensorCall(t dtype.Type, plan *serialize.Plan, p serialize.PlannedView) any {
-	n := plan.Storages[p.Storage].Len()
+func tensorCall(plan *serialize.Plan, p serialize.PlannedView) any {
+	a := plan.Storage(p.Storage)
+	t, n := a.Type, a.Len()
 	shape, stride := make(pickle.Tuple, p.View.Rank()), make(pickle.Tuple, p.View.Rank())
 	for i := range shape {
 		shape[i], stride[i] = p.View.Shape[i], p.View.Stride[i]

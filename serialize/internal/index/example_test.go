@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/internal/index"
@@ -11,10 +12,16 @@ import (
 // Example lists two names of one array.
 func Example() {
 	a := storage.From([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
-	entries := []serialize.Entry{{Name: "embedding", Array: a, Shared: "tied"}, {Name: "head", Array: a, Shared: "tied"}}
-	text, err := index.Layout(entries, serialize.NewPlan(entries), nil).Encode()
-	fmt.Println(string(text), err)
-	h, err := index.Parse(string(text))
+	entries, err := serialize.Format{Shares: true}.Collect(serialize.Contents{Entries: serialize.Entries(
+		serialize.Entry{Name: "embedding", Array: a, Shared: "tied"}, serialize.Entry{Name: "head", Array: a, Shared: "tied"})})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var text strings.Builder
+	_, err = index.NewLayout(entries, serialize.NewPlan(entries), nil).Encode(&text)
+	fmt.Println(text.String(), err)
+	h, err := index.Parse(text.String())
 	fmt.Println(h.NameOf(0), h.TensorsOf(), err)
 	// Output:
 	// {"metadata":{},"storages":[{"dtype":"float32","offset":0,"nbytes":24}],"tensors":{"embedding":{"storage":0,"shape":[2,3]},"head":{"storage":0,"shape":[2,3]}}} <nil>

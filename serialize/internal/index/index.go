@@ -6,13 +6,10 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/jsontext"
@@ -37,6 +34,7 @@ type Header struct {
 
 	once  sync.Once
 	names []string // by storage, for NameOf
+	users []int32  // the number of tensors of each storage, once it is checked
 }
 
 // Limits of what is read and written.
@@ -61,93 +59,6 @@ type Tensor struct {
 	Shape, Strides []int // strides are nil in row-major order
 	Offset         int   // of the first element, in elements
 	Attrs          map[string]any
-}
-
-// Encode returns the JSON.
-func (h *Header) Encode() ([]byte, error) {
-	b := make([]byte, 0, 256+128*len(h.Tensors))
-	b = append(b, `{"metadata":{`...)
-	for i, key := range slices.Sorted(maps.Keys(h.Meta)) {
-		b = jsontext.Append(append(jsontext.Append(comma(b, i), key), ':'), h.Meta[key])
-	}
-	b = append(b, `},"storages":[`...)
-	for i, s := range h.Storages {
-		b = append(comma(b, i), `{"dtype":"`...)
-		b = append(append(b, s.DType...), `","offset":`...)
-		b = append(strconv.AppendInt(b, int64(s.Offset), 10), `,"nbytes":`...)
-		b = strconv.AppendInt(b, int64(s.Bytes), 10)
-		if s.HasCRC {
-			b = fmt.Appendf(b, `,"crc32c":"%08x"`, s.CRC32C)
-		}
-		b = append(b, '}')
-	}
-	b = append(b, `],"tensors":{`...)
-	for i, t := range h.Tensors {
-		b = append(jsontext.Append(comma(b, i), t.Name), `:{"storage":`...)
-		b = append(strconv.AppendInt(b, int64(t.Storage), 10), `,"shape":`...)
-		b = jsontext.AppendInts(b, t.Shape...)
-		if t.Strides != nil {
-			b = jsontext.AppendInts(append(b, `,"strides":`...), t.Strides...)
-		}
-		if t.Offset != 0 {
-			b = strconv.AppendInt(append(b, `,"offset":`...), int64(t.Offset), 10)
-		}
-		if len(t.Attrs) > 0 {
-			var err error
-			if b, err = appendAttributes(append(b, `,"attributes":`...), t.Attrs); err != nil {
-				return nil, fmt.Errorf("%q: %w", t.Name, err)
-			}
-		}
-		b = append(b, '}')
-	}
-	b = append(b, "}}"...)
-	if len(b) > MaxSize {
-		return nil, fmt.Errorf("header of %d bytes; %d are allowed: %w", len(b), MaxSize, storage.ErrState)
-	}
-	return b, nil
-}
-
-// comma separates what comes after the first of a list.
-func comma(b []byte, i int) []byte {
-	if i > 0 {
-		return append(b, ',')
-	}
-	return b
-}
-
-// appendAttributes appends an object of attributes: a string, a list of strings, or
-//
-//	{"dtype":"float64","shape":[2],"elements":"…"}
-//
-// with the row-major, little-endian elements in Base64.
-func appendAttributes(b []byte, attrs map[string]any) ([]byte, error) {
-	b = append(b, '{')
-	for i, name := range slices.Sorted(maps.Keys(attrs)) {
-		b = append(jsontext.Append(comma(b, i), name), ':')
-		switch value := attrs[name].(type) {
-		case string:
-			b = jsontext.Append(b, value)
-		case []string:
-			b = append(b, '[')
-			for k, text := range value {
-				b = jsontext.Append(comma(b, k), text)
-			}
-			b = append(b, ']')
-		case storage.Array:
-			var elements strings.Builder
-			text := base64.NewEncoder(base64.StdEncoding, &elements)
-			if err := serialize.WriteLittleEndian(text, value); err != nil {
-				return nil, fmt.Errorf("attribute %s: %w", name, err)
-			}
-			text.Close() // into a strings.Builder, which has no errors
-			b = append(append(append(b, `{"dtype":"`...), value.Type.String()...), `","shape":`...)
-			b = append(jsontext.AppendInts(b, value.Shape...), `,"elements":"`...)
-			b = append(append(b, elements.String()...), `"}`...)
-		default:
-			return nil, fmt.Errorf("attribute %s of type %T: %w", name, value, dtype.ErrType)
-		}
-	}
-	return append(b, '}'), nil
 }
 
 // Parse reads a list, whose members may be in any order.
@@ -359,43 +270,28 @@ func (h *Header) Check(start, end, gap int, align func(n int) int) error {
 		}
 		at = s.Offset + s.Bytes + gap
 	}
+	h.users = make([]int32, len(h.Storages))
 	for _, t := range h.Tensors {
 		if t.Storage >= len(h.Storages) {
 			return fmt.Errorf("%q: storage %d of %d: %w", t.Name, t.Storage, len(h.Storages), storage.ErrState)
 		}
+		h.users[t.Storage]++
 	}
 	return nil
 }
 
-// Layout returns the list of entries that are written as a plan, whose storages have no
-// offsets yet.
-func Layout(entries []serialize.Entry, plan serialize.Plan, meta map[string]string) *Header {
-	h := &Header{Meta: meta}
-	for _, a := range plan.Storages {
-		h.Storages = append(h.Storages, Storage{DType: a.Type.String(), Bytes: a.Len() * a.Type.Size()})
-	}
-	for i, e := range entries {
-		v := plan.Views[i].View
-		t := Tensor{Name: e.Name, Storage: plan.Views[i].Storage, Shape: v.Shape, Attrs: e.Attrs}
-		if v.Len() > 0 {
-			t.Offset = v.Offset
-			if !slices.Equal(v.Stride, views.Of(v.Shape...).Stride) {
-				t.Strides = v.Stride
-			}
-		}
-		h.Tensors = append(h.Tensors, t)
-	}
-	return h
-}
-
-// Entry returns tensor t as a view of the elements of its storage, which data are.
+// Entry returns tensor t of a list that was checked as a view of the elements of its storage,
+// which data are.
 func (h *Header) Entry(in serialize.Input, t Tensor, data storage.Storage) (serialize.Entry, error) {
 	s := h.Storages[t.Storage]
 	typ, err := dtype.Parse(s.DType)
 	if err != nil {
 		return serialize.Unsupported(t.Name, t.Shape, s.DType)
 	}
-	e := serialize.Entry{Name: t.Name, Shared: strconv.Itoa(t.Storage), Attrs: t.Attrs}
+	e := serialize.Entry{Name: t.Name, Attrs: t.Attrs}
+	if h.users[t.Storage] > 1 {
+		e.Shared = strconv.Itoa(t.Storage)
+	}
 	strides := t.Strides
 	if strides == nil {
 		strides = views.Of(t.Shape...).Stride
@@ -406,32 +302,4 @@ func (h *Header) Entry(in serialize.Input, t Tensor, data storage.Storage) (seri
 	}
 	e.Array = storage.Array{Data: data, Type: typ, View: view}
 	return e, nil
-}
-
-// Collect returns entries that a format can hold, and whose names and metadata JSON can.
-func Collect(format serialize.Format, c serialize.Contents) ([]serialize.Entry, error) {
-	for _, key := range slices.Sorted(maps.Keys(c.Meta)) {
-		if value := c.Meta[key]; !utf8.ValidString(key) || !utf8.ValidString(value) {
-			return nil, fmt.Errorf("metadata %q is not UTF-8: %w", key, storage.ErrState)
-		}
-	}
-	entries, err := format.Collect(c)
-	if err != nil {
-		return nil, err
-	}
-	if len(entries) > MaxTensors {
-		return nil, fmt.Errorf("%d tensors; %d are allowed: %w", len(entries), MaxTensors, storage.ErrState)
-	}
-	return entries, nil
-}
-
-// CheckName returns an error for names that an index cannot have.
-func CheckName(e serialize.Entry) error {
-	switch {
-	case len(e.Name) > MaxName:
-		return fmt.Errorf("a name of %d bytes; %d are allowed: %w", len(e.Name), MaxName, storage.ErrState)
-	case !utf8.ValidString(e.Name):
-		return fmt.Errorf("the name is not UTF-8: %w", storage.ErrState)
-	}
-	return nil
 }
