@@ -77,11 +77,11 @@ func CompareChecksums(name string, got, want uint32) error {
 // before, whenever a read takes all of them in their order. Such a read fails with the error
 // of compare. Reads of parts are not checked, because that would take reading everything.
 func Verified(data storage.Source, table *crc32.Table, before uint32, compare func(sum uint32) error) storage.Source {
-	v := &verified{data, table, before, compare}
-	if mapped, ok := data.(storage.MappedSource); ok {
-		return &verifiedMapped{v, mapped}
+	v := verified{data, table, before, compare}
+	if _, ok := data.(storage.MappedSource); ok {
+		return &verifiedMapped{v}
 	}
-	return v
+	return &v
 }
 
 type verified struct {
@@ -114,10 +114,7 @@ func (s *verified) read(dst []byte, t dtype.Type, v views.View, block int) error
 }
 
 // A verifiedMapped source has mapped bytes, whose blocks cost no more than the whole.
-type verifiedMapped struct {
-	*verified
-	mapped storage.MappedSource
-}
+type verifiedMapped struct{ verified }
 
 // crcBlock is a number of bytes that are still in a cache when their CRC is computed.
 const crcBlock = 512 << 10
@@ -126,7 +123,19 @@ func (s *verifiedMapped) ReadView(dst []byte, t dtype.Type, v views.View) error 
 	return s.read(dst, t, v, crcBlock)
 }
 
-func (s *verifiedMapped) WithBytes(read func([]byte) error) error { return s.mapped.WithBytes(read) }
+func (s *verifiedMapped) WithBytes(read func([]byte) error) error {
+	return s.Source.(storage.MappedSource).WithBytes(read)
+}
+
+// TextChecksum returns the CRC of a text, of which it makes no copy.
+func TextChecksum(text string, table *crc32.Table) (sum uint32) {
+	var block [4096]byte
+	for len(text) > 0 {
+		n := copy(block[:], text)
+		sum, text = crc32.Update(sum, table, block[:n]), text[n:]
+	}
+	return sum
+}
 
 // Checksum returns the CRC of all bytes of data, read block by block.
 func Checksum(ctx context.Context, data storage.Source, table *crc32.Table) (uint32, error) {

@@ -118,6 +118,17 @@ func (in Input) ReadFull(b []byte, at int64) error {
 	return err
 }
 
+// ReadText returns n bytes at an offset, which are in the file, without a copy of them.
+func (in Input) ReadText(at, n int64) (string, error) {
+	var b strings.Builder
+	b.Grow(int(n))
+	m, err := io.Copy(&b, io.NewSectionReader(in, at, n))
+	if err == nil && m < n {
+		err = io.ErrUnexpectedEOF
+	}
+	return b.String(), err
+}
+
 // ArrayName returns the name of the only array of a file whose format has no names: that of
 // the file, without folder and extension.
 func (in Input) ArrayName() string {

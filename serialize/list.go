@@ -114,6 +114,9 @@ func (l *List) At(i int) (Entry, error) {
 	return Entry{Name: a.name, Shared: a.shared, Array: storage.Array{Data: a.data, Type: a.typ, View: v}}, nil
 }
 
+// Name returns the name of entry i.
+func (l *List) Name(i int) string { return l.arrays[i].name }
+
 // Index returns the place of the named entry in the order of All.
 func (l *List) Index(name string) (i int, ok bool) {
 	k, ok := l.index[name]

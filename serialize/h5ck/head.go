@@ -2,7 +2,10 @@ package h5ck
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
+	"hash/crc32"
+	"io"
 )
 
 // A head describes the first 4 KiB of a file. The object header of the root group follows
@@ -46,12 +49,18 @@ func parseHead(b []byte) (h head, err error) {
 }
 
 // regionChecksum returns the checksum of the metadata from the header of the root group to
-// the index, which region begins with the superblock and ends with.
-func (h head) regionChecksum(region []byte) uint32 {
+// the index, in the file that r reads.
+func (h head) regionChecksum(r io.ReaderAt) (uint32, error) {
 	var zeros [32]byte
-	sum := checksum(region[superblockEnd:h.values])
-	for _, part := range [][]byte{zeros[:], region[h.values+32 : h.rootSum], zeros[:4], region[h.rootSum+4:]} {
-		sum = crc32Update(sum, part)
+	sum := crc32.New(castagnoli)
+	part := func(start, end int64) error {
+		_, err := io.Copy(sum, io.NewSectionReader(r, start, end-start))
+		return err
 	}
-	return sum
+	err := part(superblockEnd, int64(h.values))
+	sum.Write(zeros[:])
+	err = cmp.Or(err, part(int64(h.values)+32, int64(h.rootSum)))
+	sum.Write(zeros[:4])
+	err = cmp.Or(err, part(int64(h.rootSum)+4, h.offset))
+	return sum.Sum32(), err
 }

@@ -33,7 +33,8 @@ type file struct {
 	*serialize.List
 	in       serialize.Input
 	sections *serialize.Sections
-	header   *index.Header
+	header   *index.Header // without tensors, which are in the list
+	users    index.Users
 }
 
 // openIndexed reads the index and compares the checksums of the index and of the metadata.
@@ -66,15 +67,18 @@ func readIndex(in serialize.Input) (*index.Header, error) {
 	if head.length < 0 || head.length > index.MaxSize || head.offset < int64(head.rootSum)+4 || head.offset > min(maxRegion, in.Size-head.length) {
 		return nil, errNotProfile("index")
 	}
-	region := make([]byte, head.offset+head.length)
-	if err := in.ReadFull(region, 0); err != nil {
+	text, err := in.ReadText(head.offset, head.length)
+	if err != nil {
 		return nil, err
 	}
-	text := region[head.offset:]
-	if checksum(text) != head.sum || head.regionChecksum(region[:head.offset]) != head.regionSum {
+	sum, err := head.regionChecksum(in)
+	if err != nil {
+		return nil, err
+	}
+	if serialize.TextChecksum(text, castagnoli) != head.sum || sum != head.regionSum {
 		return nil, serialize.ErrChecksum
 	}
-	h, err := index.Parse(string(text))
+	h, err := index.Parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +111,13 @@ func (f *file) list() error {
 			return err
 		}
 	}
+	f.users = f.header.Users(f.List.Name)
+	f.header.Tensors = nil
 	return nil
 }
 
 func (f *file) compare(i int, got uint32) error {
-	return serialize.CompareChecksums(f.in.Name+": "+f.header.NameOf(i), got, f.header.Storages[i].CRC32C)
+	return serialize.CompareChecksums(f.in.Name+": "+f.users.Name(i), got, f.header.Storages[i].CRC32C)
 }
 
 // Verify implements [serialize.Verifier]: it compares the index with what HDF5 says, and
@@ -121,7 +127,7 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 		if err := f.compareWithHDF5(); err != nil && !yield("", err) {
 			return
 		}
-		of := f.header.TensorsOf()
+		of := f.users.Of(len(f.header.Storages))
 		for i, s := range f.header.Storages {
 			section, err := f.sections.Section(min(int64(s.Offset), f.in.Size), int64(s.Bytes))
 			var sum uint32
@@ -132,7 +138,7 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 				err = f.compare(i, sum)
 			}
 			for _, k := range of[i] {
-				if !yield(f.header.Tensors[k].Name, err) {
+				if !yield(f.List.Name(k), err) {
 					return
 				}
 			}

@@ -322,7 +322,12 @@ func (w *writer) metadata() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	values[3] = uint64(h.regionChecksum(region[:w.plan.MetadataEnd()]))
+	h.offset = w.plan.MetadataEnd()
+	sum, err := h.regionChecksum(bytes.NewReader(region))
+	if err != nil {
+		return nil, err
+	}
+	values[3] = uint64(sum)
 	root.SetAttr(attrIndex, storage.From(values, 4))
 	return w.plan.Metadata(text)
 }

@@ -20,7 +20,8 @@ type file struct {
 	in       serialize.Input
 	sections *serialize.Sections
 	preamble preamble
-	header   *index.Header
+	header   *index.Header // without tensors, which are in the list
+	users    index.Users
 	data     int64 // where the data begin
 	sums     uint32
 	whole    bool // the file has its end
@@ -69,15 +70,15 @@ func newFile(in serialize.Input) (*file, error) {
 	if preambleSize+p.header > in.Size {
 		return nil, fmt.Errorf("header of %d bytes in a file of %d; it is truncated: %w", p.header, in.Size, io.ErrUnexpectedEOF)
 	}
-	text := make([]byte, p.header)
-	if err := in.ReadFull(text, preambleSize); err != nil {
+	text, err := in.ReadText(preambleSize, p.header)
+	if err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
-	if err := serialize.CompareChecksums("header", checksum(text), p.headerDigest); err != nil {
+	if err := serialize.CompareChecksums("header", serialize.TextChecksum(text, castagnoli), p.headerDigest); err != nil {
 		return nil, err
 	}
 	f := &file{in: in, preamble: p, data: p.data(), whole: p.length == in.Size}
-	if f.header, err = index.Parse(string(text)); err != nil {
+	if f.header, err = index.Parse(text); err != nil {
 		return nil, err
 	}
 	if err := check(f.header, p); err != nil {
@@ -107,6 +108,7 @@ func (f *file) list(checked bool) error {
 	if f.sections, err = f.in.Sections(); err != nil {
 		return err
 	}
+	f.users = f.header.Users(func(i int) string { return f.header.Tensors[i].Name })
 	f.List = serialize.NewList(len(f.header.Tensors), f.header.Meta, f.sections.Close)
 	sources := make([]storage.Source, len(f.header.Storages))
 	wrong := make([]error, len(f.header.Storages))
@@ -128,6 +130,8 @@ func (f *file) list(checked bool) error {
 			return err
 		}
 	}
+	f.users = f.header.Users(f.List.Name) // instead of the header
+	f.header.Tensors = nil
 	return nil
 }
 
@@ -152,7 +156,7 @@ func (f *file) compare(i int, got uint32) error {
 	if err != nil {
 		return err
 	}
-	return serialize.CompareChecksums(fmt.Sprintf("%s: storage %d (%s)", f.in.Name, i, f.header.NameOf(i)), got, want)
+	return serialize.CompareChecksums(fmt.Sprintf("%s: storage %d (%s)", f.in.Name, i, f.users.Name(i)), got, want)
 }
 
 // sum reads the checksum after a storage.
@@ -182,7 +186,7 @@ func (f *file) verify(ctx context.Context, i int) error {
 // Verify implements [serialize.Verifier].
 func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		of := f.header.TensorsOf()
+		of := f.users.Of(len(f.header.Storages))
 		var sums []byte
 		for i := range f.header.Storages {
 			sum, err := f.sum(i)
@@ -191,7 +195,7 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 			}
 			sums = binary.LittleEndian.AppendUint32(sums, sum)
 			for _, k := range of[i] {
-				if !yield(f.header.Tensors[k].Name, err) {
+				if !yield(f.List.Name(k), err) {
 					return
 				}
 			}

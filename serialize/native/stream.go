@@ -59,12 +59,13 @@ func (s *stream) read(yield func(serialize.Entry, error) bool) error {
 	if err != nil {
 		return err
 	}
-	of := h.TensorsOf()
+	users := h.Users(func(i int) string { return h.Tensors[i].Name })
+	of := users.Of(len(h.Storages))
 	var sums []byte
 	for i, stored := range h.Storages {
 		b, sum, err := s.storage(p, stored)
 		if err != nil {
-			return fmt.Errorf("storage %d (%s): %w", i, h.NameOf(i), err)
+			return fmt.Errorf("storage %d (%s): %w", i, users.Name(i), err)
 		}
 		sums = binary.LittleEndian.AppendUint32(sums, sum)
 		if !s.yieldTensors(h, of[i], b, yield) {

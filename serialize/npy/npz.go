@@ -21,6 +21,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/zipwriter"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -264,6 +265,7 @@ func (a *archive) source(entry *zip.File, skip int64) (storage.Source, error) {
 
 // stored returns what follows the header of an entry that is not compressed.
 func (a *archive) stored(entry *zip.File, at, skip int64) (storage.Source, error) {
+	name, want := entry.Name, entry.CRC32 // of the entry, which would keep the whole directory
 	header := make([]byte, skip)
 	if _, err := a.Input().ReadAt(header, at); err != nil {
 		return nil, err
@@ -272,10 +274,10 @@ func (a *archive) stored(entry *zip.File, at, skip int64) (storage.Source, error
 	if err != nil {
 		return nil, err
 	}
-	if entry.CRC32 == 0 { // unknown
+	if want == 0 { // unknown
 		return elements, nil
 	}
-	compare := func(sum uint32) error { return serialize.CompareChecksums(entry.Name, sum, entry.CRC32) }
+	compare := func(sum uint32) error { return serialize.CompareChecksums(name, sum, want) }
 	return serialize.Verified(elements, crc32.IEEETable, crc32.ChecksumIEEE(header), compare), nil
 }
 
@@ -291,18 +293,14 @@ func saveNpz(w io.Writer, c serialize.Contents) error {
 	if err != nil {
 		return err
 	}
-	buffered := bufio.NewWriterSize(w, 1<<20)
-	z := zip.NewWriter(buffered)
+	z := zipwriter.New(w, zipwriter.Options{})
 	for i := range members.Len() {
 		e := members.At(i)
 		if err := addArray(z, e, descrs[i]); err != nil {
 			return fmt.Errorf("%q: %w", e.Name, err)
 		}
 	}
-	if err := z.SetComment(comment); err != nil {
-		return err
-	}
-	return cmp.Or(members.Err(), errors.Join(z.Close(), buffered.Flush()))
+	return cmp.Or(members.Err(), z.Close(comment))
 }
 
 // membersOf collects contents without the attributes of types, which are by number.
@@ -353,12 +351,17 @@ func checkName(name string) error {
 	return nil
 }
 
-func addArray(z *zip.Writer, e serialize.Entry, descr string) error {
-	w, err := z.CreateHeader(&zip.FileHeader{Name: e.Name + ".npy", Method: zip.Store})
-	if err != nil {
+func addArray(z *zipwriter.Writer, e serialize.Entry, descr string) error {
+	most := int64(math.MaxInt64) // of strings, whose length only writing them tells
+	if e.Elements == nil {
+		most = int64(e.Array.Len())*int64(e.Array.Type.Size()) + maxHeader
+	}
+	z.Begin(e.Name+".npy", most)
+	if err := write(z, e, descr); err != nil {
 		return err
 	}
-	return write(w, e, descr)
+	_, err := z.End()
+	return err
 }
 
 // An .npz has no place for metadata but the archive's comment. There it is a

@@ -101,10 +101,10 @@ func headerText(in serialize.Input) (string, int64, error) {
 	case int64(length) > in.Size-8:
 		return "", 0, fmt.Errorf("header of %d bytes in a file of %d; it is truncated: %w", length, in.Size, io.ErrUnexpectedEOF)
 	default:
-		text := make([]byte, length)
-		if err := in.ReadFull(text, 8); err != nil {
+		text, err := in.ReadText(8, int64(length))
+		if err != nil {
 			return "", 0, fmt.Errorf("header: %w", err)
 		}
-		return string(text), int64(length) + 8, nil
+		return text, int64(length) + 8, nil
 	}
 }

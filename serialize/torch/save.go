@@ -15,6 +15,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/internal/pickle"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/zipwriter"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -54,20 +55,39 @@ func save(w io.Writer, c serialize.Contents) error {
 
 // writeArchive writes the records in PyTorch's order.
 func writeArchive(w io.Writer, pickled []byte, plan *serialize.Plan) error {
-	z := newZipWriter(w)
-	z.add("archive/data.pkl", pickled)
-	z.add("archive/byteorder", []byte("little"))
+	const alignment = 64
+	z := zipwriter.New(w, zipwriter.Options{Alignment: alignment, Always64: true})
+	names, sums := fnv.New64(), fnv.New64() // of all records
+	add := func(name string, size int64, write func() error) error {
+		z.Begin(name, size)
+		if err := write(); err != nil {
+			return err
+		}
+		sum, err := z.End()
+		io.WriteString(names, name)
+		binary.Write(sums, le, sum)
+		return err
+	}
+	text := func(name string, content []byte) error {
+		return add(name, int64(len(content)), func() error { _, err := z.Write(content); return err })
+	}
+	if err := cmp.Or(text("archive/data.pkl", pickled), text("archive/byteorder", []byte("little"))); err != nil {
+		return err
+	}
 	for k := range plan.Len() {
-		z.addArray("archive/data/"+strconv.Itoa(k), plan.Storage(k))
+		a := plan.Storage(k)
+		err := add("archive/data/"+strconv.Itoa(k), int64(a.Len())*int64(a.Type.Size()), func() error { return serialize.WriteLittleEndian(z, a) })
+		if err != nil {
+			return err
+		}
 	}
-	z.add("archive/version", []byte("3\n"))
-	names, sums := fnv.New64(), fnv.New64()
-	for _, x := range z.records {
-		io.WriteString(names, x.name)
-		binary.Write(sums, le, x.crc)
+	if err := text("archive/version", []byte("3\n")); err != nil {
+		return err
 	}
-	z.add("archive/.data/serialization_id", fmt.Appendf(nil, "%020d%020d", names.Sum64(), sums.Sum64()))
-	return z.close()
+	if err := text("archive/.data/serialization_id", fmt.Appendf(nil, "%020d%020d", names.Sum64(), sums.Sum64())); err != nil {
+		return err
+	}
+	return z.Close("")
 }
 
 // tree returns the value to pickle.

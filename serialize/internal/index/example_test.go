@@ -22,7 +22,8 @@ func Example() {
 	_, err = index.NewLayout(entries, serialize.NewPlan(entries), nil).Encode(&text)
 	fmt.Println(text.String(), err)
 	h, err := index.Parse(text.String())
-	fmt.Println(h.NameOf(0), h.TensorsOf(), err)
+	users := h.Users(func(i int) string { return h.Tensors[i].Name })
+	fmt.Println(users.Name(0), users.Of(1), err)
 	// Output:
 	// {"metadata":{},"storages":[{"dtype":"float32","offset":0,"nbytes":24}],"tensors":{"embedding":{"storage":0,"shape":[2,3]},"head":{"storage":0,"shape":[2,3]}}} <nil>
 	// embedding [[0 1]] <nil>

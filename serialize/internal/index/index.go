@@ -9,7 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"sync"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/jsontext"
@@ -32,9 +32,7 @@ type Header struct {
 	Storages []Storage
 	Tensors  []Tensor
 
-	once  sync.Once
-	names []string // by storage, for NameOf
-	users []int32  // the number of tensors of each storage, once it is checked
+	users []int32 // the number of tensors of each storage, once it is checked
 }
 
 // Limits of what is read and written.
@@ -101,7 +99,7 @@ func parseStorage(p *jsontext.Parser) (s Storage) {
 		seen++
 		switch key {
 		case "dtype":
-			s.DType = p.String()
+			s.DType = typeName(p.String())
 		case "offset":
 			s.Offset = p.Int()
 		case "nbytes":
@@ -122,6 +120,14 @@ func parseStorage(p *jsontext.Parser) (s Storage) {
 		p.Fail("a storage without dtype, offset or nbytes")
 	}
 	return s
+}
+
+// typeName returns a type's name, which is no part of the text that it was in.
+func typeName(name string) string {
+	if t, err := dtype.Parse(name); err == nil && t.String() == name {
+		return t.String()
+	}
+	return strings.Clone(name)
 }
 
 func parseTensor(p *jsontext.Parser, name string) Tensor {
@@ -204,24 +210,33 @@ func attributeArray(typ string, shape []int, elements string) (a storage.Array, 
 	return a, nil
 }
 
-// TensorsOf returns the tensors of each storage, by their positions.
-func (h *Header) TensorsOf() [][]int {
-	of := make([][]int, len(h.Storages))
-	for k, t := range h.Tensors {
-		of[t.Storage] = append(of[t.Storage], k)
+// Users are the tensors of storages.
+type Users struct {
+	storages []int32 // of each tensor
+	name     func(tensor int) string
+}
+
+// Users returns the tensors of storages, whose names are kept elsewhere.
+func (h *Header) Users(name func(tensor int) string) Users {
+	u := Users{make([]int32, len(h.Tensors)), name}
+	for i, t := range h.Tensors {
+		u.storages[i] = int32(t.Storage)
+	}
+	return u
+}
+
+// Of returns the tensors of each of n storages, by their positions.
+func (u Users) Of(n int) [][]int {
+	of := make([][]int, n)
+	for i, k := range u.storages {
+		of[k] = append(of[k], i)
 	}
 	return of
 }
 
-// NameOf returns the first tensor of a storage.
-func (h *Header) NameOf(storage int) string {
-	h.once.Do(func() {
-		h.names = make([]string, len(h.Storages))
-		for _, t := range slices.Backward(h.Tensors) {
-			h.names[t.Storage] = t.Name
-		}
-	})
-	return h.names[storage]
+// Name returns the name of the first tensor of a storage.
+func (u Users) Name(storage int) string {
+	return u.name(slices.Index(u.storages, int32(storage)))
 }
 
 // An element is a type of elements that package dtype has no type for. Arrays of them are
