@@ -2,7 +2,6 @@ package h5ck
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"fmt"
 	"hash/crc32"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/internal/index"
@@ -95,11 +95,12 @@ func (w *writer) add(entries *serialize.Collection, plan *serialize.Plan) error 
 	for s := range plan.Len() {
 		var err error
 		if i := owner[s]; i >= 0 {
-			err = w.addOwner(entries.At(i), s, plan.Storage(s))
+			err = w.addOwner(entries.At(i), s)
 		} else {
 			var group *hdf5stream.Group
 			if group, err = w.plan.Root().Group(storageGroup); err == nil {
-				w.datasets[s], err = w.dataset(group, fmt.Sprint(s), plan.Storage(s))
+				a := plan.Storage(s)
+				w.datasets[s], err = w.dataset(group, fmt.Sprint(s), a.Type, a.Shape)
 			}
 		}
 		if err != nil {
@@ -136,38 +137,29 @@ func (w *writer) groupOf(name string) (*hdf5stream.Group, string, error) {
 	return g, dataset, nil
 }
 
-func (w *writer) addOwner(e serialize.Entry, s int, a storage.Array) error {
+func (w *writer) addOwner(e serialize.Entry, s int) error {
 	g, name, err := w.groupOf(e.Name)
 	if err == nil {
-		w.datasets[s], err = w.dataset(g, name, storage.Array{Data: a.Data, Type: a.Type, View: e.Array.View})
-	}
-	if err == nil {
-		w.datasets[s].Data = a // e.Array, or the same elements
-		setAttrs(w.datasets[s], e.Attrs)
+		w.datasets[s], err = w.dataset(g, name, e.Array.Type, e.Array.Shape)
 	}
 	if err != nil {
 		return fmt.Errorf("%q: %w", e.Name, err)
 	}
+	setAttrs(w.datasets[s], e.Attrs)
 	return nil
 }
 
 // dataset adds a dataset whose checksum is not known yet.
-func (w *writer) dataset(g *hdf5stream.Group, name string, a storage.Array) (*hdf5stream.Dataset, error) {
-	if t := storedType(a.Type); t != a.Type {
-		bytes := a
-		bytes.Type = t
-		d, err := g.Dataset(name, bytes)
-		if err == nil {
-			d.SetAttr(attrDType, a.Type.String())
-			d.SetAttr(attrCRC, storage.From([]uint32{0}))
-		}
-		return d, err
+func (w *writer) dataset(g *hdf5stream.Group, name string, t dtype.Type, shape []int) (*hdf5stream.Dataset, error) {
+	d, err := g.Declare(name, storedType(t), shape)
+	if err != nil {
+		return nil, err
 	}
-	d, err := g.Dataset(name, a)
-	if err == nil {
-		d.SetAttr(attrCRC, storage.From([]uint32{0}))
+	if storedType(t) != t {
+		d.SetAttr(attrDType, t.String())
 	}
-	return d, err
+	d.SetAttr(attrCRC, uint32(0))
+	return d, nil
 }
 
 func (w *writer) addView(e serialize.Entry, v views.View, of *hdf5stream.Dataset, link bool) error {
@@ -261,6 +253,7 @@ func (w *writer) setOffsets() {
 type output interface {
 	io.WriteSeeker
 	io.WriterAt
+	io.ReaderAt
 	Truncate(size int64) error
 	CheckSpace(size int64) error
 }
@@ -270,66 +263,66 @@ func (w *writer) write(f output) error {
 	if err := f.CheckSpace(w.plan.Size()); err != nil {
 		return err
 	}
-	sums := map[*hdf5stream.Dataset]*uint32{}
-	for i, d := range w.datasets {
-		sums[d] = &w.header.Sums[i]
-	}
 	if _, err := f.Seek(w.plan.DataStart(), io.SeekStart); err != nil {
 		return err
 	}
 	buffered := bufio.NewWriterSize(f, 1<<20)
-	var present *hdf5stream.Dataset
-	err := w.plan.WriteData(buffered, func(d *hdf5stream.Dataset) { present = d }, func(to io.Writer, a storage.Array) error {
-		sum := &summedWriter{w: to}
-		err := serialize.WriteLittleEndian(sum, a)
-		if at := sums[present]; at != nil {
-			*at = sum.sum
+	k := 0 // of the storage that is written
+	err := w.plan.WriteData(buffered, func(to io.Writer, d *hdf5stream.Dataset) error {
+		for w.datasets[k] != d { // of those before it, there are no elements
+			k++
 		}
+		sum := &summedWriter{w: to}
+		err := serialize.WriteLittleEndian(sum, w.header.Plan.Storage(k))
+		w.header.Sums[k] = sum.sum
 		return err
 	})
 	if err := cmp.Or(err, buffered.Flush()); err != nil {
 		return err
 	}
-	for i, d := range w.datasets {
-		d.SetAttr(attrCRC, storage.From([]uint32{w.header.Sums[i]}))
+	for k, d := range w.datasets {
+		d.SetAttr(attrCRC, w.header.Sums[k])
 	}
-	b, err := w.metadata()
-	if err != nil {
+	if err := w.writeMetadata(f); err != nil {
 		return err
 	}
-	if _, err := f.WriteAt(b, 0); err != nil {
-		return err
-	}
-	return f.Truncate(w.plan.Size())
+	return cmp.Or(w.header.Entries.Err(), f.Truncate(w.plan.Size()))
 }
 
-// metadata returns the bytes before the data, once the checksums are known.
-func (w *writer) metadata() ([]byte, error) {
-	var b bytes.Buffer
-	b.Grow(int(w.plan.IndexSize()))
-	if _, err := w.header.Encode(&b); err != nil {
-		return nil, err
+// writeMetadata writes what is before the data, once the checksums are known.
+func (w *writer) writeMetadata(f output) error {
+	index := func(to io.Writer) error {
+		n, err := w.header.Encode(to)
+		if err == nil {
+			_, err = io.WriteString(to, strings.Repeat(" ", int(w.plan.IndexSize())-n))
+		}
+		return err
 	}
-	text := append(b.Bytes(), strings.Repeat(" ", int(w.plan.IndexSize())-b.Len())...)
-	values := []uint64{uint64(w.plan.MetadataEnd()), uint64(len(text)), uint64(checksum(text)), 0}
+	text := &summedWriter{w: io.Discard}
+	if err := index(text); err != nil {
+		return err
+	}
+	values := []uint64{uint64(w.plan.MetadataEnd()), uint64(w.plan.IndexSize()), uint64(text.sum), 0}
 	root := w.plan.Root()
 	root.SetAttr(attrIndex, storage.From(values, 4))
-	region, err := w.plan.Metadata(text)
-	if err != nil {
-		return nil, err
+	if err := w.plan.WriteMetadata(io.NewOffsetWriter(f, 0), index); err != nil {
+		return err
 	}
-	h, err := parseHead(region[:min(len(region), headSize)])
-	if err != nil {
-		return nil, err
+	b := make([]byte, min(headSize, w.plan.DataStart()))
+	if _, err := f.ReadAt(b, 0); err != nil {
+		return err
 	}
-	h.offset = w.plan.MetadataEnd()
-	sum, err := h.regionChecksum(bytes.NewReader(region))
+	h, err := parseHead(b)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	sum, err := h.regionChecksum(f)
+	if err != nil {
+		return err
 	}
 	values[3] = uint64(sum)
 	root.SetAttr(attrIndex, storage.From(values, 4))
-	return w.plan.Metadata(text)
+	return w.plan.WriteRoot(f)
 }
 
 // A summedWriter keeps the CRC-32C of what is written.
@@ -340,8 +333,6 @@ type summedWriter struct {
 
 func (s *summedWriter) Write(b []byte) (int, error) {
 	n, err := s.w.Write(b)
-	s.sum = crc32Update(s.sum, b[:n])
+	s.sum = crc32.Update(s.sum, castagnoli, b[:n])
 	return n, err
 }
-
-func crc32Update(sum uint32, b []byte) uint32 { return crc32.Update(sum, castagnoli, b) }

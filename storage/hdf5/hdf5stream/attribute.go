@@ -49,7 +49,10 @@ func (f *File) attributeValue(value any) (typ []byte, shape []int, b []byte, err
 		}
 		return text(), []int{len(v)}, b, nil
 	case *Dataset:
-		return reference(), []int{}, binary.LittleEndian.AppendUint64(nil, v.header.at), nil
+		return reference(), []int{}, binary.LittleEndian.AppendUint64(nil, v.at), nil
+	case uint32:
+		typ, err = datatype(dtype.Uint32)
+		return typ, []int{}, binary.LittleEndian.AppendUint32(nil, v), err
 	case storage.Array:
 		if typ, err = datatype(v.Type); err != nil {
 			return nil, nil, nil, err

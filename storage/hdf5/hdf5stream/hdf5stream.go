@@ -10,6 +10,7 @@
 package hdf5stream
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ type File struct {
 	heap  *globalHeap
 	end   uint64 // of the metadata
 	size  uint64 // of the file
+	plans int    // how often Plan was called
 	index *Dataset
 	data  []*Dataset // whose elements are in the data region
 }
@@ -60,10 +62,13 @@ func New() *File {
 func (f *File) Root() *Group { return f.root }
 
 // An object is a group or a dataset.
-type object interface{ headerAddress() uint64 }
+type object interface {
+	node
+	header() *headerNode
+}
 
-// An Attr is an attribute: a string, []string, storage.Array, or *Dataset, which is stored
-// as a reference.
+// An Attr is an attribute: a string, []string, uint32, storage.Array, or *Dataset, which is
+// stored as a reference.
 type Attr struct {
 	Name  string
 	Value any
@@ -87,13 +92,11 @@ func (a *attributes) SetAttr(name string, value any) {
 // A Group is a group of the plan.
 type Group struct {
 	attributes
-	file    *File
+	file *File
+	headerNode
 	members map[string]object
-	header  headerNode
 	table   symbolTable
 }
-
-func (g *Group) headerAddress() uint64 { return g.header.at }
 
 // add makes an object a member. Names are unique, and neither empty, "." nor with slashes or
 // zeros.
@@ -123,15 +126,13 @@ func (g *Group) Link(name string, d *Dataset) error { return g.add(name, d) }
 // A Dataset is a dataset of the plan.
 type Dataset struct {
 	attributes
+	headerNode
 	Type    dtype.Type
-	Shape   []int         // nil: no value (null dataspace)
-	Data    storage.Array // what WriteData writes, in row-major order
-	Address int64         // of the elements, once the file is planned
+	Shape   []int // nil: no value (null dataspace)
+	Address int64 // of the elements, once the file is planned
 	file    *File
-	header  headerNode
+	data    *storage.Array // for Write
 }
-
-func (d *Dataset) headerAddress() uint64 { return d.header.at }
 
 // Size returns the bytes of the elements.
 func (d *Dataset) Size() int64 {
@@ -147,7 +148,19 @@ func (d *Dataset) Size() int64 {
 
 // Dataset adds a dataset of the elements of an array.
 func (g *Group) Dataset(name string, a storage.Array) (*Dataset, error) {
-	return g.dataset(name, &Dataset{Type: a.Type, Shape: append([]int{}, a.Shape...), Data: a})
+	d, err := g.Declare(name, a.Type, a.Shape)
+	if err == nil {
+		d.data = &a
+	}
+	return d, err
+}
+
+// Declare adds a dataset whose elements only WriteData asks for.
+func (g *Group) Declare(name string, t dtype.Type, shape []int) (*Dataset, error) {
+	if shape == nil {
+		shape = []int{}
+	}
+	return g.dataset(name, &Dataset{Type: t, Shape: shape})
 }
 
 // Null adds a dataset without a value.
@@ -187,17 +200,16 @@ func (f *File) IndexSize() int64 { return f.index.Size() }
 // Plan gives every structure its address. Only an index may be added or resized afterwards, before
 // it is called again.
 func (f *File) Plan() error {
-	f.nodes = []node{&f.root.header}
-	if err := f.collect(f.root, map[object]bool{}); err != nil {
-		return err
-	}
+	f.nodes = append(f.nodes[:0], f.root)
+	f.plans++
+	f.collect(f.root)
 	f.nodes = append(f.nodes, f.heap)
 	at := uint64(superblockSize)
 	for _, n := range f.nodes {
 		n.place(at)
 		at += alignUp(uint64(len(n.encode())), 8)
 	}
-	if err := f.root.err(); err != nil {
+	if err := f.root.failed(); err != nil {
 		return err
 	}
 	if len(f.heap.known) > math.MaxUint16 {
@@ -221,45 +233,37 @@ func (f *File) Plan() error {
 	return nil
 }
 
-// collect lists the structures of a group and of what is below it, and makes their headers.
-func (f *File) collect(g *Group, seen map[object]bool) error {
-	g.header.messages = g.messages
+// collect lists the structures of a group and of what is below it.
+func (f *File) collect(g *Group) {
 	g.table = symbolTable{members: g.members}
 	f.nodes = append(f.nodes, g.table.nodes()...)
 	for _, name := range g.table.names {
 		member := g.members[name]
-		if seen[member] {
+		if member.header().plan == f.plans { // another link to it was listed
 			continue
 		}
-		seen[member] = true
-		switch o := member.(type) {
-		case *Group:
-			f.nodes = append(f.nodes, &o.header)
-			if err := f.collect(o, seen); err != nil {
-				return err
-			}
-		case *Dataset:
-			o.header.messages = o.messages
-			f.nodes = append(f.nodes, &o.header)
+		member.header().plan = f.plans
+		f.nodes = append(f.nodes, member)
+		if group, ok := member.(*Group); ok {
+			f.collect(group)
 		}
 	}
-	return nil
 }
 
-// err returns the first error of an attribute.
-func (g *Group) err() error {
-	if g.header.err != nil {
-		return g.header.err
+// failed returns the first error of an attribute.
+func (g *Group) failed() error {
+	if g.err != nil {
+		return g.err
 	}
 	for _, name := range g.table.names {
 		switch o := g.members[name].(type) {
 		case *Group:
-			if err := o.err(); err != nil {
+			if err := o.failed(); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		case *Dataset:
-			if o.header.err != nil {
-				return fmt.Errorf("%s: %w", name, o.header.err)
+			if o.err != nil {
+				return fmt.Errorf("%s: %w", name, o.err)
 			}
 		}
 	}
@@ -292,37 +296,27 @@ func (f *File) Write(w io.WriterAt) error {
 	if err := f.Plan(); err != nil {
 		return err
 	}
-	write := func(w io.Writer, a storage.Array) error { _, err := a.WriteTo(w); return err }
-	if err := f.WriteData(io.NewOffsetWriter(w, f.DataStart()), nil, write); err != nil {
+	write := func(w io.Writer, d *Dataset) error { _, err := d.data.WriteTo(w); return err }
+	if err := f.WriteData(io.NewOffsetWriter(w, f.DataStart()), write); err != nil {
 		return err
 	}
-	b, err := f.Metadata(nil)
-	if err == nil {
-		_, err = w.WriteAt(b, 0)
-	}
-	return err
+	return f.WriteMetadata(io.NewOffsetWriter(w, 0), nil)
 }
 
-// WriteData writes the elements of all datasets to w, which begins at DataStart, with zeros
-// between them. begin, if it is not nil, is called before the elements of each.
-func (f *File) WriteData(w io.Writer, begin func(d *Dataset), write func(w io.Writer, a storage.Array) error) error {
+// WriteData writes the elements of all datasets that have any to w, which begins at DataStart,
+// with zeros between them. write writes those of a dataset, in row-major order.
+func (f *File) WriteData(w io.Writer, write func(w io.Writer, d *Dataset) error) error {
 	at := f.DataStart()
 	var zeros [PageSize]byte
 	for _, d := range f.data {
 		if d.Size() == 0 {
-			if begin != nil {
-				begin(d)
-			}
 			continue
 		}
 		if _, err := w.Write(zeros[:d.Address-at]); err != nil {
 			return err
 		}
-		if begin != nil {
-			begin(d)
-		}
 		c := &counter{w: w}
-		if err := write(c, d.Data); err != nil {
+		if err := write(c, d); err != nil {
 			return err
 		}
 		if c.n != d.Size() {
@@ -344,26 +338,43 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Metadata returns the bytes of the file up to the data region, with the elements of the
-// index.
-func (f *File) Metadata(index []byte) ([]byte, error) {
-	if f.index != nil && int64(len(index)) != f.index.Size() {
-		return nil, fmt.Errorf("an index of %d bytes instead of %d: %w", len(index), f.index.Size(), storage.ErrState)
-	}
-	b := make([]byte, 0, f.DataStart())
-	b = append(b, f.superblock()...)
+// WriteMetadata writes the bytes of the file up to the data region. index writes the elements of
+// the index, if there is one.
+func (f *File) WriteMetadata(w io.Writer, index func(w io.Writer) error) error {
+	buffered := bufio.NewWriterSize(w, 1<<20)
+	c := &counter{w: buffered}
+	c.Write(f.superblock())
+	var zeros [PageSize]byte
 	for _, n := range f.nodes {
-		b = append(b, n.encode()...)
-		b = append(b, make([]byte, int(alignUp(uint64(len(b)), 8))-len(b))...)
+		c.Write(n.encode())
+		c.Write(zeros[:int64(alignUp(uint64(c.n), 8))-c.n])
 	}
-	if err := f.root.err(); err != nil {
-		return nil, err
+	if err := f.root.failed(); err != nil {
+		return err
 	}
-	if uint64(len(b)) != f.end {
-		return nil, errors.New("hdf5stream: metadata changed their size after Plan")
+	if uint64(c.n) != f.end {
+		return errors.New("hdf5stream: metadata changed their size after Plan")
 	}
-	b = append(b, index...)
-	return append(b, make([]byte, int(f.DataStart())-len(b))...), nil
+	if f.index != nil {
+		if err := index(c); err != nil {
+			return err
+		}
+		if written := c.n - int64(f.end); written != f.index.Size() {
+			return fmt.Errorf("an index of %d bytes instead of %d: %w", written, f.index.Size(), storage.ErrState)
+		}
+	}
+	c.Write(zeros[:f.DataStart()-c.n])
+	return buffered.Flush() // which returns the first error of c
+}
+
+// WriteRoot writes the object header of the root group once more, whose attributes have changed.
+func (f *File) WriteRoot(w io.WriterAt) error {
+	b := f.root.encode()
+	if f.root.err != nil {
+		return f.root.err
+	}
+	_, err := w.WriteAt(b, int64(f.root.at))
+	return err
 }
 
 func (f *File) superblock() []byte {
@@ -371,7 +382,7 @@ func (f *File) superblock() []byte {
 	b = binary.LittleEndian.AppendUint64(b, 0)
 	b = binary.LittleEndian.AppendUint64(b, format.Undefined)
 	b = binary.LittleEndian.AppendUint64(b, f.size)
-	b = binary.LittleEndian.AppendUint64(b, f.root.header.at)
+	b = binary.LittleEndian.AppendUint64(b, f.root.at)
 	return binary.LittleEndian.AppendUint32(b, format.Lookup3(b))
 }
 
@@ -382,25 +393,30 @@ func (f *File) Size() int64 { return max(int64(f.size), f.DataStart()) }
 //
 //	| OHDR | 2 | flags | size of messages (4) | messages … | checksum (4) |
 type headerNode struct {
-	at       uint64
-	messages func(b []byte) ([]byte, error)
-	err      error
+	at   uint64
+	plan int // the last one that lists it
+	err  error
 }
 
-func (h *headerNode) place(at uint64) { h.at = at }
+func (h *headerNode) place(at uint64)     { h.at = at }
+func (h *headerNode) header() *headerNode { return h }
 
 // HeaderPrefix is the number of bytes of an object header before its messages.
 const HeaderPrefix = 10
 
-func (h *headerNode) encode() []byte {
-	b := append([]byte("OHDR"), 2, 2, 0, 0, 0, 0)
-	b, err := h.messages(b)
+// encodeHeader encodes an object header of messages.
+func (h *headerNode) encodeHeader(messages func(b []byte) ([]byte, error)) []byte {
+	b := append(make([]byte, 0, 256), "OHDR"...)
+	b, err := messages(append(b, 2, 2, 0, 0, 0, 0))
 	if err != nil && h.err == nil {
 		h.err = err
 	}
 	binary.LittleEndian.PutUint32(b[6:], uint32(len(b)-HeaderPrefix))
 	return binary.LittleEndian.AppendUint32(b, format.Lookup3(b))
 }
+
+func (g *Group) encode() []byte   { return g.encodeHeader(g.messages) }
+func (d *Dataset) encode() []byte { return d.encodeHeader(d.messages) }
 
 // Types of messages.
 const (

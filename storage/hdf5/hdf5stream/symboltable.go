@@ -110,7 +110,7 @@ func (n *symbolNode) encode() []byte {
 	b = binary.LittleEndian.AppendUint16(b, uint16(n.last-n.first))
 	for i := n.first; i < n.last; i++ {
 		b = binary.LittleEndian.AppendUint64(b, n.table.offsets[i])
-		b = binary.LittleEndian.AppendUint64(b, n.table.members[n.table.names[i]].headerAddress())
+		b = binary.LittleEndian.AppendUint64(b, n.table.members[n.table.names[i]].header().at)
 		b = append(b, make([]byte, 24)...)
 	}
 	return b[:cap(b)]
