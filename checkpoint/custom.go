@@ -26,6 +26,9 @@ type CustomRules struct {
 	// Rest says what becomes of arrays that no rule names: "refuse" (the default), "keep"
 	// or "drop".
 	Rest string `json:"rest,omitempty"`
+
+	name     string // of the file that they were read from
+	document *config.Document
 }
 
 // A TensorRule computes arrays from others.
@@ -40,21 +43,41 @@ type Patterns []string
 
 // UnmarshalJSON reads a text or a list of texts.
 func (p *Patterns) UnmarshalJSON(text []byte) error {
-	var one string
-	if json.Unmarshal(text, &one) == nil {
-		*p = Patterns{one}
-		return nil
+	var list []json.RawMessage
+	if json.Unmarshal(text, &list) != nil {
+		list = []json.RawMessage{text}
 	}
-	var list []string
-	if err := json.Unmarshal(text, &list); err != nil {
-		return config.Errorf("cannot be %.40s; want a text or a list of texts", text)
+	for _, raw := range list {
+		one, ok := patternOf(raw)
+		if !ok {
+			return config.Errorf("cannot be %.40s; want a text or a list of texts", text)
+		}
+		*p = append(*p, one)
 	}
-	*p = list
 	return nil
 }
 
-// ParseRules reads CustomRules from YAML. docs/models.md lists the operations, and a star stands
-// for the same text on both sides:
+// patternOf reads a text. YAML without quotes makes an object of one with a colon, such as
+// gates 0: 1 0 2.
+func patternOf(raw json.RawMessage) (text string, ok bool) {
+	if json.Unmarshal(raw, &text) == nil {
+		return text, string(raw) != "null"
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) != nil || len(object) != 1 {
+		return "", false
+	}
+	for key, value := range object {
+		if json.Unmarshal(value, &text) != nil {
+			text = string(value) // a number
+		}
+		text = key + ": " + text
+	}
+	return text, true
+}
+
+// ParseRules reads CustomRules from the YAML of the named file. docs/models.md lists the operations,
+// and a star stands for the same text on both sides:
 //
 //	modules: {conv2d: features.0, "dense*": "classifier.*"}
 //	tensors:
@@ -62,17 +85,31 @@ func (p *Patterns) UnmarshalJSON(text []byte) error {
 //	drop: "*/temperature"
 //	rest: refuse
 //
-// Unknown settings and operations are errors that name the line.
-func ParseRules(text []byte) (CustomRules, error) {
-	var c CustomRules
-	doc, err := config.ParseYAML(text)
-	if err == nil {
-		err = doc.Decode(&c)
+// Unknown settings and operations are errors. Errors of the rules, also those of applying them,
+// begin with the name and the line.
+func ParseRules(name string, text []byte) (CustomRules, error) {
+	c := CustomRules{name: name}
+	var err error
+	if c.document, err = config.ParseYAML(text); err == nil {
+		err = c.document.Decode(&c)
 	}
-	if err == nil {
-		err = doc.Locate(c.check())
+	if err != nil {
+		return c, fmt.Errorf("%s:%w", name, err)
 	}
-	return c, err
+	return c, c.locate(c.check())
+}
+
+// locate adds the position in the file to an error of a rule.
+func (c CustomRules) locate(err error) error {
+	if err == nil || c.document == nil {
+		return err
+	}
+	return fmt.Errorf("%s:%w", c.name, c.document.Locate(err))
+}
+
+// inRule returns err as one of the rule for tensors of that number.
+func inRule(i int, err error) error {
+	return config.At(err, "tensors", config.Item{Kind: "rule", Index: i})
 }
 
 func (c CustomRules) check() error {
@@ -86,7 +123,7 @@ func (c CustomRules) check() error {
 	}
 	for i, r := range c.Tensors {
 		if err := r.check(); err != nil {
-			return config.At(err, "tensors", config.Item{Kind: "rule", Index: i})
+			return inRule(i, err)
 		}
 	}
 	return nil
@@ -118,7 +155,7 @@ func (c CustomRules) Module(path string) (name string, ok bool, err error) {
 			continue
 		}
 		if ok {
-			return "", false, fmt.Errorf("two of the rules are for the layer %s: %w", path, ErrAmbiguous)
+			return "", false, c.locate(config.At(fmt.Errorf("two of the rules are for the layer %s: %w", path, ErrAmbiguous), "modules", pattern))
 		}
 		name, ok = fill(c.Modules[pattern], stars), true
 	}
@@ -136,7 +173,7 @@ func (c CustomRules) checkModules(m *Model) error {
 			}
 		}
 		if !found {
-			return fmt.Errorf("rule for the module %s: no layer has that path: %w", pattern, storage.ErrState)
+			return c.locate(config.At(fmt.Errorf("no layer has that path: %w", storage.ErrState), "modules", pattern))
 		}
 	}
 	return nil
@@ -145,94 +182,113 @@ func (c CustomRules) checkModules(m *Model) error {
 // Apply returns the tensors that the rules compute from others. Rest are the names that no
 // rule takes.
 func (c CustomRules) Apply(tensors []Tensor) (made []Tensor, dropped, rest []string, err error) {
-	byName := map[string]Tensor{}
+	a := application{tensors: tensors, byName: map[string]Tensor{}, takenBy: map[string]int{}, madeBy: map[string]int{}}
 	for _, t := range tensors {
-		byName[t.Name] = t
+		a.byName[t.Name] = t
 	}
-	taken := map[string]int{} // rules that take a name, counted from 1
 	for i, r := range c.Tensors {
-		before := len(made)
-		for _, t := range tensors {
-			stars, ok := match(r.From[0], t.Name)
-			if !ok {
-				continue
-			}
-			some, err := r.apply(stars, byName, func(name string) error {
-				if other, ok := taken[name]; ok && other != i+1 {
-					return fmt.Errorf("the rules for %s and for %s both take %s: %w", strings.Join(c.Tensors[other-1].From, ", "), strings.Join(r.From, ", "), name, ErrAmbiguous)
-				}
-				taken[name] = i + 1
-				return nil
-			})
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			made = append(made, some...)
-		}
-		if len(made) == before {
-			return nil, nil, nil, fmt.Errorf("rule for %s: there is no such array%s: %w", r.From[0], spell.Hint(r.From[0], slices.Collect(maps.Keys(byName))), storage.ErrState)
+		if err := a.rule(r, i); err != nil {
+			return nil, nil, nil, c.locate(inRule(i, err))
 		}
 	}
 	for _, pattern := range c.Drop {
-		if !slices.ContainsFunc(tensors, func(t Tensor) bool { _, ok := match(pattern, t.Name); return ok }) {
-			return nil, nil, nil, fmt.Errorf("drop %s: there is no such array%s: %w", pattern, spell.Hint(pattern, slices.Collect(maps.Keys(byName))), storage.ErrState)
+		if !slices.ContainsFunc(tensors, func(t Tensor) bool { return matches(pattern, t.Name) }) {
+			return nil, nil, nil, c.locate(config.At(a.missing(pattern), "drop"))
 		}
 	}
 	for _, t := range tensors {
-		_, used := taken[t.Name]
-		drop := slices.ContainsFunc(c.Drop, func(p string) bool { _, ok := match(p, t.Name); return ok })
+		_, taken := a.takenBy[t.Name]
+		_, again := a.madeBy[t.Name]
 		switch {
-		case used:
-		case drop || c.Rest == "drop":
+		case taken:
+		case c.Rest == "drop" || slices.ContainsFunc(c.Drop, func(p string) bool { return matches(p, t.Name) }):
 			dropped = append(dropped, t.Name)
+		case c.Rest == "keep" && again:
+			return nil, nil, nil, c.locate(inRule(a.madeBy[t.Name], fmt.Errorf("makes %s, which rest: keep also keeps: %w", t.Name, ErrAmbiguous)))
 		case c.Rest == "keep":
 			t.From, t.Operation = []string{t.Name}, Same{}.String()
-			made = append(made, t)
+			a.made = append(a.made, t)
 		default:
 			rest = append(rest, t.Name)
 		}
 	}
-	seen := map[string]bool{}
-	for _, t := range made {
-		if seen[t.Name] {
-			return nil, nil, nil, fmt.Errorf("two rules make %s: %w", t.Name, ErrAmbiguous)
-		}
-		seen[t.Name] = true
-	}
-	return made, dropped, rest, nil
+	return a.made, dropped, rest, nil
 }
 
-// apply computes the arrays of r where its stars stand for the given texts.
-func (r TensorRule) apply(stars []string, byName map[string]Tensor, take func(string) error) ([]Tensor, error) {
+// An application is what rules for tensors have done so far.
+type application struct {
+	tensors []Tensor
+	byName  map[string]Tensor
+	made    []Tensor
+	takenBy map[string]int // rules by the names that they take
+	madeBy  map[string]int // and by those that they make
+}
+
+// rule applies rule i to every array that its first pattern fits.
+func (a *application) rule(r TensorRule, i int) error {
 	op, err := r.op()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var from []string
-	var arrays []storage.Array
-	for _, pattern := range r.From {
-		name := fill(pattern, stars)
-		t, ok := byName[name]
-		if !ok {
-			return nil, fmt.Errorf("rule for %s: there is no array %s: %w", strings.Join(r.From, ", "), name, storage.ErrState)
+	fits := false
+	for _, t := range a.tensors {
+		if stars, ok := match(r.From[0], t.Name); ok {
+			fits = true
+			if err := a.compute(r, op, stars, i); err != nil {
+				return err
+			}
 		}
-		if err := take(name); err != nil {
-			return nil, err
-		}
-		from, arrays = append(from, name), append(arrays, t.Array)
+	}
+	if !fits {
+		return a.missing(r.From[0])
+	}
+	return nil
+}
+
+// missing is the error that no array fits a pattern.
+func (a *application) missing(pattern string) error {
+	return fmt.Errorf("there is no array %s%s: %w", pattern, spell.Hint(pattern, slices.Sorted(maps.Keys(a.byName))), storage.ErrState)
+}
+
+// compute computes the arrays of rule i where its stars stand for the given texts.
+func (a *application) compute(r TensorRule, op Op, stars []string, i int) error {
+	from, arrays, err := a.take(r, stars, i)
+	if err != nil {
+		return err
 	}
 	out, err := op.Forward(arrays)
 	if err != nil {
-		return nil, fmt.Errorf("rule for %s: %w", strings.Join(from, ", "), err)
+		return fmt.Errorf("%s: %w", strings.Join(from, ", "), err)
 	}
 	if len(out) != len(r.To) {
-		return nil, fmt.Errorf("rule for %s: %v makes %d arrays of %d, and there are %d names in to; concat or split: %w", strings.Join(from, ", "), op, len(out), len(from), len(r.To), ErrAmbiguous)
+		return fmt.Errorf("%s: %v makes %d arrays of %d, and there are %d names in to; concat or split: %w", strings.Join(from, ", "), op, len(out), len(from), len(r.To), ErrAmbiguous)
 	}
-	list := make([]Tensor, len(out))
-	for i, a := range out {
-		list[i] = Tensor{Name: fill(r.To[i], stars), Array: a, From: from, Operation: op.String()}
+	for k, array := range out {
+		name := fill(r.To[k], stars)
+		if _, again := a.madeBy[name]; again {
+			return fmt.Errorf("two rules make %s: %w", name, ErrAmbiguous)
+		}
+		a.madeBy[name] = i
+		a.made = append(a.made, Tensor{Name: name, Array: array, From: from, Operation: op.String()})
 	}
-	return list, nil
+	return nil
+}
+
+// take returns the arrays that rule i takes.
+func (a *application) take(r TensorRule, stars []string, i int) (names []string, arrays []storage.Array, err error) {
+	for _, pattern := range r.From {
+		name := fill(pattern, stars)
+		t, ok := a.byName[name]
+		if !ok {
+			return nil, nil, a.missing(name)
+		}
+		if other, taken := a.takenBy[name]; taken && other != i {
+			return nil, nil, fmt.Errorf("takes %s, as rule %d does: %w", name, other, ErrAmbiguous)
+		}
+		a.takenBy[name] = i
+		names, arrays = append(names, name), append(arrays, t.Array)
+	}
+	return names, arrays, nil
 }
 
 // op returns the operation that Do describes.
@@ -241,7 +297,7 @@ func (r TensorRule) op() (Op, error) {
 	for _, text := range r.Do {
 		op, err := ParseOp(text, len(r.To))
 		if err != nil {
-			return nil, err
+			return nil, config.At(err, "do")
 		}
 		ops = append(ops, op)
 	}
@@ -255,20 +311,29 @@ func (r TensorRule) op() (Op, error) {
 }
 
 // ParseOp reads an operation: "transpose 1 0", "reshape 64 -1", "gates 0: 1 0 2",
-// "concat 0", "split 0" or "split 0: 2 3", "features 0: 7 7 64", "cast float16". Outputs
-// is the number of arrays that a split makes if it has no sizes.
+// "concat 0", "split 0" or "split 0: 2 3", "features 0: 7 7 64", "cast float16", "sum",
+// "fold 1e-5" or "fold -1: 1e-3". Outputs is the number of arrays that a split makes if it
+// has no sizes.
 func ParseOp(text string, outputs int) (Op, error) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(strings.NewReplacer("(", " ", ")", " ", ",", " ").Replace(text)), " ")
-	first, list, hasAxis := strings.Cut(rest, ":")
-	if !hasAxis {
-		list = rest
-	}
-	if name == "cast" {
+	switch name {
+	case "cast":
 		var t dtype.Type
 		if err := t.UnmarshalText([]byte(strings.TrimSpace(rest))); err != nil {
 			return nil, config.Errorf("%q: %v", text, err)
 		}
 		return CastOp(t, t), nil
+	case "fold":
+		return parseFold(text, rest)
+	}
+	return parseIntegers(text, name, rest, outputs)
+}
+
+// parseIntegers reads an operation whose arguments are integers.
+func parseIntegers(text, name, rest string, outputs int) (Op, error) {
+	first, list, hasAxis := strings.Cut(rest, ":")
+	if !hasAxis {
+		list = rest
 	}
 	numbers, err := integers(list)
 	axes, err2 := integers(first)
@@ -291,6 +356,10 @@ func ParseOp(text string, outputs int) (Op, error) {
 		return FeaturesOp(axes[0], numbers), nil
 	case name == "features":
 		return nil, wrong("an axis and the shape before it was flattened, such as features 0: 7 7 64")
+	case name == "sum" && rest == "":
+		return TotalOp{}, nil
+	case name == "sum":
+		return nil, wrong("no numbers")
 	case name == "concat" && len(numbers) == 1 && !hasAxis:
 		return ConcatOp(numbers[0], 1), nil
 	case name == "split" && hasAxis && len(axes) == 1 && len(numbers) > 0:
@@ -300,7 +369,7 @@ func ParseOp(text string, outputs int) (Op, error) {
 	case name == "concat" || name == "split":
 		return nil, wrong("an axis, such as " + name + " 0")
 	}
-	return nil, config.At(config.Unknown("operation", name, []string{"transpose", "reshape", "gates", "features", "concat", "split", "cast"}), name)
+	return nil, config.At(config.Unknown("operation", name, []string{"transpose", "reshape", "gates", "features", "concat", "split", "cast", "sum", "fold"}), name)
 }
 
 func integers(text string) ([]int, error) {
@@ -343,6 +412,12 @@ func match(pattern, name string) (stars []string, ok bool) {
 		}
 	}
 	return nil, false
+}
+
+// matches reports whether a pattern fits a name.
+func matches(pattern, name string) bool {
+	_, ok := match(pattern, name)
+	return ok
 }
 
 // fill replaces the stars of a pattern by texts.

@@ -38,7 +38,7 @@ func ParseYAML(text []byte) (*Document, error) {
 	var bad yaml.Error
 	switch {
 	case errors.As(err, &bad):
-		return nil, withPosition(bad.GetToken(), errors.New(bad.GetMessage()))
+		return nil, withPosition(bad.GetToken(), errors.New(withQuotes(bad.GetMessage())))
 	case err != nil:
 		return nil, err
 	case len(file.Docs) != 1:
@@ -51,6 +51,14 @@ func ParseYAML(text []byte) (*Document, error) {
 		return nil, err
 	}
 	return &Document{body: file.Docs[0].Body, value: value}, nil
+}
+
+// withQuotes adds to the parser's message about a second colon in a line what to do.
+func withQuotes(message string) string {
+	if strings.HasPrefix(message, "mapping value is not allowed") {
+		message += "; a text with a colon and a space needs quotes"
+	}
+	return message
 }
 
 // Decode is the function Decode with the document's value; its errors give

@@ -167,9 +167,9 @@ func modelOptions(c *cli.Context) (o models.Options, err error) {
 		if err != nil {
 			return o, err
 		}
-		rules, err := checkpoint.ParseRules(text)
+		rules, err := checkpoint.ParseRules(name, text)
 		if err != nil {
-			return o, fmt.Errorf("%s:%w", name, err)
+			return o, err
 		}
 		o.Rules = &rules
 	}

@@ -265,7 +265,7 @@ func TestFoldersOfKerasAreModels(t *testing.T) {
 func TestRulesAloneNameWeightsWithoutAnArchitecture(t *testing.T) {
 	const name = "../../serialize/keras/testdata/keras2_cnn_only.h5"
 	planned := func(text string) (*models.Plan, error) {
-		rules, err := checkpoint.ParseRules([]byte(text))
+		rules, err := checkpoint.ParseRules("rules.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
