@@ -39,6 +39,27 @@ func TestCallsThatComputeOtherThings(t *testing.T) {
 	}
 }
 
+// TestInputsThatLeadNowhere: a layer names a layer, a call or an output that the model does not have.
+func TestInputsThatLeadNowhere(t *testing.T) {
+	graph := func(input, output string) string {
+		return `{"class_name": "Functional", "config": {"name": "m", "layers": [
+			{"class_name": "InputLayer", "name": "i", "config": {"name": "i", "batch_input_shape": [null, 3]}, "inbound_nodes": []},
+			{"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 2}, "inbound_nodes": [[` + input + `]]}],
+			"input_layers": [["i", 0, 0]], "output_layers": [` + output + `]}}`
+	}
+	if _, err := Parse(graph(`["i", 0, 0, {}]`, `["d", 0, 0]`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range []string{`["x", 0, 0`, `["i", 1, 0`, `["i", -1, 0`, `["i", 0, -1`} {
+		if _, err := Parse(graph(wrong+", {}]", `["d", 0, 0]`)); !errors.Is(err, ErrConfig) {
+			t.Errorf("input %s]: %v", wrong, err)
+		}
+		if _, err := Parse(graph(`["i", 0, 0, {}]`, wrong+"]")); !errors.Is(err, ErrConfig) {
+			t.Errorf("output %s]: %v", wrong, err)
+		}
+	}
+}
+
 // TestVariablesOfQuantizedLayers lists the scales of int8; other modes are not known.
 func TestVariablesOfQuantizedLayers(t *testing.T) {
 	for mode, want := range map[string]string{"int8": "kernel bias kernel_scale", "int4": ""} {

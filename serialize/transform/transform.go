@@ -277,10 +277,10 @@ func Quantize(entries Entries, o QuantizeOptions) Entries {
 	}
 }
 
-// quantizedOf returns the quantized form of an entry, the same for the same elements.
+// quantizedOf returns the quantized form of an entry, the same for the same elements and axis.
 func quantizedOf(shared map[string][]*quantizedArray, e serialize.Entry, axis int) *quantizedArray {
 	for _, q := range shared[e.Shared] {
-		if e.SameElements(q.entry) {
+		if q.axis == axis && e.SameElements(q.entry) {
 			return q
 		}
 	}
@@ -305,7 +305,7 @@ func (q *quantizedArray) share(part string) string {
 	if q.entry.Shared == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s %s %v", part, q.entry.Shared, q.entry.Array.View)
+	return fmt.Sprintf("%s along %d of %s %v", part, q.axis, q.entry.Shared, q.entry.Array.View)
 }
 
 // channel returns the channel of element i in row-major order.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/transform"
 	"github.com/h5dnn/h5dnn/storage"
@@ -122,6 +123,42 @@ func TestQuantizingLeavesOthersAlone(t *testing.T) {
 				t.Errorf("%v is quantized: %v", x, err)
 			}
 		}
+	}
+}
+
+// TestTiedWeightsAreQuantizedAlongTheirOwnAxes, which may differ.
+func TestTiedWeightsAreQuantizedAlongTheirOwnAxes(t *testing.T) {
+	w := storage.From([]float64{127, 254, 0, 508}, 2, 2)
+	list := serialize.Entries(serialize.Entry{Name: "0", Array: w, Shared: "tied"}, serialize.Entry{Name: "1", Array: w, Shared: "tied"})
+	quantized := transform.Quantize(list, transform.QuantizeOptions{Axis: func(name string) (int, bool) { return int(name[0] - '0'), true }})
+	if got, want := show(t, quantized), "0 int8[2 2] [64 127 0 127]\n0.scale float32[2] [2 4]\n1 int8[2 2] [127 64 0 127]\n1.scale float32[2] [1 4]"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	var all []serialize.Entry
+	for e := range quantized {
+		all = append(all, e)
+	}
+	if all[0].SameElements(all[2]) || all[1].SameElements(all[3]) {
+		t.Errorf("shared: %q %q %q %q", all[0].Shared, all[1].Shared, all[2].Shared, all[3].Shared)
+	}
+}
+
+// TestScalesAreComputedOnce, for all parts of an array that are read.
+func TestScalesAreComputedOnce(t *testing.T) {
+	reads := 0
+	w := blocks.Compute(dtype.Float32, []int{4, 2}, func(to storage.Array, _ blocks.Box) error {
+		reads++
+		return storage.From(make([]float32, to.Len()), to.Shape...).CopyTo(to)
+	})
+	for e, err := range transform.Quantize(serialize.Entries(serialize.Entry{Name: "w", Array: w}), transform.QuantizeOptions{}) {
+		for range 5 {
+			if _, err2 := storage.Read[float64](e.Array); err != nil || err2 != nil {
+				t.Fatal(err, err2)
+			}
+		}
+	}
+	if reads != 1+5 { // for the scales, and for the elements
+		t.Errorf("the array was read %d times, want 6", reads)
 	}
 }
 
