@@ -101,9 +101,20 @@ func compare(t *testing.T, model nn.Module, translation *keras.Translation, m *c
 
 func load(t *testing.T, model nn.Module, translation *keras.Translation, m *checkpoint.Model) {
 	t.Helper()
-	weights, err := translation.Weights(m, checkpoint.LinkOptions{})
+	plans, err := checkpoint.ModelLinks(m, checkpoint.LinkOptions{ChannelsLast: true})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if plans, err = translation.Rename(plans); err != nil {
+		t.Fatal(err)
+	}
+	parameters, _, err := checkpoint.Export(plans)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := map[string]storage.Array{}
+	for _, p := range parameters {
+		weights[p.Name] = p.Array
 	}
 	shapes := make([][]int, len(translation.Inputs))
 	for i, in := range translation.Inputs {

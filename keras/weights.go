@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
-	"github.com/h5dnn/h5dnn/storage"
 )
 
 // Rename returns the plans of the layers of the model, which are for PyTorch, with the
@@ -40,28 +39,6 @@ func (t *Translation) Rename(plans []checkpoint.LayerPlan) ([]checkpoint.LayerPl
 	return list, nil
 }
 
-// Links returns how the weights of m, by their full names, become the parameters of the
-// translation. An error of kind checkpoint.ErrUnsupported or ErrAmbiguous names the first
-// layer whose weights cannot be converted.
-func (t *Translation) Links(m *checkpoint.Model, o checkpoint.LinkOptions) ([]checkpoint.Link, error) {
-	o.ChannelsLast = true
-	plans, err := checkpoint.ModelLinks(m, o)
-	if err != nil {
-		return nil, err
-	}
-	if plans, err = t.Rename(plans); err != nil {
-		return nil, err
-	}
-	var links []checkpoint.Link
-	for _, p := range plans {
-		if p.Refused != nil {
-			return nil, fmt.Errorf("layer %s (%s): %w", p.Path, p.Layer.Class, p.Refused)
-		}
-		links = append(links, p.Links...)
-	}
-	return links, nil
-}
-
 // parameter returns the full name of a parameter that PyTorch's module calls name, or ""
 // if package nn has none.
 func (t *Translation) parameter(p checkpoint.LayerPlan, name string) (string, error) {
@@ -78,40 +55,4 @@ func (t *Translation) parameter(p checkpoint.LayerPlan, name string) (string, er
 		return "", fmt.Errorf("layer %s (%s) has weights and no module: %w", p.Path, p.Layer.Class, checkpoint.ErrUnsupported)
 	}
 	return module + "." + own, nil
-}
-
-// Weights returns the parameters of the translation, computed from the weights of m when
-// they are read.
-func (t *Translation) Weights(m *checkpoint.Model, o checkpoint.LinkOptions) (map[string]storage.Array, error) {
-	links, err := t.Links(m, o)
-	if err != nil {
-		return nil, err
-	}
-	weights := map[string]storage.Array{}
-	for path, l := range m.All() {
-		for _, w := range l.Weights {
-			weights[path+"/"+w.Name] = w.Array
-		}
-	}
-	arrays := map[string]storage.Array{}
-	for _, link := range links {
-		from := make([]storage.Array, len(link.From))
-		for i, name := range link.From {
-			a, ok := weights[name]
-			if !ok {
-				return nil, fmt.Errorf("the model has no weight %s: %w", name, storage.ErrState)
-			}
-			from[i] = a
-		}
-		to, err := link.Op.Forward(from)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", strings.Join(link.From, ", "), err)
-		}
-		for i, name := range link.To {
-			if name != "" {
-				arrays[name] = to[i]
-			}
-		}
-	}
-	return arrays, nil
 }

@@ -25,8 +25,9 @@ func limitGarbage(args []string) {
 // trains are the commands that compute in memory of their own pools.
 var trains = map[string]bool{"train": true, "eval": true, "predict": true}
 
-// A sentinel is garbage at once. Its finalizer runs after each collection.
-type sentinel struct{ next *sentinel }
+// A sentinel is garbage at once. Its finalizer runs after each collection, which it may not for a
+// small object without pointers.
+type sentinel struct{ _ *sentinel }
 
 func afterCollection(s *sentinel) {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
