@@ -146,10 +146,7 @@ func (f *arrayFile) isGrouped() bool {
 	seen, before := map[string]bool{}, ""
 	for i := range f.list.Len() {
 		path := f.entry(i).path
-		for group := range groupsAbove(path) {
-			if before == group || strings.HasPrefix(before, group+"/") {
-				continue
-			}
+		for group := range groupsAbove(path, before) {
 			if k, isArray := f.find(group); seen[group] || isArray && k != i {
 				return false
 			}
@@ -197,10 +194,17 @@ func (n *node) collect(list []int32) []int32 {
 	return list
 }
 
-// groupsAbove yields the paths of the groups that the parts of a path before the last name.
-func groupsAbove(path string) iter.Seq[string] {
+// groupsAbove yields the groups in which a path is and the path before it, the last one, is not.
+func groupsAbove(path, before string) iter.Seq[string] {
+	common := 0
+	for common < min(len(path), len(before)) && path[common] == before[common] {
+		common++
+	}
+	if common == len(before) {
+		common++ // path[:len(before)] is before itself
+	}
 	return func(yield func(string) bool) {
-		for k := 1; k < len(path); k++ {
+		for k := common; k < len(path); k++ {
 			if path[k] == '/' && !yield(path[:k]) {
 				return
 			}
@@ -229,9 +233,8 @@ func (f *arrayFile) Entries(path string) (iter.Seq[Object], error) {
 			if !below(e.path) {
 				continue
 			}
-			for group := range groupsAbove(e.path) {
-				listed := before == group || strings.HasPrefix(before, group+"/")
-				if !listed && len(group) >= len(path) && !yield(Object{Path: group, Kind: "group"}) {
+			for group := range groupsAbove(e.path, before) {
+				if len(group) >= len(path) && !yield(Object{Path: group, Kind: "group"}) {
 					return
 				}
 			}

@@ -1,14 +1,18 @@
 package inspect
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/storagetest"
 )
 
 // A tree is a group that names imply, or an array.
@@ -86,5 +90,35 @@ func TestGroupsComeOnceWithTheirMembers(t *testing.T) {
 				t.Fatalf("below %q: %q, want %q", below, got, want)
 			}
 		}
+	}
+}
+
+// TestManyArraysInDeepGroups lists arrays in groups as deep as those of a pickle may be. Comparing
+// each group with the path before it would look at 80,000,000,000 bytes.
+func TestManyArraysInDeepGroups(t *testing.T) {
+	before := storagetest.CPUTime(t)
+	const count, depth = 50_000, 900
+	file := serialize.NewList(count, nil, func() error { return nil })
+	deep := strings.Repeat("0/", depth)
+	for i := range count {
+		if err := file.Add(serialize.Entry{Name: deep + strconv.Itoa(i)}, errors.New("not read")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	objects, err := newArrays(file, "file", "test").Entries("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := 0
+	for o := range objects {
+		if o.Kind == "group" {
+			groups++
+		}
+	}
+	if groups != 1+depth {
+		t.Errorf("%d groups, want %d", groups, 1+depth)
+	}
+	if took := storagetest.CPUTime(t) - before; took > 10*time.Second {
+		t.Errorf("%v", took)
 	}
 }
