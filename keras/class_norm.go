@@ -20,7 +20,7 @@ func adapted(l *checkpoint.Layer) ([]Variable, error) {
 	if l.Config["mean"] != nil {
 		return nil, nil
 	}
-	return []Variable{{"mean", "vars/0", false}, {"variance", "vars/1", false}, {"count", "vars/2", false}}, nil
+	return []Variable{{Name: "mean", Path: "vars/0"}, {Name: "variance", Path: "vars/1"}, {Name: "count", Path: "vars/2"}}, nil
 }
 
 // normalizationNodes adds a batch normalization for statistics of each channel.

@@ -64,8 +64,9 @@ func variablesWithin(m *checkpoint.Model, on bool) (all []Variable, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range list {
-			all = append(all, Variable{l.Name + "/" + v.Name, "layers/" + group + "/" + v.Path, on && v.Trainable})
+		for _, v := range within(l.Name+"/", "layers/"+group, list) {
+			v.Trainable = v.Trainable && on
+			all = append(all, v)
 		}
 	}
 	return all, nil

@@ -69,8 +69,12 @@ func (t translator) object(o map[string]any) {
 	if isModel(class) {
 		t.model(o, config)
 	} else {
+		built := attentionShapesOf(o)
 		delete(o, "build_config") // shapes of Keras 2 without the call's other inputs
 		t.layer(o, class, config)
+		if class == "MultiHeadAttention" {
+			t.attention(o, config, built)
+		}
 	}
 	for name, v := range config {
 		if name != "layers" || !isModel(class) {
@@ -146,6 +150,39 @@ func withInput(layers []map[string]any) []map[string]any {
 	return append([]map[string]any{input}, layers...)
 }
 
+// attentionInputs are the inputs of a MultiHeadAttention whose shapes are stored.
+var attentionInputs = []string{"query_shape", "key_shape", "value_shape"}
+
+// attentionShapesOf returns the shapes by which Keras 3 builds a layer of several inputs, or nil.
+func attentionShapesOf(o map[string]any) map[string]any {
+	built, _ := o["build_config"].(map[string]any)
+	shapes, _ := built["shapes_dict"].(map[string]any)
+	return shapes
+}
+
+// attention moves the shapes of the inputs of an attention to where the version has them: Keras 2
+// makes the variables by settings that Keras 3 refuses, and Keras 3 by what the layer is built with.
+func (t translator) attention(o, config, built map[string]any) {
+	shapes := map[string]any{}
+	for _, name := range attentionInputs {
+		for _, from := range []map[string]any{built, config} {
+			if shape, ok := from[name]; ok && shape != nil {
+				shapes[name] = shape
+			}
+		}
+	}
+	if !t.current {
+		maps.Copy(config, shapes)
+		return
+	}
+	for _, name := range attentionInputs {
+		delete(config, name)
+	}
+	if len(shapes) == len(attentionInputs) {
+		o["build_config"] = map[string]any{"shapes_dict": shapes}
+	}
+}
+
 // unused lists settings that layers of Keras 2 write and never use, by the beginning of the
 // name of their class. They are left out if they have the value, or any value if that is nil.
 var unused = []struct {
@@ -201,51 +238,8 @@ func (t translator) layer(o map[string]any, class string, config map[string]any)
 	case "ThresholdedReLU":
 		o["class_name"], config["threshold"] = "ReLU", config["theta"]
 		delete(config, "theta")
-	case "MultiHeadAttention":
-		if t.current { // by which Keras 2 makes the variables; Keras 3 knows them from the calls
-			delete(config, "query_shape")
-			delete(config, "key_shape")
-			delete(config, "value_shape")
-		}
 	}
 	addModule(o, class, config)
-}
-
-// addModule says the module of a layer with several axes, or with the name of a score: without a
-// module, Keras 3 takes the first axis alone, and the name for that of a function.
-func addModule(o map[string]any, class string, config map[string]any) {
-	axes, _ := config["axis"].([]any)
-	if o["module"] == nil && !strings.Contains(class, ">") && (len(axes) > 1 || config["score_mode"] != nil) {
-		o["module"], o["registered_name"] = "keras.layers", nil
-	}
-}
-
-// WithModules returns a description of Keras 3 in an .h5, where layers have no module, with the
-// modules of those that Keras 3 reads otherwise without one.
-func WithModules(text string) (string, error) {
-	o, err := decode(text)
-	if err != nil {
-		return "", err
-	}
-	addModules(o)
-	return encode(o)
-}
-
-func addModules(v any) {
-	switch v := v.(type) {
-	case []any:
-		for _, one := range v {
-			addModules(one)
-		}
-	case map[string]any:
-		if config, ok := v["config"].(map[string]any); ok {
-			class, _ := v["class_name"].(string)
-			addModule(v, class, config)
-		}
-		for _, one := range v {
-			addModules(one)
-		}
-	}
 }
 
 // graph translates the calls of the layers of a functional model. In Keras 2, call 0 of a

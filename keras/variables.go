@@ -17,6 +17,7 @@ type Variable struct {
 	// "forward_layer/cell/vars/0".
 	Path      string
 	Trainable bool
+	Copy      string // where the same array is a second time; "" if it is not
 }
 
 // Variables returns the variables of l, from its class and settings, in the order in
@@ -64,7 +65,7 @@ var errUnknown = errors.New("variables that are not known")
 func positions(names ...string) []Variable {
 	var list []Variable
 	for i, name := range names {
-		list = append(list, Variable{name, fmt.Sprintf("vars/%d", i), true})
+		list = append(list, Variable{Name: name, Path: fmt.Sprintf("vars/%d", i), Trainable: true})
 	}
 	return list
 }
@@ -73,7 +74,11 @@ func positions(names ...string) []Variable {
 func within(prefix, attribute string, list []Variable) []Variable {
 	inner := make([]Variable, len(list))
 	for i, v := range list {
-		inner[i] = Variable{prefix + v.Name, attribute + "/" + v.Path, v.Trainable}
+		inner[i] = v
+		inner[i].Name, inner[i].Path = prefix+v.Name, attribute+"/"+v.Path
+		if v.Copy != "" {
+			inner[i].Copy = attribute + "/" + v.Copy
+		}
 	}
 	return inner
 }

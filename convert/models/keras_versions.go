@@ -67,6 +67,13 @@ func (p *Plan) forKeras3() error {
 			p.Notes = append(p.Notes, "layer "+path+": "+how)
 		}
 	}
+	if p.Format.Name == "keras-h5" {
+		for path, l := range m.All() {
+			if operation, ok := strings.CutPrefix(l.Class, "ops."); ok {
+				p.Lost.Add(path, loss.Property, 1, "Keras 2 has no layer for the operation %s of Keras 3, and does not load the model; write a .keras", operation)
+			}
+		}
+	}
 	if p.Format.Name != "keras" {
 		return nil
 	}

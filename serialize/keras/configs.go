@@ -239,6 +239,11 @@ func legacyConfig(text, version string) string {
 			text = translated
 		}
 	}
+	if strings.HasPrefix(version, "3.") {
+		if described, err := keras.WithModules(text); err == nil {
+			text = described
+		}
+	}
 	if json.Unmarshal([]byte(text), &config) != nil || config["module"] == nil {
 		return text
 	}
@@ -278,13 +283,10 @@ func legacyTraining(text string) string {
 	if text == "" || json.Unmarshal([]byte(text), &settings) != nil {
 		return text
 	}
-	if settings["optimizer"] == nil {
-		if settings["optimizer_config"] == nil {
-			return ""
-		}
-		return text
+	if settings["optimizer"] == nil && settings["optimizer_config"] == nil {
+		return ""
 	}
-	if o := optimizerIn(text); o != nil && o.Class != "" {
+	if o := optimizerIn(text); o != nil && o.Class != "" && settings["optimizer"] != nil {
 		settings["optimizer_config"] = legacyOptimizer(o.Class, settings["optimizer"])
 		delete(settings, "optimizer")
 	}
@@ -292,6 +294,10 @@ func legacyTraining(text string) string {
 		if settings[key] == nil {
 			settings[key] = json.RawMessage("null")
 		}
+	}
+	settings["loss"] = withLongNames(settings["loss"], false)
+	for _, key := range []string{"metrics", "weighted_metrics"} {
+		settings[key] = withLongNames(settings[key], true)
 	}
 	legacy, err := json.Marshal(settings)
 	if err != nil {

@@ -210,6 +210,9 @@ func (w weightsReader) layer(l *checkpoint.Layer, group, prefix string, claimed 
 			path = private // attributes of attention layers in Keras 2
 		}
 		claimed[path] = true
+		if v.Copy != "" {
+			claimed[join(group, v.Copy)] = true
+		}
 		if err := w.add(path, prefix+v.Name); err != nil {
 			return err
 		}

@@ -115,6 +115,9 @@ func (s *saver) put(path, name string) error {
 // checkAll returns an error if an entry was not written.
 func (s *saver) checkAll() error {
 	for _, name := range s.order {
+		if !s.written[name] && isLoRA(name) {
+			return fmt.Errorf("%s is part of a LoRA, which such a file has merged into the kernel; have Keras save the model as .keras, or write an .h5: %w", name, storage.ErrState)
+		}
 		if !s.written[name] {
 			return fmt.Errorf("%s is not a weight of the model, and such a file has no other place for it; leave it out, or write a file of another format, such as .safetensors: %w", name, storage.ErrState)
 		}

@@ -3,6 +3,7 @@ package keras
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
@@ -44,7 +45,14 @@ func (s *saver) legacy() error {
 	root := "/"
 	if s.model != nil {
 		root = modelGroup
-		if err := s.attributes("/", MetaVersion, version, MetaBackend, backend, MetaConfig, legacyConfig(s.meta[MetaConfig], version), MetaTraining, legacyTraining(s.meta[MetaTraining])); err != nil {
+		config := legacyConfig(s.meta[MetaConfig], version)
+		if !s.hasLoRA("") {
+			var err error
+			if config, err = keras.WithoutLoRA(config); err != nil {
+				return err
+			}
+		}
+		if err := s.attributes("/", MetaVersion, version, MetaBackend, backend, MetaConfig, config, MetaTraining, legacyTraining(s.meta[MetaTraining])); err != nil {
 			return err
 		}
 		if err := s.w.Group(root); err != nil {
@@ -168,6 +176,10 @@ func (s *saver) legacyWeights(l *checkpoint.Layer, prefix string, on bool) (trai
 	if err != nil {
 		return nil, nil, err
 	}
+	if s.hasLoRA(prefix) {
+		trained, other = divideLoRA(s.below(prefix))
+		return trained, other, nil
+	}
 	variables, _, _ := keras.Variables(l)
 	for i, name := range names {
 		if on && (i >= len(variables) || variables[i].Trainable) {
@@ -177,6 +189,24 @@ func (s *saver) legacyWeights(l *checkpoint.Layer, prefix string, on bool) (trai
 		}
 	}
 	return trained, other, nil
+}
+
+// isLoRA reports whether an entry is a half of a LoRA, by which Keras 3 trains a frozen kernel.
+func isLoRA(name string) bool { return strings.HasPrefix(last(name), "lora_") }
+
+// hasLoRA reports whether an entry whose name begins with prefix is of a LoRA.
+func (s *saver) hasLoRA(prefix string) bool { return slices.ContainsFunc(s.below(prefix), isLoRA) }
+
+// divideLoRA divides the entries of a layer with a LoRA: its kernel is not trained.
+func divideLoRA(names []string) (trained, other []string) {
+	for _, name := range names {
+		if kernel := last(name); kernel == "kernel" || kernel == "embeddings" {
+			other = append(other, name)
+		} else {
+			trained = append(trained, name)
+		}
+	}
+	return trained, other
 }
 
 // topLevel lists the entries that are of no layer.

@@ -117,6 +117,12 @@ func (s *saver) layerVars(l *checkpoint.Layer, group, prefix string) error {
 		if err := s.put(join(group, v.Path), prefix+v.Name); err != nil {
 			return err
 		}
+		if v.Copy == "" {
+			continue
+		}
+		if err := s.put(join(group, v.Copy), prefix+v.Name); err != nil {
+			return err
+		}
 	}
 	if l.Class == "MultiHeadAttention" && strings.HasPrefix(s.version(), "2.") {
 		if err := s.linkPrivate(group, variables); err != nil {
