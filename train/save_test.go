@@ -145,6 +145,7 @@ func TestFilesThatCannotBeSavedAreRefusedAtOnce(t *testing.T) {
 		"run.h5":                                 `import _ "github.com/h5dnn/h5dnn/serialize/hdf5"`,
 		"run.other":                              `no format has the extension ".other"`,
 		"run.npy":                                "does not hold several arrays",
+		"run.own":                                "the format other metadata does not hold several arrays with metadata of a run",
 		filepath.Join(t.TempDir(), "a", "b.npz"): "no such file or directory",
 		filepath.Join(os.Args[0], "b.npz"):       "is no directory",
 	} {
@@ -162,7 +163,13 @@ var slowly struct {
 }
 
 func init() {
-	serialize.Register(serialize.Format{Name: "slow", Extensions: []string{".slow"}, Meta: true, SaveFile: func(_ string, c serialize.Contents) error {
+	unread := func(serialize.Input) (serialize.File, error) { return nil, errors.ErrUnsupported }
+	serialize.Register(serialize.Format{
+		Name: "other metadata", Extensions: []string{".own"}, Meta: true, Open: unread,
+		FitsMeta: func(map[string]string) error { return errors.ErrUnsupported },
+		SaveFile: func(string, serialize.Contents) error { return errors.ErrUnsupported },
+	})
+	serialize.Register(serialize.Format{Name: "slow", Extensions: []string{".slow"}, Meta: true, Open: unread, SaveFile: func(_ string, c serialize.Contents) error {
 		written := map[string]string{}
 		read := func() error {
 			for e, err := range c.Entries {

@@ -57,8 +57,8 @@ func newSaver(file string, lock *FileLock, every Interval, step uint64, size int
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("train: cannot save runs: %w", err)
-	case format.Single || !format.Meta || format.Save == nil && format.SaveFile == nil:
-		return nil, fmt.Errorf("train: cannot save runs to %s: the format %s does not hold several arrays with metadata, or is only read: %w", file, format.Name, serialize.ErrFormat)
+	case !HoldsRuns(format):
+		return nil, fmt.Errorf("train: cannot save runs to %s: the format %s does not hold several arrays with metadata of a run, or is not read and written; save an .h5, which convert/models converts: %w", file, format.Name, serialize.ErrFormat)
 	}
 	folder := filepath.Dir(file)
 	if info, err := os.Stat(folder); err != nil {
@@ -79,6 +79,13 @@ func newSaver(file string, lock *FileLock, every Interval, step uint64, size int
 		}
 	}
 	return s, nil
+}
+
+// HoldsRuns reports whether runs can be saved in a format and resumed from it: whether it holds several
+// arrays with the metadata of a run.
+func HoldsRuns(f serialize.Format) bool {
+	_, lost := f.KeepMeta(map[string]string{metaConfig: "{}"})
+	return f.Open != nil && f.Writable() && !f.Single && !f.Table && len(lost) == 0
 }
 
 // close waits for the write in progress and unlocks the file.

@@ -473,8 +473,8 @@ func canWrite(name string) error {
 	if err != nil {
 		return fmt.Errorf("%s: its extension names no format that holds a run; use .h5 or .npz", name)
 	}
-	if format.Open == nil || format.Single || !format.Meta {
-		return fmt.Errorf("%s: %s files cannot hold a run; use .h5 or .npz", name, format.Name)
+	if !train.HoldsRuns(format) {
+		return fmt.Errorf("%s: %s files cannot hold a run; use .h5 or .npz, and convert that", name, format.Name)
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file; name another with -o", name)

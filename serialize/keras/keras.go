@@ -37,15 +37,15 @@ const (
 func init() {
 	serialize.Register(serialize.Format{
 		Name: "keras", Extensions: []string{".keras"}, Folder: configMember,
-		Meta: true, Match: matchArchive, Open: openArchive, SaveFile: saveArchive,
+		Meta: true, FitsMeta: fitsMeta, Match: matchArchive, Open: openArchive, SaveFile: saveArchive,
 	})
 	serialize.Register(serialize.Format{
 		Name: "keras-weights", Extensions: []string{".weights.h5", IndexExtension},
-		Meta: true, Match: matchWeights, Open: openWeights, SaveFile: saveWeights,
+		Meta: true, FitsMeta: fitsMeta, Match: matchWeights, Open: openWeights, SaveFile: saveWeights,
 	})
 	serialize.Register(serialize.Format{
 		Name: "keras-h5", Extensions: []string{".keras.h5"},
-		Meta: true, Match: matchLegacy, Open: openLegacy, SaveFile: saveLegacy,
+		Meta: true, FitsMeta: fitsMeta, Match: matchLegacy, Open: openLegacy, SaveFile: saveLegacy,
 	})
 }
 

@@ -54,6 +54,16 @@ const (
 	currentVersion = "3.0.0"
 )
 
+// fitsMeta refuses metadata for which files of Keras have no place.
+func fitsMeta(meta map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		if !slices.Contains([]string{MetaConfig, MetaTraining, MetaVersion, MetaBackend, MetaSaved}, key) {
+			return fmt.Errorf("metadata %q: files of Keras have %s, %s, %s and %s: %w", key, MetaConfig, MetaTraining, MetaVersion, MetaBackend, storage.ErrState)
+		}
+	}
+	return nil
+}
+
 // newSaver collects contents. Their elements are read when they are written.
 func newSaver(c serialize.Contents) (*saver, error) {
 	s := &saver{meta: c.Meta, entries: map[string]serialize.Entry{}, written: map[string]bool{}}
@@ -70,10 +80,8 @@ func newSaver(c serialize.Contents) (*saver, error) {
 		s.entries[e.Name] = e
 		s.order = append(s.order, e.Name)
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.Meta)) {
-		if !slices.Contains([]string{MetaConfig, MetaTraining, MetaVersion, MetaBackend, MetaSaved}, key) {
-			return nil, fmt.Errorf("metadata %q: files of Keras have %s, %s, %s and %s: %w", key, MetaConfig, MetaTraining, MetaVersion, MetaBackend, storage.ErrState)
-		}
+	if err := fitsMeta(c.Meta); err != nil {
+		return nil, err
 	}
 	if text := c.Meta[MetaConfig]; text != "" {
 		var err error
