@@ -83,15 +83,14 @@ func (h hierarchy) changes(path string, isGroup bool) bool {
 // resolve returns the path of an object with other names for the groups that have the names of
 // arrays, and the last of these arrays, or "".
 func (h hierarchy) resolve(path string, isGroup bool) (resolved, array string) {
-	for i := 1; i <= len(path); i++ {
-		group := path[:i]
-		ends := i < len(path) && path[i] == '/' || i == len(path) && isGroup
-		if ends && h.arrays[group] {
-			renamed := h.rename(group)
-			array, path, i = group, renamed+path[i:], len(renamed)
+	parts := strings.Split(path, "/")[1:]
+	for k, part := range parts {
+		resolved += "/" + part
+		if h.arrays[resolved] && (isGroup || k < len(parts)-1) {
+			array, resolved = resolved, h.rename(resolved)
 		}
 	}
-	return path, array
+	return resolved, array
 }
 
 // rename returns what the group with the path of an array is called.

@@ -1,11 +1,12 @@
 """Writes checkpoint.safetensors, a small model with tied weights and the state of its
-optimizer, and cut.h5dn, the first half of a file in the native format.
+optimizer, cut.h5dn, the first half of a file in the native format, and cut.safetensors, which
+lacks its last two bytes.
 
     python3 checkpoint.py        # needs safetensors and NumPy
 """
 import importlib.util, os, struct, sys
 import numpy as np
-from safetensors.numpy import save_file
+from safetensors.numpy import save, save_file
 
 here = os.path.dirname(os.path.abspath(__file__))
 path = lambda *names: os.path.join(here, *names)
@@ -24,3 +25,5 @@ whole = native.encode({"epoch": "3"}, [("float32", struct.pack("<6f", *range(6))
                       {"weight": {"storage": 0, "shape": [2, 3]}, "bias": {"storage": 1, "shape": [3]}})
 with open(path("cut.h5dn"), "wb") as f:
     f.write(whole[:4096 + 64 + 4])
+with open(path("cut.safetensors"), "wb") as f:
+    f.write(save({"weight": np.arange(6, dtype="f4").reshape(2, 3), "bias": np.arange(3, dtype="f2")})[:-2])

@@ -16,7 +16,8 @@ func repairCommand() *cli.Command {
 		Name:      "repair",
 		Usage:     "save the intact arrays of a truncated or damaged checkpoint",
 		ArgsUsage: "IN OUT",
-		Description: "Reads what is whole in a .pt, .npz or .h5dn file that was cut short or damaged, and writes it to OUT.\n" +
+		Description: "Reads what is whole in a .pt, .npz, .safetensors or .h5dn file that was cut short or damaged, and writes it to\n" +
+			"OUT. Of .safetensors, which has no checksums, only lost ends are found.\n" +
 			"IN is unchanged. Lists the arrays that are lost; the exit status is 1 if there are any.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "`FORMAT` of IN, by default from its content or extension"},
@@ -108,7 +109,7 @@ func damagedFormat(in, name string) (serialize.Format, error) {
 		format, err = other, nil
 	}
 	if err == nil && format.Salvage == nil {
-		err = fmt.Errorf("%s: %s files cannot be repaired; torch, npz and native files can", in, format.Name)
+		err = fmt.Errorf("%s: %s files cannot be repaired; torch, npz, safetensors and native files can", in, format.Name)
 	}
 	if errors.Is(err, serialize.ErrFormat) && name == "" {
 		err = fmt.Errorf("%w; --from names it", err)

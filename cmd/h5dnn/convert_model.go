@@ -79,6 +79,9 @@ func convertModel(c *cli.Context, in address, out, format string) error {
 	if err != nil {
 		return withModelFlags(err)
 	}
+	if plan.To == checkpoint.H5dnn && format == "hdf5" && !c.IsSet("framework") && (plan.From == checkpoint.Keras || o.Architecture.Keras != nil) {
+		plan.Notes = append(plan.Notes, "OUT is a run of h5dnn; --framework keras writes an .h5 that Keras loads")
+	}
 	m := modelConversion{c: c, plan: plan, in: in.file, out: out, refused: plan.Err() != nil && !c.Bool("allow-loss")}
 	if !m.refused && !c.Bool("dry-run") {
 		if err := m.write(); err != nil {
@@ -189,7 +192,10 @@ func modelHint(err error) string {
 	var shape *checkpoint.ShapeError
 	var sample *models.InputShapeError
 	var architecture *models.MissingArchitectureError
+	var layer *models.MissingLayerError
 	switch {
+	case errors.As(err, &layer):
+		return "--framework keras writes a file that Keras loads"
 	case errors.As(err, &shape):
 		return "give it by --flatten " + shape.Layer + "=H,W,C"
 	case errors.As(err, &sample):

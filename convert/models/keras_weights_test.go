@@ -443,3 +443,37 @@ func TestArraysOfNoLayerAreLostByName(t *testing.T) {
 		}
 	}
 }
+
+// TestWeightsOfPyTorchInAnArchitectureOfKerasAreNotLost makes a run of a state_dict and a .keras:
+// it has every weight, and the optimizer that it lacks is reported once.
+func TestWeightsOfPyTorchInAnArchitectureOfKerasAreNotLost(t *testing.T) {
+	source, err := models.Open(kerasFiles + "keras3_cnn.keras")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	plan, err := models.New(source, "torch", models.Options{Optimizer: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "cnn.pt")
+	if err := plan.Write(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	architecture, err := models.ReadArchitecture(kerasFiles + "keras3_cnn.keras")
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights, err := models.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer weights.Close()
+	run, err := models.New(weights, "hdf5", models.Options{Architecture: architecture})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Lost) != 1 || run.Lost[0].Path != models.OptimizerPath {
+		t.Errorf("lost: %v; want the optimizer, once", run.Lost)
+	}
+}

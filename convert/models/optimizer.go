@@ -68,7 +68,11 @@ func (p *Plan) holdsSettings() error {
 
 // reportOptimizer records what a converted optimizer does otherwise.
 func (p *Plan) reportOptimizer(report checkpoint.OptimizerReport) {
-	p.Notes = append(p.Notes, report.Notes...)
+	for _, note := range report.Notes {
+		if !slices.Contains(p.Notes, note) {
+			p.Notes = append(p.Notes, note)
+		}
+	}
 	for _, d := range report.Dropped {
 		p.Lost.Add(kerasOptimizer+d.Name, loss.Property, 1, "%s", d.Reason)
 	}
@@ -87,7 +91,7 @@ func (p *Plan) loseOptimizer() {
 			n++
 		}
 	}
-	if n > 0 {
+	if reported := slices.ContainsFunc(p.Lost.Of(OptimizerPath), func(i loss.Item) bool { return i.Kind == loss.Array }); n > 0 && !reported {
 		p.Lost = append(p.Lost, loss.Item{Path: OptimizerPath, Kind: loss.Array, Count: n, Reason: "the state of the optimizer, which is converted on request", Inherent: true})
 	}
 }

@@ -227,6 +227,9 @@ func (p *Plan) randomStates(m *checkpoint.Model) {
 // loseOthers records the arrays of the source that no layer of m has, such as those of a layer
 // whose place in a file does not follow from its class.
 func (p *Plan) loseOthers(m *checkpoint.Model) {
+	if p.Source.Framework != checkpoint.Keras {
+		return // the caller knows which arrays of PyTorch the weights of m are
+	}
 	known := map[string]bool{}
 	for path, l := range m.All() {
 		for _, w := range l.Weights {

@@ -32,17 +32,41 @@ type header struct {
 }
 
 func open(in serialize.Input) (serialize.File, error) {
-	text, data, err := headerText(in)
+	h, data, err := readHeader(in)
+	if err == nil {
+		err = h.checkEnd(in.Size - data)
+	}
 	if err != nil {
 		return nil, err
+	}
+	return h.list(in, data)
+}
+
+// salvage opens a file that was cut short after its header. Arrays that it does not have whole
+// come with errors. No array has a checksum.
+func salvage(in serialize.Input) (serialize.File, error) {
+	h, data, err := readHeader(in)
+	if err != nil {
+		return nil, err
+	}
+	return h.list(in, data)
+}
+
+// readHeader returns the header of a file, and where the elements begin.
+func readHeader(in serialize.Input) (header, int64, error) {
+	text, data, err := headerText(in)
+	if err != nil {
+		return header{}, 0, err
 	}
 	h, err := parse(text)
 	if err == nil {
-		err = h.check(in.Size - data)
+		err = h.check()
 	}
-	if err != nil {
-		return nil, err
-	}
+	return h, data, err
+}
+
+// list lists the arrays, whose elements begin at data in the file.
+func (h header) list(in serialize.Input, data int64) (serialize.File, error) {
 	sections, err := in.Sections()
 	if err != nil {
 		return nil, err
@@ -53,7 +77,10 @@ func open(in serialize.Input) (serialize.File, error) {
 		aliased[name] = true
 	}
 	for i, t := range h.tensors {
-		e, err := t.entry(sections, data)
+		e, err := serialize.Entry{Name: t.name}, t.checkEnd(in.Size-data)
+		if err == nil {
+			e, err = t.entry(sections, data)
+		}
 		if aliased[t.name] {
 			e.Shared = strconv.Itoa(i)
 		}
@@ -124,9 +151,8 @@ func parseTensor(p *jsontext.Parser, name string) tensor {
 	return t
 }
 
-// check returns an error if the arrays are not exactly the size bytes after the header, one
-// after the other.
-func (h header) check(size int64) error {
+// check returns an error if the arrays do not follow each other without gaps.
+func (h header) check() error {
 	at := 0
 	for _, t := range h.tensors {
 		if t.begin != at || t.end < t.begin {
@@ -137,11 +163,28 @@ func (h header) check(size int64) error {
 		}
 		at = t.end
 	}
+	return nil
+}
+
+// checkEnd returns an error if the arrays are not exactly the size bytes after the header.
+func (h header) checkEnd(size int64) error {
+	at := 0
+	if n := len(h.tensors); n > 0 {
+		at = h.tensors[n-1].end
+	}
 	switch {
 	case int64(at) > size:
 		return fmt.Errorf("arrays of %d bytes, but %d bytes follow the header; the file is truncated: %w", at, size, io.ErrUnexpectedEOF)
 	case int64(at) < size:
 		return fmt.Errorf("%d bytes after the last array: %w", size-int64(at), storage.ErrState)
+	}
+	return nil
+}
+
+// checkEnd returns an error if an array does not end within the size bytes after the header.
+func (t tensor) checkEnd(size int64) error {
+	if int64(t.end) > size {
+		return fmt.Errorf("%d of its bytes are missing: %w", min(int64(t.end)-size, int64(t.end-t.begin)), io.ErrUnexpectedEOF)
 	}
 	return nil
 }

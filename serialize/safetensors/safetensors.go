@@ -31,7 +31,7 @@ var format = serialize.Format{
 }
 
 func init() {
-	format.Open, format.Save = open, save
+	format.Open, format.Save, format.Salvage = open, save, salvage
 	serialize.Register(format)
 }
 

@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -262,4 +264,59 @@ func FuzzHeader(f *testing.F) {
 		b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 		target(t, append(append(b, header...), make([]byte, 64)...))
 	})
+}
+
+// TestSalvage cuts a file at every byte: exactly the arrays that are there whole are read, with
+// their elements, and a file without its whole header is refused.
+func TestSalvage(t *testing.T) {
+	var entries []serialize.Entry
+	for i := range 5 {
+		x := make([]float32, 3*i)
+		for k := range x {
+			x[k] = float32(10*i + k)
+		}
+		entries = append(entries, serialize.Entry{Name: strconv.Itoa(i), Array: storage.From(x, 3, i)})
+	}
+	whole := filepath.Join(t.TempDir(), "whole.safetensors")
+	if err := serialize.Save(whole, "safetensors", serialize.Contents{Entries: serialize.Entries(entries...)}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := 8 + int(binary.LittleEndian.Uint64(text))
+	name := filepath.Join(t.TempDir(), "cut.safetensors")
+	for size := header - 1; size < len(text); size++ {
+		if err := os.WriteFile(name, text[:size], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		f, err := serialize.Salvage(name, "safetensors")
+		if size < header {
+			if !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Fatalf("without its whole header: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := size - header
+		for e, err := range f.All() {
+			i, _ := strconv.Atoi(e.Name)
+			left -= 4 * 3 * i
+			if left < 0 {
+				if !errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Fatalf("%d bytes: %s: %v; want an error", size, e.Name, err)
+				}
+				continue
+			}
+			got, err2 := storage.Read[float32](e.Array)
+			want, _ := storage.Read[float32](entries[i].Array)
+			if err != nil || err2 != nil || !slices.Equal(got, want) {
+				t.Fatalf("%d bytes: %s is %v, %v, %v; want %v", size, e.Name, got, err, err2, want)
+			}
+		}
+		f.Close()
+	}
 }
