@@ -328,7 +328,8 @@ func ByName(name string) (Format, error) {
 func importHint(name string) string {
 	packages := map[string]string{
 		"h5": "hdf5", "hdf5": "hdf5", "npy": "npy", "npz": "npy", "pt": "torch", "pth": "torch", "torch": "torch", "keras": "keras",
-		"safetensors": "safetensors", "h5dn": "native", "native": "native", "onnx": "onnx", "gguf": "gguf", "csv": "csv", "parquet": "parquet", "arrow": "arrow",
+		"safetensors": "safetensors", "h5dn": "native", "native": "native", "h5ck": "h5ck", "onnx": "onnx", "gguf": "gguf", "index": "tfbundle",
+		"h5ad": "anndata", "nc": "netcdf", "mat": "matlab", "csv": "csv", "parquet": "parquet", "arrow": "arrow", "feather": "arrow", "png": "png",
 	}
 	folder, ok := packages[strings.ToLower(name)]
 	if !ok {

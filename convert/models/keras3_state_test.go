@@ -32,15 +32,7 @@ func TestStatesForKeras3(t *testing.T) {
 		if err := serialize.Save(in, "keras-h5", serialize.Contents{Entries: entries, Meta: meta}); err != nil {
 			t.Fatal(err)
 		}
-		s, err := models.Open(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		p, err := models.New(s, "keras", models.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := planned(t, in, "keras", models.Options{})
 		lost := 0
 		for _, item := range p.Lost {
 			lost += item.Count

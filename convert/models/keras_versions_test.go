@@ -33,15 +33,7 @@ func TestOldNamesInKeras3(t *testing.T) {
 	if err := serialize.Save(in, "keras-h5", serialize.Contents{Entries: all, Meta: map[string]string{"model_config": config, "keras_version": "2.4.0"}}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := models.Open(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	p, err := models.New(s, "keras", models.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := planned(t, in, "keras", models.Options{})
 	notes := strings.Join(p.Notes, "\n")
 	if !strings.Contains(notes, "1 layers have slashes") {
 		t.Errorf("notes: %s", notes)
@@ -77,15 +69,7 @@ func TestOldNamesInKeras3(t *testing.T) {
 // TestMetricsAreNoWeights converts a compiled .keras of Keras 2, which has the means of its
 // metrics, to .h5, which has no place for them.
 func TestMetricsAreNoWeights(t *testing.T) {
-	s, err := models.Open("../../serialize/keras/testdata/keras2_cnn.keras")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	p, err := models.New(s, "keras-h5", models.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := planned(t, "../../serialize/keras/testdata/keras2_cnn.keras", "keras-h5", models.Options{})
 	if len(p.Lost) == 0 || !strings.HasPrefix(p.Lost[0].Path, "metrics/") || p.Err() != nil {
 		t.Errorf("lost: %v (%v); want metrics", p.Lost, p.Err())
 	}

@@ -46,6 +46,21 @@ func architecture(t *testing.T, name, text string) models.Architecture {
 	return a
 }
 
+// planned opens the named file until the test ends, and plans its conversion.
+func planned(t *testing.T, name, format string, o models.Options) *models.Plan {
+	t.Helper()
+	source, err := models.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { source.Close() })
+	plan, err := models.New(source, format, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
 // kerasRun plans a run of a file of Keras.
 func kerasRun(t *testing.T, name string, o models.Options) (*models.Plan, error) {
 	t.Helper()
@@ -381,15 +396,7 @@ func TestTiedWeightsStayTied(t *testing.T) {
 // TestVerifyFindsWhatWasNotPlanned verifies files with another value, type or shape, and without
 // an array.
 func TestVerifyFindsWhatWasNotPlanned(t *testing.T) {
-	source, err := models.Open("../../serialize/keras/testdata/keras3_cnn.keras")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer source.Close()
-	plan, err := models.New(source, "safetensors", models.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := planned(t, "../../serialize/keras/testdata/keras3_cnn.keras", "safetensors", models.Options{})
 	for name, change := range map[string]func(e *serialize.Entry){
 		"as planned":    func(*serialize.Entry) {},
 		"another value": func(e *serialize.Entry) { e.Array = checkpoint.Scale(e.Array, 1.0000002) },

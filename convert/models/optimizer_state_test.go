@@ -35,15 +35,7 @@ func TestStateOfOptimizersIsNotWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	check := func(name, format string, o models.Options, want int) {
-		s, err := models.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		p, err := models.New(s, format, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := planned(t, name, format, o)
 		lost := 0
 		for _, item := range p.Lost {
 			if item.Path != models.OptimizerPath || item.Kind != loss.Array || !item.Inherent {
@@ -100,15 +92,7 @@ func TestOptimizersInH5(t *testing.T) {
 		if err := serialize.Save(name, "", serialize.Contents{Meta: meta, Entries: serialize.Entries(list...)}); err != nil {
 			t.Fatal(err)
 		}
-		s, err := models.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		p, err := models.New(s, "keras-h5", models.Options{Architecture: architecture(t, "config.json", config), Optimizer: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := planned(t, name, "keras-h5", models.Options{Architecture: architecture(t, "config.json", config), Optimizer: true})
 		if len(p.Lost) != want.lost {
 			t.Errorf("%s: lost: %v; want %d items", group, p.Lost, want.lost)
 		}
@@ -166,15 +150,7 @@ func TestMetadataAreReported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := models.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		p, err := models.New(s, "keras", models.Options{Architecture: architecture(t, "config.json", dense)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := planned(t, name, "keras", models.Options{Architecture: architecture(t, "config.json", dense)})
 		lost := p.Lost.Of("/")
 		if len(lost) != 1 || lost[0].Count != 2 || lost[0].Reason != "arch, epoch: a converted model has no metadata" || lost.Avoidable() {
 			t.Errorf("%s: lost: %v", module, p.Lost)
@@ -201,15 +177,7 @@ func TestCountersAreNoted(t *testing.T) {
 		if err := serialize.Save(name, "", serialize.Contents{Entries: serialize.Entries(list...)}); err != nil {
 			t.Fatal(err)
 		}
-		s, err := models.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		p, err := models.New(s, "keras", models.Options{Architecture: architecture(t, "config.json", norm)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := planned(t, name, "keras", models.Options{Architecture: architecture(t, "config.json", norm)})
 		if len(p.Tensors) != 4 || len(p.Notes) != want || want > 0 && !strings.Contains(p.Notes[0], "left out: 1 × num_batches_tracked") {
 			t.Errorf("%d batches: %v, notes %q", batches, p.Tensors, p.Notes)
 		}
