@@ -9,8 +9,8 @@ import (
 
 // mostGarbage is how much the heap may grow before garbage is collected, in bytes: blocks and
 // names that were read and written. By default a heap with an array of 1 GiB would grow by as
-// much.
-const mostGarbage = 24 << 20
+// much. Heaps of less than 2*mostGarbage grow by half, and small ones by leastGarbage.
+const mostGarbage, leastGarbage = 24 << 20, 8 << 20
 
 // limitGarbage bounds garbage by mostGarbage, in commands that copy files array by array. The
 // percentage of the garbage collector, which is of the heap in use, is set anew after each
@@ -36,8 +36,9 @@ func afterCollection(s *sentinel) {
 	runtime.SetFinalizer(s, afterCollection)
 }
 
-// garbagePercent returns the percentage of a heap in use that is mostGarbage, at least 1 and at
-// most the default.
+// garbagePercent returns by how many percent a heap in use may grow, at least 1 and at most the
+// default.
 func garbagePercent(live uint64) int {
-	return int(min(100, max(1, 100*mostGarbage/max(1, live))))
+	garbage := min(mostGarbage, max(leastGarbage, live/2))
+	return int(min(100, max(1, 100*garbage/max(1, live))))
 }

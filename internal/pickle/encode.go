@@ -3,20 +3,22 @@ package pickle
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"math/big"
 	"slices"
 	"unicode/utf8"
 )
 
-// Encode returns the pickle of a value, in protocol 2 as torch.save writes it. An Object
+// Encode writes the pickle of a value, in protocol 2 as torch.save writes it. An Object
 // becomes a call of its class, and then what sets its state.
-func Encode(value any) ([]byte, error) {
-	e := encoder{b: []byte("\x80\x02"), globals: map[Global]uint32{}}
+func Encode(w io.Writer, value any) error {
+	e := encoder{w: w, b: []byte("\x80\x02"), globals: map[Global]uint32{}}
 	if err := e.value(value, 0); err != nil {
-		return nil, fmt.Errorf("pickle: %w", err)
+		return fmt.Errorf("pickle: %w", err)
 	}
-	return append(e.b, '.'), nil
+	_, err := w.Write(append(e.b, '.'))
+	return err
 }
 
 // A Deferred value is what it returns, and is made when it is encoded: a file may have hundreds of
@@ -24,7 +26,8 @@ func Encode(value any) ([]byte, error) {
 type Deferred func() any
 
 type encoder struct {
-	b       []byte
+	w       io.Writer
+	b       []byte            // that is not yet written
 	globals map[Global]uint32 // in the memo
 }
 
@@ -33,6 +36,13 @@ const maxNesting = 1000
 func (e *encoder) value(value any, depth int) error {
 	if depth > maxNesting {
 		return fmt.Errorf("values are nested more than %d deep", maxNesting)
+	}
+	const block = 32 << 10
+	if len(e.b) > block {
+		if _, err := e.w.Write(e.b); err != nil {
+			return err
+		}
+		e.b = e.b[:0]
 	}
 	switch value := value.(type) {
 	case nil:

@@ -2,6 +2,7 @@ package pickle_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/big"
 	"reflect"
@@ -43,7 +44,7 @@ func TestEncodedValuesAreLoaded(t *testing.T) {
 		pickle.Global{Module: "torch", Name: "float32"}, &pickle.Persistent{ID: pickle.Tuple{"storage"}},
 		&pickle.Object{Class: pickle.Global{Module: "a", Name: "B"}, Args: pickle.Tuple{int64(1)}, State: []any{"state"}},
 	} {
-		b, err := pickle.Encode(value)
+		b, err := encode(value)
 		if err != nil {
 			t.Errorf("%v: %v", value, err)
 			continue
@@ -110,7 +111,7 @@ func FuzzLoad(f *testing.F) {
 		if countValues(value, 1000) >= 1000 {
 			return // a value that is referred to twice is encoded twice, and so on
 		}
-		first, err := pickle.Encode(value)
+		first, err := encode(value)
 		if err != nil {
 			return // of a type or depth that is not written
 		}
@@ -118,11 +119,49 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was encoded again is not read: %v", err)
 		}
-		if second, err := pickle.Encode(again); err != nil || !bytes.Equal(first, second) {
+		if second, err := encode(again); err != nil || !bytes.Equal(first, second) {
 			t.Errorf("encoded %q, and what was loaded from that %q, %v", first, second, err)
 		}
 	})
 }
+
+// encode returns the pickle of a value.
+func encode(value any) ([]byte, error) {
+	var b bytes.Buffer
+	err := pickle.Encode(&b, value)
+	return b.Bytes(), err
+}
+
+// TestLongPicklesAreWrittenInParts, as they are encoded: no part is much more than 32 KiB, and what
+// was written is the whole.
+func TestLongPicklesAreWrittenInParts(t *testing.T) {
+	list := &pickle.List{}
+	for i := range 100_000 {
+		list.Items = append(list.Items, int64(i))
+	}
+	var b bytes.Buffer
+	parts := 0
+	if err := pickle.Encode(writerFunc(func(p []byte) (int, error) {
+		if parts++; len(p) > 33<<10 {
+			t.Errorf("part %d has %d bytes", parts, len(p))
+		}
+		return b.Write(p)
+	}), list); err != nil || parts < 8 {
+		t.Errorf("%d parts, %v", parts, err)
+	}
+	got, _, err := pickle.Load(bytes.NewReader(b.Bytes()), int64(b.Len()), 1<<30)
+	if err != nil || !reflect.DeepEqual(got, any(list)) {
+		t.Errorf("%.100v, %v", got, err)
+	}
+	full := errors.New("the disk is full")
+	if err := pickle.Encode(writerFunc(func([]byte) (int, error) { return 0, full }), list); !errors.Is(err, full) {
+		t.Errorf("an error of the writer: %v", err)
+	}
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
 
 // allocated returns how many bytes the process has allocated since it started.
 func allocated() uint64 {

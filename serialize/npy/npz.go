@@ -150,7 +150,8 @@ func (a *archive) list() (*serialize.List, error) {
 	}
 	list := serialize.NewList(len(z.File), meta, a.Close)
 	var places []serialize.Extent
-	for _, file := range z.File {
+	for i, file := range z.File {
+		z.File[i] = nil // only sources that decompress it need it
 		name, ok := strings.CutSuffix(file.Name, ".npy")
 		if !ok && strings.HasSuffix(name, "/") {
 			continue

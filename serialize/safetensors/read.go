@@ -10,6 +10,7 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/internal/jsontext"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -102,6 +103,8 @@ func parse(text string) (header, error) {
 	if text == "" || text[0] != '{' {
 		return h, fmt.Errorf("the header does not begin with {: %w", jsontext.ErrSyntax)
 	}
+	const least = len(`"":{"dtype":"F4","shape":[],"data_offsets":[0,0]},`)
+	h.tensors = make([]tensor, 0, min(strings.Count(text, "data_offsets"), len(text)/least))
 	p := jsontext.New(text)
 	p.Object(func(name string) {
 		if name == metadataKey {

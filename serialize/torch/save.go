@@ -38,11 +38,11 @@ func save(w io.Writer, c serialize.Contents) error {
 	if err != nil {
 		return err
 	}
-	b, err := pickle.Encode(root)
-	if err != nil {
+	var pickled counter
+	if err := pickle.Encode(&pickled, root); err != nil {
 		return err
 	}
-	size := int64(len(b)) // and a few bytes for each storage
+	size := int64(pickled) // and a few bytes for each storage
 	for k := range plan.Len() {
 		a := plan.Storage(k)
 		size += int64(a.Len() * a.Type.Size())
@@ -50,11 +50,20 @@ func save(w io.Writer, c serialize.Contents) error {
 	if err := serialize.CheckSpace(w, size); err != nil {
 		return err
 	}
-	return cmp.Or(writeArchive(w, b, plan), entries.Err())
+	return cmp.Or(writeArchive(w, root, int64(pickled), plan), entries.Err())
 }
 
-// writeArchive writes the records in PyTorch's order.
-func writeArchive(w io.Writer, pickled []byte, plan *serialize.Plan) error {
+// A counter counts what is written.
+type counter int64
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
+
+// writeArchive writes the records in PyTorch's order. The pickle of root, of so many bytes, is
+// not collected: with hundreds of thousands of tensors it may be most of the file.
+func writeArchive(w io.Writer, root any, pickled int64, plan *serialize.Plan) error {
 	const alignment = 64
 	z := zipwriter.New(w, zipwriter.Options{Alignment: alignment, Always64: true})
 	names, sums := fnv.New64(), fnv.New64() // of all records
@@ -71,7 +80,10 @@ func writeArchive(w io.Writer, pickled []byte, plan *serialize.Plan) error {
 	text := func(name string, content []byte) error {
 		return add(name, int64(len(content)), func() error { _, err := z.Write(content); return err })
 	}
-	if err := cmp.Or(text("archive/data.pkl", pickled), text("archive/byteorder", []byte("little"))); err != nil {
+	if err := add("archive/data.pkl", pickled, func() error { return pickle.Encode(z, root) }); err != nil {
+		return err
+	}
+	if err := text("archive/byteorder", []byte("little")); err != nil {
 		return err
 	}
 	for k := range plan.Len() {
