@@ -187,6 +187,21 @@ func tensorOf(value any, depth int) (tensor, error) {
 	return tensor{}, errNoTensor
 }
 
+// attributesOf returns what a program has set on a tensor or parameter as Python attributes, the
+// last argument of its constructor: a dict, or a pair of one and another for slots. Nil if there
+// are none.
+func attributesOf(o *pickle.Object) *pickle.Dict {
+	if !o.Is("torch._utils._rebuild_parameter_with_state", "torch._tensor._rebuild_from_type_v2") || len(o.Args) != 4 {
+		return nil
+	}
+	state := o.Args[3]
+	if pair, ok := state.(pickle.Tuple); ok && len(pair) == 2 {
+		state = pair[0]
+	}
+	attributes, _ := state.(*pickle.Dict)
+	return attributes
+}
+
 // An unsupportedError is the error of an array that is listed and not read: its kind, its
 // shape, if that is known, and what a user can do.
 type unsupportedError struct {

@@ -3,6 +3,7 @@ package torch_test
 import (
 	"archive/zip"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -172,5 +173,29 @@ func TestPyTorchLoadsTheSameStructure(t *testing.T) {
 	}
 	if got := pythontest.Run(t, []string{"torch"}, sameStructure, args...); got != "" {
 		t.Error(got)
+	}
+}
+
+// TestAttributesOfTensorsAreRead of tensors and of parameters, so that a format without attributes
+// counts them as lost.
+func TestAttributesOfTensorsAreRead(t *testing.T) {
+	f, err := serialize.Open("testdata/attributes.pt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want := map[string]map[string]any{
+		"tensor":    {"note": "a note", "scale": "0.5"},
+		"parameter": {"is_frozen": "true"},
+		"plain":     nil,
+	}
+	for e, err := range f.All() {
+		if err != nil || !maps.Equal(e.Attrs, want[e.Name]) {
+			t.Errorf("%s: %v %v, want %v", e.Name, e.Attrs, err, want[e.Name])
+		}
+		delete(want, e.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not listed: %v", want)
 	}
 }

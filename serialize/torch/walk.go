@@ -244,7 +244,7 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 	var unsupported *unsupportedError
 	switch {
 	case err == nil:
-		return w.add(w.entry(path, t))
+		return w.tensor(path, t, attributesOf(o), depth)
 	case errors.As(err, &unsupported):
 		return w.addUnsupported(path, unsupported)
 	case err != errNoTensor:
@@ -282,6 +282,26 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 		return w.module(path, module, depth)
 	}
 	return w.instance(path, o, depth)
+}
+
+// tensor adds a tensor with the attributes that a program has set on it.
+func (w *walker) tensor(path string, t tensor, attributes *pickle.Dict, depth int) error {
+	e, err := w.entry(path, t)
+	if attributes != nil {
+		e.Attrs = make(map[string]any, len(attributes.Keys))
+		for i, key := range attributes.Keys {
+			text, err := w.text(attributes.Values[i], false, depth)
+			if err != nil {
+				return fmt.Errorf("%.40q: %w", path, err)
+			}
+			name := w.keyText(key)
+			if err := w.take(path, len(name)+len(text)); err != nil {
+				return err
+			}
+			e.Attrs[name] = text
+		}
+	}
+	return w.add(e, err)
 }
 
 // instance visits the state, the items and the arguments of an object of an unknown class.
