@@ -137,3 +137,16 @@ func TestBidirectionalAroundBackwardsIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestRegisteredClassesInLegacyFiles: an .h5 of Keras 2 has the package in the name of a class of a
+// program's own.
+func TestRegisteredClassesInLegacyFiles(t *testing.T) {
+	const text = `{"class_name":"Sequential","config":{"layers":[{"class_name":"Scale","config":{"name":"l"},"module":"mine","registered_name":"Mine>Scale"}],"name":"s"}}`
+	got, err := Translate(text, false)
+	if err != nil || !strings.Contains(got, `{"class_name":"Mine>Scale","config":{"name":"l"}}`) {
+		t.Errorf("%s, %v; want the class Mine>Scale", got, err)
+	}
+	if got, err := Translate(text, true); err != nil || !strings.Contains(got, `"registered_name":"Mine>Scale"`) {
+		t.Errorf("%s, %v; want it as it was", got, err)
+	}
+}

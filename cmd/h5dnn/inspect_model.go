@@ -10,6 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/serialize/transform"
 )
 
 // showModel prints what a file of Keras holds: the layers with their shapes and numbers of
@@ -33,7 +34,7 @@ func showModel(w io.Writer, name string, options serialize.Options) error {
 	if k.Model() == nil {
 		return showWeights(w, f)
 	}
-	return showLayers(w, k.Model())
+	return showLayers(w, k)
 }
 
 // showWeights prints what a file of weights only holds.
@@ -67,14 +68,16 @@ func showWeights(w io.Writer, f serialize.File) error {
 	return columns.Flush()
 }
 
-func showLayers(w io.Writer, m *checkpoint.Model) error {
-	parameters := 0
+func showLayers(w io.Writer, f *keras.File) error {
+	m, parameters := f.Model(), 0
 	for _, l := range m.All() {
 		parameters += size(l)
 	}
 	optimizer := "no optimizer state"
 	if o := m.Optimizer; o != nil {
 		optimizer = fmt.Sprintf("optimizer %s after %s", o.Class, plural(int(o.Step), "update"))
+	} else if n := optimizerArrays(f); n > 0 {
+		optimizer = plural(n, "array") + " of an optimizer whose settings are missing"
 	}
 	version := ""
 	if m.Version != "" {
@@ -95,6 +98,17 @@ func showLayers(w io.Writer, m *checkpoint.Model) error {
 		fmt.Fprintln(columns, strings.TrimSuffix(line, "\t"))
 	}
 	return columns.Flush()
+}
+
+// optimizerArrays returns the number of arrays of the state of an optimizer.
+func optimizerArrays(f serialize.File) (n int) {
+	isState := transform.OptimizerState(f.Meta())
+	for e := range f.All() {
+		if isState(e.Name) {
+			n++
+		}
+	}
+	return n
 }
 
 // size returns the number of elements of the weights of a layer.

@@ -142,3 +142,21 @@ func TestLossesOfArchives(t *testing.T) {
 		}
 	}
 }
+
+// TestStateWithoutSettingsIsNamed: weights may have the state of an optimizer that the description
+// does not say.
+func TestStateWithoutSettingsIsNamed(t *testing.T) {
+	const config = `{"class_name": "Sequential", "config": {"name": "m", "layers": [
+		{"class_name": "InputLayer", "config": {"batch_shape": [null, 3], "name": "in"}},
+		{"class_name": "PReLU", "config": {"name": "p"}}]}}`
+	file := kerasFile(t, "m.keras", "keras", config, vector("p/alpha", 1, 2, 3), vector("optimizer/0", 5), vector("optimizer/1", 4, 5, 6))
+	s, err := models.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = models.New(s, "torch", models.Options{Optimizer: true})
+	if err == nil || !strings.Contains(err.Error(), "2 arrays of the state of an optimizer, but not its class and settings") {
+		t.Errorf("%v; want an error about the settings", err)
+	}
+}

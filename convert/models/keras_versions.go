@@ -72,6 +72,9 @@ func (p *Plan) forKeras3() error {
 			if operation, ok := strings.CutPrefix(l.Class, "ops."); ok {
 				p.Lost.Add(path, loss.Property, 1, "Keras 2 has no layer for the operation %s of Keras 3, and does not load the model; write a .keras", operation)
 			}
+			if l.Class == "SpectralNormalization" {
+				p.Lost.Add(path, loss.Property, 1, "Keras 2 does not find a SpectralNormalization in an .h5, and does not load the model; write a .keras")
+			}
 		}
 	}
 	if p.Format.Name != "keras" {

@@ -77,3 +77,39 @@ func TestMetricsAreNoWeights(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLegacyFilesThatKeras2DoesNotLoad: operations of Keras 3, to which those of Keras 2 were
+// translated in a .keras, and a layer that Keras 2 finds in a .keras only.
+func TestLegacyFilesThatKeras2DoesNotLoad(t *testing.T) {
+	const config = `{"class_name": "Functional", "config": {"name": "f", "layers": [
+		{"class_name": "InputLayer", "name": "i", "config": {"name": "i", "batch_input_shape": [null, 3]}, "inbound_nodes": []},
+		{"module": "keras.src.ops.numpy", "class_name": "Exp", "name": "e", "config": {"name": "e"}, "registered_name": "Exp",
+			"inbound_nodes": [{"args": [{"class_name": "__keras_tensor__", "config": {"shape": [null, 3], "dtype": "float32", "keras_history": ["i", 0, 0]}}], "kwargs": {}}]},
+		{"class_name": "SpectralNormalization", "name": "s", "config": {"name": "s", "layer": {"class_name": "Dense", "config": {"name": "d", "units": 1}}},
+			"inbound_nodes": [{"args": [{"class_name": "__keras_tensor__", "config": {"shape": [null, 3], "dtype": "float32", "keras_history": ["e", 0, 0]}}], "kwargs": {}}]}],
+		"input_layers": [["i", 0, 0]], "output_layers": [["s", 0, 0]]}}`
+	in := filepath.Join(t.TempDir(), "m.keras")
+	entries := serialize.Entries(
+		serialize.Entry{Name: "s/kernel", Array: storage.From([]float32{1, 2, 3}, 3, 1)},
+		serialize.Entry{Name: "s/bias", Array: storage.From([]float32{1}, 1)},
+		serialize.Entry{Name: "s/vector_u", Array: storage.From([]float32{1}, 1, 1)})
+	for version, lost := range map[string]bool{"2.15.0": true, "3.1.0": false} {
+		if err := serialize.Save(in, "keras", serialize.Contents{Entries: entries, Meta: map[string]string{"model_config": config, "keras_version": version}}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := models.Open(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		p, err := models.New(s, "keras-h5", models.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"e", "s"} {
+			if of := p.Lost.Of(path); of.Avoidable() != lost {
+				t.Errorf("Keras %s: layer %s: lost %v; want one property: %v", version, path, p.Lost, lost)
+			}
+		}
+	}
+}

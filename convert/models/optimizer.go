@@ -53,8 +53,18 @@ func (p *Plan) exportOptimizer(m *checkpoint.Model) error {
 	return nil
 }
 
-// noOptimizer is the error of a source without the state of an optimizer.
+// noOptimizer is the error of a source without the state of an optimizer, or without the settings
+// by which the state has a meaning.
 func (p *Plan) noOptimizer() error {
+	n := 0
+	for _, e := range p.Source.Entries {
+		if p.Source.isOptimizerState(e.Name) {
+			n++
+		}
+	}
+	if n > 0 {
+		return fmt.Errorf("%s has %d arrays of the state of an optimizer, but not its class and settings, without which they have no meaning; leave out --optimizer, or save the compiled model again: %w", p.Source.Name, n, checkpoint.ErrUnsupported)
+	}
 	return fmt.Errorf("%s has no state of an optimizer", p.Source.Name)
 }
 
