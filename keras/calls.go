@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -93,10 +94,14 @@ type arguments struct {
 }
 
 // isOperation reports whether a call has arguments that layers do not take: numbers by
-// position, or several tensors by position where a layer takes a list.
+// position, or several tensors by position where a layer takes a list. A Reshape is one if it
+// lacks the setting of the layer.
 func (o object) isOperation() bool {
 	if !o.hasArguments() {
 		return false
+	}
+	if o.Class == "Reshape" && !bytes.Contains(o.Config, []byte(`"target_shape"`)) {
+		return true
 	}
 	var calls []arguments
 	json.Unmarshal(o.Inbound, &calls)

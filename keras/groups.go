@@ -31,9 +31,10 @@ func Groups(m *checkpoint.Model) iter.Seq2[string, *checkpoint.Layer] {
 	}
 }
 
-// modelVariables returns the variables of all layers of a model that a layer is around: those
-// that are trained, and then the other ones.
-func modelVariables(m *checkpoint.Model, on bool) ([]Variable, error) {
+// ModelVariables returns the variables of all layers of a model within another one, or that a
+// layer is around: those that are trained, which none is unless on is set, and then the other
+// ones. It is an error if those of a layer are not known.
+func ModelVariables(m *checkpoint.Model, on bool) ([]Variable, error) {
 	all, err := variablesWithin(m, on)
 	slices.SortStableFunc(all, func(a, b Variable) int {
 		switch {

@@ -20,6 +20,7 @@ func TestModulesOfOperations(t *testing.T) {
 		{"Relu6", `[{"args": [` + x + `], "kwargs": {}}]`, `"module":"keras.src.ops.nn"`},
 		{"Add", `[{"args": [` + x + `, 3.0], "kwargs": {}}]`, `"module":"keras.src.ops.numpy"`},
 		{"Add", `[{"args": [[` + x + `, ` + x + `]], "kwargs": {}}]`, ""},
+		{"Reshape", `[{"args": [` + x + `], "kwargs": {}}]`, `"module":"keras.src.ops.numpy"`},
 		{"LayerScale", `[{"args": [` + x + `], "kwargs": {}}]`, `"module":"keras.src.applications.convnext"`},
 		{"GroupedQueryAttention", `[{"args": [` + x + `, ` + x + `], "kwargs": {}}]`, `"class_name":"GroupQueryAttention"`},
 		{"Mine>Mean", `[{"args": [` + x + `], "kwargs": {}}]`, ""},

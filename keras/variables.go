@@ -166,7 +166,7 @@ func timeDistributed(l *checkpoint.Layer) ([]Variable, error) {
 		return nil, err
 	}
 	if inner.Model != nil {
-		list, err := modelVariables(inner.Model, l.Config["trainable"] != false && inner.Config["trainable"] != false)
+		list, err := ModelVariables(inner.Model, l.Config["trainable"] != false && inner.Config["trainable"] != false)
 		return within("", "layer", list), err
 	}
 	list, ok, err := Variables(inner)

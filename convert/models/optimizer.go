@@ -63,7 +63,7 @@ func (p *Plan) noOptimizer() error {
 		}
 	}
 	if n > 0 {
-		return fmt.Errorf("%s has %d arrays of the state of an optimizer, but not its class and settings, without which they have no meaning; leave out --optimizer, or save the compiled model again: %w", p.Source.Name, n, checkpoint.ErrUnsupported)
+		return fmt.Errorf("%s has %d arrays of the state of an optimizer, but not its class and settings, without which they have no meaning; convert the weights alone, or save the compiled model again: %w", p.Source.Name, n, checkpoint.ErrUnsupported)
 	}
 	return fmt.Errorf("%s has no state of an optimizer", p.Source.Name)
 }

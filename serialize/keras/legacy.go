@@ -275,9 +275,7 @@ func (l legacyReader) namesOf(layer, to string, weights []string) []string {
 	switch {
 	case described == nil:
 	case described.Model != nil:
-		for i, name := range names {
-			names[i] = within(described.Model, name)
-		}
+		names = allWithin(described, names)
 	default:
 		names = matched(described, names)
 	}
@@ -313,6 +311,34 @@ func matched(l *checkpoint.Layer, names []string) []string {
 }
 
 func last(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+// allWithin returns the names of the weights of a model within a model. Where layers of several
+// models have the same name, the order of the weights says which it is.
+func allWithin(l *checkpoint.Layer, names []string) []string {
+	found := make([]string, len(names))
+	for i, name := range names {
+		found[i] = within(l.Model, name)
+	}
+	variables, err := keras.ModelVariables(l.Model, l.Config["trainable"] != false)
+	if err != nil || len(variables) != len(names) {
+		return found
+	}
+	known := map[string]bool{}
+	ordered := make([]string, len(names))
+	for i, v := range variables {
+		known[v.Name], ordered[i] = true, v.Name
+		if last(v.Name) != last(names[i]) {
+			return found
+		}
+	}
+	for _, name := range found {
+		if !known[name] {
+			return ordered
+		}
+		delete(known, name)
+	}
+	return found
+}
 
 // within returns the name of a weight of a model within a model: Keras 2 leaves out the
 // models between the layer and the weight.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/keras"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -119,5 +120,25 @@ func TestCellsOfOneLayerHaveNames(t *testing.T) {
 		if got := strings.Join(l.namesOf("rnn", "rnn", strings.Fields(weights)), " "); got != want {
 			t.Errorf("%s: %s; want %s", weights, got, want)
 		}
+	}
+}
+
+// TestNamesOfModelsWithinModels: Keras leaves out the models between, so that the name of a layer
+// may be that of several, and the order of the weights says which it is.
+func TestNamesOfModelsWithinModels(t *testing.T) {
+	m, err := keras.Parse(`{"class_name": "Sequential", "config": {"name": "m", "layers": [{"class_name": "Sequential", "config": {"name": "c", "layers": [
+		{"class_name": "Sequential", "config": {"name": "b", "layers": [
+			{"class_name": "Sequential", "config": {"name": "a", "layers": [{"class_name": "Dense", "config": {"name": "d", "units": 2, "use_bias": false}}]}},
+			{"class_name": "BatchNormalization", "config": {"name": "n", "center": false}}]}},
+		{"class_name": "Dense", "config": {"name": "d", "units": 2, "use_bias": false}}]}}]}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFile(nil, func() error { return nil })
+	f.model = m
+	weights := []string{"a/d/kernel", "b/n/gamma", "d/kernel", "b/n/moving_mean", "b/n/moving_variance"}
+	want := "c/b/a/d/kernel c/b/n/gamma c/d/kernel c/b/n/moving_mean c/b/n/moving_variance"
+	if got := strings.Join(legacyReader{file: f}.namesOf("c", "c", weights), " "); got != want {
+		t.Errorf("%s; want %s", got, want)
 	}
 }
