@@ -134,40 +134,56 @@ func open(in serialize.Input) (serialize.File, error) {
 
 // openShards opens all shards and lists their arrays in the order of files.
 func openShards(in serialize.Input, index Index, folder string) (serialize.File, error) {
-	options := in.Options
-	options.Format, options.Follow = "", ""
-	var shards []serialize.File
-	closeAll := func() error {
-		var errs []error
-		for _, shard := range shards {
-			errs = append(errs, shard.Close())
-		}
-		return errors.Join(errs...)
-	}
+	f := &file{index: index}
 	meta := map[string]string{}
-	list := serialize.NewList(len(index.In), meta, func() error { return errors.Join(closeAll(), in.Close()) })
-	for _, file := range index.Files {
-		shard, err := openShard(filepath.Join(folder, file), options)
-		if err != nil {
-			closeAll()
-			return nil, fmt.Errorf("shard %s: %w", file, err)
-		}
-		in.NoteOpened(filepath.Join(folder, file))
-		shards = append(shards, shard)
-		maps.Copy(meta, shard.Meta())
-		if err := addShard(list, index, shard, file); err != nil {
-			closeAll()
-			return nil, err
-		}
+	f.List = serialize.NewList(len(index.In), meta, func() error { return errors.Join(f.closeShards(), in.Close()) })
+	err := f.addShards(in, folder, meta)
+	if err == nil {
+		err = f.checkNames()
+	}
+	if err != nil {
+		f.closeShards()
+		return nil, err
 	}
 	maps.Copy(meta, index.Meta)
-	for _, name := range slices.Sorted(maps.Keys(index.In)) {
-		if !list.Has(name) {
-			closeAll()
-			return nil, fmt.Errorf("%q is not in shard %s, where the index says it is: %w", name, index.In[name], storage.ErrState)
+	return f, nil
+}
+
+// addShards opens the shards, and adds their arrays and metadata.
+func (f *file) addShards(in serialize.Input, folder string, meta map[string]string) error {
+	options := in.Options
+	options.Format, options.Follow = "", ""
+	for _, name := range f.index.Files {
+		shard, err := openShard(filepath.Join(folder, name), options)
+		if err != nil {
+			return fmt.Errorf("shard %s: %w", name, err)
+		}
+		in.NoteOpened(filepath.Join(folder, name))
+		f.shards = append(f.shards, shard)
+		maps.Copy(meta, shard.Meta())
+		if err := addShard(f.List, f.index, shard, name); err != nil {
+			return err
 		}
 	}
-	return &file{list, shards, index}, nil
+	return nil
+}
+
+// checkNames returns an error if an array that the index names is not there.
+func (f *file) checkNames() error {
+	for _, name := range slices.Sorted(maps.Keys(f.index.In)) {
+		if !f.Has(name) {
+			return fmt.Errorf("%q is not in shard %s, where the index says it is: %w", name, f.index.In[name], storage.ErrState)
+		}
+	}
+	return nil
+}
+
+func (f *file) closeShards() error {
+	var errs []error
+	for _, shard := range f.shards {
+		errs = append(errs, shard.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // openShard opens a file that is not an index itself.
