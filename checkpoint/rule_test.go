@@ -196,6 +196,21 @@ func TestSamePaddingThatPyTorchHas(t *testing.T) {
 	}
 }
 
+// TestNormalizationsHaveTheAxesOfTheirInput: PyTorch has a class for each number of axes.
+func TestNormalizationsHaveTheAxesOfTheirInput(t *testing.T) {
+	for class, names := range map[string][]string{"Normalization": {"mean", "variance"}, "BatchNormalization": {"gamma", "beta", "moving_mean", "moving_variance"}} {
+		for want, shape := range map[string][]int{"nn.BatchNorm1d(3": {3}, "nn.BatchNorm2d(3": {8, 9, 3}, "nn.BatchNorm3d(3": {7, 8, 9, 3}} {
+			l := Layer{Class: class, Name: "l", InputShapes: [][]int{shape}}
+			for _, name := range names {
+				l.Weights = append(l.Weights, w(name, 3))
+			}
+			if text, err := rules[class].Module(&l); err != nil || !strings.HasPrefix(text, want) {
+				t.Errorf("%s of %v: %s, %v; want %s", class, shape, text, err, want)
+			}
+		}
+	}
+}
+
 // TestDocumentationListsTheRules holds docs/models.md to the rules.
 func TestDocumentationListsTheRules(t *testing.T) {
 	page, err := os.ReadFile("../docs/models.md")

@@ -157,6 +157,18 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
+// TestDecimalPoint: a comma between digits is a decimal point, if the cell is a number then.
+func TestDecimalPoint(t *testing.T) {
+	for cell, want := range map[string]string{
+		"1,5": "1.5", "-0,25": "-0.25", ",5": ".5", "1,5e3": "1.5e3", "12": "12", "1.5": "1.5",
+		"1,": "1,", "1,e5": "1,e5", "1.234,5": "1.234,5", "1,2,3": "1,2,3", "a,5": "a,5", "1,5a": "1,5a", "": "", ",": ",",
+	} {
+		if got := csv.DecimalPoint(cell); got != want {
+			t.Errorf("%q: %q, want %q", cell, got, want)
+		}
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	for _, text := range []string{table, "1;2\n3;4\n", "a\tb\n1\t2\n"} {
 		f.Add([]byte(text))
