@@ -30,6 +30,8 @@ type Plan struct {
 	source  *inspect.HDF5 // file, if objects are copied as they are stored
 	path    string
 	changes map[key]change // of steps that do not just copy
+	rows    int            // of a table that becomes another, if hasRows is set
+	hasRows bool
 }
 
 // A key identifies a step: an array without a name has the path of the root.

@@ -13,6 +13,7 @@ import (
 
 // decide sets what happens to the objects, where they are not copied as they are stored.
 func (p *Plan) decide(ctx context.Context) error {
+	p.findRows()
 	for s := range p.Steps() {
 		p.decideStep(s)
 		p.keep(s)
@@ -117,6 +118,9 @@ func (p *Plan) decideData(s *Step) {
 	case data.Numbers || format.Elements == nil || !format.Elements(data.DType):
 		s.leaveOut("%s has no elements of type %s", p.Format, s.Data.DType)
 	}
+	if !s.LeftOut && p.hasRows && !isColumn(s.Data.Shape, p.rows) {
+		s.leaveOut("%s has columns of one axis and the same length, and this has shape %v; write .npz or .h5", p.Format, s.Data.Shape)
+	}
 	if !s.LeftOut && format.Fits != nil {
 		p.fit(format, s)
 	}
@@ -130,6 +134,29 @@ func (p *Plan) decideData(s *Step) {
 		}
 	}
 }
+
+// findRows finds the number of rows of a table that becomes another: the first axis that most of
+// its arrays have. Lists are not columns of one axis, but do not keep the others from being written.
+func (p *Plan) findRows() {
+	source, err := serialize.ByName(p.file.Format())
+	if err != nil || !source.Table || !p.targetFormat().Table || p.path != "/" {
+		return
+	}
+	counts, most, arrays := map[int]int{}, 0, 0
+	for s := range p.Steps() {
+		if s.Data == nil || len(s.Data.Shape) == 0 {
+			continue
+		}
+		arrays++
+		n := s.Data.Shape[0]
+		if counts[n]++; counts[n] > most {
+			most, p.rows = counts[n], n
+		}
+	}
+	p.hasRows = arrays > 1
+}
+
+func isColumn(shape []int, rows int) bool { return len(shape) == 1 && shape[0] == rows }
 
 // fit leaves out an array that does not fit the format. One whose name does not fit, such as
 // /model/weight in .npz, is written under its path without slashes at the ends, if that does.

@@ -41,8 +41,8 @@ func TestScripts(t *testing.T) {
 			if err := os.Symlink(shared, "testdata"); err != nil {
 				t.Fatal(err)
 			}
-			for _, framework := range []string{"keras", "torch"} {
-				if err := os.Symlink(filepath.Join(shared, "../serialize", framework, "testdata"), framework); err != nil {
+			for link, folder := range map[string]string{"keras": "keras", "torch": "torch", "tables": "internal/column"} {
+				if err := os.Symlink(filepath.Join(shared, "../serialize", folder, "testdata"), link); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -3,7 +3,11 @@
 //
 // Columns of numbers, bools, strings and times are read when their elements are asked for; numbers
 // that are stored in one batch without compression are mapped; integers and bools some of which
-// are missing are float64s with NaN, as in pandas, or strings if float64 has not all of them. Other columns are listed with an error. The formats are described in arrow.apache.org/docs/format/Columnar.html.
+// are missing are float64s with NaN, as in pandas, or strings if float64 has not all of them. Members of structs are columns of their own, "point.x". Lists that
+// have one length are arrays of two axes; of others, the elements are "name/values", where each
+// list starts is "name/offsets", and which lists are missing "name/missing". Other
+// columns, lists of lists of several lengths among them, are listed with an error. The formats are described in
+// arrow.apache.org/docs/format/Columnar.html.
 package arrow
 
 import (
@@ -18,6 +22,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/internal/column"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 var (
@@ -74,7 +79,7 @@ type file struct {
 	in           serialize.Input
 	sections     *serialize.Sections
 	fields       []field
-	columns      []*columnReader // nil for those that are not read
+	columns      []*columnReader
 	rows         int
 	dictionaries map[int64]*dictionary
 	values       map[int64]field // of dictionaries
@@ -168,33 +173,52 @@ func (f *file) list(read func(*file) error) (*serialize.List, error) {
 	}
 	f.table = &column.Table{In: f.in, Rows: f.rows, Check: f.sections.Check}
 	out := serialize.NewList(len(f.fields), f.meta, func() error { return errors.Join(f.sections.Close(), f.table.Scratch.Close()) })
-	for i, field := range f.fields {
-		e, err := f.entry(field, f.columns[i])
-		if err := out.Add(e, err); err != nil {
-			return nil, err
+	for _, c := range f.columns {
+		entries, err := f.entries(c)
+		for _, e := range entries {
+			if err := out.Add(e, err); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return out, nil
 }
 
-func (f *file) entry(field field, c *columnReader) (serialize.Entry, error) {
-	if c == nil {
-		return serialize.Unsupported(field.name, []int{f.rows}, field.unsupported)
+// entries returns the arrays that a column is: one, or those of lists of several lengths.
+func (f *file) entries(c *columnReader) ([]serialize.Entry, error) {
+	if c.unsupported != "" {
+		e, err := serialize.Unsupported(c.path, []int{f.rows}, c.unsupported)
+		return []serialize.Entry{e}, err
 	}
-	missing := slices.ContainsFunc(c.parts, func(p part) bool { return p.nulls > 0 })
-	e := (&column.Column{Table: f.table, Kind: field.kind, Missing: missing, Stored: c.stored, Start: c.start}).Entry(field.name)
-	t := field.kind.Type
-	if t.Valid() && len(c.parts) == 1 && c.parts[0].plain() && !field.index.Valid() && t != dtype.Bool && t == field.stores {
+	if c.list {
+		lists := &column.Lists{Table: f.table, Kind: c.kind, Inner: c.sizes, Stored: c.stored, Start: c.startLists}
+		for _, p := range c.parts {
+			lists.Most += p.rows
+		}
+		return lists.Entries(c.path)
+	}
+	missing := slices.ContainsFunc(c.parts, func(p part) bool { return p.nulls > 0 || len(p.masks) > 0 })
+	whole := &column.Column{Table: f.table, Kind: c.kind, Missing: missing, Stored: c.stored, Start: c.start}
+	if c.sizes != nil {
+		whole.Shape = slices.Concat([]int{f.rows}, c.sizes)
+		if _, err := views.New(whole.Shape, math.MaxInt/16); err != nil {
+			e, _ := serialize.Unsupported(c.path, []int{f.rows}, "fixed_size_list")
+			return []serialize.Entry{e}, err
+		}
+	}
+	e := whole.Entry(c.path)
+	t := c.kind.Type
+	if t.Valid() && len(c.parts) == 1 && c.parts[0].plain() && !c.index.Valid() && t != dtype.Bool && t == c.stores {
 		extent := c.parts[0].buffers[1]
-		if n := int64(f.rows * t.Size()); n <= extent.size {
+		if n := int64(e.Array.Len() * t.Size()); n <= extent.size {
 			source, err := f.sections.Section(extent.at, n)
 			if err != nil {
-				return e, err
+				return []serialize.Entry{e}, err
 			}
 			e.Array.Data = serialize.Normalize(source, t, binary.LittleEndian)
 		}
 	}
-	return e, nil
+	return []serialize.Entry{e}, nil
 }
 
 // Kinds of messages.
@@ -281,22 +305,22 @@ func (f *file) schema(t table) error {
 		if t.err != nil {
 			break
 		}
-		if x.layout.nodes == 0 {
+		if x.unknown {
 			return fmt.Errorf("%q: elements of type %s; the columns after it cannot be found: %w", x.name, x.unsupported, dtype.ErrType)
 		}
-		var c *columnReader
-		if x.unsupported == "" {
-			c = &columnReader{file: f, field: x}
+		x.refuseNested(false, false)
+		f.fields = append(f.fields, x)
+		for _, c := range f.readers(x, columnReader{file: f}) {
+			f.columns = append(f.columns, c)
+			if c.unsupported != "" || !c.index.Valid() {
+				continue
+			}
+			values := c.value()
+			if other, ok := f.values[c.id]; ok && (other.kind != values.kind || other.offsets != values.offsets || other.stringViews != values.stringViews) {
+				return fmt.Errorf("%q: dictionary %d has values of two types: %w", c.path, c.id, errMetadata)
+			}
+			f.values[c.id] = values
 		}
-		f.fields, f.columns = append(f.fields, x), append(f.columns, c)
-		if c == nil || !x.index.Valid() {
-			continue
-		}
-		values := x.value()
-		if other, ok := f.values[x.id]; ok && (other.kind != values.kind || other.offsets != values.offsets || other.stringViews != values.stringViews) {
-			return fmt.Errorf("%q: dictionary %d has values of two types: %w", x.name, x.id, errMetadata)
-		}
-		f.values[x.id] = values
 	}
 	return t.err
 }
@@ -313,7 +337,7 @@ func (f *file) add(m message) error {
 			return fmt.Errorf("%d rows: %w", f.rows, errMetadata)
 		}
 		for i, c := range f.columns {
-			if c != nil {
+			if c.unsupported == "" {
 				if c.index.Valid() {
 					parts[i].dictionary = f.dictionaries[c.id]
 				}
@@ -339,66 +363,4 @@ func (f *file) add(m message) error {
 		return fmt.Errorf("a message of kind %d, which is not read: %w", m.kind, dtype.ErrType)
 	}
 	return nil
-}
-
-// parts returns the part of each field in a record batch.
-func (f *file) parts(m message, batch table, fields []field) (rows int, parts []part, err error) {
-	if batch.buffer == nil {
-		return 0, nil, fmt.Errorf("there is no record batch: %w", errMetadata)
-	}
-	length := batch.int(0, 8)
-	nodesAt, nodes := batch.vector(1, 16)
-	buffersAt, buffers := batch.vector(2, 16)
-	viewsAt, variadic := batch.vector(4, 8)
-	codec := int64(uncompressed)
-	if compression := batch.sub(3); compression.buffer != nil {
-		codec = compression.int(0, 1)
-		if method := compression.int(1, 1); method != 0 {
-			return 0, nil, fmt.Errorf("compression method %d, which is not read: %w", method, dtype.ErrType)
-		}
-	}
-	if length < 0 || length > math.MaxInt/16 {
-		return 0, nil, fmt.Errorf("a batch of %d rows: %w", length, errMetadata)
-	}
-	node, next, view := 0, 0, 0
-	parts = make([]part, len(fields))
-	for i, x := range fields {
-		take := x.layout.buffers
-		for range x.layout.views {
-			if view >= variadic {
-				return 0, nil, fmt.Errorf("%q: its buffers are not counted: %w", x.name, errMetadata)
-			}
-			n := batch.uint(viewsAt+8*view, 8)
-			if n > uint64(buffers) {
-				return 0, nil, fmt.Errorf("%q: %d buffers: %w", x.name, n, errMetadata)
-			}
-			view, take = view+1, take+int(n)
-		}
-		if node+x.layout.nodes > nodes || next+take > buffers {
-			return 0, nil, fmt.Errorf("%q: a batch has %d nodes and %d buffers: %w", x.name, nodes, buffers, errMetadata)
-		}
-		if x.unsupported == "" {
-			total := int64(0)
-			p := part{rows: int(length), nulls: int64(batch.uint(nodesAt+16*node+8, 8)), codec: codec}
-			if rows := batch.uint(nodesAt+16*node, 8); rows != uint64(length) || p.nulls < 0 || p.nulls > length {
-				return 0, nil, fmt.Errorf("%q: %d rows and %d nulls in a batch of %d: %w", x.name, rows, p.nulls, length, errMetadata)
-			}
-			for k := range take {
-				at, size := int64(batch.uint(buffersAt+16*(next+k), 8)), int64(batch.uint(buffersAt+16*(next+k)+8, 8))
-				if at < 0 || size < 0 || at > m.size || size > m.size-at {
-					return 0, nil, fmt.Errorf("%q: a buffer of %d bytes at %d in a body of %d: %w", x.name, size, at, m.size, errMetadata)
-				}
-				if total += size; total > m.size {
-					return 0, nil, fmt.Errorf("%q: its buffers overlap in a body of %d bytes: %w", x.name, m.size, errMetadata)
-				}
-				p.buffers = append(p.buffers, extent{m.body + at, size})
-			}
-			parts[i] = p
-		}
-		node, next = node+x.layout.nodes, next+take
-	}
-	if batch.err == nil && (node != nodes || next != buffers) {
-		return 0, nil, fmt.Errorf("a batch has %d nodes and %d buffers instead of %d and %d: %w", nodes, buffers, node, next, errMetadata)
-	}
-	return int(length), parts, batch.err
 }

@@ -73,8 +73,7 @@ func TestColumnsThatAreNotRead(t *testing.T) {
 	}
 	defer f.Close()
 	for name, typ := range map[string]string{
-		"null": "null", "list": "list", "struct": "struct", "binary": "binary",
-		"fixed": "fixed_size_binary", "fixed list": "fixed_size_list", "map": "map", "sparse": "union", "dense": "union",
+		"null": "null", "binary": "binary", "fixed": "fixed_size_binary", "sparse": "union", "dense": "union",
 		"runs": "run_end_encoded", "list view": "list_view", "dictionary of binary": "dictionary of binary",
 	} {
 		e, err := serialize.Lookup(f, name)
@@ -96,6 +95,16 @@ func TestColumnsThatAreNotRead(t *testing.T) {
 	a, err = serialize.Find(f, "integer gaps")
 	if got, wrong := storage.Read[float64](a); err != nil || wrong != nil || a.Type != dtype.Float64 || len(got) != 2 || got[0] != 1 || math.Float64bits(got[1]) != 0x7ff8<<48 {
 		t.Errorf("missing integers: %v %v, %v, %v", a.Type, got, err, wrong)
+	}
+}
+
+// TestListsAndStructs: members of structs are columns, lists of one length arrays of two axes,
+// and others values and offsets.
+func TestListsAndStructs(t *testing.T) {
+	for _, table := range []string{"nested", "hidden"} {
+		for _, extension := range []string{".feather", "_zstd.feather", ".arrows"} {
+			serializetest.TestNested(t, "../internal/column/testdata/"+table+extension, "../internal/column/testdata/"+table+".json")
+		}
 	}
 }
 

@@ -16,20 +16,25 @@ import (
 type columnReader struct {
 	*file
 	field
+	path  string // the names of the fields around it and its own
+	sizes []int  // of the lists of a fixed size around the values, or around the elements of lists
+	list  bool   // lists of other sizes are around these
 	parts []part
 }
 
 // A part is the rows of a column in a record batch, or values of a dictionary.
 type part struct {
-	rows       int
+	rows       int // or elements of lists of a fixed size
 	nulls      int64
+	masks      []mask   // of the fields around it of which some are null
+	lists      *lists   // or nil
 	buffers    []extent // bits of what is not null; elements, offsets, indices or views; bytes of strings
 	codec      int64
 	dictionary *dictionary
 }
 
 // plain reports whether the elements are stored as they are.
-func (p part) plain() bool { return p.nulls == 0 && p.codec == uncompressed }
+func (p part) plain() bool { return p.nulls == 0 && len(p.masks) == 0 && p.codec == uncompressed }
 
 // An extent is bytes of the file.
 type extent struct{ at, size int64 }
@@ -48,13 +53,18 @@ func (c *columnReader) stored() int {
 		for _, b := range p.buffers {
 			stored += int(b.size)
 		}
+		if p.lists != nil {
+			stored += int(p.lists.offsets.size)
+		}
 	}
 	return stored
 }
 
 // start returns a function that appends the next values, and at the end returns io.EOF.
-func (c *columnReader) start() func(*column.Values) error {
-	left, last := c.parts, &lookup{}
+func (c *columnReader) start() func(*column.Values) error { return c.startParts(c.parts, &lookup{}) }
+
+// startParts is start for some parts, after the dictionary last.
+func (c *columnReader) startParts(left []part, last *lookup) func(*column.Values) error {
 	var r *partReader
 	return func(d *column.Values) error {
 		for r == nil || r.left() == 0 {
@@ -94,6 +104,7 @@ type partReader struct {
 	row, step int // the next row, and how many are decoded at once
 
 	bits     *bufferReader // of what is not null; nil if nothing is
+	masks    []*maskReader
 	elements *bufferReader // or indices, offsets, views, bits of bools
 	content  *bufferReader // of strings between offsets
 	end      uint64        // offset of the next string
@@ -114,6 +125,9 @@ func (r *partReader) next(bits int) (n int, err error) {
 		if r.nulls > 0 {
 			r.bits, err = r.open(r.part, 0, (r.rows+7)/8)
 		}
+		if err == nil {
+			r.masks, err = r.openMasks(r.part, r.part.masks)
+		}
 		if err == nil && r.elements == nil {
 			r.elements, err = r.open(r.part, 1, (r.rows*bits+7)/8)
 		}
@@ -124,6 +138,11 @@ func (r *partReader) next(bits int) (n int, err error) {
 	n = min(r.step, r.left())
 	if r.bits != nil {
 		if r.valid, err = r.bits.read(r.valid, (n+7)/8); err != nil {
+			return 0, err
+		}
+	}
+	if len(r.masks) > 0 {
+		if err := r.maskRows(n); err != nil {
 			return 0, err
 		}
 	}
@@ -144,10 +163,15 @@ func (r *partReader) check() error {
 	return nil
 }
 
+// isNull reports whether one of the rows that are being decoded is null.
+func (r *partReader) isNull(i int) bool {
+	return (r.bits != nil || r.masks != nil) && r.valid[i/8]>>(i%8)&1 == 0
+}
+
 // each calls use with each of n rows that is not null, and appends what stands for the others.
 func (r *partReader) each(d *column.Values, n int, use func(i int) error) error {
 	for i := range n {
-		if r.bits != nil && r.valid[i/8]>>(i%8)&1 == 0 {
+		if r.isNull(i) {
 			r.kind.AppendMissing(d)
 		} else if err := use(i); err != nil {
 			return err
@@ -187,7 +211,7 @@ func (r *partReader) values(d *column.Values) error {
 			return err
 		}
 	}
-	if r.bits == nil {
+	if r.bits == nil && r.masks == nil {
 		d.Numbers = append(d.Numbers, all.Numbers...)
 		return r.check()
 	}
@@ -255,7 +279,7 @@ func (r *partReader) textsBetweenOffsets(d *column.Values) (err error) {
 		if start > end || end > r.end {
 			return fmt.Errorf("a string from byte %d to %d of %d: %w", start, end, r.content.size, storage.ErrState)
 		}
-		if r.bits != nil && r.valid[i/8]>>(i%8)&1 == 0 {
+		if r.isNull(i) {
 			r.kind.AppendMissing(d)
 		} else {
 			d.Texts = append(d.Texts, all[start-base:end-base])

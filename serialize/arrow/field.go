@@ -8,37 +8,36 @@ import (
 	"github.com/h5dnn/h5dnn/serialize/internal/column"
 )
 
-// A field is a column of the schema.
+// A field is a column of the schema, with those below it.
 type field struct {
 	name        string
 	kind        column.Kind
 	stores      dtype.Type // the type of the stored numbers; Invalid for strings
-	offsets     int        // bytes of an offset of strings
+	offsets     int        // bytes of an offset of strings, or of lists
 	stringViews bool       // strings have views instead of offsets
 	decimal     int        // bytes of a decimal, which is a string here
 	scale       int        // of decimals: the digits after the point
 	index       dtype.Type // of indices into a dictionary; Invalid if the values are stored
 	id          int64      // of the dictionary
 	unsupported string     // the name of the type, if it is not read
-	layout      layout
-}
+	group       int        // typeStruct, typeFixedList or typeList; 0 for a column that has values
+	size        int        // elements of a list of that many
 
-// A layout is what a column and its children take of a record batch. It has no nodes if
-// that is not known.
-type layout struct {
-	nodes   int
-	buffers int
-	views   int // children that have a number of buffers beside the fixed ones
+	// What the field takes of a record batch, beside its children.
+	unknown  bool // which is not known
+	buffers  int
+	views    bool // beside a number of others, which the batch says
+	children []field
 }
 
 // value returns the field for the values of a dictionary.
 func (x field) value() field {
-	v := field{name: x.name, kind: x.kind, stores: x.stores, offsets: x.offsets, stringViews: x.stringViews, layout: layout{nodes: 1, buffers: 2}}
+	v := field{name: x.name, kind: x.kind, stores: x.stores, offsets: x.offsets, stringViews: x.stringViews, buffers: 2}
 	switch {
 	case x.stringViews:
-		v.layout.views = 1
+		v.views = true
 	case !x.kind.Type.Valid():
-		v.layout.buffers = 3
+		v.buffers = 3
 	}
 	return v
 }
@@ -46,7 +45,7 @@ func (x field) value() field {
 // Kinds of types.
 const (
 	typeInt, typeFloat, typeUTF8, typeBool, typeDecimal, typeDate, typeTime, typeTimestamp, typeUnion, typeDuration = 2, 3, 5, 6, 7, 8, 9, 10, 14, 18
-	typeLargeUTF8, typeBinaryView, typeUTF8View                                                                     = 20, 23, 24
+	typeList, typeStruct, typeFixedList, typeMap, typeLargeUTF8, typeLargeList, typeBinaryView, typeUTF8View        = 12, 13, 16, 17, 20, 21, 23, 24
 )
 
 // kinds are the names of the types, and how many buffers a column has beside those of its
@@ -73,10 +72,10 @@ func fieldOf(t table, depth int) field {
 		return x
 	}
 	if kind <= 0 || kind >= len(kinds) {
-		x.unsupported = fmt.Sprintf("unknown (%d)", kind)
+		x.unsupported, x.unknown = fmt.Sprintf("unknown (%d)", kind), true
 		return x
 	}
-	x.layout = layout{nodes: 1, buffers: kinds[kind].buffers}
+	x.buffers = kinds[kind].buffers
 	switch kind {
 	case typeInt:
 		x.kind.Type = integer(typ)
@@ -96,37 +95,45 @@ func fieldOf(t table, depth int) field {
 	case typeLargeUTF8:
 		x.offsets = 8
 	case typeUnion:
-		x.layout.buffers += int(typ.int(0, 2) & 1) // dense ones have offsets
+		x.buffers += int(typ.int(0, 2) & 1) // dense ones have offsets
 	case typeBinaryView, typeUTF8View:
-		x.layout.views, x.stringViews = 1, kind == typeUTF8View
+		x.views, x.stringViews = true, kind == typeUTF8View
+	case typeStruct:
+		x.group = typeStruct
+	case typeFixedList:
+		x.group, x.size = typeFixedList, int(typ.int(0, 4))
+	case typeList, typeMap:
+		x.group, x.offsets = typeList, 4
+	case typeLargeList:
+		x.group, x.offsets = typeList, 8
 	}
 	if !x.stores.Valid() {
 		x.stores = x.kind.Type
 	}
-	if x.offsets == 0 && !x.stringViews && x.decimal == 0 && !x.kind.Type.Valid() {
+	if x.group == 0 && x.offsets == 0 && !x.stringViews && x.decimal == 0 && !x.kind.Type.Valid() {
 		x.unsupported = kinds[kind].name
 	}
 	for _, child := range t.tables(5) {
-		if x.unsupported == "" { // numbers and strings have no children
+		if x.unsupported == "" && x.group == 0 { // numbers and strings have no children
 			t.fail()
 			return x
 		}
 		y := fieldOf(child, depth+1)
-		if y.layout.nodes == 0 {
-			x.unsupported, x.layout = y.unsupported, layout{}
+		if x.children = append(x.children, y); y.unknown {
+			x.unsupported, x.unknown = y.unsupported, true
 			return x
 		}
-		x.layout.nodes += y.layout.nodes
-		x.layout.buffers += y.layout.buffers
-		x.layout.views += y.layout.views
+	}
+	if lists := x.group == typeList || x.group == typeFixedList; lists && len(x.children) != 1 || x.size < 0 {
+		t.fail()
 	}
 	if encoding := t.sub(4); encoding.buffer != nil {
-		x.id, x.index, x.layout = encoding.int(0, 8), dtype.Int32, layout{nodes: 1, buffers: 2}
+		x.id, x.index, x.buffers, x.views, x.children = encoding.int(0, 8), dtype.Int32, 2, false, nil
 		if typ := encoding.sub(1); typ.buffer != nil {
 			x.index = integer(typ)
 		}
-		if x.unsupported != "" || !x.index.Valid() || x.decimal > 0 {
-			x.unsupported = "dictionary of " + kinds[kind].name
+		if x.unsupported != "" || !x.index.Valid() || x.decimal > 0 || x.group != 0 {
+			x.group, x.unsupported = 0, "dictionary of "+kinds[kind].name
 		}
 	}
 	return x

@@ -19,12 +19,13 @@ import (
 // A columnReader decodes a column.
 type columnReader struct {
 	*file
+	leaf
 	physical int64
 	kind     column.Kind
 	decimal  *decimal // nil for other elements
-	optional bool
 	chunks   []chunk
 	stored   int // bytes
+	values   int // and levels without one
 }
 
 // start returns a function that appends the values of the next page. At the end it returns io.EOF.
@@ -33,18 +34,8 @@ func (c *columnReader) start() func(*column.Values) error {
 	return p.next
 }
 
-// A pageReader decodes a column page by page.
-type pageReader struct {
-	*columnReader
-	left       chunk   // of the chunk that is being decoded
-	chunks     []chunk // that follow
-	dictionary *column.Values
-}
-
-// Types of pages, and encodings of values.
+// Encodings of values.
 const (
-	pageData, pageDictionary, pageDataV2 = 0, 2, 3
-
 	plain, plainDictionary, rle, bitPacked, deltaPacked, deltaLengths, deltaBytes, rleDictionary, byteStreamSplit = 0, 2, 3, 4, 5, 6, 7, 8, 9
 )
 
@@ -53,138 +44,9 @@ var encodingNames = map[int64]string{bitPacked: "BIT_PACKED", deltaPacked: "DELT
 // sizes are those of the elements of physical types in PLAIN.
 var sizes = map[int64]int{physicalInt32: 4, physicalInt64: 8, physicalInt96: 12, physicalFloat: 4, physicalDouble: 8, physicalFixed: 2}
 
-// next appends the values of a page.
-func (p *pageReader) next(d *column.Values) error {
-	for {
-		for p.left.rows <= 0 {
-			if len(p.chunks) == 0 {
-				return io.EOF
-			}
-			p.left, p.chunks, p.dictionary = p.chunks[0], p.chunks[1:], nil
-		}
-		k := p.left
-		header, page, err := p.read(k)
-		if err != nil {
-			return err
-		}
-		size := integer(header, 2)
-		p.left.at += page.size
-		p.left.size -= page.size
-		switch integer(header, 1) {
-		case pageDictionary:
-			content, err := p.decompress(page.content, k.codec, size)
-			if err != nil {
-				return err
-			}
-			p.dictionary = &column.Values{}
-			if err := p.plain(p.dictionary, content, integer(sub(header, 7), 1)); err != nil {
-				return err
-			}
-		case pageData, pageDataV2:
-			n, err := p.page(d, p.dictionary, header, page.content, k.codec, size, k.rows)
-			if err != nil {
-				return err
-			}
-			p.left.rows -= n
-			return nil
-		}
-	}
-}
-
-// A storedPage is the content of a page, and the number of bytes with its header.
-type storedPage struct {
-	content []byte
-	size    int64
-}
-
-// headerBytes are read at first for the header of a page, which has no limit.
-const headerBytes = 4 << 10
-
-// read reads the header and the content of the first page of a chunk.
-func (p *pageReader) read(k chunk) (object, storedPage, error) {
-	var head *decoder
-	var header object
-	for n := int64(min(headerBytes, k.size)); ; n = k.size {
-		b := make([]byte, n)
-		if err := p.in.ReadFull(b, k.at); err != nil {
-			return nil, storedPage{}, err
-		}
-		head = &decoder{b: b, budget: p.in.Budget}
-		if header = head.object(0); head.err == nil {
-			break
-		}
-		if n == k.size {
-			return nil, storedPage{}, head.err
-		}
-	}
-	size, packed, left := integer(header, 2), integer(header, 3), k.size-int64(head.at)
-	if packed < 0 || packed > left || size < 0 || size > math.MaxInt32 {
-		return nil, storedPage{}, fmt.Errorf("a page of %d bytes in %d: %w", packed, left, errThrift)
-	}
-	page := storedPage{make([]byte, packed), int64(head.at) + packed}
-	return header, page, p.in.ReadFull(page.content, k.at+int64(head.at))
-}
-
-// page decodes a page of values, and returns their number.
-func (c *columnReader) page(d, dictionary *column.Values, header object, page []byte, codec, size, rows int64) (int64, error) {
-	info, encoding := sub(header, 5), integer(sub(header, 5), 2)
-	var levels, content []byte
-	var err error
-	if integer(header, 1) == pageDataV2 {
-		info = sub(header, 8)
-		encoding = integer(info, 4)
-		skipped, length := integer(info, 6), integer(info, 5)
-		if skipped < 0 || length < 0 || skipped > int64(len(page)) || length > int64(len(page))-skipped {
-			return 0, fmt.Errorf("levels of %d bytes in a page of %d: %w", length, len(page), errThrift)
-		}
-		levels, content = page[skipped:skipped+length], page[skipped+length:]
-		if compressed, ok := info[7].(bool); !ok || compressed {
-			content, err = c.decompress(content, codec, size-skipped-length)
-		}
-	} else if content, err = c.decompress(page, codec, size); err == nil && c.optional {
-		if len(content) < 4 || uint64(binary.LittleEndian.Uint32(content)) > uint64(len(content)-4) {
-			return 0, fmt.Errorf("levels in a page of %d bytes: %w", len(content), errThrift)
-		}
-		n := binary.LittleEndian.Uint32(content)
-		levels, content = content[4:4+n], content[4+n:]
-	}
-	if err != nil {
-		return 0, err
-	}
-	n := integer(info, 1)
-	if n <= 0 || n > min(rows, math.MaxInt32) {
-		return 0, fmt.Errorf("a page of %d values for %d rows: %w", n, rows, errThrift)
-	}
-	const value = 8 // bytes, at most, but for texts; runs of one value take next to nothing in the file
-	if err := c.in.Budget.Allocate(value*int(n), len(page)); err != nil {
-		return 0, err
-	}
-	present, count := []uint32(nil), n
-	if c.optional {
-		if present, err = hybrid(levels, 1, int(n)); err != nil {
-			return 0, err
-		}
-		count = 0
-		for _, level := range present {
-			count += int64(level)
-		}
-	}
-	values := d
-	if count < n {
-		values = &column.Values{}
-	}
-	if err := c.encoded(values, dictionary, content, encoding, count); err != nil {
-		return 0, err
-	}
-	if count < n {
-		c.spread(d, values, present)
-		return n, nil
-	}
-	return n, nil
-}
-
 // encoded appends n values.
-func (c *columnReader) encoded(d, dictionary *column.Values, content []byte, encoding, n int64) error {
+func (p *pageReader) encoded(d *column.Values, x page, n int64) error {
+	c, content, encoding := p.columnReader, x.content, x.encoding
 	switch {
 	case encoding == plain:
 		return c.plain(d, content, n)
@@ -192,14 +54,14 @@ func (c *columnReader) encoded(d, dictionary *column.Values, content []byte, enc
 		if n == 0 {
 			return nil
 		}
-		if dictionary == nil || len(content) == 0 || content[0] > 32 {
+		if p.dictionary == nil || len(content) == 0 || content[0] > 32 {
 			return fmt.Errorf("values of a dictionary that is missing: %w", errThrift)
 		}
 		indices, err := hybrid(content[1:], int(content[0]), int(n))
 		if err != nil {
 			return err
 		}
-		return c.lookUp(d, dictionary, indices)
+		return c.lookUp(d, p.dictionary, indices)
 	case c.decimal != nil && encoding != deltaPacked:
 	case encoding == rle:
 		if c.physical == physicalBool && len(content) >= 4 {
@@ -278,19 +140,6 @@ func (c *columnReader) lookUp(d, dictionary *column.Values, indices []uint32) er
 		c.kind.Append(d, dictionary, int(i))
 	}
 	return nil
-}
-
-// spread appends values where they are present, and what stands for missing ones elsewhere.
-func (c *columnReader) spread(d, values *column.Values, present []uint32) {
-	at := 0
-	for _, level := range present {
-		if level == 0 {
-			c.kind.AppendMissing(d)
-			continue
-		}
-		c.kind.Append(d, values, at)
-		at++
-	}
 }
 
 // plain appends n values as they are stored: little-endian, bools as bits, and texts with

@@ -54,7 +54,7 @@ func deltas(b []byte, n int64) (list []uint64, rest []byte, err error) {
 				return nil, nil, damaged
 			}
 			for i := range min(perMiniblock, int(n)-len(list)) {
-				x += smallest + bits(b[:size], i*int(width), int(width))
+				x += smallest + packed(b[:size], i*int(width), int(width))
 				list = append(list, x)
 			}
 			b = b[size:]
@@ -63,8 +63,8 @@ func deltas(b []byte, n int64) (list []uint64, rest []byte, err error) {
 	return list, b, err
 }
 
-// bits returns an integer of so many bits, from bit at on, the lowest first.
-func bits(b []byte, at, width int) (x uint64) {
+// packed returns an integer of so many bits, from bit at on, the lowest first.
+func packed(b []byte, at, width int) (x uint64) {
 	for done := 0; done < width; {
 		offset := (at + done) % 8
 		n := min(8-offset, width-done)

@@ -2,12 +2,15 @@
 // strings.
 //
 // Columns are read when their elements are asked for. Integers and bools some of which are
-// missing are float64s with NaN, as in pandas, or strings if float64 has not all of them. Nested columns, and the compressions that few
-// programs write, are listed with an error. The format is described
+// missing are float64s with NaN, as in pandas, or strings if float64 has not all of them. Members of structs are columns of their own, "point.x". Lists that
+// have one length are arrays of two axes; of others, the elements are "name/values", where each
+// list starts is "name/offsets", and which lists are missing "name/missing". Lists of lists, and the
+// compressions that few programs write, are listed with an error. The format is described
 // in github.com/apache/parquet-format.
 package parquet
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -118,50 +121,64 @@ func (f *file) columns(metadata object) (*serialize.List, error) {
 	f.rows = int(rows)
 	f.table = &column.Table{In: f.in, Rows: f.rows, Check: f.sections.Check}
 	out := serialize.NewList(len(schema), meta, func() error { return errors.Join(f.sections.Close(), f.table.Scratch.Close()) })
-	leaf := 0
-	for at := 1; at < len(schema); {
-		element, _ := schema[at].(object)
-		leaves, next := 1, at+1
-		if integer(element, 5) > 0 {
-			leaves, next = skip(schema, at)
+	leaves, err := leavesOf(schema)
+	if err != nil {
+		return nil, err
+	}
+	for i, x := range leaves {
+		entries, err := f.column(x, metadata, i)
+		for _, e := range entries {
+			if err := out.Add(e, err); err != nil {
+				return nil, err
+			}
 		}
-		e, err := f.column(element, metadata, leaf, integer(element, 5) > 0)
-		if err := out.Add(e, err); err != nil {
-			return nil, err
-		}
-		leaf, at = leaf+leaves, next
 	}
 	return out, nil
 }
 
-// skip returns the number of leaves of a group of the schema, and the element after it.
-func skip(schema []any, at int) (leaves, next int) {
-	next = at + 1
-	for pending := int64(1); pending > 0 && at < len(schema); at++ {
-		element, _ := schema[at].(object)
-		children := integer(element, 5)
-		if pending--; children > 0 && children < maxValues {
-			pending += children
-		} else {
-			leaves++
-		}
-		next = at + 1
+// column returns the arrays that the column of a leaf is: one, or those of lists of several lengths.
+func (f *file) column(x leaf, metadata object, index int) ([]serialize.Entry, error) {
+	c, err := f.reader(x, metadata, index)
+	if err != nil {
+		e, _ := serialize.Unsupported(x.name, []int{f.rows}, cmp.Or(x.nested, typeName(x.element)))
+		return []serialize.Entry{e}, err
 	}
-	return leaves, next
+	if x.repetition > 0 {
+		return (&column.Lists{Table: f.table, Kind: c.kind, Most: c.values, Stored: func() int { return c.stored }, Start: c.start}).Entries(x.name)
+	}
+	_, missing := sub(x.element, 10)[logicalNull]
+	missing = missing || slices.ContainsFunc(c.chunks, func(k chunk) bool { return k.nulls > 0 })
+	unknown := x.definition > 0 && slices.ContainsFunc(c.chunks, func(k chunk) bool { return k.nulls < 0 })
+	exact := !slices.ContainsFunc(c.chunks, func(k chunk) bool { return !k.exact })
+	whole := &column.Column{Table: f.table, Kind: c.kind, Missing: missing, Unknown: unknown, Exact: exact, Stored: func() int { return c.stored }, Start: c.start}
+	return []serialize.Entry{whole.Entry(x.name)}, nil
 }
 
-func (f *file) column(element, metadata object, leaf int, group bool) (serialize.Entry, error) {
-	name := text(element, 4)
+// typeName returns the name of a type that is not read.
+func typeName(element object) string {
 	physical := integer(element, 1)
-	c := &columnReader{file: f, physical: physical, optional: integer(element, 3) == 1}
+	if physical < 0 || int(physical) >= len(physicalNames) {
+		return fmt.Sprintf("unknown (%d)", physical)
+	}
+	return physicalNames[physical]
+}
+
+// reader returns the reader of a column. Errors do not name it.
+func (f *file) reader(x leaf, metadata object, index int) (*columnReader, error) {
+	element, physical := x.element, integer(x.element, 1)
+	c := &columnReader{file: f, leaf: x, physical: physical}
+	unsupported := func(typ string) (*columnReader, error) {
+		_, err := serialize.Unsupported(x.name, nil, typ)
+		return nil, err
+	}
 	switch {
-	case group || integer(element, 3) > 1:
-		return serialize.Unsupported(name, []int{f.rows}, "nested column")
+	case x.nested != "":
+		return unsupported(x.nested)
 	case physical < 0 || int(physical) >= len(physicalNames):
-		return serialize.Unsupported(name, []int{f.rows}, fmt.Sprintf("unknown (%d)", physical))
+		return unsupported(typeName(element))
 	case isDecimal(element):
 		if c.decimal = decimalOf(element); c.decimal == nil {
-			return serialize.Unsupported(name, []int{f.rows}, "decimal")
+			return unsupported("decimal")
 		}
 	case physical == physicalBytes:
 	case physical == physicalInt32 || physical == physicalInt64:
@@ -177,42 +194,48 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 	case physical == physicalFixed && isFloat16(element):
 		c.kind.Type = dtype.Float16
 	default:
-		return serialize.Unsupported(name, []int{f.rows}, physicalNames[physical])
+		return unsupported(typeName(element))
 	}
 	if size := c.kind.Type.Size(); c.decimal == nil && (physical == physicalInt32 && size > 4 && c.kind.Descr == "" || physical == physicalInt64 && size != 8) {
-		return serialize.Entry{Name: name}, fmt.Errorf("%v in %s: %w", c.kind.Type, physicalNames[physical], errThrift)
+		return nil, fmt.Errorf("%v in %s: %w", c.kind.Type, physicalNames[physical], errThrift)
 	}
-	total := int64(0)
-	for _, group := range list(metadata, 4) {
+	return c, c.findChunks(list(metadata, 4), index)
+}
+
+// findChunks finds the pages of the column in row groups.
+func (c *columnReader) findChunks(groups []any, index int) error {
+	f, total := c.file, int64(0)
+	for _, group := range groups {
 		group, _ := group.(object)
 		chunks := list(group, 1)
-		if leaf >= len(chunks) {
-			return serialize.Entry{Name: name}, fmt.Errorf("a row group has %d columns: %w", len(chunks), errThrift)
+		if index >= len(chunks) {
+			return fmt.Errorf("a row group has %d columns: %w", len(chunks), errThrift)
 		}
-		chunk, _ := chunks[leaf].(object)
+		chunk, _ := chunks[index].(object)
 		chunk = sub(chunk, 3)
 		if err := c.checkRead(chunk); err != nil {
-			e, _ := serialize.Unsupported(name, []int{f.rows}, physicalNames[physical])
-			return e, err
+			return err
 		}
 		k := chunkOf(chunk, integer(group, 3), c.kind.Type.IsSigned())
 		if total += k.rows; k.rows < 0 || k.at < 0 || k.size < 0 || k.at > f.in.Size || k.size > f.in.Size-k.at || total > int64(f.rows) {
-			return serialize.Entry{Name: name}, fmt.Errorf("a chunk of %d rows and %d bytes at %d in a file of %d rows and %d bytes: %w", k.rows, k.size, k.at, f.rows, f.in.Size, errThrift)
+			return fmt.Errorf("a chunk of %d rows and %d bytes at %d in a file of %d rows and %d bytes: %w", k.rows, k.size, k.at, f.rows, f.in.Size, errThrift)
 		}
+		if c.repetition == 0 {
+			k.values = k.rows
+		}
+		if k.values < 0 || k.values > math.MaxInt/16-int64(c.values) {
+			return fmt.Errorf("a chunk of %d values: %w", k.values, errThrift)
+		}
+		c.values += int(k.values)
 		if c.stored += int(k.size); c.stored > int(f.in.Size) {
-			return serialize.Entry{Name: name}, fmt.Errorf("its chunks overlap in a file of %d bytes: %w", f.in.Size, errThrift)
+			return fmt.Errorf("its chunks overlap in a file of %d bytes: %w", f.in.Size, errThrift)
 		}
 		c.chunks = append(c.chunks, k)
 	}
 	if total != int64(f.rows) {
-		return serialize.Entry{Name: name}, fmt.Errorf("row groups of %d rows in a file of %d: %w", total, f.rows, errThrift)
+		return fmt.Errorf("row groups of %d rows in a file of %d: %w", total, f.rows, errThrift)
 	}
-	_, missing := sub(element, 10)[logicalNull]
-	missing = missing || slices.ContainsFunc(c.chunks, func(k chunk) bool { return k.nulls > 0 })
-	unknown := c.optional && slices.ContainsFunc(c.chunks, func(k chunk) bool { return k.nulls < 0 })
-	exact := !slices.ContainsFunc(c.chunks, func(k chunk) bool { return !k.exact })
-	whole := &column.Column{Table: f.table, Kind: c.kind, Missing: missing, Unknown: unknown, Exact: exact, Stored: func() int { return c.stored }, Start: c.start}
-	return whole.Entry(name), nil
+	return nil
 }
 
 // Converted types of times, and fields of the union of logical types.
@@ -318,6 +341,7 @@ func integerOf(physical int64, element object) column.Kind {
 // A chunk is the pages of a column in a row group.
 type chunk struct {
 	at, size, rows int64
+	values         int64 // and levels without one
 	codec          int64
 	nulls          int64 // or -1 if their number is not known
 	exact          bool  // integers are known to be float64s
@@ -328,7 +352,7 @@ func chunkOf(meta object, rows int64, signed bool) chunk {
 	if dictionary, ok := meta[11].(int64); ok && dictionary > 0 && dictionary < at {
 		at = dictionary
 	}
-	k := chunk{at: at, size: integer(meta, 7), rows: rows, codec: integer(meta, 4), nulls: -1}
+	k := chunk{at: at, size: integer(meta, 7), rows: rows, values: integer(meta, 5), codec: integer(meta, 4), nulls: -1}
 	statistics := sub(meta, 12)
 	if n, ok := statistics[3].(int64); ok {
 		k.nulls = n

@@ -97,19 +97,22 @@ func TestCompressionsThatAreNotRead(t *testing.T) {
 	}
 }
 
-// TestColumnsThatAreNotRead are listed, and those after them are right.
-func TestColumnsThatAreNotRead(t *testing.T) {
+// TestListsAndStructs: members of structs are columns, lists of one length arrays of two axes,
+// and others values and offsets.
+func TestListsAndStructs(t *testing.T) {
+	for _, name := range []string{"nested1.parquet", "nested2.parquet"} {
+		serializetest.TestNested(t, "../internal/column/testdata/"+name, "../internal/column/testdata/nested.json")
+	}
+}
+
+// TestColumnsOfOtherTypes: those after them are right.
+func TestColumnsOfOtherTypes(t *testing.T) {
 	f, err := serialize.Open("testdata/odd.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for _, name := range []string{"list", "struct"} {
-		if e, err := serialize.Lookup(f, name); !errors.Is(err, dtype.ErrType) {
-			t.Errorf("%s: %v, %v", name, e, err)
-		}
-	}
-	for name, want := range map[string][]int64{"x": {1, 2}, "time": {1, 2}} {
+	for name, want := range map[string][]int64{"x": {1, 2}, "time": {1, 2}, "struct.a": {1, 3}, "list/offsets": {0, 2, 3}} {
 		a, err := serialize.Find(f, name)
 		if got, wrong := storage.Read[int64](a); err != nil || wrong != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %v, %v, %v", name, got, err, wrong)

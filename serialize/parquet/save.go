@@ -61,7 +61,7 @@ func (s *saver) write(b []byte) {
 func (s *saver) group(entries []serialize.Entry, start, end int) error {
 	var chunks []chunk
 	for _, e := range entries {
-		b, err := page(e, start, end)
+		b, err := pageOf(e, start, end)
 		if err != nil {
 			return fmt.Errorf("%q: %w", e.Name, err)
 		}
@@ -85,8 +85,8 @@ func (s *saver) group(entries []serialize.Entry, start, end int) error {
 	return s.err
 }
 
-// page returns rows of a column in plain encoding.
-func page(e serialize.Entry, start, end int) ([]byte, error) {
+// pageOf returns rows of a column in plain encoding.
+func pageOf(e serialize.Entry, start, end int) ([]byte, error) {
 	le := binary.LittleEndian
 	if e.Elements != nil {
 		values, err := e.Elements.Values(blocks.Between(e.Elements.View, 0, start, end))

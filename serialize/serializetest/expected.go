@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -117,6 +118,52 @@ func CheckColumns(t *testing.T, name string, f serialize.File, expected map[stri
 				t.Errorf("%s: %s, row %d: %v, want %v", name, column, i, got[i], x)
 			}
 		}
+	}
+}
+
+// TestNested compares the arrays of a table with lists and structs with the shapes and elements
+// that a JSON file has. Other arrays must not be read.
+func TestNested(t *testing.T, name, expected string) {
+	t.Helper()
+	text, err := os.ReadFile(expected)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string]struct {
+		Shape  []int
+		Values []any
+	}
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for e, err := range f.All() {
+		w, ok := want[e.Name]
+		delete(want, e.Name)
+		if !ok && err != nil {
+			continue
+		}
+		got, wrong := []any(nil), err
+		if err == nil {
+			got, wrong = cells(e)
+		}
+		if wrong != nil || !slices.Equal(e.Shape(), w.Shape) || len(got) != len(w.Values) {
+			t.Errorf("%s: %s: %v of %d elements, %v; want %v", name, e.Name, e.Shape(), len(got), wrong, w.Shape)
+			continue
+		}
+		for i, x := range w.Values {
+			number, isNumber := got[i].(float64)
+			if missing := x == nil && (got[i] == "" || isNumber && math.IsNaN(number)); x != got[i] && !missing {
+				t.Errorf("%s: %s, element %d: %v, want %v", name, e.Name, i, got[i], x)
+			}
+		}
+	}
+	for _, lost := range slices.Sorted(maps.Keys(want)) {
+		t.Errorf("%s: %s is missing", name, lost)
 	}
 }
 

@@ -31,6 +31,8 @@ type Values struct {
 	// Missing are the positions of elements that no integer or bool stands for; see
 	// AppendMissing.
 	Missing []int
+	// Lists are the numbers of elements of the lists that end here, or missingList; see Lists.
+	Lists []int
 }
 
 // Len returns the number of elements.
@@ -42,12 +44,15 @@ func (k Kind) Len(v *Values) int {
 }
 
 // Append appends element i of from, which has more elements.
-func (k Kind) Append(v, from *Values, i int) {
+func (k Kind) Append(v, from *Values, i int) { k.AppendRange(v, from, i, i+1) }
+
+// AppendRange appends the elements of from in [start, end).
+func (k Kind) AppendRange(v, from *Values, start, end int) {
 	if k.Type.Valid() {
 		size := k.Type.Size()
-		v.Numbers = append(v.Numbers, from.Numbers[i*size:(i+1)*size]...)
+		v.Numbers = append(v.Numbers, from.Numbers[start*size:end*size]...)
 	} else {
-		v.Texts = append(v.Texts, from.Texts[i])
+		v.Texts = append(v.Texts, from.Texts[start:end]...)
 	}
 }
 

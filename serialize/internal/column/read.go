@@ -55,6 +55,7 @@ func (t *Table) end(c *Column) {
 type Column struct {
 	*Table
 	Kind
+	Shape []int // nil for one element in each row
 	// Missing is set if elements are missing. Integers and bools are then read as float64s,
 	// with NaN; integers that are no float64 are strings.
 	Missing bool
@@ -72,6 +73,7 @@ type Column struct {
 	first   int  // row of page
 	stopped bool // by other columns, before its end
 	allowed bool // by the budget
+	count   int  // of elements
 
 	spool  *Spool // nil if the column has been read in order
 	source storage.Source
@@ -82,6 +84,10 @@ type Column struct {
 // type of times, as in package npy.
 func (c *Column) Entry(name string) serialize.Entry {
 	e := serialize.Entry{Name: name}
+	if c.Shape == nil {
+		c.Shape = []int{c.Rows}
+	}
+	c.count = views.Of(c.Shape...).Len()
 	decoded := c.Kind
 	if !decoded.hasMissing() {
 		c.Type = c.readAs()
@@ -98,10 +104,10 @@ func (c *Column) Entry(name string) serialize.Entry {
 		return v, nil
 	}
 	if !c.Type.Valid() {
-		e.Elements = &serialize.Elements{View: views.Of(c.Rows), Type: "string", Values: c.strings}
+		e.Elements = &serialize.Elements{View: views.Of(c.Shape...), Type: "string", Values: c.strings}
 		return e
 	}
-	e.Array = storage.Array{Data: c, Type: c.Type, View: views.Of(c.Rows)}
+	e.Array = storage.Array{Data: c, Type: c.Type, View: views.Of(c.Shape...)}
 	if c.Descr != "" {
 		e.Attrs = map[string]any{"numpy.descr": c.Descr}
 	}
@@ -133,7 +139,7 @@ func (c *Column) examine() (missing, exact bool, err error) {
 	}
 	exact = true
 	next, page := c.Start(), &Values{}
-	for rows := 0; rows < c.Rows && !(missing && !exact); rows += c.Kind.Len(page) {
+	for rows := 0; rows < c.count && !(missing && !exact); rows += c.Kind.Len(page) {
 		if err := c.In.Err(); err != nil {
 			return false, false, err
 		}
@@ -152,18 +158,18 @@ func (c *Column) allow() error {
 	if c.allowed {
 		return nil
 	}
-	err := c.In.Budget.Make(c.Rows*max(16, c.Type.Size()), c.Stored())
+	err := c.In.Budget.Make(c.count*max(16, c.Type.Size()), c.Stored())
 	c.allowed = err == nil
 	return err
 }
 
-func (c *Column) Len() int               { return c.Rows * c.Type.Size() }
+func (c *Column) Len() int               { return c.count * c.Type.Size() }
 func (c *Column) Device() storage.Device { return storage.File(c.In.Name) }
 
 // ReadView implements [storage.Source].
 func (c *Column) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	if t != c.Type || !v.Within(c.Rows) || len(dst) < v.Len()*t.Size() {
-		return fmt.Errorf("%s: %v%v of %d rows of %v: %w", c.In.Name, t, v.Shape, c.Rows, c.Type, views.ErrShape)
+	if t != c.Type || !v.Within(c.count) || len(dst) < v.Len()*t.Size() {
+		return fmt.Errorf("%s: %v%v of %d rows of %v: %w", c.In.Name, t, v.Shape, c.count, c.Type, views.ErrShape)
 	}
 	rest := dst
 	spool, err := c.read(v, func(d *Values, from, to int) {
@@ -181,8 +187,8 @@ func (c *Column) ReadView(dst []byte, t dtype.Type, v views.View) error {
 
 // strings returns strings.
 func (c *Column) strings(v views.View) ([]any, error) {
-	if !v.Within(c.Rows) {
-		return nil, fmt.Errorf("%v of %d rows: %w", v.Shape, c.Rows, views.ErrShape)
+	if !v.Within(c.count) {
+		return nil, fmt.Errorf("%v of %d rows: %w", v.Shape, c.count, views.ErrShape)
 	}
 	list := make([]any, 0, v.Len())
 	spool, err := c.read(v, func(d *Values, from, to int) {
@@ -226,7 +232,7 @@ func (c *Column) read(v views.View, use func(d *Values, from, to int)) (*Spool, 
 			use(c.page, from, to)
 			at = c.first + to
 		}
-		if at == c.Rows {
+		if at == c.count {
 			c.stop()
 		}
 		if at == end {
@@ -258,7 +264,7 @@ func (c *Column) turn() error {
 		page, err = c.widen(page)
 	}
 	if err == io.EOF {
-		err = fmt.Errorf("%d rows instead of %d: %w", c.first, c.Rows, storage.ErrState)
+		err = fmt.Errorf("%d rows instead of %d: %w", c.first, c.count, storage.ErrState)
 	}
 	if c.page = page; err != nil {
 		c.stop()
@@ -270,7 +276,7 @@ func (c *Column) turn() error {
 func (c *Column) decode() error {
 	c.restart()
 	spool := c.Scratch.Spool(c.Kind)
-	for c.first+c.Kind.Len(c.page) < c.Rows {
+	for c.first+c.Kind.Len(c.page) < c.count {
 		if err := c.In.Err(); err != nil {
 			c.stop()
 			return err
