@@ -86,6 +86,9 @@ func (t translator) object(o map[string]any) {
 			t.value(v)
 		}
 	}
+	if inner, ok := config["layer"].(map[string]any); ok && t.current {
+		returnOne(inner)
+	}
 }
 
 // model translates a model. Its module says where its class is in Keras 2.15; Model of keras,
@@ -114,7 +117,7 @@ func (t translator) model(o, config map[string]any) {
 }
 
 // returnOne makes the only output of a functional model one tensor, where it is in a list of one,
-// which the next layer of a Sequential does not take in Keras 3.
+// which neither the next layer of a Sequential nor TimeDistributed takes in Keras 3.
 func returnOne(l map[string]any) {
 	config, _ := l["config"].(map[string]any)
 	if outputs, _ := config["output_layers"].([]any); len(outputs) == 1 {

@@ -150,3 +150,18 @@ func TestRegisteredClassesInLegacyFiles(t *testing.T) {
 		t.Errorf("%s, %v; want it as it was", got, err)
 	}
 }
+
+// TestWrappedModelsReturnOneTensor in Keras 3, whose TimeDistributed takes no list of one.
+func TestWrappedModelsReturnOneTensor(t *testing.T) {
+	const config = `{"class_name": "Sequential", "config": {"name": "m", "layers": [{"class_name": "TimeDistributed", "config": {"name": "t",
+		"batch_input_shape": [null, 3, 4], "layer": {"class_name": "Functional", "config": {"name": "f", "layers": [
+		{"class_name": "InputLayer", "name": "i", "config": {"name": "i", "batch_input_shape": [null, 4]}, "inbound_nodes": []},
+		{"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 2}, "inbound_nodes": [[["i", 0, 0, {}]]]}],
+		"input_layers": [["i", 0, 0]], "output_layers": [["d", 0, 0]]}}}}]}}`
+	for current, want := range map[bool]string{true: `"output_layers":["d",0,0]`, false: `"output_layers":[["d",0,0]]`} {
+		got, err := Translate(config, current)
+		if err != nil || !strings.Contains(strings.ReplaceAll(got, " ", ""), want) {
+			t.Errorf("current %v: %s %v, want %s", current, got, err, want)
+		}
+	}
+}
