@@ -15,14 +15,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/internal/column"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 var (
@@ -201,12 +199,11 @@ func (f *file) entries(c *columnReader) ([]serialize.Entry, error) {
 	whole := &column.Column{Table: f.table, Kind: c.kind, Missing: missing, Stored: c.stored, Start: c.start}
 	if c.sizes != nil {
 		whole.Shape = slices.Concat([]int{f.rows}, c.sizes)
-		if _, err := views.New(whole.Shape, math.MaxInt/16); err != nil {
-			e, _ := serialize.Unsupported(c.path, []int{f.rows}, "fixed_size_list")
-			return []serialize.Entry{e}, err
-		}
 	}
-	e := whole.Entry(c.path)
+	e, err := whole.Entry(c.path)
+	if err != nil {
+		return []serialize.Entry{e}, err
+	}
 	t := c.kind.Type
 	if t.Valid() && len(c.parts) == 1 && c.parts[0].plain() && !c.index.Valid() && t != dtype.Bool && t == c.stores {
 		extent := c.parts[0].buffers[1]
@@ -308,7 +305,7 @@ func (f *file) schema(t table) error {
 		if x.unknown {
 			return fmt.Errorf("%q: elements of type %s; the columns after it cannot be found: %w", x.name, x.unsupported, dtype.ErrType)
 		}
-		x.refuseNested(false, false)
+		x.refuseNested(false, false, 1)
 		f.fields = append(f.fields, x)
 		for _, c := range f.readers(x, columnReader{file: f}) {
 			f.columns = append(f.columns, c)
@@ -333,7 +330,7 @@ func (f *file) add(m message) error {
 		if err != nil {
 			return err
 		}
-		if f.rows += rows; f.rows > math.MaxInt/16 {
+		if f.rows += rows; f.rows > maxElements {
 			return fmt.Errorf("%d rows: %w", f.rows, errMetadata)
 		}
 		for i, c := range f.columns {

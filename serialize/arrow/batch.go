@@ -9,10 +9,21 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
+// maxElements is how many elements a column may declare, so that byte counts do not overflow.
+const maxElements = math.MaxInt / 16
+
 // refuseNested marks the fields at and below x that are not read because of the lists around them.
-func (x *field) refuseNested(inList, inFixed bool) {
+// A row of x has so many elements of the fixed-size lists around it that are not empty.
+func (x *field) refuseNested(inList, inFixed bool, elements int) {
 	if x.unsupported != "" {
 		return
+	}
+	if x.group == typeFixedList {
+		if max(1, x.size) > maxElements/elements {
+			x.unsupported = fmt.Sprintf("fixed_size_list of %d times %d elements", elements, x.size)
+			return
+		}
+		elements *= max(1, x.size)
 	}
 	switch {
 	case x.group == typeList && inList:
@@ -21,7 +32,7 @@ func (x *field) refuseNested(inList, inFixed bool) {
 		x.unsupported = "fixed_size_list of lists"
 	}
 	for i := range x.children {
-		x.children[i].refuseNested(inList || x.group == typeList, inFixed || x.group == typeFixedList)
+		x.children[i].refuseNested(inList || x.group == typeList, inFixed || x.group == typeFixedList, elements)
 	}
 }
 
@@ -93,7 +104,7 @@ func (f *file) parts(m message, batch table, fields []field) (rows int, parts []
 			return 0, nil, fmt.Errorf("compression method %d, which is not read: %w", method, dtype.ErrType)
 		}
 	}
-	if length < 0 || length > math.MaxInt/16 {
+	if length < 0 || length > maxElements {
 		return 0, nil, fmt.Errorf("a batch of %d rows: %w", length, errMetadata)
 	}
 	for _, x := range fields {
@@ -156,7 +167,7 @@ func (r *batchReader) field(x field, p part) error {
 	if err != nil {
 		return err
 	}
-	if p.rows < 0 && n.rows <= math.MaxInt/16 {
+	if p.rows < 0 && n.rows <= maxElements {
 		p.rows = int(n.rows)
 	}
 	if n.rows != uint64(p.rows) || n.nulls < 0 || n.nulls > int64(p.rows) {
@@ -176,7 +187,7 @@ func (r *batchReader) field(x field, p part) error {
 	}
 	switch x.group {
 	case typeFixedList:
-		if x.size > 0 && p.rows > math.MaxInt/16/x.size {
+		if x.size > 0 && p.rows > maxElements/x.size {
 			return fmt.Errorf("%d lists of %d: %w", p.rows, x.size, errMetadata)
 		}
 		p.rows *= x.size

@@ -3,6 +3,7 @@ package arrow
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,6 +103,22 @@ func TestMetadataOfAttackers(t *testing.T) {
 		b := encode(object{version5, uint8(batchMessage), object{int64(rows), structs{1, node}, structs{len(parts)/2 + 2, buffers}, nil, structs{1, count}}, int64(len(body))})
 		return slices.Concat(message(schema(field(typeUTF8View, object{}))), message(b), body)
 	}
+	large := field(typeFixedList, object{int32(0)}, field(typeInt, number))
+	for range 3 {
+		large = field(typeFixedList, object{int32(math.MaxInt32)}, large)
+	}
+	inOne := field(typeList, object{}, field(typeFixedList, object{int32(math.MaxInt32)}, field(typeFixedList, object{int32(1 << 28)},
+		field(typeFixedList, object{int32(0)}, field(typeInt, number)))))
+	nested := func(nodes ...int) []byte { // one row, and the rows of the fields below it
+		var b, buffers []byte
+		for _, n := range nodes {
+			b = append(binary.LittleEndian.AppendUint64(b, uint64(n)), make([]byte, 8)...)
+		}
+		buffers = make([]byte, 16*(len(nodes)+2))
+		buffers[24] = 8 // the offsets
+		head := encode(object{version5, uint8(batchMessage), object{int64(1), structs{len(nodes), b}, structs{len(nodes) + 2, buffers}}, int64(8)})
+		return append(message(head), 0, 0, 0, 0, 8, 0, 0, 0)
+	}
 	for name, attack := range map[string]struct {
 		reason string
 		b      []byte
@@ -121,6 +138,8 @@ func TestMetadataOfAttackers(t *testing.T) {
 		"large body":         {"may be truncated", append(message(schema(field(typeInt, number))), message(encode(object{version5, uint8(batchMessage), object{int64(1)}, int64(1) << 60}))...)},
 		"no nodes":           {"has 0 nodes", append(message(schema(field(typeInt, number))), message(encode(object{version5, uint8(batchMessage), object{int64(1)}, int64(0)}))...)},
 		"columns too many":   {"instead of 0 and 0", append(message(schema()), batch(nil)...)},
+		"large lists":        {"fixed_size_list of 2147483647 times 2147483647", message(schema(field(typeList, object{}, large)))},
+		"large lists, none":  {"from element 0 to 8 of 0", slices.Concat(message(schema(inOne)), nested(1, 0, 0, 0, 0))},
 		"unknown codec":      {"compression 9", append(message(schema(field(typeInt, number))), batch(object{uint8(9)})...)},
 		"unknown method":     {"compression method 3", append(message(schema(field(typeInt, number))), batch(object{uint8(0), uint8(3)})...)},
 		"dictionary missing": {"dictionary 5 is missing", append(message(schema(object{"x", false, uint8(typeInt), number, object{int64(5)}})), batch(nil)...)},

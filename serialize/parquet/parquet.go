@@ -151,7 +151,8 @@ func (f *file) column(x leaf, metadata object, index int) ([]serialize.Entry, er
 	unknown := x.definition > 0 && slices.ContainsFunc(c.chunks, func(k chunk) bool { return k.nulls < 0 })
 	exact := !slices.ContainsFunc(c.chunks, func(k chunk) bool { return !k.exact })
 	whole := &column.Column{Table: f.table, Kind: c.kind, Missing: missing, Unknown: unknown, Exact: exact, Stored: func() int { return c.stored }, Start: c.start}
-	return []serialize.Entry{whole.Entry(x.name)}, nil
+	e, err := whole.Entry(x.name)
+	return []serialize.Entry{e}, err
 }
 
 // typeName returns the name of a type that is not read.

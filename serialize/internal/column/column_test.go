@@ -33,7 +33,10 @@ func TestMissingIntegersLoseNothing(t *testing.T) {
 				return nil
 			})
 			c.Missing, c.Unknown = missing, !missing
-			e := c.Entry("n")
+			e, err := c.Entry("n")
+			if err != nil {
+				t.Fatal(err)
+			}
 			text := fmt.Sprint(test.value)
 			if test.typ == dtype.Uint64 {
 				text = fmt.Sprint(uint64(test.value))

@@ -51,14 +51,26 @@ func (l *Lists) Entries(name string) ([]serialize.Entry, error) {
 		if s.missing > 0 {
 			elements.Missing, elements.Start = true, func() func(*Values) error { return l.filled(s.length) }
 		}
-		return []serialize.Entry{elements.Entry(name)}, nil
+		e, err := elements.Entry(name)
+		if err == nil { // missing lists are filled
+			err = l.In.Budget.Make(e.Array.Len()*8, l.Stored())
+		}
+		return []serialize.Entry{e}, err
 	}
 	elements.Shape = slices.Concat([]int{s.elements}, l.Inner)
 	offsets := &Column{Table: l.Table, Kind: Kind{Type: dtype.Int64}, Shape: []int{l.Rows + 1}, Stored: l.Stored, Start: l.offsets}
-	list := []serialize.Entry{elements.Entry(name + "/values"), offsets.Entry(name + "/offsets")}
+	columns, names := []*Column{elements, offsets}, []string{"/values", "/offsets"}
 	if s.missing > 0 {
-		missing := &Column{Table: l.Table, Kind: Kind{Type: dtype.Bool}, Stored: l.Stored, Start: l.missing}
-		list = append(list, missing.Entry(name+"/missing"))
+		columns = append(columns, &Column{Table: l.Table, Kind: Kind{Type: dtype.Bool}, Stored: l.Stored, Start: l.missing})
+		names = append(names, "/missing")
+	}
+	var list []serialize.Entry
+	for i, c := range columns {
+		e, err := c.Entry(name + names[i])
+		if err != nil {
+			return []serialize.Entry{e}, err
+		}
+		list = append(list, e)
 	}
 	return list, nil
 }

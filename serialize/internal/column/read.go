@@ -3,6 +3,7 @@ package column
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync"
 
@@ -81,13 +82,18 @@ type Column struct {
 }
 
 // Entry returns the column as an array or as strings. The attribute numpy.descr has the
-// type of times, as in package npy.
-func (c *Column) Entry(name string) serialize.Entry {
+// type of times, as in package npy. A shape of too many elements is an error.
+func (c *Column) Entry(name string) (serialize.Entry, error) {
 	e := serialize.Entry{Name: name}
 	if c.Shape == nil {
 		c.Shape = []int{c.Rows}
 	}
-	c.count = views.Of(c.Shape...).Len()
+	view, err := views.New(c.Shape, math.MaxInt/16)
+	if err != nil {
+		e, _ := serialize.Unsupported(name, []int{c.Rows}, "list")
+		return e, err
+	}
+	c.count = view.Len()
 	decoded := c.Kind
 	if !decoded.hasMissing() {
 		c.Type = c.readAs()
@@ -104,14 +110,14 @@ func (c *Column) Entry(name string) serialize.Entry {
 		return v, nil
 	}
 	if !c.Type.Valid() {
-		e.Elements = &serialize.Elements{View: views.Of(c.Shape...), Type: "string", Values: c.strings}
-		return e
+		e.Elements = &serialize.Elements{View: view, Type: "string", Values: c.strings}
+		return e, nil
 	}
-	e.Array = storage.Array{Data: c, Type: c.Type, View: views.Of(c.Shape...)}
+	e.Array = storage.Array{Data: c, Type: c.Type, View: view}
 	if c.Descr != "" {
 		e.Attrs = map[string]any{"numpy.descr": c.Descr}
 	}
-	return e
+	return e, nil
 }
 
 // readAs returns the type of a column of integers or bools: their own, float64 if some are

@@ -45,7 +45,12 @@ func testTable(n int) (list []serialize.Entry, decoded *int) {
 				return nil
 			}
 		}
-		list = append(list, (&column.Column{Table: table, Kind: kind, Stored: func() int { return 1 << 20 }, Start: start}).Entry(fmt.Sprint(k)))
+		c := &column.Column{Table: table, Kind: kind, Stored: func() int { return 1 << 20 }, Start: start}
+		e, err := c.Entry(fmt.Sprint(k))
+		if err != nil {
+			panic(err)
+		}
+		list = append(list, e)
 	}
 	return list, decoded
 }
