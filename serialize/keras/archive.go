@@ -3,7 +3,6 @@ package keras
 import (
 	"archive/zip"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/ziparchive"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
@@ -34,15 +34,7 @@ func matchArchive(r io.ReaderAt, size int64) serialize.Confidence {
 	if matchConfig(r, size) {
 		return serialize.ContentMatch
 	}
-	var head [30]byte
-	if n, _ := r.ReadAt(head[:], 0); n < len(head) || string(head[:4]) != "PK\x03\x04" {
-		return serialize.NoMatch
-	}
-	name := make([]byte, min(64, binary.LittleEndian.Uint16(head[26:])))
-	if _, err := r.ReadAt(name, int64(len(head))); err != nil {
-		return serialize.NoMatch
-	}
-	if first := string(name); first != metadataMember && first != configMember && first != weightsMember {
+	if first, _ := ziparchive.FirstName(r); first != metadataMember && first != configMember && first != weightsMember {
 		return serialize.NoMatch
 	}
 	z, err := zip.NewReader(r, size)

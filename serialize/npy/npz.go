@@ -21,32 +21,19 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/serialize/internal/zipwriter"
+	"github.com/h5dnn/h5dnn/serialize/internal/ziparchive"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
 // matchNpz fits a zip archive whose first file is an .npy, or an early one of few files. An empty
 // archive may be one: PyTorch, Keras and others use zip too.
-//
-//	P K 3 4      signature of a file in the archive
-//	…            22 bytes
-//	name length  2 bytes, little-endian
-//	extra length 2 bytes
-//	name
 func matchNpz(r io.ReaderAt, size int64) serialize.Confidence {
-	var head [30]byte
-	n, _ := r.ReadAt(head[:], 0)
-	if n >= 22 && string(head[:4]) == "PK\x05\x06" {
+	var head [ziparchive.EndSize]byte
+	if n, _ := r.ReadAt(head[:], 0); n == len(head) && string(head[:4]) == ziparchive.EndSignature {
 		return serialize.ContainerMatch
 	}
-	if n < len(head) || string(head[:4]) != "PK\x03\x04" {
-		return serialize.NoMatch
-	}
-	name := make([]byte, binary.LittleEndian.Uint16(head[26:]))
-	if _, err := r.ReadAt(name, int64(len(head))); err != nil {
-		return serialize.NoMatch
-	}
-	if strings.HasSuffix(string(name), ".npy") || hasArray(r, size) {
+	name, ok := ziparchive.FirstName(r)
+	if ok && (strings.HasSuffix(name, ".npy") || hasArray(r, size)) {
 		return serialize.ContentMatch
 	}
 	return serialize.NoMatch
@@ -60,8 +47,8 @@ func hasArray(r io.ReaderAt, size int64) bool {
 	if n, _ := r.ReadAt(tail, size-int64(len(tail))); n < len(tail) {
 		return false
 	}
-	end := bytes.LastIndex(tail, []byte("PK\x05\x06"))
-	if end < 0 || len(tail)-end < 22 || int64(binary.LittleEndian.Uint32(tail[end+12:])) > int64(end) {
+	end := bytes.LastIndex(tail, []byte(ziparchive.EndSignature))
+	if end < 0 || len(tail)-end < ziparchive.EndSize || int64(binary.LittleEndian.Uint32(tail[end+12:])) > int64(end) {
 		return false
 	}
 	z, err := zip.NewReader(r, size)
@@ -180,15 +167,15 @@ func (a *archive) list() (*serialize.List, error) {
 func (a *archive) checkName(file *zip.File, at int64) error {
 	le := binary.LittleEndian
 	const usual, longest = 64, 2 << 16 // bytes of extra fields, and of these and the name
-	for _, n := range []int64{int64(localSize + len(file.Name) + usual), localSize + longest} {
+	for _, n := range []int64{int64(ziparchive.LocalSize + len(file.Name) + usual), ziparchive.LocalSize + longest} {
 		b := make([]byte, min(n, at))
 		if _, err := a.Input().ReadAt(b, at-int64(len(b))); err != nil {
 			return err
 		}
-		for i := len(b) - localSize; i >= 0; i-- {
-			head, name := b[i:i+localSize], b[i+localSize:]
+		for i := len(b) - ziparchive.LocalSize; i >= 0; i-- {
+			head, name := b[i:i+ziparchive.LocalSize], b[i+ziparchive.LocalSize:]
 			length := int(le.Uint16(head[26:]))
-			if string(head[:4]) != localSignature || length+int(le.Uint16(head[28:])) != len(name) {
+			if string(head[:4]) != ziparchive.LocalSignature || length+int(le.Uint16(head[28:])) != len(name) {
 				continue
 			}
 			if other := string(name[:length]); other != file.Name {
@@ -294,7 +281,7 @@ func saveNpz(w io.Writer, c serialize.Contents) error {
 	if err != nil {
 		return err
 	}
-	z := zipwriter.New(w, zipwriter.Options{})
+	z := ziparchive.NewWriter(w, ziparchive.Options{})
 	for i := range members.Len() {
 		e := members.At(i)
 		if err := addArray(z, e, descrs[i]); err != nil {
@@ -352,7 +339,7 @@ func checkName(name string) error {
 	return nil
 }
 
-func addArray(z *zipwriter.Writer, e serialize.Entry, descr string) error {
+func addArray(z *ziparchive.Writer, e serialize.Entry, descr string) error {
 	most := int64(math.MaxInt64) // of strings, whose length only writing them tells
 	if e.Elements == nil {
 		most = int64(e.Array.Len())*int64(e.Array.Type.Size()) + maxHeader

@@ -1,13 +1,12 @@
 package torch
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/ziparchive"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -33,22 +32,18 @@ func salvage(in serialize.Input) (serialize.File, error) {
 func (f *file) salvageZip() error {
 	found, twice := map[string]place{}, map[string]bool{} // by name without the root
 	for at := int64(0); ; {
-		x, ok := f.recordAt(at)
-		if !ok {
+		x, sized, ok := ziparchive.RecordAt(f.in, f.in.Size, at)
+		if !ok || x.Method != 0 && (x.Method != ziparchive.Deflated || !sized) {
 			break
 		}
-		_, name, _ := strings.Cut(x.name, "/")
+		_, name, _ := strings.Cut(x.Name, "/")
 		if _, again := found[name]; again {
 			twice[name] = true
 		}
-		if next := x.data + x.size; x.sized {
-			found[name] = x.place()
-			at = next
-			continue
+		if at = x.Data + x.Size; !sized {
+			at, _ = x.FindEnd(f.in, f.in.Size)
 		}
-		size, crc, next := f.endOf(x.record)
-		found[name] = place{at: x.data, size: size, crc: crc}
-		at = next
+		found[name] = placeOf(&x)
 	}
 	pickled, ok := found["data.pkl"]
 	if !ok {
@@ -75,74 +70,4 @@ func (f *file) salvageZip() error {
 		return fmt.Errorf("data.pkl, which has the names of all tensors, is damaged: %w", err)
 	}
 	return nil
-}
-
-// A salvaged record was found by its local header, which may have its size.
-type salvaged struct {
-	record
-	sized bool
-}
-
-// recordAt reads the local header at an offset.
-func (f *file) recordAt(at int64) (x salvaged, ok bool) {
-	var local [localSize]byte
-	if _, err := f.in.ReadAt(local[:], at); err != nil || string(local[:4]) != localSignature {
-		return x, false
-	}
-	rest := make([]byte, int(le.Uint16(local[26:]))+int(le.Uint16(local[28:])))
-	if _, err := f.in.ReadAt(rest, at+localSize); err != nil {
-		return x, false
-	}
-	name, extra := rest[:le.Uint16(local[26:])], rest[le.Uint16(local[26:]):]
-	x.record = record{name: string(name), header: at, data: at + localSize + int64(len(rest)), method: le.Uint16(local[8:]), crc: le.Uint32(local[14:])}
-	packed, whole := int64(le.Uint32(local[18:])), int64(le.Uint32(local[22:]))
-	sizes64(extra, &whole, &packed)
-	x.size, x.whole = packed, whole
-	x.sized = le.Uint16(local[6:])&followedBySize == 0 && packed >= 0 && packed <= f.in.Size-x.data
-	return x, x.method == 0 || x.method == deflated && x.sized
-}
-
-// endOf returns the size and the checksum of a record, 0 if it is unknown, and where the next
-// header begins. The end is the first descriptor whose size is that of the bytes before it.
-func (f *file) endOf(x record) (size int64, crc uint32, next int64) {
-	const window = 1 << 20
-	buffer := make([]byte, min(window+24, f.in.Size-x.data))
-	for from := x.data; from < f.in.Size; from += window {
-		n, err := f.in.ReadAt(buffer, from)
-		if err != nil && err != io.EOF {
-			break
-		}
-		block := buffer[:n]
-		for i := 0; i < min(n, window); i++ {
-			k := bytes.Index(block[i:], []byte("PK"))
-			if k < 0 {
-				break
-			}
-			i += k
-			if at := from + int64(i); i < window {
-				if end, ok := endsAt(block[i:], at-x.data); ok {
-					if end > 0 {
-						crc = le.Uint32(block[i+4:])
-					}
-					return at - x.data, crc, at + end
-				}
-			}
-		}
-	}
-	return f.in.Size - x.data, 0, f.in.Size
-}
-
-// endsAt reports whether a record of size bytes ends before b: with a descriptor of that
-// size, or with the next record if it is empty. The next header is length bytes later.
-func endsAt(b []byte, size int64) (length int64, ok bool) {
-	if size == 0 && (bytes.HasPrefix(b, []byte(localSignature)) || bytes.HasPrefix(b, []byte(directorySignature))) {
-		return 0, true
-	}
-	if !bytes.HasPrefix(b, []byte(descriptor)) {
-		return 0, false
-	}
-	if len(b) >= 24 && int64(le.Uint64(b[8:])) == size && int64(le.Uint64(b[16:])) == size {
-		return 24, true
-	}
-	return 16, len(b) >= 16 && int64(le.Uint32(b[8:])) == size && int64(le.Uint32(b[12:])) == size
 }

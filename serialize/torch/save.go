@@ -15,7 +15,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/internal/pickle"
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/serialize/internal/zipwriter"
+	"github.com/h5dnn/h5dnn/serialize/internal/ziparchive"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -65,7 +65,7 @@ func (c *counter) Write(b []byte) (int, error) {
 // not collected: with hundreds of thousands of tensors it may be most of the file.
 func writeArchive(w io.Writer, root any, pickled int64, plan *serialize.Plan) error {
 	const alignment = 64
-	z := zipwriter.New(w, zipwriter.Options{Alignment: alignment, Always64: true})
+	z := ziparchive.NewWriter(w, ziparchive.Options{Alignment: alignment, Always64: true})
 	names, sums := fnv.New64(), fnv.New64() // of all records
 	add := func(name string, size int64, write func() error) error {
 		z.Begin(name, size)
@@ -74,7 +74,7 @@ func writeArchive(w io.Writer, root any, pickled int64, plan *serialize.Plan) er
 		}
 		sum, err := z.End()
 		io.WriteString(names, name)
-		binary.Write(sums, le, sum)
+		binary.Write(sums, binary.LittleEndian, sum)
 		return err
 	}
 	text := func(name string, content []byte) error {

@@ -25,6 +25,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/pickle"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/ziparchive"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -67,19 +68,21 @@ func match(r io.ReaderAt, size int64) serialize.Confidence {
 	switch {
 	case isLegacy(head), bytes.HasPrefix(head, []byte(previewSignature)), isTar(head):
 		return serialize.ExactMatch
-	case len(head) < localSize || string(head[:4]) != localSignature:
+	}
+	name, ok := ziparchive.FirstName(r)
+	if !ok {
 		return serialize.NoMatch
 	}
-	name := string(head[localSize:min(len(head), localSize+int(le.Uint16(head[26:])))])
 	if strings.HasSuffix(name, "/data.pkl") || strings.HasSuffix(name, "/constants.pkl") {
 		return serialize.ExactMatch
 	}
 	if !strings.Contains(name, "/") {
 		return serialize.NoMatch
 	}
-	records, err := readDirectory(r, size)
-	known := func(x record) bool {
-		return x.name == rootOf(records)+"data.pkl" || x.name == rootOf(records)+exportRecord || x.name == rootOf(records)+packageRecord
+	records, err := ziparchive.Directory(r, size)
+	known := func(x ziparchive.Record) bool {
+		name, ok := strings.CutPrefix(x.Name, rootOf(records))
+		return ok && (name == "data.pkl" || name == exportRecord || name == packageRecord)
 	}
 	if err == nil && slices.ContainsFunc(records, known) {
 		return serialize.ExactMatch
@@ -126,8 +129,10 @@ func (p place) len() int64 {
 	return p.size
 }
 
-// place returns where the bytes of a record are, after locate.
-func (x *record) place() place { return place{x.data, x.size, x.crc, x.whole, x.method == deflated} }
+// placeOf returns where the bytes of a located record are.
+func placeOf(x *ziparchive.Record) place {
+	return place{x.Data, x.Size, x.CRC, x.Whole, x.Method == ziparchive.Deflated}
+}
 
 // open returns the bytes of the named record at p, decompressed. Their checksum is compared
 // where they end.
@@ -211,11 +216,11 @@ func load(in serialize.Input, read func(*file) error) (serialize.File, error) {
 
 // rootOf returns the prefix of all names in an archive, which PyTorch takes from the
 // first record.
-func rootOf(records []record) string {
+func rootOf(records []ziparchive.Record) string {
 	if len(records) == 0 {
 		return ""
 	}
-	root, _, _ := strings.Cut(records[0].name, "/")
+	root, _, _ := strings.Cut(records[0].Name, "/")
 	return root + "/"
 }
 
@@ -226,24 +231,24 @@ func rootOf(records []record) string {
 //	ROOT/byteorder     "little" or "big"; since PyTorch 2.1
 //	ROOT/version       of the format
 func (f *file) readZip() error {
-	records, err := readDirectory(f.in, f.in.Size)
+	records, err := ziparchive.Directory(f.in, f.in.Size)
 	if err != nil {
 		return err
 	}
 	root := rootOf(records)
-	byName, storages := map[string]*record{}, make(map[string]*record, len(records))
+	byName, storages := map[string]*ziparchive.Record{}, make(map[string]*storageRecord, len(records))
 	for i := range records {
 		x := &records[i]
-		name, _ := strings.CutPrefix(x.name, root)
+		name, _ := strings.CutPrefix(x.Name, root)
 		if key, ok := strings.CutPrefix(name, "data/"); ok {
 			if storages[key] != nil {
-				return fmt.Errorf("record %q is there twice", x.name)
+				return fmt.Errorf("record %q is there twice", x.Name)
 			}
-			storages[key] = x
+			storages[key] = &storageRecord{Record: x}
 			continue
 		}
 		if byName[name] != nil {
-			return fmt.Errorf("record %q is there twice", x.name)
+			return fmt.Errorf("record %q is there twice", x.Name)
 		}
 		byName[name] = x
 	}
@@ -260,7 +265,7 @@ func (f *file) readZip() error {
 	if pickled == nil {
 		return fmt.Errorf("no record %sdata.pkl in the archive", root)
 	}
-	f.pickleAt = func() place { return pickled.place() }
+	f.pickleAt = func() place { return placeOf(pickled) }
 	if x := byName["byteorder"]; x != nil {
 		text, err := f.content(x)
 		if err != nil {
@@ -282,39 +287,45 @@ func (f *file) readZip() error {
 		if x == nil {
 			return place{}, fmt.Errorf("no record %sdata/%s: %w", root, key, storage.ErrState)
 		}
-		return x.place(), x.err
+		return placeOf(x.Record), x.err
 	}
-	if err := pickled.locate(f.in, f.in.Size); err != nil {
+	if err := pickled.Locate(f.in, f.in.Size); err != nil {
 		return err
 	}
-	f.root, err = f.pickleOf(pickled.place())
+	f.root, err = f.pickleOf(placeOf(pickled))
 	return err
+}
+
+// A storageRecord has the bytes of a storage. Err is the error of locating them.
+type storageRecord struct {
+	*ziparchive.Record
+	err error
 }
 
 // locate finds the bytes of all storages while the pickle is read. In a file of 10,000
 // tensors either takes several milliseconds.
-func (f *file) locate(storages map[string]*record) (done chan struct{}) {
+func (f *file) locate(storages map[string]*storageRecord) (done chan struct{}) {
 	done = make(chan struct{})
 	go func() {
 		defer close(done)
 		for _, x := range storages {
-			x.err = x.locate(f.in, f.in.Size)
+			x.err = x.Locate(f.in, f.in.Size)
 		}
 	}()
 	return done
 }
 
 // content reads a short record.
-func (f *file) content(x *record) ([]byte, error) {
-	if err := x.locate(f.in, f.in.Size); err != nil {
+func (f *file) content(x *ziparchive.Record) ([]byte, error) {
+	if err := x.Locate(f.in, f.in.Size); err != nil {
 		return nil, err
 	}
-	if x.whole > 100 {
-		return nil, fmt.Errorf("record %q of %d bytes; want at most 100: %w", x.name, x.whole, storage.ErrState)
+	if x.Whole > 100 {
+		return nil, fmt.Errorf("record %q of %d bytes; want at most 100: %w", x.Name, x.Whole, storage.ErrState)
 	}
-	b, err := io.ReadAll(io.LimitReader(x.place().open(f.in, x.name), x.whole+1))
-	if err == nil && int64(len(b)) != x.whole {
-		err = fmt.Errorf("record %q has not the %d bytes it declares: %w", x.name, x.whole, storage.ErrState)
+	b, err := io.ReadAll(io.LimitReader(placeOf(x).open(f.in, x.Name), x.Whole+1))
+	if err == nil && int64(len(b)) != x.Whole {
+		err = fmt.Errorf("record %q has not the %d bytes it declares: %w", x.Name, x.Whole, storage.ErrState)
 	}
 	return b, err
 }
