@@ -191,10 +191,6 @@ func TestSets(t *testing.T) {
 				return err
 			})
 		})
-		err = errors.Join(err, set.Write(path("index"), func(f *atomicfile.File) error {
-			_, err := f.WriteString(text)
-			return err
-		}))
 		if err = errors.Join(err, end(&set)); err != nil {
 			t.Error(err)
 		}
@@ -207,17 +203,75 @@ func TestSets(t *testing.T) {
 			t.Errorf("%q and %q, want %q; files %v, %v", shard, index, want, list(t, dir), err)
 		}
 	}
-	write("old", (*atomicfile.Set).Commit)
+	commit := func(text string) func(*atomicfile.Set) error {
+		return func(set *atomicfile.Set) error {
+			return set.Commit(path("index"), func(func(string) string) ([]byte, error) { return []byte(text), nil })
+		}
+	}
+	write("old", commit("old"))
 	check("old")
 	if err := os.Chmod(path("shard"), 0o640); err != nil {
 		t.Fatal(err)
 	}
 	write("lost", func(*atomicfile.Set) error { return nil })
 	check("old")
-	write("new", (*atomicfile.Set).Commit)
+	write("new", commit("new"))
 	check("new")
 	if info, err := os.Stat(path("shard")); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("the new file has permissions %v, want those of the old one; %v", info.Mode(), err)
+	}
+}
+
+// TestIndexesFitTheirFiles makes Commit fail at each of three files, as a crash would end it: the
+// index names files that are all old or all new. The next Commit leaves nothing else.
+func TestIndexesFitTheirFiles(t *testing.T) {
+	for failing := range 3 {
+		dir := t.TempDir()
+		path := func(name string) string { return filepath.Join(dir, name) }
+		names := []string{"a.shard", "b.shard", "c.shard"}
+		write := func(text string, fail bool) error {
+			var set atomicfile.Set
+			defer set.Discard()
+			for _, name := range names {
+				err := set.Write(path(name), func(f *atomicfile.File) error {
+					_, err := f.WriteString(text)
+					return err
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			obstacle := path(names[failing])
+			return set.Commit(path("index"), func(named func(string) string) ([]byte, error) {
+				if fail {
+					if err := errors.Join(os.Remove(obstacle), os.MkdirAll(filepath.Join(obstacle, "x"), 0o777)); err != nil {
+						t.Fatal(err)
+					}
+					fail = false
+				}
+				var lines []string
+				for _, name := range names {
+					lines = append(lines, named(name))
+				}
+				return []byte(strings.Join(lines, "\n")), nil
+			})
+		}
+		indexed := func() (all string) {
+			for name := range strings.SplitSeq(content(t, path("index")), "\n") {
+				all += content(t, path(name))
+			}
+			return all
+		}
+		if err := write("old", false); err != nil || indexed() != "oldoldold" || len(list(t, dir)) != 4 {
+			t.Fatalf("first: %v, %q, %v", err, indexed(), list(t, dir))
+		}
+		if err := write("new", true); err == nil || indexed() != "newnewnew" {
+			t.Errorf("failed at %s: %v, %q, files %v", names[failing], err, indexed(), list(t, dir))
+		}
+		os.RemoveAll(path(names[failing]))
+		if err := write("last", false); err != nil || indexed() != "lastlastlast" || len(list(t, dir)) != 4 {
+			t.Errorf("after failing at %s: %v, %q, files %v", names[failing], err, indexed(), list(t, dir))
+		}
 	}
 }
 
@@ -241,7 +295,7 @@ func TestExitsWaitForSets(t *testing.T) {
 	const variable, n = "H5DNN_TEST_SET", 40
 	write := func(dir, text string) *atomicfile.Set {
 		var set atomicfile.Set
-		for i := range n {
+		for i := range n - 1 {
 			err := set.Write(filepath.Join(dir, fmt.Sprintf("%02d", i)), func(f *atomicfile.File) error {
 				_, err := f.WriteString(text)
 				return err
@@ -252,9 +306,12 @@ func TestExitsWaitForSets(t *testing.T) {
 		}
 		return &set
 	}
+	commit := func(set *atomicfile.Set, dir, text string) error {
+		return set.Commit(filepath.Join(dir, "index"), func(func(string) string) ([]byte, error) { return []byte(text), nil })
+	}
 	if dir := os.Getenv(variable); dir != "" {
 		set := write(dir, "new")
-		go set.Commit()
+		go commit(set, dir, "new")
 		for {
 			if b, err := os.ReadFile(filepath.Join(dir, "00")); err == nil && string(b) == "new" {
 				atomicfile.RemoveUnfinished()
@@ -263,7 +320,7 @@ func TestExitsWaitForSets(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := write(dir, "old").Commit(); err != nil {
+	if err := commit(write(dir, "old"), dir, "old"); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestExitsWaitForSets$")

@@ -1,10 +1,20 @@
 package atomicfile
 
-import "os"
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+)
 
-// A Set is several files that belong together, such as shards and their index. All are
-// written before the first is put in place.
-type Set struct{ files []*File }
+// A Set is several files that an index names, such as shards. All are written before the first
+// is put in place.
+type Set struct {
+	files []*File
+	names []string // that Write was called with, without folders
+}
 
 // Write writes to a new file that Commit will put at path. As with the function Write, a
 // writer may write to the file named f.Name() instead, or replace it.
@@ -13,14 +23,29 @@ func (s *Set) Write(path string, write func(f *File) error) error {
 	if err != nil {
 		return err
 	}
-	s.files = append(s.files, f)
+	s.files, s.names = append(s.files, f), append(s.names, filepath.Base(path))
 	return write(f)
 }
 
-// Commit puts the files in place, in the order in which they were written. The last one
-// names the others: it is removed before they are replaced, so that a crash in between
-// leaves no index of files that it does not fit.
-func (s *Set) Commit() error {
+// Commit puts the files in place, in the order in which they were written, and then their index
+// at path. The function index returns its text, in which a file has the name that named returns
+// for it.
+//
+// A crash in between leaves an index and the files that it names, either the old or the new
+// ones: before files are replaced, the old index is replaced by one that names hidden links to the
+// new files. The next Commit removes such links. Where the file system has no links, the old index is
+// removed before files are replaced, so that a crash leaves none that they do not fit.
+func (s *Set) Commit(path string, index func(named func(file string) string) ([]byte, error)) error {
+	text, err := index(func(file string) string { return file })
+	if err == nil {
+		err = s.Write(path, func(f *File) error {
+			_, err := f.Write(text)
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
 	for _, f := range s.files {
 		if err := f.Sync(); err != nil {
 			return err
@@ -28,17 +53,78 @@ func (s *Set) Commit() error {
 	}
 	committing.Lock() // an interrupted program exits when all files are in place
 	defer committing.Unlock()
-	if n := len(s.files); n > 1 && s.files[n-1].old != nil {
-		if err := os.Remove(s.files[n-1].path); err != nil {
+	last := len(s.files) - 1
+	if err := commitIf(s.files[:last], func(f *File) bool { return f.old == nil }); err != nil {
+		return err
+	}
+	if s.files[last].old != nil {
+		if err := s.keepIndexed(path, index); err != nil {
 			return err
 		}
 	}
-	for _, f := range s.files {
-		if err := f.Commit(); err != nil {
-			return err
+	if err := commitIf(s.files, func(f *File) bool { return !f.ended }); err != nil {
+		return err
+	}
+	for _, link := range linksOf(path) {
+		os.Remove(link)
+	}
+	return nil
+}
+
+// commitIf puts some of the files in place.
+func commitIf(files []*File, wanted func(*File) bool) error {
+	for _, f := range files {
+		if wanted(f) {
+			if err := f.Commit(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// keepIndexed replaces the old index by one that names links to the files that will be replaced,
+// or removes it where there are no links.
+func (s *Set) keepIndexed(path string, index func(named func(file string) string) ([]byte, error)) error {
+	last := len(s.files) - 1
+	links := map[string]string{} // by the names of files
+	id := rand.Uint32()
+	for i, f := range s.files[:last] {
+		if f.ended {
+			continue
+		}
+		link := fmt.Sprintf("%s.%08x.%05d%s", linkPrefix(path), id, i, filepath.Ext(s.names[i]))
+		if err := os.Link(f.Name(), link); err != nil {
+			for _, other := range links {
+				os.Remove(filepath.Join(filepath.Dir(path), other))
+			}
+			return os.Remove(s.files[last].path)
+		}
+		links[s.names[i]] = filepath.Base(link)
+	}
+	if len(links) == 0 {
+		return nil
+	}
+	text, err := index(func(file string) string { return cmp.Or(links[file], file) })
+	if err != nil {
+		return err
+	}
+	return Write(path, func(f *File) error {
+		_, err := f.Write(text)
+		return err
+	})
+}
+
+// linkPrefix begins the names of the links that Commit makes for an index.
+func linkPrefix(path string) string {
+	const longest = ".01234567.00000.safetensors"
+	return strings.TrimSuffix(hidden(path, longest), longest)
+}
+
+// linksOf lists the links that Commit has made for an index.
+func linksOf(path string) []string {
+	links, _ := filepath.Glob(escapeGlob(linkPrefix(path)) + ".????????.?????*")
+	return links
 }
 
 // Discard removes the files that Commit has not put in place, so that it can be deferred.

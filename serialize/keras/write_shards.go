@@ -103,7 +103,8 @@ func bytesOf(a storage.Array) int { return a.Len() * a.Type.Size() }
 
 // SaveShards writes an index, NAME.weights.json, and the weights beside it in files
 // NAME_00000.weights.h5 and so on, which Keras loads by the index. Files are replaced
-// when all are written, the index last.
+// when all are written. A program that is killed meanwhile leaves an index whose shards are all
+// old or all new.
 func SaveShards(name string, c serialize.Contents, o ShardOptions) error {
 	base, ok := strings.CutSuffix(filepath.Base(name), IndexExtension)
 	if !ok {
@@ -144,18 +145,7 @@ func SaveShards(name string, c serialize.Contents, o ShardOptions) error {
 			}
 		}
 	}
-	text, err := encodeIndex(in, total)
-	if err != nil {
-		return err
-	}
-	err = set.Write(name, func(f *atomicfile.File) error {
-		_, err := f.Write(text)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return set.Commit()
+	return set.Commit(name, func(named func(string) string) ([]byte, error) { return encodeIndex(in, named, total) })
 }
 
 func shardName(base string, i int) string { return fmt.Sprintf("%s_%05d.weights.h5", base, i) }
@@ -193,11 +183,16 @@ func writeShard(name string, groups []plannedGroup) error {
 	return w.Close()
 }
 
-func encodeIndex(in map[string][]string, total int) ([]byte, error) {
+// encodeIndex returns the text of an index, in which files have the names that named returns.
+func encodeIndex(in map[string][]string, named func(string) string, total int) ([]byte, error) {
 	files := map[string]any{}
 	for group, list := range in {
-		if files[group] = list; len(list) == 1 {
-			files[group] = list[0]
+		var names []string
+		for _, file := range list {
+			names = append(names, named(file))
+		}
+		if files[group] = names; len(names) == 1 {
+			files[group] = names[0]
 		}
 	}
 	return json.MarshalIndent(map[string]any{"metadata": map[string]any{"total_size": total}, "weight_map": files}, "", "    ")

@@ -29,7 +29,8 @@ type Options struct {
 
 // Save writes an index, such as model.safetensors.index.json, and its shards beside it,
 // such as model-00001-of-00003.safetensors. Arrays that share elements go into one shard. Files are
-// replaced when all are written, the index last.
+// replaced when all are written. A program that is killed meanwhile leaves an index whose shards
+// are all old or all new.
 func Save(name string, c serialize.Contents, o Options) error {
 	base := strings.TrimSuffix(filepath.Base(name), Extension)
 	if base == filepath.Base(name) {
@@ -70,15 +71,7 @@ func Save(name string, c serialize.Contents, o Options) error {
 			return fmt.Errorf("save %s: %w", path, err)
 		}
 	}
-	text := encode(in, c.Meta, total)
-	err = set.Write(name, func(f *atomicfile.File) error {
-		_, err := f.Write(text)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return set.Commit()
+	return set.Commit(name, func(named func(string) string) ([]byte, error) { return encode(in, named, c.Meta, total), nil })
 }
 
 // FormatOf returns the format of the shards of an index that Save writes: that of their
@@ -158,8 +151,9 @@ func (c counter) bytes(e serialize.Entry) int {
 	return n
 }
 
-// encode returns the text of an index, laid out as the library of Hugging Face does.
-func encode(in, meta map[string]string, total int) []byte {
+// encode returns the text of an index, laid out as the library of Hugging Face does, in which
+// files have the names that named returns.
+func encode(in map[string]string, named func(string) string, meta map[string]string, total int) []byte {
 	b := []byte("{\n  \"metadata\": {\n")
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		b = append(jsontext.Append(append(b, "    "...), key), ": "...)
@@ -171,7 +165,7 @@ func encode(in, meta map[string]string, total int) []byte {
 			b = append(b, ',')
 		}
 		b = append(jsontext.Append(append(b, "\n    "...), name), ": "...)
-		b = jsontext.Append(b, in[name])
+		b = jsontext.Append(b, named(in[name]))
 	}
 	return append(b, "\n  }\n}\n"...)
 }
