@@ -74,7 +74,7 @@ func (d *Device) withContiguousMemory(a storage.Array, use func(storage.Array) e
 	if a.Contiguous() {
 		return use(a)
 	}
-	bytes := a.Len() * a.Type.Size()
+	bytes := a.NBytes()
 	return d.Workspace(bytes, func(address uint64) error {
 		return use(storage.Array{Data: d.UnownedMemory(address, bytes), Type: a.Type, View: views.Of(a.Shape...)})
 	})

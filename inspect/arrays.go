@@ -346,7 +346,7 @@ func (e entry) describe() *Dataset {
 }
 
 func describeArray(a storage.Array) *Dataset {
-	size := a.Len() * a.Type.Size()
+	size := a.NBytes()
 	d := &Dataset{Shape: a.Shape, MaxShape: a.Shape, DType: a.Type.String(), Layout: "contiguous", Size: size, Stored: -1, Numbers: true}
 	if !a.Contiguous() {
 		d.Layout, d.Strides = "strided", a.Stride

@@ -450,7 +450,7 @@ func (c *Call) convolveCopied(library launch.Convolver, q launch.Convolution, w 
 
 // inWorkspace calls use with an uninitialized array of a's shape and the given strides.
 func (c *Call) inWorkspace(a *storage.Array, stride [5]int, use func(moved *storage.Array) error) error {
-	return c.gpu.Workspace(a.Len()*a.Type.Size(), func(address uint64) error {
+	return c.gpu.Workspace(a.NBytes(), func(address uint64) error {
 		return use(&storage.Array{Type: a.Type, View: views.View{Offset: int(address), Shape: a.Shape, Stride: stride[:a.Rank()]}})
 	})
 }

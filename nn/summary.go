@@ -145,7 +145,7 @@ type Size struct {
 // known without its memory if it is built on tensor.Meta: see FromConfigOn.
 func SizeOf(model any) (s Size) {
 	for _, a := range State(model) {
-		s.Bytes += int64(a.Len() * a.Type.Size())
+		s.Bytes += int64(a.NBytes())
 		s.Buffers += a.Len()
 	}
 	s.Params = countParams(model)

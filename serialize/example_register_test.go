@@ -88,7 +88,7 @@ func readPlain(sections *serialize.Sections, at int64) (e serialize.Entry, next 
 	if e.Array.View, err = views.New(shape, int(in.Size)); err != nil { // no more elements than bytes
 		return e, 0, fmt.Errorf("%q: %w", e.Name, err)
 	}
-	at, size := at+int64(len(line)), int64(e.Array.Len()*e.Array.Type.Size())
+	at, size := at+int64(len(line)), int64(e.Array.NBytes())
 	elements, err := sections.Section(at, size)
 	if err != nil {
 		return e, 0, fmt.Errorf("%q: %w", e.Name, err)

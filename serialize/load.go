@@ -62,7 +62,7 @@ func slabsOf(list []Entry) (slabs [][]*Entry) {
 
 // slabBytes returns what an array takes in a slab.
 func slabBytes(a storage.Array) int {
-	return (a.Len()*a.Type.Size() + slabAlignment - 1) &^ (slabAlignment - 1)
+	return (a.NBytes() + slabAlignment - 1) &^ (slabAlignment - 1)
 }
 
 // loadSlab reads arrays into one allocation, which is not cleared before.
@@ -78,7 +78,7 @@ func loadSlab(entries []*Entry) error {
 	bytes, _ := slab.Bytes()
 	for _, e := range entries {
 		a := e.Array
-		n := a.Len() * a.Type.Size()
+		n := a.NBytes()
 		to := storage.Array{Data: storage.Wrap(bytes[:n:n]), Type: a.Type, View: views.Of(a.Shape...)}
 		bytes = bytes[slabBytes(a):]
 		if err := a.CopyTo(to); err != nil {

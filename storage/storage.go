@@ -105,6 +105,10 @@ func (a Array) String() string {
 	return fmt.Sprintf("%v%v on %v", a.Type, a.Shape, a.Data.Device())
 }
 
+// NBytes returns how many bytes the elements take, as NumPy's nbytes: those of a's storage may be
+// fewer or more.
+func (a Array) NBytes() int { return a.Len() * a.Type.Size() }
+
 // Make allocates a row-major array on d. Its content is undefined.
 func Make(d Device, t dtype.Type, shape ...int) (Array, error) {
 	if !t.Valid() {
@@ -152,7 +156,7 @@ func (a Array) Bytes() ([]byte, bool) {
 	if !ok || !a.Contiguous() || CheckAlive(a.Data) != nil {
 		return nil, false
 	}
-	n := a.Len() * a.Type.Size()
+	n := a.NBytes()
 	if n == 0 {
 		return nil, true
 	}

@@ -466,7 +466,7 @@ func BenchmarkGather(b *testing.B) {
 	turned, _ := floats.Transpose()
 	for name, a := range map[string]storage.Array{"uint8 strided": image.With(half), "float32 transposed": floats.With(turned)} {
 		b.Run(name, func(b *testing.B) {
-			dst := make([]byte, a.Len()*a.Type.Size())
+			dst := make([]byte, a.NBytes())
 			b.SetBytes(int64(len(dst)))
 			for b.Loop() {
 				storage.Gather(dst, a.Data.(storage.Host).Bytes(), a.Type, a.View)

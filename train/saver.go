@@ -187,7 +187,7 @@ func (s *snapshot) save(file string) error {
 // sizeOf returns the bytes of the elements of arrays.
 func sizeOf(arrays iter.Seq2[string, storage.Array]) (size int64) {
 	for _, a := range arrays {
-		size += int64(a.Len() * a.Type.Size())
+		size += int64(a.NBytes())
 	}
 	return size
 }

@@ -79,6 +79,6 @@ func (f *streamedSource) send(from *dataset.Batch) (*slot, error) {
 // upload enqueues the copy of a batch that a loader has read to the samples of to from
 // first on.
 func (r *ring) upload(to storage.Array, first int, from storage.Array) error {
-	n := from.Len() * from.Type.Size()
+	n := from.NBytes()
 	return r.copies.Upload(to.Data, first*n/max(1, from.Shape[0]), from.Data.(storage.Host), n)
 }

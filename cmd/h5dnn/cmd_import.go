@@ -159,7 +159,7 @@ func writeArray(ctx context.Context, in *importer.Array, w *hdf5write.Writer, wa
 		return err
 	}
 	err = in.Each(ctx, func(rows storage.Array) error {
-		bar.add(rows.Len() * rows.Type.Size())
+		bar.add(rows.NBytes())
 		if err := ctx.Err(); err != nil {
 			return err
 		}

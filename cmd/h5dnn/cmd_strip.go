@@ -44,7 +44,7 @@ func stripCommand() *cli.Command {
 			change := func(_ *copier, entries transform.Entries) transform.Entries {
 				return transform.WithoutOptimizerState(entries, isState, func(e serialize.Entry) {
 					if dropped++; e.Elements == nil {
-						bytes += e.Array.Len() * e.Array.Type.Size()
+						bytes += e.Array.NBytes()
 					}
 				})
 			}

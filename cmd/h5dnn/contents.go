@@ -142,7 +142,7 @@ func (k *copier) entries(entries transform.Entries) transform.Entries {
 			}
 			if e.Elements == nil {
 				e.Array = blocks.WithContext(k.c.Context, e.Array)
-				k.bytes += e.Array.Len() * e.Array.Type.Size()
+				k.bytes += e.Array.NBytes()
 			}
 			if k.arrays++; !yield(e, err) {
 				return

@@ -33,7 +33,7 @@ func checkpointTotal(c *cli.Context, at address) string {
 		arrays++
 		n := 0
 		if e.Array.Data != nil {
-			n = e.Array.Len() * e.Array.Type.Size()
+			n = e.Array.NBytes()
 		}
 		if isState(e.Name) {
 			if state++; e.Shared == "" || !seen[e.Shared] {

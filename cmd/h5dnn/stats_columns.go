@@ -87,7 +87,7 @@ func memberStatistics(ctx context.Context, file inspect.File, path string) ([]co
 		}
 		stored, err := d.Backing()
 		if err == nil {
-			err = d.File().Budget().Make(a.Len()*a.Type.Size(), stored)
+			err = d.File().Budget().Make(a.NBytes(), stored)
 		}
 		if err != nil {
 			return nil, err

@@ -70,7 +70,7 @@ func (v *arrayVerification) verify(ctx context.Context, file serialize.File) err
 	}
 	for e := range file.All() {
 		if e.Elements == nil && e.Array.Data != nil {
-			v.bytes += e.Array.Len() * e.Array.Type.Size()
+			v.bytes += e.Array.NBytes()
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ func Read(a storage.Array) ([]byte, error) {
 
 // readInto is Read with a buffer to use if it is large enough.
 func readInto(a storage.Array, buffer []byte) ([]byte, error) {
-	n := a.Len() * a.Type.Size()
+	n := a.NBytes()
 	if cap(buffer) < n {
 		buffer = make([]byte, n)
 	}

@@ -315,7 +315,7 @@ func entryOf(f *hdf5.File, in serialize.Input, d *hdf5.Dataset) (e serialize.Ent
 	}
 	stored, err := d.Backing()
 	if err == nil { // elements that were never written take no room in the file
-		err = in.Budget.Make(e.Array.Len()*e.Array.Type.Size(), stored)
+		err = in.Budget.Make(e.Array.NBytes(), stored)
 	}
 	if err != nil {
 		return e, fmt.Errorf("%s: %w", d.Path, err)

@@ -113,6 +113,25 @@ func RootAttribute(f *hdf5.File, name string) string {
 	return Text(root, name)
 }
 
+// HasMember reports whether one of the first members of the root group satisfies is.
+func HasMember(f *hdf5.File, is func(*hdf5.Object) bool) bool {
+	root, err := f.Root()
+	if err != nil {
+		return false
+	}
+	const looked = 64 // members
+	n := 0
+	for o, err := range root.Members() {
+		if err == nil && is(o) {
+			return true
+		}
+		if n++; n == looked {
+			break
+		}
+	}
+	return false
+}
+
 // Text returns an attribute that is a string, or "".
 func Text(o *hdf5.Object, name string) string {
 	a, err := o.Attribute(name)

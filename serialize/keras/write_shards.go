@@ -84,7 +84,7 @@ func (p *shardPlan) split(size int) (shards [][]plannedGroup, total int) {
 	for _, g := range p.groups {
 		all := 0
 		for _, a := range g.data {
-			all += bytesOf(a)
+			all += a.NBytes()
 		}
 		switch {
 		case len(g.data) == 0:
@@ -92,14 +92,12 @@ func (p *shardPlan) split(size int) (shards [][]plannedGroup, total int) {
 			add(g, all)
 		default:
 			for i, a := range g.data {
-				add(plannedGroup{g.path, g.attrs, g.paths[i : i+1], g.data[i : i+1]}, bytesOf(a))
+				add(plannedGroup{g.path, g.attrs, g.paths[i : i+1], g.data[i : i+1]}, a.NBytes())
 			}
 		}
 	}
 	return shards, total
 }
-
-func bytesOf(a storage.Array) int { return a.Len() * a.Type.Size() }
 
 // SaveShards writes an index, NAME.weights.json, and the weights beside it in files
 // NAME_00000.weights.h5 and so on, which Keras loads by the index. Files are replaced

@@ -41,21 +41,7 @@ func isOctave(f *hdf5.File) bool {
 	if _, err := f.ReadAt(version[:], at); err != nil || f.UserBlock() > 0 || version[0] != 0 {
 		return false
 	}
-	root, err := f.Root()
-	if err != nil {
-		return false
-	}
-	const looked = 64 // members
-	n := 0
-	for o, err := range root.Members() {
-		if err == nil && o.Kind == hdf5.KindGroup && has(o, attrOctave) {
-			return true
-		}
-		if n++; n == looked {
-			break
-		}
-	}
-	return false
+	return convention.HasMember(f, func(o *hdf5.Object) bool { return o.Kind == hdf5.KindGroup && has(o, attrOctave) })
 }
 
 func octaveMeaning(o *hdf5.Object) (m convention.Meaning, err error) {

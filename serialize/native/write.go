@@ -22,7 +22,7 @@ func save(w io.Writer, c serialize.Contents) error {
 	h := index.NewLayout(entries, plan, c.Meta)
 	end := 0
 	for k := range h.Offsets {
-		n := bytesOf(plan.Storage(k))
+		n := plan.Storage(k).NBytes()
 		h.Offsets[k] = alignUp(end, alignmentOf(n))
 		end = h.Offsets[k] + n + sumSize
 	}
@@ -50,8 +50,8 @@ func save(w io.Writer, c serialize.Contents) error {
 		if err := cmp.Or(serialize.WriteLittleEndian(out, a), out.err); err != nil {
 			return fmt.Errorf("%q: %w", h.NameOf(k), err)
 		}
-		if out.at != p.data()+int64(offset+bytesOf(a)) {
-			return fmt.Errorf("%q: %d bytes were read instead of %d: %w", h.NameOf(k), out.at-p.data()-int64(offset), bytesOf(a), storage.ErrState)
+		if out.at != p.data()+int64(offset+a.NBytes()) {
+			return fmt.Errorf("%q: %d bytes were read instead of %d: %w", h.NameOf(k), out.at-p.data()-int64(offset), a.NBytes(), storage.ErrState)
 		}
 		sum := binary.LittleEndian.AppendUint32(nil, out.sum)
 		sums = crc32.Update(sums, castagnoli, sum)
@@ -61,9 +61,6 @@ func save(w io.Writer, c serialize.Contents) error {
 	out.Write(encodeEnd(p.length, sums))
 	return cmp.Or(out.err, entries.Err(), out.w.Flush())
 }
-
-// bytesOf returns the bytes of the elements of an array.
-func bytesOf(a storage.Array) int { return a.Len() * a.Type.Size() }
 
 // A writer counts what is written and keeps the CRC-32C of it. It writes nothing after an
 // error.

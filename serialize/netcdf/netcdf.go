@@ -34,24 +34,8 @@ func init() {
 // match looks for the attribute that libnetcdf has written to the root since version 4.4.1,
 // and then for numbers of dimensions.
 func match(f *hdf5.File) bool {
-	if convention.RootAttribute(f, "_NCProperties") != "" {
-		return true
-	}
-	root, err := f.Root()
-	if err != nil {
-		return false
-	}
-	const looked = 64 // members
-	n := 0
-	for o, err := range root.Members() {
-		if err == nil && o.Kind == hdf5.KindDataset && has(o, dimensionID) {
-			return true
-		}
-		if n++; n == looked {
-			break
-		}
-	}
-	return false
+	return convention.RootAttribute(f, "_NCProperties") != "" ||
+		convention.HasMember(f, func(o *hdf5.Object) bool { return o.Kind == hdf5.KindDataset && has(o, dimensionID) })
 }
 
 // Attributes of NetCDF itself.

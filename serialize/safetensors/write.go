@@ -92,7 +92,7 @@ func layOut(c serialize.Contents) (*layout, error) {
 			}
 		}
 		l.tensors = append(l.tensors, savedTensor{e.Name, int8(rank(e.Array.Type)), i})
-		l.size += e.Array.Len() * e.Array.Type.Size()
+		l.size += e.Array.NBytes()
 	}
 	if err := fitsMeta(l.meta); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (l *layout) encode(w io.Writer, header int) error {
 			i++
 		}
 		a := l.entries.At(t.entry).Array
-		end := at + a.Len()*a.Type.Size()
+		end := at + a.NBytes()
 		b = append(jsontext.Append(comma(b, i), t.name), `:{"dtype":"`...)
 		b = append(append(b, elements[t.rank].name...), `","shape":`...)
 		b = append(jsontext.AppendInts(b, a.Shape...), `,"data_offsets":`...)

@@ -185,7 +185,7 @@ func (x *fuzzedFile) elements(t *testing.T, e serialize.Entry) (string, error) {
 		t.Errorf("%q: %v reaches outside %d bytes", e.Name, a, a.Data.Len())
 	}
 	text := fmt.Sprintf("%v %v %q", a.Type, a.Shape, e.Attrs)
-	if a.Len()*a.Type.Size() > fuzzWhole || x.bytes > fuzzArrays {
+	if a.NBytes() > fuzzWhole || x.bytes > fuzzArrays {
 		for axis := range a.Shape {
 			a.View = slice(t, a.View, axis, 0, 1)
 		}
@@ -217,7 +217,7 @@ func slice(t *testing.T, v views.View, axis, from, to int) views.View {
 
 // read returns the elements of a in row-major order.
 func (x *fuzzedFile) read(a storage.Array) ([]byte, error) {
-	x.bytes += a.Len() * a.Type.Size()
+	x.bytes += a.NBytes()
 	got, err := a.To(storage.CPU)
 	if err != nil {
 		return nil, err

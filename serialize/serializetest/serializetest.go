@@ -711,7 +711,7 @@ func drainEntry(e serialize.Entry) error {
 	if !a.Within(a.Data.Len() / a.Type.Size()) {
 		return fmt.Errorf("%v reaches outside %d bytes: %w", a, a.Data.Len(), views.ErrShape)
 	}
-	if a.Len()*a.Type.Size() > 64<<20 {
+	if a.NBytes() > 64<<20 {
 		return nil
 	}
 	_, err := a.To(storage.CPU)

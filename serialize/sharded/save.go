@@ -139,7 +139,7 @@ func split(entries iter.Seq2[serialize.Entry, error], size int, distinct counter
 type counter map[string]bool
 
 func (c counter) bytes(e serialize.Entry) int {
-	n := e.Array.Len() * e.Array.Type.Size()
+	n := e.Array.NBytes()
 	if c == nil || e.Shared == "" {
 		return n
 	}

@@ -41,7 +41,7 @@ func (f *file) checkSize() error {
 		if err != nil || e.Elements != nil {
 			return nil // of unknown size
 		}
-		all += e.Array.Len() * e.Array.Type.Size()
+		all += e.Array.NBytes()
 		once += distinct.bytes(e)
 	}
 	if size := f.index.Size; size >= 0 && size != all && size != once {

@@ -45,7 +45,7 @@ func save(w io.Writer, c serialize.Contents) error {
 	size := int64(pickled) // and a few bytes for each storage
 	for k := range plan.Len() {
 		a := plan.Storage(k)
-		size += int64(a.Len() * a.Type.Size())
+		size += int64(a.NBytes())
 	}
 	if err := serialize.CheckSpace(w, size); err != nil {
 		return err

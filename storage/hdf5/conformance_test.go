@@ -383,7 +383,7 @@ func readSome(d *hdf5.Dataset) error {
 	if errors.Is(err, dtype.ErrType) {
 		return nil
 	}
-	if err != nil || a.Len()*a.Type.Size() > 16<<20 {
+	if err != nil || a.NBytes() > 16<<20 {
 		return err
 	}
 	_, err = a.To(storage.CPU)

@@ -23,7 +23,7 @@ func TestSource(t testing.TB, got, want storage.Array) {
 		t.Errorf("type %v, want %v", got.Type, want.Type)
 		return
 	}
-	if need := got.Len() * got.Type.Size(); src.Len() < need {
+	if need := got.NBytes(); src.Len() < need {
 		t.Errorf("%v: Len is %d bytes, but its elements take %d", got, src.Len(), need)
 	}
 	looks := selections(got.View)

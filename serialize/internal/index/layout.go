@@ -79,7 +79,7 @@ func (l *Layout) appendStorage(b []byte, k int) []byte {
 	a := l.Plan.Storage(k)
 	b = append(append(append(b, `{"dtype":"`...), a.Type.String()...), `","offset":`...)
 	b = append(strconv.AppendInt(b, int64(l.Offsets[k]), 10), `,"nbytes":`...)
-	b = strconv.AppendInt(b, int64(a.Len()*a.Type.Size()), 10)
+	b = strconv.AppendInt(b, int64(a.NBytes()), 10)
 	if l.Sums != nil {
 		b = fmt.Appendf(b, `,"crc32c":"%08x"`, l.Sums[k])
 	}

@@ -82,7 +82,7 @@ func withBytes(a storage.Array, use func(b []byte) error) error {
 	if b, ok := a.Bytes(); ok {
 		return use(b)
 	}
-	b := scratch.Get(a.Len() * a.Type.Size())
+	b := scratch.Get(a.NBytes())
 	defer scratch.Put(b)
 	if err := a.CopyTo(storage.Array{Data: storage.Wrap(b), Type: a.Type, View: views.Of(a.Shape...)}); err != nil {
 		return err
