@@ -274,6 +274,14 @@ func Append(b []byte, s string) []byte {
 	return append(append(b, s[start:]...), '"')
 }
 
+// Comma appends the comma before element i of a list.
+func Comma(b []byte, i int) []byte {
+	if i > 0 {
+		return append(b, ',')
+	}
+	return b
+}
+
 // AppendInts appends an array of integers to b.
 func AppendInts(b []byte, list ...int) []byte {
 	b = append(b, '[')

@@ -176,13 +176,6 @@ func storedType(t dtype.Type) dtype.Type {
 	return t
 }
 
-func alignmentOf(n int) int {
-	if n >= 64<<10 {
-		return 4096
-	}
-	return 64
-}
-
 func errNotProfile(what string) error {
 	return fmt.Errorf("not a file of the HDF5 checkpoint profile: %s: %w", what, serialize.ErrFormat)
 }

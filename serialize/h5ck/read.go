@@ -82,7 +82,7 @@ func readIndex(in serialize.Input) (*index.Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h, h.Check(int(head.offset+head.length), int(in.Size+63)&^63, 0, alignmentOf)
+	return h, h.Check(int(head.offset+head.length), int(in.Size+63)&^63, 0, index.Alignment)
 }
 
 func (f *file) list() error {

@@ -37,9 +37,8 @@ const (
 	endSize      = 32
 	sumSize      = 4 // of the checksum after each storage
 
-	pageAlignment  = 4096 // of storages of largeStorage bytes or more, and of the data
-	smallAlignment = 64   // of the others
-	largeStorage   = 64 << 10
+	pageAlignment  = 4096 // of the data
+	smallAlignment = 64   // of storages, at least
 
 	maxAlignment = 1 << 30
 )
@@ -138,11 +137,3 @@ func decodeEnd(b []byte, length int64) (uint32, error) {
 }
 
 func alignUp[N int | int64](n, to N) N { return (n + to - 1) &^ (to - 1) }
-
-// alignmentOf returns the alignment of a storage of n bytes.
-func alignmentOf(n int) int {
-	if n >= largeStorage {
-		return pageAlignment
-	}
-	return smallAlignment
-}

@@ -98,7 +98,7 @@ func newFile(in serialize.Input) (*file, error) {
 
 // check returns an error if storages are not where the format puts them.
 func check(h *index.Header, p preamble) error {
-	return h.Check(0, int(p.length-endSize-p.data()), sumSize, func(n int) int { return min(int(p.alignment), alignmentOf(n)) })
+	return h.Check(0, int(p.length-endSize-p.data()), sumSize, func(n int) int { return min(int(p.alignment), index.Alignment(n)) })
 }
 
 // list adds the tensors. If checked is set, those whose storages are not as they were

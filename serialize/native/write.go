@@ -23,7 +23,7 @@ func save(w io.Writer, c serialize.Contents) error {
 	end := 0
 	for k := range h.Offsets {
 		n := plan.Storage(k).NBytes()
-		h.Offsets[k] = alignUp(end, alignmentOf(n))
+		h.Offsets[k] = alignUp(end, index.Alignment(n))
 		end = h.Offsets[k] + n + sumSize
 	}
 	digest := &writer{w: bufio.NewWriter(io.Discard)}

@@ -152,7 +152,7 @@ func (l *layout) encode(w io.Writer, header int) error {
 	if len(l.meta) > 0 {
 		b = append(jsontext.Append(b, metadataKey), ':', '{')
 		for i, key := range slices.Sorted(maps.Keys(l.meta)) {
-			b = jsontext.Append(append(jsontext.Append(comma(b, i), key), ':'), l.meta[key])
+			b = jsontext.Append(append(jsontext.Append(jsontext.Comma(b, i), key), ':'), l.meta[key])
 			flush(block)
 		}
 		b = append(b, '}')
@@ -164,7 +164,7 @@ func (l *layout) encode(w io.Writer, header int) error {
 		}
 		a := l.entries.At(t.entry).Array
 		end := at + a.NBytes()
-		b = append(jsontext.Append(comma(b, i), t.name), `:{"dtype":"`...)
+		b = append(jsontext.Append(jsontext.Comma(b, i), t.name), `:{"dtype":"`...)
 		b = append(append(b, elements[t.rank].name...), `","shape":`...)
 		b = append(jsontext.AppendInts(b, a.Shape...), `,"data_offsets":`...)
 		b = append(jsontext.AppendInts(b, at, end), '}')
@@ -185,12 +185,4 @@ func (l *layout) padded(n int) int {
 		align = 64
 	}
 	return (n + align - 1) &^ (align - 1)
-}
-
-// comma separates what comes after the first of a list.
-func comma(b []byte, i int) []byte {
-	if i > 0 {
-		return append(b, ',')
-	}
-	return b
 }

@@ -47,18 +47,18 @@ func (l *Layout) Encode(w io.Writer) (size int, err error) {
 		}
 	}
 	for i, key := range slices.Sorted(maps.Keys(l.Meta)) {
-		b = jsontext.Append(append(jsontext.Append(comma(b, i), key), ':'), l.Meta[key])
+		b = jsontext.Append(append(jsontext.Append(jsontext.Comma(b, i), key), ':'), l.Meta[key])
 		flush(block)
 	}
 	b = append(b, `},"storages":[`...)
 	for k := range l.Plan.Len() {
-		b = l.appendStorage(comma(b, k), k)
+		b = l.appendStorage(jsontext.Comma(b, k), k)
 		flush(block)
 	}
 	b = append(b, `],"tensors":{`...)
 	for i := range l.Entries.Len() {
 		e, before := l.Entries.At(i), err
-		if b, err = l.appendTensor(comma(b, i), e, l.Plan.View(i)); err != nil {
+		if b, err = l.appendTensor(jsontext.Comma(b, i), e, l.Plan.View(i)); err != nil {
 			return size, fmt.Errorf("%q: %w", e.Name, err)
 		}
 		err = before
@@ -103,12 +103,13 @@ func (l *Layout) appendTensor(b []byte, e serialize.Entry, p serialize.PlannedVi
 	return append(b, '}'), err
 }
 
-// comma separates what comes after the first of a list.
-func comma(b []byte, i int) []byte {
-	if i > 0 {
-		return append(b, ',')
+// Alignment returns the alignment of a storage of n bytes: a page if it is mapped with few others, and
+// else a cache line.
+func Alignment(n int) int {
+	if n >= 64<<10 {
+		return 4096
 	}
-	return b
+	return 64
 }
 
 // appendAttributes appends an object of attributes: a string, a list of strings, or
@@ -119,14 +120,14 @@ func comma(b []byte, i int) []byte {
 func appendAttributes(b []byte, attrs map[string]any) ([]byte, error) {
 	b = append(b, '{')
 	for i, name := range slices.Sorted(maps.Keys(attrs)) {
-		b = append(jsontext.Append(comma(b, i), name), ':')
+		b = append(jsontext.Append(jsontext.Comma(b, i), name), ':')
 		switch value := attrs[name].(type) {
 		case string:
 			b = jsontext.Append(b, value)
 		case []string:
 			b = append(b, '[')
 			for k, text := range value {
-				b = jsontext.Append(comma(b, k), text)
+				b = jsontext.Append(jsontext.Comma(b, k), text)
 			}
 			b = append(b, ']')
 		case storage.Array:
