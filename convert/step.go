@@ -54,7 +54,7 @@ func (s *Step) withAttrs() serialize.Entry {
 	if s.data.Numbers {
 		e.Array = s.data.Array
 	} else {
-		e.Elements = &serialize.Elements{View: s.data.View, Type: s.data.DType, Values: s.data.Values}
+		e.Elements = &serialize.Elements{View: s.data.View, Type: s.data.DType, Fields: s.data.Fields, Values: s.data.Values}
 	}
 	for _, a := range s.Attrs {
 		if value, err := a.Keep(); err == nil { // else it is lost

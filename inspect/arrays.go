@@ -357,7 +357,7 @@ func describeArray(a storage.Array) *Dataset {
 // selection returns the data of an entry.
 func (e entry) selection() Selection {
 	if e.Elements != nil {
-		return Selection{Name: e.Name, View: e.Elements.View, DType: e.Elements.Type, Texts: e.Elements.Type == "string", Values: e.Elements.Values}
+		return Selection{Name: e.Name, View: e.Elements.View, DType: e.Elements.Type, Texts: e.Elements.Type == "string", Fields: e.Elements.Fields, Values: e.Elements.Values}
 	}
 	return Selection{Name: e.Name, Array: e.Array, Shared: e.Shared, Numbers: true, DType: e.Array.Type.String()}
 }

@@ -145,6 +145,17 @@ func keepAttribute(a hdf5.Attribute) (any, error) {
 	return a.Plain()
 }
 
+// floatOf returns the type of floats, or of the parts of complex numbers.
+func floatOf(t *hdf5.Type) hdf5.Type {
+	switch {
+	case t.Class == hdf5.ClassComplex:
+		return *t.Base
+	case t.Class == hdf5.ClassCompound && len(t.Members) > 0:
+		return *t.Members[0].Type
+	}
+	return *t
+}
+
 func describeDataset(d *hdf5.Dataset) *Dataset {
 	out := &Dataset{
 		Shape: d.Shape, MaxShape: d.MaxShape, Layout: d.Layout, Chunks: d.Chunks,
@@ -166,6 +177,9 @@ func describeDataset(d *hdf5.Dataset) *Dataset {
 	out.Text, out.Big = textKind(base), bigEndian(d.Type)
 	for _, s := range d.VirtualSources() {
 		out.Sources = append(out.Sources, s.File+":/"+strings.Trim(s.Dataset, "/"))
+	}
+	if float := floatOf(base); out.Numbers && float.Size > dtype.Float64.Size() {
+		out.Changes = append(out.Changes, fmt.Sprintf("rounded to %s from %d bits", out.DType, 8*float.Size))
 	}
 	if out.Numbers && out.Element != nil {
 		out.Changes = append(out.Changes, "element shape "+arrayfmt.Shape(out.Element)+" becomes axes")
@@ -295,7 +309,7 @@ func (f HDF5) selectAll(listed string, d *hdf5.Dataset) (Selection, error) {
 	s := Selection{
 		Name: base(listed),
 		File: f.Name(), Budget: f.Budget(), Stored: d.Backing,
-		DType: h5format.TypeName(d.Type), View: d.View(), Size: min(d.Type.Size, valueSize), Texts: d.Type.IsString(), Values: d.Values,
+		DType: h5format.TypeName(d.Type), View: d.View(), Size: min(d.Type.Size, valueSize), Texts: d.Type.IsString(), Fields: h5format.Fields(d.Type), Values: d.Values,
 	}
 	if d.Type.Class == hdf5.ClassVarLen && !s.Texts {
 		s.Rows = d.Sequences

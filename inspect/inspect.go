@@ -124,6 +124,7 @@ type Selection struct {
 	Size   int        // bytes that such an element takes at least
 	DType  string
 	Texts  bool                            // they are strings
+	Fields []serialize.Field               // of compounds; nil if they are not known
 	Values func(views.View) ([]any, error) // in the types of [hdf5.Dataset.Values]
 	Rows   func() (*hdf5.Sequences, error) // if elements are of variable length
 	Attrs  map[string]any                  // to be written with the elements

@@ -80,8 +80,21 @@ func (e Entry) Shape() []int {
 type Elements struct {
 	View views.View
 	Type string // "string", or another name of a type
+	// Fields are those of compounds. Nil if Type is another or they are not known.
+	Fields []Field
 	// Values returns the elements that v selects as Go values.
 	Values func(v views.View) ([]any, error)
+}
+
+// A Field is a field of compounds: a value, or an array of values.
+type Field struct {
+	Name   string
+	Type   string     // as Elements.Type
+	Number dtype.Type // Invalid if it is no number
+	Descr  string     // NumPy's type of times, such as <M8[s]; "" for others
+	Shape  []int      // nil for one value
+	Varies bool       // it is a list of any length
+	Fields []Field    // if it is a compound
 }
 
 // Contents are what Save writes.

@@ -74,7 +74,7 @@ func contentsOf(ctx context.Context, f *serialize.Format, arrays []inspect.Selec
 func entryOf(ctx context.Context, f *serialize.Format, data inspect.Selection) serialize.Entry {
 	e := serialize.Entry{Name: data.Name, Attrs: data.Attrs}
 	if !data.Numbers {
-		e.Elements = &serialize.Elements{View: data.View, Type: data.DType, Values: data.Values}
+		e.Elements = &serialize.Elements{View: data.View, Type: data.DType, Fields: data.Fields, Values: data.Values}
 		return e
 	}
 	if e.Array = data.Array; !f.Holds(e.Array.Type) {

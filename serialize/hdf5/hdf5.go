@@ -159,7 +159,7 @@ func entryOf(d *hdf5.Dataset, m Meaning) (serialize.Entry, error) {
 	e := serialize.Entry{Name: d.Path[1:]}
 	var err error
 	if !d.DType.Valid() {
-		e.Elements = &serialize.Elements{View: d.View(), Type: TypeName(d.Type), Values: d.Values}
+		e.Elements = &serialize.Elements{View: d.View(), Type: TypeName(d.Type), Fields: Fields(d.Type), Values: d.Values}
 		e.Attrs, err = attrsOf(d.Object, m)
 		return e, err
 	}
@@ -187,6 +187,37 @@ func TypeName(t *hdf5.Type) string {
 		return t.NumPy()
 	}
 	return t.Class.String()
+}
+
+// Fields returns the fields of compounds, or nil.
+func Fields(t *hdf5.Type) []serialize.Field {
+	if t.Class != hdf5.ClassCompound {
+		return nil
+	}
+	fields := make([]serialize.Field, 0, len(t.Members))
+	for _, m := range t.Members {
+		fields = append(fields, fieldOf(m.Name, m.Type))
+	}
+	return fields
+}
+
+func fieldOf(name string, t *hdf5.Type) serialize.Field {
+	f := serialize.Field{Name: name, Type: TypeName(t)}
+	for ; t.Class == hdf5.ClassArray; t = t.Base {
+		f.Shape = append(f.Shape, t.Dims...)
+	}
+	switch {
+	case t.IsTime(): // whose values are texts
+	case t.Class == hdf5.ClassEnum && TypeName(t) != dtype.Bool.String(): // its values are names
+	case t.Class == hdf5.ClassVarLen && !t.IsString():
+		f.Varies = true
+	default:
+		var err error
+		if f.Number, _, err = t.DType(); err != nil {
+			f.Number, f.Fields = dtype.Invalid, Fields(t)
+		}
+	}
+	return f
 }
 
 // Meta returns the attributes of the root group that are single strings.

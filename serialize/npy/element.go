@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -176,6 +177,22 @@ func (t elementType) name() string {
 		return "V" + strconv.Itoa(t.size)
 	}
 	return t.descr
+}
+
+// describe returns the fields of structured elements, without padding.
+func (t elementType) describe() []serialize.Field {
+	var fields []serialize.Field
+	for _, f := range t.fields {
+		if f.name == "" {
+			continue
+		}
+		d := serialize.Field{Name: f.name, Type: f.typ.name(), Number: f.typ.number, Shape: f.dims, Fields: f.typ.describe()}
+		if f.typ.code == 'M' || f.typ.code == 'm' {
+			d.Descr = nativeOrder + strings.TrimLeft(f.typ.descr, "<>=|")
+		}
+		fields = append(fields, d)
+	}
+	return fields
 }
 
 // value returns an element as package storage/hdf5 returns those of its types.

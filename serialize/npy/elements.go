@@ -19,7 +19,7 @@ import (
 // writeElements writes elements that are not numbers. It goes through them twice: NumPy's
 // elements have one size, which is that of the longest string.
 func writeElements(w io.Writer, e *serialize.Elements) error {
-	var k kind
+	k := kindOf(e)
 	err := eachBlock(e, func(values []any) error {
 		for _, value := range values {
 			if err := k.include(value); err != nil {
@@ -79,7 +79,8 @@ func eachBlock(e *serialize.Elements, do func([]any) error) error {
 
 // A kind is the type that all values seen so far fit.
 type kind struct {
-	goType string // "" before the first value
+	goType string // "" before the first value, unless the file says it
+	number string // NumPy's type of numbers, where the file says it: f2, M8[s]
 	bytes  int    // of the longest text
 	runes  int    // of the longest text
 	binary bool   // a text is not UTF-8
@@ -88,8 +89,63 @@ type kind struct {
 	items  int // of lists, whose items are of the kind fields[0]
 }
 
+// Names of Go types.
+const recordGo, listGo = "dtype.Record", "[]interface {}"
+
+// kindOf returns the kind of elements, as far as the file says it.
+func kindOf(e *serialize.Elements) *kind {
+	if e.Fields == nil {
+		return &kind{}
+	}
+	k := recordOf(e.Fields)
+	return &k
+}
+
+func recordOf(fields []serialize.Field) kind {
+	k := kind{goType: recordGo}
+	for _, f := range fields {
+		of := kind{number: codes[f.Number]}
+		switch {
+		case f.Descr != "":
+			of.number = strings.TrimLeft(f.Descr, "<")
+		case f.Fields != nil:
+			of = recordOf(f.Fields)
+		case f.Type == "string":
+			of.goType = "string"
+		}
+		for _, n := range slices.Backward(f.Shape) {
+			of = kind{goType: listGo, items: n, fields: []kind{of}}
+		}
+		k.names, k.fields = append(k.names, f.Name), append(k.fields, of)
+	}
+	return k
+}
+
+// checkFields returns an error if compounds have a field that NumPy does not have.
+func checkFields(e serialize.Entry) error {
+	if e.Elements == nil {
+		return nil
+	}
+	return checkEach(e.Elements.Fields)
+}
+
+func checkEach(fields []serialize.Field) error {
+	for _, f := range fields {
+		if f.Varies {
+			return fmt.Errorf("field %q has lists of any length, which NumPy does not have: %w", f.Name, dtype.ErrType)
+		}
+		if err := checkEach(f.Fields); err != nil {
+			return fmt.Errorf("field %q: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
 // numbers are the codes of Go's types.
 var numbers = map[string]string{"int64": "i8", "uint64": "u8", "float64": "f8", "float32": "f4", "complex128": "c16", "bool": "b1"}
+
+// held are the letters of NumPy's types whose elements are of a Go type.
+var held = map[string]string{"int64": "iMm", "uint64": "u", "float64": "f", "float32": "f", "complex128": "c", "bool": "b"}
 
 // include widens k so that it fits value.
 func (k *kind) include(value any) error {
@@ -140,13 +196,16 @@ func (k *kind) include(value any) error {
 			return fmt.Errorf("elements of type %s, which NumPy does not have: %w", k.goType, dtype.ErrType)
 		}
 	}
+	if k.number != "" && !strings.Contains(held[k.goType], k.number[:1]) {
+		return fmt.Errorf("an element of type %s in a field of type %s: %w", k.goType, k.number, dtype.ErrType)
+	}
 	return nil
 }
 
 // descr returns the type as a Python literal.
 func (k kind) descr() string {
-	switch k.goType {
-	case "dtype.Record":
+	switch {
+	case k.goType == recordGo:
 		var b strings.Builder
 		b.WriteByte('[')
 		for i, name := range k.names {
@@ -154,22 +213,24 @@ func (k kind) descr() string {
 				b.WriteString(", ")
 			}
 			field, shape := k.fields[i], ""
-			for dims := []int{}; field.goType == "[]interface {}"; field = field.fields[0] {
+			for dims := []int{}; field.goType == listGo; field = field.fields[0] {
 				dims = append(dims, field.items)
 				shape = ", (" + strings.Trim(strings.ReplaceAll(fmt.Sprint(dims), " ", ", "), "[]") + ",)"
 			}
 			b.WriteString("(" + repr(name) + ", " + field.descr() + shape + ")")
 		}
 		return b.String() + "]"
-	case "", "string":
-		if k.binary {
-			return "'|S" + strconv.Itoa(k.bytes) + "'"
-		}
-		return "'<U" + strconv.Itoa(k.runes) + "'"
-	case "[]uint8":
-		return "'|V" + strconv.Itoa(k.bytes) + "'"
-	case "bool":
+	case k.number == "b1" || k.number == "" && k.goType == "bool":
 		return "'|b1'"
+	case k.number != "":
+		return "'<" + k.number + "'"
+	case k.goType == "" || k.goType == "string": // NumPy has no field of a type without bytes
+		if k.binary {
+			return "'|S" + strconv.Itoa(max(1, k.bytes)) + "'"
+		}
+		return "'<U" + strconv.Itoa(max(1, k.runes)) + "'"
+	case k.goType == "[]uint8":
+		return "'|V" + strconv.Itoa(k.bytes) + "'"
 	}
 	return "'<" + numbers[k.goType] + "'"
 }
@@ -186,12 +247,12 @@ func (k kind) append(b []byte, value any) []byte {
 	case string:
 		start := len(b)
 		if k.binary {
-			return append(append(b, value...), make([]byte, k.bytes-len(value))...)
+			return append(append(b, value...), make([]byte, max(1, k.bytes)-len(value))...)
 		}
 		for _, r := range value {
 			b = le.AppendUint32(b, uint32(r))
 		}
-		return append(b, make([]byte, 4*k.runes-(len(b)-start))...)
+		return append(b, make([]byte, 4*max(1, k.runes)-(len(b)-start))...)
 	case []byte:
 		return append(b, value...)
 	case bool:
@@ -200,15 +261,18 @@ func (k kind) append(b []byte, value any) []byte {
 		}
 		return append(b, 0)
 	case int64:
-		return le.AppendUint64(b, uint64(value))
+		return k.appendInteger(b, uint64(value))
 	case uint64:
-		return le.AppendUint64(b, value)
+		return k.appendInteger(b, value)
 	case float32:
+		if k.number == "f8" {
+			return k.appendFloat(b, float64(value))
+		}
 		return le.AppendUint32(b, math.Float32bits(value))
 	case float64:
-		return le.AppendUint64(b, math.Float64bits(value))
+		return k.appendFloat(b, value)
 	case complex128:
-		return le.AppendUint64(le.AppendUint64(b, math.Float64bits(real(value))), math.Float64bits(imag(value)))
+		return k.appendComplex(b, value)
 	case dtype.Record:
 		for i := range value.Values {
 			b = k.fields[i].append(b, value.Values[i])
@@ -216,6 +280,41 @@ func (k kind) append(b []byte, value any) []byte {
 	case []any:
 		for _, item := range value {
 			b = k.fields[0].append(b, item)
+		}
+	}
+	return b
+}
+
+// appendInteger appends the bytes of an integer that k has.
+func (k kind) appendInteger(b []byte, value uint64) []byte {
+	size := 8
+	if t := names[k.number]; t.Valid() {
+		size = t.Size()
+	}
+	for range size {
+		b, value = append(b, byte(value)), value>>8
+	}
+	return b
+}
+
+// appendFloat appends a float that k has.
+func (k kind) appendFloat(b []byte, value float64) []byte {
+	switch k.number {
+	case "f2":
+		return binary.LittleEndian.AppendUint16(b, uint16(dtype.F16From(float32(value))))
+	case "f4":
+		return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(value)))
+	}
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(value))
+}
+
+// appendComplex appends a complex number of two float64s or float32s.
+func (k kind) appendComplex(b []byte, value complex128) []byte {
+	for _, part := range []float64{real(value), imag(value)} {
+		if k.number == "c8" {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(part)))
+		} else {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(part))
 		}
 	}
 	return b

@@ -172,6 +172,50 @@ func TestElementsThatNumPyCannotHold(t *testing.T) {
 	}
 }
 
+// TestFieldsKeepTheirTypes: structured elements are written with the types that the file has, not with
+// those of Go's values, and those that NumPy does not have are errors.
+func TestFieldsKeepTheirTypes(t *testing.T) {
+	var b bytes.Buffer
+	if err := serialize.Write(&b, "npy", contents(first(t, "nested.npy"))); err != nil {
+		t.Fatal(err)
+	}
+	const want = `[('x', '<f4'), ('größe', '<i2', (2,)), ('in', [('s', '<U2'), ('u', '<U1'), ('b', '|b1')]), ('c', '<c8'), ('t', '<u8')]`
+	if !bytes.Contains(b.Bytes(), []byte(want)) {
+		t.Errorf("written as %.300q; want %s", b.Bytes(), want)
+	}
+
+	fields := []serialize.Field{
+		{Name: "when", Type: "int64", Number: dtype.Int64, Descr: "<M8[s]"}, {Name: "half", Type: "float16", Number: dtype.Float16},
+		{Name: "text", Type: "string"}, {Name: "grid", Type: "int8", Number: dtype.Int8, Shape: []int{1, 2}},
+	}
+	record := func(values ...any) []any {
+		return []any{hdf5.Record{Names: []string{"when", "half", "text", "grid"}, Values: values}}
+	}
+	write := func(fields []serialize.Field, list []any) ([]byte, error) {
+		var b bytes.Buffer
+		err := serialize.Write(&b, "npy", contents(serialize.Entry{Name: "x", Elements: &serialize.Elements{View: views.Of(len(list)), Type: "compound", Fields: fields, Values: func(views.View) ([]any, error) { return list, nil }}}))
+		return b.Bytes(), err
+	}
+	const header = `[('when', '<M8[s]'), ('half', '<f2'), ('text', '<U1'), ('grid', '<i1', (1, 2,))]`
+	elements := append([]byte{7, 0, 0, 0, 0, 0, 0, 0, 0, 0x3e}, 0, 0, 0, 0, 0xff, 3) // 1.5 is 0x3e00
+	got, err := write(fields, record(int64(7), 1.5, "", []any{[]any{int64(-1), int64(3)}}))
+	if err != nil || !bytes.Contains(got, []byte(header)) || !bytes.HasSuffix(got, elements) {
+		t.Errorf("written as %q, %v", got, err)
+	}
+	if got, err := write(fields, nil); err != nil || !bytes.Contains(got, []byte(`('half', '<f2'), ('text', '<U1')`)) {
+		t.Errorf("no elements: %q, %v", got, err)
+	}
+	if _, err := write(fields, record(1.5, 1.5, "", []any{[]any{int64(-1), int64(3)}})); !errors.Is(err, dtype.ErrType) {
+		t.Errorf("a float in a field of times: %v", err)
+	}
+	fields[2] = serialize.Field{Name: "text", Type: "sequence", Varies: true}
+	format, _ := serialize.ByName("npz")
+	e := serialize.Entry{Name: "x", Elements: &serialize.Elements{Type: "compound", Fields: fields}}
+	if err := format.Fits(e); !errors.Is(err, dtype.ErrType) {
+		t.Errorf("lists of any length fit: %v", err)
+	}
+}
+
 // TestNumPyReadsWhatIsWritten compares with NumPy's own reader, and archives.
 func TestNumPyReadsWhatIsWritten(t *testing.T) {
 	dir := t.TempDir()

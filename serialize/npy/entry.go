@@ -34,7 +34,7 @@ func (h header) entry(name string, data storage.Source, in serialize.Input) (ser
 	number := h.typ.number
 	switch h.typ.code {
 	case 'S', 'U', 'r':
-		e.Elements = &serialize.Elements{View: h.view, Type: h.typ.name(), Values: h.values(data, in)}
+		e.Elements = &serialize.Elements{View: h.view, Type: h.typ.name(), Fields: h.typ.describe(), Values: h.values(data, in)}
 		return e, nil
 	case 'V':
 		if number = in.Void; !number.Valid() || number.Size() != h.typ.size {

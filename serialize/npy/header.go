@@ -46,6 +46,15 @@ var names = map[string]dtype.Type{
 	"c8": dtype.Complex64, "c16": dtype.Complex128,
 }
 
+// codes are the names of the types.
+var codes = func() map[dtype.Type]string {
+	codes := make(map[dtype.Type]string, len(names))
+	for code, t := range names {
+		codes[t] = code
+	}
+	return codes
+}()
+
 // readHeader reads the header r begins with. It checks that the view it
 // describes counts no more elements than an int, not that they are there, and that the header
 // has at most limit bytes.

@@ -30,8 +30,8 @@ func init() {
 	npyFormat.Match, npyFormat.Open, npyFormat.Save = matchNpy, openNpy, saveNpy
 	npzFormat.Match, npzFormat.Open, npzFormat.Save = matchNpz, openNpz, saveNpz
 	npzFormat.Salvage = salvage
-	npyFormat.Fits = func(e serialize.Entry) error { return checkRank(e.Shape()) }
-	npzFormat.Fits = func(e serialize.Entry) error { return cmp.Or(checkName(e.Name), checkRank(e.Shape())) }
+	npyFormat.Fits = func(e serialize.Entry) error { return cmp.Or(checkRank(e.Shape()), checkFields(e)) }
+	npzFormat.Fits = func(e serialize.Entry) error { return cmp.Or(checkName(e.Name), checkRank(e.Shape()), checkFields(e)) }
 	npzFormat.FitsMeta = func(meta map[string]string) error {
 		_, err := commentOf(meta)
 		return err
