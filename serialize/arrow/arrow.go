@@ -1,7 +1,7 @@
 // Package arrow reads and writes tables in the IPC formats of Apache Arrow: files, which
 // Feather version 2 are too, and streams.
 //
-// Columns of numbers, bools, strings and times are read when their elements are asked for; numbers
+// Columns of numbers, bools, strings, bytes and times are read when their elements are asked for; numbers
 // that are stored in one batch without compression are mapped; integers and bools some of which
 // are missing are float64s with NaN, as in pandas, or strings if float64 has not all of them. Members of structs are columns of their own, "point.x". Lists that
 // have one length are arrays of two axes; of others, the elements are "name/values", where each
@@ -171,13 +171,14 @@ func (f *file) list(read func(*file) error) (*serialize.List, error) {
 	}
 	f.table = &column.Table{In: f.in, Rows: f.rows, Check: f.sections.Check}
 	out := serialize.NewList(len(f.fields), f.meta, func() error { return errors.Join(f.sections.Close(), f.table.Scratch.Close()) })
-	for _, c := range f.columns {
-		entries, err := f.entries(c)
-		for _, e := range entries {
-			if err := out.Add(e, err); err != nil {
-				return nil, err
-			}
-		}
+	names := make([]string, len(f.columns))
+	for i, c := range f.columns {
+		names[i] = c.path
+	}
+	for i, name := range column.Distinct(names) {
+		f.columns[i].path = name
+		entries, err := f.entries(f.columns[i])
+		column.Add(out, name, names[i], entries, err)
 	}
 	return out, nil
 }
@@ -205,7 +206,7 @@ func (f *file) entries(c *columnReader) ([]serialize.Entry, error) {
 		return []serialize.Entry{e}, err
 	}
 	t := c.kind.Type
-	if t.Valid() && len(c.parts) == 1 && c.parts[0].plain() && !c.index.Valid() && t != dtype.Bool && t == c.stores {
+	if t.Valid() && !c.null && len(c.parts) == 1 && c.parts[0].plain() && !c.index.Valid() && t != dtype.Bool && t == c.stores {
 		extent := c.parts[0].buffers[1]
 		if n := int64(e.Array.Len() * t.Size()); n <= extent.size {
 			source, err := f.sections.Section(extent.at, n)

@@ -73,14 +73,14 @@ func TestColumnsThatAreNotRead(t *testing.T) {
 	}
 	defer f.Close()
 	for name, typ := range map[string]string{
-		"null": "null", "binary": "binary", "fixed": "fixed_size_binary", "sparse": "union", "dense": "union",
-		"runs": "run_end_encoded", "list view": "list_view", "dictionary of binary": "dictionary of binary",
+		"fixed": "fixed_size_binary", "sparse": "union", "dense": "union", "runs": "run_end_encoded", "list view": "list_view",
 	} {
 		e, err := serialize.Lookup(f, name)
 		if !errors.Is(err, dtype.ErrType) || !strings.Contains(err.Error(), "type "+typ+" ") || !slices.Equal(e.Shape(), []int{2}) {
 			t.Errorf("%s: %v, %v", name, e.Shape(), err)
 		}
 	}
+	serializetest.CheckColumns(t, "odd.arrow", f, map[string][]any{"null": {nil, nil}, "binary": {"x", "y"}, "dictionary of binary": {"x", "y"}})
 	e, err := serialize.Lookup(f, "decimal")
 	if err != nil || e.Elements == nil {
 		t.Fatalf("decimal: %v, %v", e, err)
@@ -106,6 +106,12 @@ func TestListsAndStructs(t *testing.T) {
 			serializetest.TestNested(t, "../internal/column/testdata/"+table+extension, "../internal/column/testdata/"+table+".json")
 		}
 	}
+}
+
+// TestRepeatedNames: each column of a name is there.
+func TestRepeatedNames(t *testing.T) {
+	serializetest.TestRepeatedNames(t, "../internal/column/testdata/repeated.feather")
+	serializetest.TestRepeatedNames(t, "../internal/column/testdata/repeated.arrows")
 }
 
 // TestTablesAreWritten and read again, here and by pyarrow, as files and as streams.

@@ -183,6 +183,8 @@ func (r *partReader) each(d *column.Values, n int, use func(i int) error) error 
 // values appends the values of the next rows.
 func (r *partReader) values(d *column.Values) error {
 	switch {
+	case r.null:
+		return r.nothing(d)
 	case r.stringViews:
 		return r.viewedTexts(d)
 	case r.decimal > 0:
@@ -219,6 +221,16 @@ func (r *partReader) values(d *column.Values) error {
 		r.kind.Append(d, all, i)
 		return nil
 	})
+}
+
+// nothing appends what stands for missing values.
+func (r *partReader) nothing(d *column.Values) error {
+	n := min(r.step, r.left())
+	r.row += n
+	for range n {
+		r.kind.AppendMissing(d)
+	}
+	return nil
 }
 
 // decimals appends decimal numbers as strings, which lose nothing.

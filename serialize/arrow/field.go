@@ -15,6 +15,7 @@ type field struct {
 	stores      dtype.Type // the type of the stored numbers; Invalid for strings
 	offsets     int        // bytes of an offset of strings, or of lists
 	stringViews bool       // strings have views instead of offsets
+	null        bool       // all values are missing, and none are stored
 	decimal     int        // bytes of a decimal, which is a string here
 	scale       int        // of decimals: the digits after the point
 	index       dtype.Type // of indices into a dictionary; Invalid if the values are stored
@@ -44,8 +45,8 @@ func (x field) value() field {
 
 // Kinds of types.
 const (
-	typeInt, typeFloat, typeUTF8, typeBool, typeDecimal, typeDate, typeTime, typeTimestamp, typeUnion, typeDuration = 2, 3, 5, 6, 7, 8, 9, 10, 14, 18
-	typeList, typeStruct, typeFixedList, typeMap, typeLargeUTF8, typeLargeList, typeBinaryView, typeUTF8View        = 12, 13, 16, 17, 20, 21, 23, 24
+	typeNull, typeInt, typeFloat, typeBinary, typeUTF8, typeBool, typeDecimal, typeDate, typeTime, typeTimestamp, typeUnion, typeDuration = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14, 18
+	typeList, typeStruct, typeFixedList, typeMap, typeLargeBinary, typeLargeUTF8, typeLargeList, typeBinaryView, typeUTF8View             = 12, 13, 16, 17, 19, 20, 21, 23, 24
 )
 
 // kinds are the names of the types, and how many buffers a column has beside those of its
@@ -66,7 +67,7 @@ const maxDepth = 64
 // fieldOf reads a field and its children.
 func fieldOf(t table, depth int) field {
 	x := field{name: t.text(0)}
-	kind, typ := int(t.int(2, 1)), t.sub(3)
+	kind := int(t.int(2, 1))
 	if depth > maxDepth || t.buffer == nil {
 		t.fail()
 		return x
@@ -75,44 +76,7 @@ func fieldOf(t table, depth int) field {
 		x.unsupported, x.unknown = fmt.Sprintf("unknown (%d)", kind), true
 		return x
 	}
-	x.buffers = kinds[kind].buffers
-	switch kind {
-	case typeInt:
-		x.kind.Type = integer(typ)
-	case typeFloat:
-		x.kind.Type = map[int64]dtype.Type{0: dtype.Float16, 1: dtype.Float32, 2: dtype.Float64}[typ.int(0, 2)]
-	case typeBool:
-		x.kind.Type = dtype.Bool
-	case typeDate, typeTime, typeTimestamp, typeDuration:
-		x.kind, x.stores = timeOf(kind, typ)
-	case typeDecimal:
-		x.scale = int(typ.int(1, 4))
-		if bits := typ.intOr(2, 4, 128); slices.Contains([]int64{32, 64, 128, 256}, bits) && x.scale >= -column.MaxScale && x.scale <= column.MaxScale {
-			x.decimal = int(bits) / 8
-		}
-	case typeUTF8:
-		x.offsets = 4
-	case typeLargeUTF8:
-		x.offsets = 8
-	case typeUnion:
-		x.buffers += int(typ.int(0, 2) & 1) // dense ones have offsets
-	case typeBinaryView, typeUTF8View:
-		x.views, x.stringViews = true, kind == typeUTF8View
-	case typeStruct:
-		x.group = typeStruct
-	case typeFixedList:
-		x.group, x.size = typeFixedList, int(typ.int(0, 4))
-	case typeList, typeMap:
-		x.group, x.offsets = typeList, 4
-	case typeLargeList:
-		x.group, x.offsets = typeList, 8
-	}
-	if !x.stores.Valid() {
-		x.stores = x.kind.Type
-	}
-	if x.group == 0 && x.offsets == 0 && !x.stringViews && x.decimal == 0 && !x.kind.Type.Valid() {
-		x.unsupported = kinds[kind].name
-	}
+	x.setType(kind, t.sub(3))
 	for _, child := range t.tables(5) {
 		if x.unsupported == "" && x.group == 0 { // numbers and strings have no children
 			t.fail()
@@ -128,15 +92,64 @@ func fieldOf(t table, depth int) field {
 		t.fail()
 	}
 	if encoding := t.sub(4); encoding.buffer != nil {
-		x.id, x.index, x.buffers, x.views, x.children = encoding.int(0, 8), dtype.Int32, 2, false, nil
-		if typ := encoding.sub(1); typ.buffer != nil {
-			x.index = integer(typ)
-		}
-		if x.unsupported != "" || !x.index.Valid() || x.decimal > 0 || x.group != 0 {
-			x.group, x.unsupported = 0, "dictionary of "+kinds[kind].name
-		}
+		x.setDictionary(encoding, kinds[kind].name)
 	}
 	return x
+}
+
+// setType sets what follows from the type of the values.
+func (x *field) setType(kind int, typ table) {
+	x.buffers = kinds[kind].buffers
+	switch kind {
+	case typeNull:
+		x.null, x.kind.Type = true, dtype.Float64
+	case typeInt:
+		x.kind.Type = integer(typ)
+	case typeFloat:
+		x.kind.Type = map[int64]dtype.Type{0: dtype.Float16, 1: dtype.Float32, 2: dtype.Float64}[typ.int(0, 2)]
+	case typeBool:
+		x.kind.Type = dtype.Bool
+	case typeDate, typeTime, typeTimestamp, typeDuration:
+		x.kind, x.stores = timeOf(kind, typ)
+	case typeDecimal:
+		x.scale = int(typ.int(1, 4))
+		if bits := typ.intOr(2, 4, 128); slices.Contains([]int64{32, 64, 128, 256}, bits) && x.scale >= -column.MaxScale && x.scale <= column.MaxScale {
+			x.decimal = int(bits) / 8
+		}
+	case typeUTF8, typeBinary:
+		x.offsets = 4
+	case typeLargeUTF8, typeLargeBinary:
+		x.offsets = 8
+	case typeUnion:
+		x.buffers += int(typ.int(0, 2) & 1) // dense ones have offsets
+	case typeBinaryView, typeUTF8View:
+		x.views, x.stringViews = true, true
+	case typeStruct:
+		x.group = typeStruct
+	case typeFixedList:
+		x.group, x.size = typeFixedList, int(typ.int(0, 4))
+	case typeList, typeMap:
+		x.group, x.offsets = typeList, 4
+	case typeLargeList:
+		x.group, x.offsets = typeList, 8
+	}
+	if !x.stores.Valid() {
+		x.stores = x.kind.Type
+	}
+	if x.group == 0 && x.offsets == 0 && !x.stringViews && x.decimal == 0 && !x.kind.Type.Valid() {
+		x.unsupported = kinds[kind].name
+	}
+}
+
+// setDictionary makes x a column of indices into a dictionary of values of its type.
+func (x *field) setDictionary(encoding table, name string) {
+	x.id, x.index, x.buffers, x.views, x.children = encoding.int(0, 8), dtype.Int32, 2, false, nil
+	if typ := encoding.sub(1); typ.buffer != nil {
+		x.index = integer(typ)
+	}
+	if x.unsupported != "" || !x.index.Valid() || x.decimal > 0 || x.group != 0 || x.null {
+		x.group, x.unsupported = 0, "dictionary of "+name
+	}
 }
 
 // units are those of times.

@@ -122,17 +122,18 @@ func (t *table) read() (*serialize.List, error) {
 		}
 		return list, list.Add(e, nil)
 	}
+	names := make([]string, len(t.kinds))
 	for i, k := range t.kinds {
-		if k.name == "" || list.Has(k.name) {
-			k.name = fmt.Sprintf("column %d", i+1)
+		if names[i] = k.name; k.name == "" {
+			names[i] = fmt.Sprintf("column %d", i+1)
 		}
-		e, err := t.entry(k.name, columns[i], t.rows)
-		if err == nil {
-			err = list.Add(e, nil)
-		}
+	}
+	for i, name := range column.Distinct(names) {
+		e, err := t.entry(name, columns[i], t.rows)
 		if err != nil {
 			return nil, err
 		}
+		column.Add(list, name, names[i], []serialize.Entry{e}, nil)
 	}
 	return list, nil
 }

@@ -125,13 +125,14 @@ func (f *file) columns(metadata object) (*serialize.List, error) {
 	if err != nil {
 		return nil, err
 	}
+	names := make([]string, len(leaves))
 	for i, x := range leaves {
-		entries, err := f.column(x, metadata, i)
-		for _, e := range entries {
-			if err := out.Add(e, err); err != nil {
-				return nil, err
-			}
-		}
+		names[i] = x.name
+	}
+	for i, name := range column.Distinct(names) {
+		leaves[i].name = name
+		entries, err := f.column(leaves[i], metadata, i)
+		column.Add(out, name, names[i], entries, err)
 	}
 	return out, nil
 }

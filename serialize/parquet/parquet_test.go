@@ -105,6 +105,11 @@ func TestListsAndStructs(t *testing.T) {
 	}
 }
 
+// TestRepeatedNames: each column of a name is there.
+func TestRepeatedNames(t *testing.T) {
+	serializetest.TestRepeatedNames(t, "../internal/column/testdata/repeated.parquet")
+}
+
 // TestColumnsOfOtherTypes: those after them are right.
 func TestColumnsOfOtherTypes(t *testing.T) {
 	f, err := serialize.Open("testdata/odd.parquet")

@@ -121,6 +121,26 @@ func CheckColumns(t *testing.T, name string, f serialize.File, expected map[stri
 	}
 }
 
+// TestRepeatedNames compares a table of which several columns have one name, which scripts of package
+// column wrote: the later ones get a number, and say what they were called.
+func TestRepeatedNames(t *testing.T, name string) {
+	t.Helper()
+	f := Open(t, name)
+	CheckColumns(t, name, f, map[string][]any{
+		"x": {1.0, 2.0, 3.0}, "x.1": {1.5, nil, 3.0}, "x.y": {"a", "b", nil}, "x.y.1": {7.0, 8.0, 9.0},
+		"none": {nil, nil, nil}, "bytes": {"\xff\x00b", "", nil},
+	})
+	var renamed []string
+	for e, err := range f.All() {
+		if renamed = append(renamed, e.Renamed); err != nil {
+			t.Errorf("%s: %s: %v", name, e.Name, err)
+		}
+	}
+	if want := []string{"", "x", "", "x.y", "", ""}; !slices.Equal(renamed, want) {
+		t.Errorf("%s: names in the file %q, want %q", name, renamed, want)
+	}
+}
+
 // TestNested compares the arrays of a table with lists and structs with the shapes and elements
 // that a JSON file has. Other arrays must not be read.
 func TestNested(t *testing.T, name, expected string) {
