@@ -110,8 +110,8 @@ func TestListsAndStructs(t *testing.T) {
 
 // TestRepeatedNames: each column of a name is there.
 func TestRepeatedNames(t *testing.T) {
-	serializetest.TestRepeatedNames(t, "../internal/column/testdata/repeated.feather")
-	serializetest.TestRepeatedNames(t, "../internal/column/testdata/repeated.arrows")
+	serializetest.TestRepeatedNames(t, "../internal/column/testdata/repeated.feather", "arrow")
+	serializetest.TestRepeatedNames(t, "../internal/column/testdata/repeated.arrows", "arrow-stream")
 }
 
 // TestTablesAreWritten and read again, here and by pyarrow, as files and as streams.

@@ -75,7 +75,10 @@ func (s *saver) table(format serialize.Format, c serialize.Contents) (object, er
 	step := max(1, rows)
 	var fields []object
 	for _, e := range entries {
-		kind, typ := typeOf(e)
+		kind, typ, err := typeOf(c, e)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", e.Name, err)
+		}
 		fields = append(fields, object{e.Name, false, kind, typ, nil, []object{}})
 		if e.Elements != nil {
 			step = stringRows
@@ -103,12 +106,40 @@ func (s *saver) table(format serialize.Format, c serialize.Contents) (object, er
 	return schema, err
 }
 
-// typeOf returns the type of a column.
-func typeOf(e serialize.Entry) (uint8, object) {
+// typeOf returns the type of a column. Strings are read to find out whether all are UTF-8.
+func typeOf(c serialize.Contents, e serialize.Entry) (uint8, object, error) {
 	if e.Elements != nil {
-		return typeUTF8, object{}
+		isText, err := allUTF8(c, e)
+		if isText {
+			return typeUTF8, object{}, err
+		}
+		return typeBinary, object{}, err
 	}
-	switch t := e.Array.Type; t {
+	kind, typ := numberOf(e.Array.Type)
+	return kind, typ, nil
+}
+
+func allUTF8(c serialize.Contents, e serialize.Entry) (bool, error) {
+	rows := e.Shape()[0]
+	for start := 0; start < rows; start += stringRows {
+		if err := c.Err(); err != nil {
+			return false, err
+		}
+		values, err := e.Elements.Values(blocks.Between(e.Elements.View, 0, start, min(start+stringRows, rows)))
+		if err != nil {
+			return false, err
+		}
+		for _, value := range values {
+			if text, ok := value.(string); ok && !utf8.ValidString(text) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+func numberOf(t dtype.Type) (uint8, object) {
+	switch t {
 	case dtype.Bool:
 		return typeBool, object{}
 	case dtype.Float16:
@@ -246,8 +277,8 @@ func texts(e serialize.Entry, start, end int) (offsets, content []byte, err erro
 	offsets = make([]byte, 4, 4*(end-start+1))
 	for _, value := range values {
 		text, ok := value.(string)
-		if !ok || !utf8.ValidString(text) {
-			return nil, nil, fmt.Errorf("%.40q is not UTF-8: %w", value, dtype.ErrType)
+		if !ok {
+			return nil, nil, fmt.Errorf("%.40q is not a string: %w", value, dtype.ErrType)
 		}
 		if len(text) > math.MaxInt32-len(content) {
 			return nil, nil, fmt.Errorf("%d rows of strings have more than 2 GiB; save them as parquet: %w", end-start, dtype.ErrType)

@@ -13,6 +13,7 @@ package csv
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -61,6 +62,7 @@ func isRecords(e serialize.Entry) bool { return e.Elements != nil && e.Elements.
 type lineWriter struct {
 	w   *bufio.Writer // of csv, too
 	csv *csv.Writer
+	err error
 }
 
 func newLineWriter(w io.Writer) *lineWriter {
@@ -74,6 +76,11 @@ func (l *lineWriter) write(cells []string) {
 	if len(cells) == 1 && cells[0] == "" {
 		l.w.WriteString("\"\"\n")
 		return
+	}
+	for _, cell := range cells {
+		if strings.IndexByte(cell, 0) >= 0 && l.err == nil {
+			l.err = fmt.Errorf("the text %.40q has a zero byte, which text files do not have; save it as parquet or arrow: %w", cell, dtype.ErrType)
+		}
 	}
 	l.csv.Write(cells)
 }
@@ -97,7 +104,7 @@ func (l *lineWriter) header(names []string) {
 
 func (l *lineWriter) flush() error {
 	l.csv.Flush()
-	return l.csv.Error()
+	return cmp.Or(l.err, l.csv.Error())
 }
 
 // A window is rows of columns that are read together, from a table that may be stored column by

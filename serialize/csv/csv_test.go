@@ -38,6 +38,16 @@ func TestTextsAreQuoted(t *testing.T) {
 	}
 }
 
+// TestZeroBytesAreErrors, because readers take a file with one for something else than text.
+func TestZeroBytesAreErrors(t *testing.T) {
+	e := serialize.Entry{Name: "names", Elements: &serialize.Elements{View: views.Of(1), Type: "string", Values: func(views.View) ([]any, error) { return []any{"a\x00b"}, nil }}}
+	for _, entries := range [][]serialize.Entry{{e}, {e, {Name: "x", Array: storage.From([]int32{1}, 1)}}} {
+		if err := serialize.Write(new(bytes.Buffer), "csv", serialize.Contents{Entries: serialize.Entries(entries...)}); !errors.Is(err, dtype.ErrType) {
+			t.Errorf("%d columns: %v", len(entries), err)
+		}
+	}
+}
+
 func TestTablesHaveTwoAxes(t *testing.T) {
 	err := csv.Write(new(bytes.Buffer), storage.From(make([]int32, 8), 2, 2, 2))
 	if err == nil {

@@ -107,7 +107,7 @@ func TestListsAndStructs(t *testing.T) {
 
 // TestRepeatedNames: each column of a name is there.
 func TestRepeatedNames(t *testing.T) {
-	serializetest.TestRepeatedNames(t, "../internal/column/testdata/repeated.parquet")
+	serializetest.TestRepeatedNames(t, "../internal/column/testdata/repeated.parquet", "parquet")
 }
 
 // TestColumnsOfOtherTypes: those after them are right.

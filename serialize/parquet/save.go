@@ -28,7 +28,7 @@ func save(w io.Writer, c serialize.Contents) error {
 	if shape := entries[0].Shape(); len(shape) != 1 {
 		return fmt.Errorf("%q has shape %v, and parquet files hold columns: %w", entries[0].Name, shape, views.ErrShape)
 	}
-	s := &saver{w: bufio.NewWriterSize(w, 1<<20)}
+	s := &saver{w: bufio.NewWriterSize(w, 1<<20), bytes: make([]bool, len(entries))}
 	s.write([]byte(magic))
 	rows := entries[0].Shape()[0]
 	for start := 0; start < rows; start += groupRows {
@@ -48,6 +48,7 @@ type saver struct {
 	at     int64
 	err    error
 	groups [][]chunk
+	bytes  []bool // columns of which a string is not UTF-8
 }
 
 func (s *saver) write(b []byte) {
@@ -60,9 +61,9 @@ func (s *saver) write(b []byte) {
 // group writes a page of each column.
 func (s *saver) group(entries []serialize.Entry, start, end int) error {
 	var chunks []chunk
-	for _, e := range entries {
-		b, err := pageOf(e, start, end)
-		if err != nil {
+	for i, e := range entries {
+		b, isText, err := pageOf(e, start, end)
+		if s.bytes[i] = s.bytes[i] || !isText; err != nil {
 			return fmt.Errorf("%q: %w", e.Name, err)
 		}
 		h := &encoder{last: []int{0}}
@@ -85,26 +86,27 @@ func (s *saver) group(entries []serialize.Entry, start, end int) error {
 	return s.err
 }
 
-// pageOf returns rows of a column in plain encoding.
-func pageOf(e serialize.Entry, start, end int) ([]byte, error) {
+// pageOf returns rows of a column in plain encoding, and whether strings are UTF-8.
+func pageOf(e serialize.Entry, start, end int) (b []byte, isText bool, err error) {
 	le := binary.LittleEndian
+	isText = true
 	if e.Elements != nil {
 		values, err := e.Elements.Values(blocks.Between(e.Elements.View, 0, start, end))
-		var b []byte
 		for _, value := range values {
 			text, ok := value.(string)
-			if !ok || !utf8.ValidString(text) {
-				return nil, fmt.Errorf("%.40q is not UTF-8: %w", value, dtype.ErrType)
+			if !ok {
+				return nil, false, fmt.Errorf("%.40q is not a string: %w", value, dtype.ErrType)
 			}
+			isText = isText && utf8.ValidString(text)
 			b = append(le.AppendUint32(b, uint32(len(text))), text...)
 		}
-		return b, err
+		return b, isText, err
 	}
 	elements, err := blocks.Read(e.Array.With(blocks.Between(e.Array.View, 0, start, end)))
 	if err != nil {
-		return nil, err
+		return nil, true, err
 	}
-	b := make([]byte, 0, max(4, e.Array.Type.Size())*(end-start))
+	b = make([]byte, 0, max(4, e.Array.Type.Size())*(end-start))
 	ne := binary.NativeEndian
 	for i := 0; i < len(elements); i += e.Array.Type.Size() {
 		switch x := elements[i:]; e.Array.Type {
@@ -127,7 +129,7 @@ func pageOf(e serialize.Entry, start, end int) ([]byte, error) {
 			b = le.AppendUint64(b, ne.Uint64(x))
 		}
 	}
-	return b, nil
+	return b, true, nil
 }
 
 // physicalOf returns the types of a column; convertedType is -1 if there is none.
@@ -165,8 +167,11 @@ func (s *saver) footer(entries []serialize.Entry, rows int, meta map[string]stri
 	e.text(4, "schema")
 	e.i32(5, len(entries))
 	e.end()
-	for _, entry := range entries {
+	for i, entry := range entries {
 		physical, convertedType := physicalOf(entry)
+		if s.bytes[i] {
+			convertedType = -1
+		}
 		e.begin()
 		e.i32(1, physical)
 		e.i32(3, 0) // required

@@ -122,14 +122,22 @@ func CheckColumns(t *testing.T, name string, f serialize.File, expected map[stri
 }
 
 // TestRepeatedNames compares a table of which several columns have one name, which scripts of package
-// column wrote: the later ones get a number, and say what they were called.
-func TestRepeatedNames(t *testing.T, name string) {
+// column wrote: the later ones get a number, and say what they were called. It is written again, with
+// strings that are not UTF-8.
+func TestRepeatedNames(t *testing.T, name, format string) {
 	t.Helper()
 	f := Open(t, name)
-	CheckColumns(t, name, f, map[string][]any{
+	want := map[string][]any{
 		"x": {1.0, 2.0, 3.0}, "x.1": {1.5, nil, 3.0}, "x.y": {"a", "b", nil}, "x.y.1": {7.0, 8.0, 9.0},
 		"none": {nil, nil, nil}, "bytes": {"\xff\x00b", "", nil},
-	})
+	}
+	CheckColumns(t, name, f, want)
+	b := Rewritten(t, name, format, nil)
+	again, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "again")
+	if err != nil {
+		t.Fatal(err)
+	}
+	CheckColumns(t, name+" again", again, want)
 	var renamed []string
 	for e, err := range f.All() {
 		if renamed = append(renamed, e.Renamed); err != nil {
