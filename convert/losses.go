@@ -30,6 +30,7 @@ func (p *Plan) decide(ctx context.Context) error {
 }
 
 func (p *Plan) decideStep(s *Step) {
+	s.Lost = append(s.Lost, s.Omitted...)
 	switch {
 	case s.Err != nil:
 		s.LeftOut = true

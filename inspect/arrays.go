@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
@@ -225,7 +226,7 @@ func (f *arrayFile) Entries(path string) (iter.Seq[Object], error) {
 		return nil, err
 	}
 	return func(yield func(Object) bool) {
-		if path == "/" && !yield(Object{Path: "/", Kind: "group", Attrs: f.meta()}) {
+		if path == "/" && !yield(Object{Path: "/", Kind: "group", Attrs: f.meta(), Omitted: f.omitted()}) {
 			return
 		}
 		before := ""
@@ -257,6 +258,14 @@ func (f *arrayFile) any(wanted func(path string) bool) bool {
 		}
 	}
 	return false
+}
+
+// omitted returns what the file has beside arrays and metadata.
+func (f *arrayFile) omitted() loss.List {
+	if o, ok := f.File.(serialize.Omitter); ok {
+		return o.Omitted()
+	}
+	return nil
 }
 
 func (f *arrayFile) meta() []Attr {

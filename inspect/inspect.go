@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/anndata"
 	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
@@ -53,6 +54,8 @@ type Object struct {
 	Number int      // of the array in a file of a format without groups; see Numbered
 	Err    error
 	Unread error // why the elements of a dataset, whose type is described, are not read
+	// Omitted is what the arrays and the metadata of the file do not have of it, for the root.
+	Omitted loss.List
 }
 
 // An Attr is an attribute.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
+	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -37,6 +38,15 @@ type File interface {
 	// Close closes the file. Later reads of its arrays are errors of kind
 	// storage.ErrState.
 	Close() error
+}
+
+// An Omitter is a File that holds more than arrays and metadata, such as the classes of Python
+// objects.
+type Omitter interface {
+	File
+	// Omitted returns what the arrays and the metadata do not have of it. Paths are names after a
+	// slash.
+	Omitted() loss.List
 }
 
 // An Entry is one array of a file.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/convert"
+	"github.com/h5dnn/h5dnn/loss"
 )
 
 // convertReport prints what was done with every object.
@@ -34,14 +35,23 @@ func convertReport(c *cli.Context, w io.Writer, p *convert.Plan, out string) err
 			parts = append(parts, "-> "+s.Other+":"+s.Target)
 		}
 		parts = append(parts, s.Notes...)
+		var inside loss.List // what the file has of no array
 		for _, i := range s.Lost {
+			if i.Path != s.Path {
+				inside = append(inside, i)
+				continue
+			}
 			parts = append(parts, withoutKind(i.Text()))
 		}
-		if len(parts) == 0 {
-			continue
+		if len(parts) > 0 {
+			if _, err := fmt.Fprintf(w, "%s  %s\n", printable(s.Path), printable(strings.Join(parts, "; "))); err != nil {
+				return err
+			}
 		}
-		if _, err := fmt.Fprintf(w, "%s  %s\n", printable(s.Path), printable(strings.Join(parts, "; "))); err != nil {
-			return err
+		for _, i := range inside {
+			if _, err := fmt.Fprintf(w, "%s  %s\n", printable(i.Path), printable(withoutKind(i.Text()))); err != nil {
+				return err
+			}
 		}
 	}
 	if out == "-" {

@@ -74,6 +74,9 @@ func objectFields(e inspect.Object, m objectDetails) fields {
 		}
 		f = append(f, field{"attrs", attrs})
 	}
+	if len(e.Omitted) > 0 {
+		f = append(f, field{"omitted", e.Omitted})
+	}
 	if e.Err != nil {
 		f = append(f, field{"error", withoutKind(e.Err.Error())})
 	}

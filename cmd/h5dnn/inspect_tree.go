@@ -65,6 +65,9 @@ func (t *treePrinter) Entry(e inspect.Object, m objectDetails) error {
 		}
 		t.attr(line, a)
 	}
+	for _, i := range e.Omitted {
+		line("  ", t.paint.faint(printable("not shown: "+i.Path+", "+i.Reason)))
+	}
 	if m.summary != nil {
 		for _, text := range m.summary.lines() {
 			line("  ", text)

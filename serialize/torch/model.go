@@ -33,7 +33,7 @@ var prefixes = []string{"module.", "_orig_mod."}
 
 // outermost visits the outermost value.
 func (w *walker) outermost(value any) error {
-	if isTensor(value) {
+	if isArray(value) {
 		w.types[""] = typeTensor
 		return w.value(w.in.ArrayName(), value, 0)
 	}
@@ -56,9 +56,9 @@ func (w *walker) outermost(value any) error {
 	if err := w.model(d, 0); err != nil {
 		return err
 	}
-	isOther := func(value any) bool { return !isTensor(value) }
+	isOther := func(value any) bool { return !isArray(value) }
 	hasSlash := func(e foundEntry) bool { return strings.Contains(e.Name, "/") }
-	if slices.ContainsFunc(d.Values, isTensor) && (slices.ContainsFunc(d.Values, isOther) || slices.ContainsFunc(w.entries, hasSlash)) {
+	if slices.ContainsFunc(d.Values, isArray) && (slices.ContainsFunc(d.Values, isOther) || slices.ContainsFunc(w.entries, hasSlash)) {
 		w.meta[metaBeside] = "true"
 	}
 	return nil
@@ -71,7 +71,7 @@ func (w *walker) wrapped(d *pickle.Dict, name string) error {
 	var outside []string
 	for i, key := range d.Keys {
 		path := w.keyText(key)
-		if isTensor(d.Values[i]) {
+		if isArray(d.Values[i]) {
 			outside = append(outside, path)
 		}
 		if path == name {
@@ -151,11 +151,11 @@ func wrapperOf(d *pickle.Dict) string {
 	for _, name := range wrappers {
 		switch inner, _ := d.Get(name); inner := inner.(type) {
 		case *pickle.Dict:
-			if slices.ContainsFunc(inner.Values, isTensor) && !sameNames(d, inner) {
+			if slices.ContainsFunc(inner.Values, isArray) && !sameNames(d, inner) {
 				return name
 			}
 		case *pickle.Object:
-			if moduleOf(inner) != nil && !slices.ContainsFunc(d.Values, isTensor) {
+			if moduleOf(inner) != nil && !slices.ContainsFunc(d.Values, isArray) {
 				return name
 			}
 		}
@@ -175,7 +175,7 @@ func sameNames(d, model *pickle.Dict) bool {
 	}
 	for i, key := range d.Keys {
 		name, isText := key.(string)
-		if isText && inside[name] || isTensor(d.Values[i]) && (!isText || strings.Contains(name, "/")) {
+		if isText && inside[name] || isArray(d.Values[i]) && (!isText || strings.Contains(name, "/")) {
 			return true
 		}
 	}
@@ -207,7 +207,7 @@ func (w *walker) noteKeys(model any) error {
 	}
 	var keys []string
 	for i, key := range d.Keys {
-		if name, ok := key.(string); ok && strings.Contains(name, "/") && isTensor(d.Values[i]) {
+		if name := w.keyText(key); strings.Contains(name, "/") && isArray(d.Values[i]) {
 			keys = append(keys, strings.TrimPrefix(name, w.meta[metaPrefix]))
 		}
 	}
@@ -222,7 +222,7 @@ func (w *walker) noteInside(model any) error {
 	}
 	var keys []string
 	for i, key := range d.Keys {
-		if !isTensor(d.Values[i]) {
+		if !isArray(d.Values[i]) {
 			keys = append(keys, w.keyText(key))
 		}
 	}

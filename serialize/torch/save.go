@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -321,11 +322,20 @@ func keyOf(part string) any {
 	if part == "" || part[0] > '9' { // most names, for which Atoi makes an error
 		return part
 	}
-	if n, err := strconv.Atoi(part); err == nil && strconv.Itoa(n) == part {
-		return int64(n)
+	n, err := strconv.ParseInt(part, 10, 64)
+	if err == nil && strconv.FormatInt(n, 10) == part {
+		return n
+	}
+	if errors.Is(err, strconv.ErrRange) && len(part) < maxDigits {
+		if n, ok := new(big.Int).SetString(part, 10); ok && n.String() == part {
+			return n
+		}
 	}
 	return part
 }
+
+// maxDigits bounds the integers that parts of names stand for.
+const maxDigits = 1000
 
 // valueOf returns the value that a text of the metadata stands for.
 func valueOf(text string) any {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/internal/pickle"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // maxText bounds the text of a list of scalars.
@@ -69,6 +70,10 @@ func (w *walker) text(value any, quoted bool, depth int) (string, error) {
 		return w.listText(value.Items, depth)
 	case *pickle.Object:
 		return w.objectText(value, quoted, depth)
+	case *pickle.Dict:
+		if len(value.Keys) == 0 {
+			return "{}", nil
+		}
 	}
 	return quoteIf(quoted, pickle.TypeOf(value)), nil
 }
@@ -85,6 +90,13 @@ func (w *walker) objectText(o *pickle.Object, quoted bool, depth int) (string, e
 		if err != nil {
 			w.opaque[pickle.TypeOf(o)] = true
 			return quoteIf(quoted, "not read: "+err.Error()), nil
+		}
+		if a.Type.IsFloat() { // a shorter text of a float32 would be another float64
+			x, err := storage.Read[float64](a)
+			if err != nil {
+				return "", err
+			}
+			return formatFloat(x[0]), nil
 		}
 		b, _ := a.Bytes()
 		return arrayfmt.Cells(a.Type, b)[0], nil

@@ -24,6 +24,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/pickle"
+	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/internal/ziparchive"
 	"github.com/h5dnn/h5dnn/storage"
@@ -111,6 +112,7 @@ type file struct {
 	root     any                             // the value of the pickle
 	pickled  int64                           // bytes of pickles
 	pickleAt func() place                    // of an archive, or nil
+	omitted  loss.List                       // see Omitted
 }
 
 // A place is where the bytes of a storage are, and their checksum.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +42,7 @@ const (
 // nameOf returns the part of a name that a key of the dict at a path becomes. It notes keys with
 // slashes. Names in HDF5 have no slash after another one, as that of a file in a dict.
 func (w *walker) nameOf(path, key string, value any) (string, error) {
-	if !strings.Contains(key, "/") || path == "" && isTensor(value) { // which noteKeys notes
+	if !strings.Contains(key, "/") || path == "" && isArray(value) { // which noteKeys notes
 		return key, nil
 	}
 	part := strings.TrimLeft(key, "/")
@@ -79,11 +80,11 @@ func keyType(d *pickle.Dict, outermost bool) string {
 	ints, texts := 0, false
 	for _, key := range d.Keys {
 		switch key := key.(type) {
-		case int64:
+		case int64, *big.Int:
 			ints++
 		case string:
-			_, isInt := keyOf(key).(int64)
-			texts = texts || isInt
+			_, isText := keyOf(key).(string)
+			texts = texts || !isText
 		}
 	}
 	switch {
@@ -124,6 +125,8 @@ func (w *walker) noteTypes(path string, value any, nested bool) error {
 	case pickle.Global:
 		if _, ok := dtypes[value.Name]; ok && value.Module == "torch" {
 			name = typeDType
+		} else if err := w.omitName(path, value); err != nil {
+			return err
 		}
 	case *pickle.Object:
 		switch {

@@ -2,6 +2,7 @@ package torch
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -9,16 +10,59 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-func isTensor(value any) bool {
+// isArray reports whether value is a tensor, a storage or an array of NumPy.
+func isArray(value any) bool {
 	switch value := value.(type) {
 	case *pickle.Persistent:
 		_, err := storageOf(value)
 		return err == nil
 	case *pickle.Object:
 		_, err := tensorOf(value, 0)
-		return err != errNoTensor
+		return err != errNoTensor || isNumPyArray(value)
 	}
 	return false
+}
+
+// referred returns a value that others refer to, and may contain. Of tuples the references are not
+// kept.
+func referred(value any) (pointer any, ok bool) {
+	switch value.(type) {
+	case *pickle.Dict, *pickle.List, *pickle.Set, *pickle.Object:
+		return value, true
+	}
+	return nil, false
+}
+
+// contained yields the values that a value contains.
+func contained(value any) iter.Seq[any] {
+	var lists [5][]any
+	switch value := value.(type) {
+	case *pickle.Dict:
+		lists = [5][]any{value.Keys, value.Values, value.State}
+	case *pickle.List:
+		lists[0] = value.Items
+	case *pickle.Set:
+		lists[0] = value.Items
+	case pickle.Tuple:
+		lists[0] = value
+	case *pickle.Object:
+		lists = [5][]any{{value.Class}, value.Args, value.State}
+		if value.Items != nil {
+			lists[3] = []any{value.Items}
+		}
+		if value.List != nil {
+			lists[4] = value.List.Items
+		}
+	}
+	return func(yield func(any) bool) {
+		for _, list := range lists {
+			for _, inner := range list {
+				if !yield(inner) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // isOptimizer reports whether value looks like the state_dict of an optimizer.
@@ -40,6 +84,19 @@ func containsMore(item any) bool {
 		return slices.ContainsFunc(item, isContainer)
 	}
 	return false
+}
+
+// isText reports whether the text of a value says all of it: that of scalars, and lists of them.
+func isText(value any) bool {
+	switch value := value.(type) {
+	case *pickle.Dict:
+		return len(value.Keys) == 0
+	case *pickle.Set:
+		return !slices.ContainsFunc(value.Items, isContainer)
+	case *pickle.Object:
+		return value.Is("torch.Size", "torch.device") || value.Is(pathClasses...) || isNumPyScalar(value)
+	}
+	return !containsMore(value)
 }
 
 func isContainer(item any) bool {
@@ -94,35 +151,21 @@ func visit(root any, limit int, do func(value any) error) error {
 		if limit--; limit < 0 {
 			return fmt.Errorf("values contain too many others: %w", storage.ErrState)
 		}
-		switch value.(type) {
-		case *pickle.Dict, *pickle.List, *pickle.Set, *pickle.Object, *pickle.Persistent:
-			if seen[value] {
+		pointer, isReferred := referred(value)
+		if p, ok := value.(*pickle.Persistent); ok {
+			pointer, isReferred = p, true
+		}
+		if isReferred {
+			if seen[pointer] {
 				continue
 			}
-			seen[value] = true
+			seen[pointer] = true
 		}
 		if err := do(value); err != nil {
 			return err
 		}
-		switch value := value.(type) {
-		case *pickle.Dict:
-			list = append(append(append(list, value.Keys...), value.Values...), value.State...)
-		case *pickle.List:
-			list = append(list, value.Items...)
-		case *pickle.Set:
-			list = append(list, value.Items...)
-		case pickle.Tuple:
-			list = append(list, value...)
-		case *pickle.Persistent:
-			// its id has no storages
-		case *pickle.Object:
-			list = append(append(append(list, value.Class), value.Args...), value.State...)
-			if value.Items != nil {
-				list = append(list, value.Items)
-			}
-			if value.List != nil {
-				list = append(list, value.List)
-			}
+		for inner := range contained(value) {
+			list = append(list, inner)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/internal/pickle"
+	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -30,6 +31,9 @@ type walker struct {
 	visits  int                  // of containers that are still allowed
 	left    int                  // bytes of names and metadata that may still be made
 	exact   bool                 // names and metadata are those of save
+	within  map[any]bool         // containers that the value is in
+	noArray map[any]bool         // containers without arrays, of those asked for
+	modules int                  // in the outermost module that the value is in
 }
 
 type foundEntry struct {
@@ -39,7 +43,7 @@ type foundEntry struct {
 
 // walk lists the tensors of the file.
 func (f *file) walk() (*serialize.List, error) {
-	w := &walker{file: f, entries: make([]foundEntry, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{}, types: map[string]string{}, paths: map[string][2]string{}, visits: f.visits(), left: f.in.Budget.Limit()}
+	w := &walker{file: f, entries: make([]foundEntry, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{}, types: map[string]string{}, paths: map[string][2]string{}, within: map[any]bool{}, noArray: map[any]bool{}, visits: f.visits(), left: f.in.Budget.Limit()}
 	if err := w.outermost(f.root); err != nil {
 		return nil, err
 	}
@@ -76,15 +80,23 @@ func (w *walker) value(path string, value any, depth int) error {
 	case *pickle.Object:
 		return w.object(path, value, depth)
 	case *pickle.Dict:
-		return w.dict(path, value, depth)
-	case *pickle.List:
-		return w.list(path, value, depth)
+		return w.inside(path, value, func() error { return w.dict(path, value, depth) })
 	case pickle.Tuple:
 		return w.list(path, value, depth)
-	case *pickle.Set:
-		return w.list(path, value, depth)
+	case *pickle.List, *pickle.Set:
+		return w.inside(path, value, func() error { return w.list(path, value, depth) })
 	}
 	return w.noteText(path, value, depth)
+}
+
+// inside visits what a value that others can refer to contains, unless it contains itself.
+func (w *walker) inside(path string, container any, visit func() error) error {
+	if w.within[container] {
+		return fmt.Errorf("%.40q: values contain themselves: it is one that it is in: %w", path, storage.ErrState)
+	}
+	w.within[container] = true
+	defer delete(w.within, container)
+	return visit()
 }
 
 // visits bounds the visits of containers. A container is visited once for each reference to
@@ -165,10 +177,14 @@ func (w *walker) dict(path string, d *pickle.Dict, depth int) error {
 	if len(d.Keys) == 0 && path != "" {
 		return w.note(path, "{}")
 	}
-	if name := keyType(d, path == ""); name != "" {
+	name := keyType(d, path == "")
+	if name != "" {
 		if err := w.noteType(path, name); err != nil {
 			return err
 		}
+	}
+	if err := w.omitKeys(path, d, name); err != nil {
+		return err
 	}
 	for i, key := range d.Keys {
 		part, err := w.nameOf(path, w.keyText(key), d.Values[i])
@@ -244,6 +260,9 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 	var unsupported *unsupportedError
 	switch {
 	case err == nil:
+		if err := w.omitSubclass(path, o); err != nil {
+			return err
+		}
 		return w.tensor(path, t, attributesOf(o), depth)
 	case errors.As(err, &unsupported):
 		return w.addUnsupported(path, unsupported)
@@ -277,11 +296,16 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 	case o.Is(pathClasses...):
 		return w.noteText(path, fileName(o), depth)
 	}
-	w.opaque[pickle.TypeOf(o)] = true
-	if module := moduleOf(o); module != nil {
-		return w.module(path, module, depth)
-	}
-	return w.instance(path, o, depth)
+	return w.inside(path, o, func() error {
+		if module := moduleOf(o); module != nil {
+			w.opaque[pickle.TypeOf(o)] = true
+			return w.outermostModule(path, o, module, depth)
+		}
+		if err := w.omitClass(path, o); err != nil {
+			return err
+		}
+		return w.instance(path, o, depth)
+	})
 }
 
 // tensor adds a tensor with the attributes that a program has set on it.
@@ -290,11 +314,17 @@ func (w *walker) tensor(path string, t tensor, attributes *pickle.Dict, depth in
 	if attributes != nil {
 		e.Attrs = make(map[string]any, len(attributes.Keys))
 		for i, key := range attributes.Keys {
-			text, err := w.text(attributes.Values[i], false, depth)
+			name, value := w.keyText(key), attributes.Values[i]
+			if !isText(value) {
+				if err := w.omitAttribute(path, name, value); err != nil {
+					return err
+				}
+				continue
+			}
+			text, err := w.text(value, false, depth)
 			if err != nil {
 				return fmt.Errorf("%.40q: %w", path, err)
 			}
-			name := w.keyText(key)
 			if err := w.take(path, len(name)+len(text)); err != nil {
 				return err
 			}
@@ -328,11 +358,26 @@ func (w *walker) instance(path string, o *pickle.Object, depth int) error {
 	return nil
 }
 
+// outermostModule visits a module, and notes it if it is in no other one.
+func (w *walker) outermostModule(path string, o *pickle.Object, module *pickle.Dict, depth int) error {
+	outermost := w.modules == 0
+	w.modules++
+	if err := w.module(path, module, depth); err != nil || !outermost {
+		return err
+	}
+	modules := w.modules
+	w.modules = 0
+	return w.omitModule(path, o, modules)
+}
+
 // module visits the parameters and buffers of a pickled module under the names that its
 // state_dict would have.
 func (w *walker) module(path string, module *pickle.Dict, depth int) error {
 	transient, _ := module.Get("_non_persistent_buffers_set")
-	for _, kind := range []string{"_parameters", "_buffers", "_modules"} {
+	if err := w.omitAttributes(path, module); err != nil {
+		return err
+	}
+	for _, kind := range moduleParts {
 		value, _ := module.Get(kind)
 		members, _ := value.(*pickle.Dict)
 		if members == nil {
@@ -340,6 +385,9 @@ func (w *walker) module(path string, module *pickle.Dict, depth int) error {
 		}
 		for i, key := range members.Keys {
 			if set, ok := transient.(*pickle.Set); ok && kind == "_buffers" && slices.Contains(set.Items, key) {
+				if err := w.omit(memberPath(path, w.keyText(key)), loss.Attribute, 1, "a buffer that is not persistent, so the state_dict of the module does not have it"); err != nil {
+					return err
+				}
 				continue
 			}
 			if members.Values[i] == nil {
