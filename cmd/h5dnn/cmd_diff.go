@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -20,10 +21,10 @@ func diffCommand() *cli.Command {
 		Name:      "diff",
 		Usage:     "compare the arrays of two files of any formats",
 		ArgsUsage: "A B",
-		Description: "Compares arrays of the same name: types, shapes and elements. The array of an .npy is compared with the only\n" +
-			"one of the other file, whatever its name. Prints those that differ, the worst first,\n" +
-			"with the largest absolute and relative errors, the distance in units in the last place (ULP) and the\n" +
-			"element with the largest relative error. The exit status is 1 if the files differ.",
+		Description: "Compares arrays of the same name: types, shapes and elements. 0 and -0 are equal, and NaN and NaN are.\n" +
+			"The array of an .npy is compared with the only one of the other file, whatever its name. Prints those that\n" +
+			"differ, the worst first, with the largest absolute and relative errors, the distance in units in the last\n" +
+			"place (ULP) and the element with the largest relative error. The exit status is 1 if the files differ.",
 		Flags: []cli.Flag{
 			&cli.Float64Flag{Name: "rtol", Usage: "elements x and y are equal if |x - y| <= atol + `RTOL`*|y|"},
 			&cli.Float64Flag{Name: "atol", Usage: "see --rtol"},
@@ -141,11 +142,15 @@ func difference(d diff.Array) string {
 	case d.Different == 0:
 		return what
 	}
-	what += fmt.Sprintf("; %d of %s differ", d.Different, plural(d.Elements, "element"))
+	verb := "differ"
+	if d.Elements == 1 {
+		verb = "differs"
+	}
+	what += fmt.Sprintf("; %d of %s %s", d.Different, plural(d.Elements, "element"), verb)
 	if d.Absolute == 0 {
 		return what + ", the first at " + index(d.Worst)
 	}
-	what += fmt.Sprintf(", by %.3g at most; worst at %s: %s and %s, %.3g relative", d.Absolute, index(d.Worst), element(d.X, d.TypeA), element(d.Y, d.TypeB), d.Relative)
+	what += fmt.Sprintf(", by %.3g at most; worst at %s: %s and %s, %.3g relative", d.Absolute, index(d.Worst), cmp.Or(d.Integers[0], element(d.X, d.TypeA)), cmp.Or(d.Integers[1], element(d.Y, d.TypeB)), d.Relative)
 	if !math.IsNaN(d.ULP) {
 		what += fmt.Sprintf("; %.6g ULP", d.ULP)
 	}
@@ -173,7 +178,10 @@ func element(x complex128, typ string) string {
 		}
 		return strconv.FormatFloat(x, 'g', -1, bits)
 	}
-	if imag(x) == 0 {
+	switch {
+	case typ == "bool":
+		return strconv.FormatBool(x != 0)
+	case imag(x) == 0:
 		return text(real(x))
 	}
 	sign := "+"

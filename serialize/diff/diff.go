@@ -12,9 +12,11 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"math/big"
 	"math/cmplx"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -25,7 +27,7 @@ import (
 // Options configure Files. The zero value asks for equal elements.
 type Options struct {
 	// Elements x and y are equal if |x - y| is at most Absolute + Relative·|y|, as with
-	// numpy.allclose, or if both are NaN.
+	// numpy.allclose, or if both are NaN. Parts of complex numbers are NaN each by itself.
 	Absolute, Relative float64
 	IgnoreTypes        bool // arrays of different types may be equal
 	IgnoreNames        bool // of files with one array each, which is called like the file in some formats
@@ -55,6 +57,7 @@ type Array struct {
 	ULP       float64    // the largest distance in units in the last place; NaN if the types differ or have no fractions, +Inf if an element is NaN
 	Worst     []int      // index of the largest relative error
 	X, Y      complex128 // the elements at Worst
+	Integers  [2]string  // them with all digits, if both types are of integers
 }
 
 // Files compares the arrays of a and b, one after the other.
@@ -286,22 +289,19 @@ func (d *comparison) compareBlock(at int, p []byte, tp dtype.Type, q []byte, tq 
 	if err != nil {
 		return err
 	}
-	wide := tp == tq && tp.IsInt() && tp.Size() == 8
+	wide := tp.IsInt() && tp.Size() == 8 || tq.IsInt() && tq.Size() == 8
 	for i := range n {
 		x, y := xs[i], ys[i]
 		apart := cmplx.Abs(x - y)
 		switch {
-		case wide: // float64 does not hold all of them
-			u, v := binary.NativeEndian.Uint64(p[8*i:]), binary.NativeEndian.Uint64(q[8*i:])
-			if u == v {
+		case same(real(x), real(y)) && same(imag(x), imag(y)):
+			if !wide || math.Abs(real(x)) < 1<<53 { // which float64 holds
 				continue
 			}
-			if apart == 0 {
-				apart = float64(min(u-v, v-u))
+			if apart = exactlyApart(p[i*tp.Size():], tp, q[i*tq.Size():], tq); apart == 0 {
+				continue
 			}
-		case x == y || cmplx.IsNaN(x) && cmplx.IsNaN(y):
-			continue
-		case cmplx.IsNaN(x) || cmplx.IsNaN(y):
+		case hasNaN(x) || hasNaN(y):
 			apart = math.Inf(1)
 		}
 		if !math.IsInf(apart, 1) && apart <= d.Options.Absolute+d.Options.Relative*cmplx.Abs(y) { // which may be infinite
@@ -313,17 +313,50 @@ func (d *comparison) compareBlock(at int, p []byte, tp dtype.Type, q []byte, tq 
 		}
 		if d.Different++; relative > d.Array.Relative || d.Different == 1 {
 			d.Array.Relative, d.X, d.Y, d.Worst = relative, x, y, d.index(at+i)
+			if tp.IsInt() && tq.IsInt() {
+				d.Integers = [2]string{integer(p[i*tp.Size():], tp).String(), integer(q[i*tq.Size():], tq).String()}
+			}
 		}
 		d.Array.Absolute = max(d.Array.Absolute, apart)
 		switch {
 		case math.IsNaN(d.ULP):
-		case cmplx.IsNaN(x) || cmplx.IsNaN(y):
+		case hasNaN(x) || hasNaN(y):
 			d.ULP = math.Inf(1)
 		default:
 			d.ULP = max(d.ULP, ulps(p[i*tp.Size():][:tp.Size()], q[i*tp.Size():][:tp.Size()]))
 		}
 	}
 	return nil
+}
+
+// same reports whether two floats are equal or both NaN.
+func same(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) }
+
+func hasNaN(x complex128) bool { return math.IsNaN(real(x)) || math.IsNaN(imag(x)) }
+
+// exactlyApart returns the distance between the first elements of p and q, which are equal as
+// float64 and of which one is an integer of 64 bits.
+func exactlyApart(p []byte, tp dtype.Type, q []byte, tq dtype.Type) float64 {
+	x, y := integer(p, tp), integer(q, tq)
+	if x == nil || y == nil {
+		return 0
+	}
+	apart, _ := new(big.Float).SetInt(x.Sub(x, y)).Float64()
+	return math.Abs(apart)
+}
+
+// integer returns the first element of b, or nil if it is no integer.
+func integer(b []byte, t dtype.Type) *big.Int {
+	if t.IsInt() {
+		x, _ := new(big.Int).SetString(arrayfmt.Cells(t, b[:t.Size()])[0], 10)
+		return x
+	}
+	var wide [1]complex128
+	if dtype.Convert(dtype.Bytes(wide[:]), dtype.Complex128, b[:t.Size()], t) != nil || math.IsInf(real(wide[0]), 0) || math.IsNaN(real(wide[0])) {
+		return nil
+	}
+	x, _ := big.NewFloat(real(wide[0])).Int(nil)
+	return x
 }
 
 // index returns the index of the i-th element of the comparison.

@@ -35,6 +35,15 @@ func file(t *testing.T, arrays map[string]storage.Array) serialize.File {
 	return l
 }
 
+// TestIntegersAreGivenExactly: float64 has fewer digits.
+func TestIntegersAreGivenExactly(t *testing.T) {
+	a, b := storage.From([]int64{1<<62 + 1}, 1), storage.From([]int64{-1<<62 - 2}, 1)
+	r, err := diff.Files(context.Background(), file(t, map[string]storage.Array{"n": a}), file(t, map[string]storage.Array{"n": b}), diff.Options{})
+	if err != nil || r.Differ[0].Integers != [2]string{"4611686018427387905", "-4611686018427387906"} {
+		t.Errorf("%+v, %v", r.Differ, err)
+	}
+}
+
 // Example compares two files that differ in one element.
 func Example() {
 	list := func(x float32) serialize.File {
@@ -83,7 +92,12 @@ func TestDifferencesAreMeasured(t *testing.T) {
 		"absolute tolerance":   {a: f32(1, 100), b: f32(1.25, 101), o: diff.Options{Absolute: 0.5}, different: 1, absolute: 1, ulp: 1 << 17, worst: []int{1}},
 		"relative, not absolute": {a: storage.From([]float64{1, 1000}, 2), b: storage.From([]float64{2, 1010}, 2),
 			different: 2, absolute: 10, ulp: 1 << 52, worst: []int{0}},
-		"large integers":    {a: storage.From([]int64{1<<62 + 1}, 1), b: storage.From([]int64{1 << 62}, 1), different: 1, absolute: 1, ulp: math.NaN(), worst: []int{0}},
+		"large integers":              {a: storage.From([]int64{1<<62 + 1}, 1), b: storage.From([]int64{1 << 62}, 1), different: 1, absolute: 1, ulp: math.NaN(), worst: []int{0}},
+		"large integers of two types": {a: storage.From([]int64{1<<62 + 1, 5}, 2), b: storage.From([]uint64{1<<62 + 3, 5}, 2), o: diff.Options{IgnoreTypes: true}, different: 1, absolute: 2, ulp: math.NaN(), worst: []int{0}},
+		"a large integer and a float": {a: storage.From([]int64{1<<62 + 1, 5}, 2), b: storage.From([]float64{1 << 62, 5}, 2), o: diff.Options{IgnoreTypes: true}, different: 1, absolute: 1, ulp: math.NaN(), worst: []int{0}},
+		"NaN in one part":             {a: storage.From([]complex128{complex(math.NaN(), 1)}, 1), b: storage.From([]complex128{complex(math.NaN(), 2)}, 1), different: 1, absolute: math.Inf(1), ulp: math.NaN(), worst: []int{0}},
+		"NaN and infinite parts": {a: storage.From([]complex128{complex(math.NaN(), math.Inf(1)), 1}, 2), b: storage.From([]complex128{complex(math.NaN(), math.Inf(1)), 2}, 2),
+			different: 1, absolute: 1, ulp: math.NaN(), worst: []int{1}},
 		"complex":           {a: storage.From([]complex64{1 + 3i}, 1), b: storage.From([]complex64{1}, 1), different: 1, absolute: 3, ulp: math.NaN(), worst: []int{0}},
 		"bools":             {a: storage.From([]bool{true}, 1), b: storage.From([]bool{false}, 1), different: 1, absolute: 1, ulp: math.NaN(), worst: []int{0}},
 		"empty":             {a: f32(), b: f32()},
