@@ -44,7 +44,8 @@ func castCommand() *cli.Command {
 			"for each output channel, which makes its largest absolute value 127; the scales are written beside\n" +
 			"them as NAME" + transform.ScaleSuffix + ", in float32. In a state_dict of PyTorch the channels are on axis 0, but for\n" +
 			"transposed convolutions. These are known by their bias if they have other numbers of inputs and outputs;\n" +
-			"for others, say so: --axis up.weight=1.",
+			"for others, say so: --axis up.weight=1.\n" +
+			"IN may be - for standard input, and OUT for standard output, with --format.",
 		Flags: copyFlags(
 			&cli.StringFlag{Name: "to", Usage: "`TYPE` of the weights", Required: true},
 			&cli.StringSliceFlag{Name: "axis", Usage: "`AXIS` of output channels, for int8, or NAME=AXIS for arrays of that name, in which * stands for any text; by default as the architecture says, or else 0, and -1 in files of Keras"},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 
@@ -54,7 +53,7 @@ func convertFile(c *cli.Context) error {
 		return err
 	}
 	at, out := parseAddress(args[0]), args[1]
-	format, err := outputFormat(out, c.String("to"))
+	format, err := outputFormat(c, out, "to")
 	if err != nil {
 		return err
 	}
@@ -113,17 +112,10 @@ func checkConverted(c *cli.Context, out, format string) error {
 	switch {
 	case c.Bool("dry-run"):
 		return nil
-	case out != "-":
-		if info, err := os.Stat(out); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
-			return fmt.Errorf("%s is a pipe; write to - with > %s", out, out)
-		}
-		return checkOutput(c, out)
-	case c.Bool("verify"):
+	case out == "-" && c.Bool("verify"):
 		return errors.New("what was written to - cannot be read again; leave out --verify, or name a file")
-	case isTerminal(c.App.Writer):
-		return fmt.Errorf("%s is binary; name a file or pipe the output", format)
 	}
-	return nil
+	return checkWritten(c, out, format)
 }
 
 // openToConvert opens the file to convert. A checkpoint in HDF5 is the arrays that it holds,
@@ -139,15 +131,16 @@ func openToConvert(c *cli.Context, at address, format string) (inspect.File, err
 	return open(ctx, at.file)
 }
 
-// outputFormat returns the name of the format to write out in.
-func outputFormat(out, name string) (string, error) {
+// outputFormat returns the name of the format to write out in: that of a flag, or of the extension.
+func outputFormat(c *cli.Context, out, flag string) (string, error) {
+	name := c.String(flag)
 	if info, err := os.Stat(out); err == nil && info.IsDir() {
 		return "", isFolder(out)
 	}
 	if name == "" {
 		format, err := serialize.ByExtension(out)
 		if err != nil {
-			return "", fmt.Errorf("%s: its extension names no format; add --to, one of %s", out, writableFormats())
+			return "", fmt.Errorf("%s: its extension names no format; add --%s, one of %s", shownName(out), flag, writableFormats())
 		}
 		name = format.Name
 	}

@@ -15,7 +15,7 @@ func mergeCommand() *cli.Command {
 		Usage:     "join the shards of a checkpoint into one file",
 		ArgsUsage: "IN" + sharded.Extension + " OUT",
 		Description: "Reads the files that the index names, from its folder or that of --follow, and writes one.\n" +
-			"The shards are unchanged.",
+			"The shards are unchanged. OUT may be - for standard output, with --format.",
 		Flags: copyFlags(),
 		Action: func(c *cli.Context) error {
 			return arrayCopy{done: func(k *copier, out string) string {

@@ -18,7 +18,8 @@ func repairCommand() *cli.Command {
 		ArgsUsage: "IN OUT",
 		Description: "Reads what is whole in a .pt, .npz, .safetensors or .h5dn file that was cut short or damaged, and writes it to\n" +
 			"OUT. Of .safetensors, which has no checksums, only lost ends are found.\n" +
-			"IN is unchanged. Lists the arrays that are lost; the exit status is 1 if there are any.",
+			"IN is unchanged. Lists the arrays that are lost; the exit status is 1 if there are any.\n" +
+			"IN may be - for standard input, and OUT for standard output, with --format.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "`FORMAT` of IN, by default from its content or extension"},
 			&cli.StringFlag{Name: "format", Usage: "`FORMAT` of OUT, by default from its extension"},
@@ -51,7 +52,7 @@ func repair(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkOutput(c, out); err != nil {
+	if err := checkWritten(c, out, k.format.Name); err != nil {
 		return err
 	}
 	arrays, whole, err := intact(c.Context, file)
@@ -61,10 +62,10 @@ func repair(c *cli.Context) error {
 	if whole == 0 {
 		return fmt.Errorf("%s: no array is intact, so %s was not written", in, out)
 	}
-	if err := serialize.Save(out, k.saveAs, k.contents(arrays)); err != nil {
+	if err := k.save(out, arrays); err != nil {
 		return err
 	}
-	err = k.report(in, out, fmt.Sprintf("%s of %s written to %s", plural(k.arrays, "array"), in, out), k.lost.Summary())
+	err = k.report(in, out, fmt.Sprintf("%s of %s written to %s", plural(k.arrays, "array"), in, target(out)), k.lost.Summary())
 	if err == nil && len(k.lost) > 0 {
 		return errNegative
 	}

@@ -18,7 +18,8 @@ func stripCommand() *cli.Command {
 		ArgsUsage: "IN OUT",
 		Description: "Leaves out arrays and metadata whose names begin with optimizer/, optim/, optimizer.state. and the like,\n" +
 			"and optimizers of PyTorch, which have param_groups, under any name.\n" +
-			"A file without any is an error. The original is unchanged.",
+			"A file without any is an error. The original is unchanged.\n" +
+			"IN may be - for standard input, and OUT for standard output, with --format.",
 		Flags: copyFlags(),
 		Action: func(c *cli.Context) error {
 			file, in, out, err := openIn(c)

@@ -57,7 +57,7 @@ func newCopier(c *cli.Context, file serialize.File, out string) (*copier, error)
 		}
 		k.format, k.saveAs = format, "sharded"
 	} else {
-		name, err := outputFormat(out, c.String("format"))
+		name, err := outputFormat(c, out, "format")
 		if err != nil {
 			return nil, err
 		}
@@ -174,9 +174,30 @@ func (k *copier) contents(entries transform.Entries) serialize.Contents {
 	return serialize.Contents{Entries: k.entries(entries), Meta: k.meta, Context: k.c.Context}
 }
 
-// report prints the notes, what was lost and the line done, or all as one JSON object.
+// save writes entries to a file, or to standard output as -.
+func (k *copier) save(out string, entries transform.Entries) error {
+	if out == "-" {
+		return serialize.Write(k.c.App.Writer, k.saveAs, k.contents(entries))
+	}
+	return serialize.Save(out, k.saveAs, k.contents(entries))
+}
+
+// target is what reports call an output.
+func target(out string) string {
+	if out == "-" {
+		return "standard output"
+	}
+	return out
+}
+
+// report prints the notes, what was lost and the line done, or all as one JSON object, to standard
+// error if standard output has the arrays.
 func (k *copier) report(in, out, done, lost string) error {
-	return buffered(k.c.App.Writer, func(w io.Writer) error {
+	to := k.c.App.Writer
+	if out == "-" {
+		to = k.c.App.ErrWriter
+	}
+	return buffered(to, func(w io.Writer) error {
 		if k.c.Bool("json") {
 			f := fields{{"in", in}, {"out", out}, {"format", k.format.Name}, {"arrays", k.arrays}, {"bytes", k.bytes}, {"notes", append([]string{}, k.notes...)}}
 			err := encode(w, append(f, lossFields(k.lost)...))
@@ -236,7 +257,7 @@ func (a arrayCopy) write(c *cli.Context, file serialize.File, out string) error 
 	if err != nil {
 		return err
 	}
-	if err := checkOutput(c, out); err != nil {
+	if err := checkWritten(c, out, k.format.Name); err != nil {
 		return err
 	}
 	entries := file.All()
@@ -246,12 +267,12 @@ func (a arrayCopy) write(c *cli.Context, file serialize.File, out string) error 
 	if a.save != nil {
 		err = a.save(out, k.contents(entries))
 	} else {
-		err = serialize.Save(out, k.saveAs, k.contents(entries))
+		err = k.save(out, entries)
 	}
 	if err != nil {
 		return err
 	}
-	text := a.done(k, out)
+	text := a.done(k, target(out))
 	if err := k.report(c.Args().First(), out, text, lossSummary(c, k.lost)); err != nil {
 		return err
 	}

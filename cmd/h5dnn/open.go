@@ -57,7 +57,7 @@ func isFile(name string) error {
 	case errors.Is(err, fs.ErrNotExist) && atomicfile.Interrupted(name):
 		return fmt.Errorf("%s: no such file: the program that wrote it was killed before the file, and others that it names, were complete; write it again", name)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s: no such file%s", name, spell.Hint(name, neighbours(name)))
+		return fmt.Errorf("%s: no such file%s", shownName(name), spell.Hint(name, neighbours(name)))
 	case err == nil && info.IsDir() && serialize.FileOf(name) != name:
 		return nil
 	case err == nil && info.IsDir():
@@ -70,6 +70,14 @@ func isFile(name string) error {
 		return err
 	}
 	return err
+}
+
+// shownName is the name of a file in an error.
+func shownName(name string) string {
+	if name == "" {
+		return `""`
+	}
+	return name
 }
 
 // inFolder says what to do instead of naming a folder: to name its index, or its only file of a

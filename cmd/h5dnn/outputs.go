@@ -112,6 +112,26 @@ func checkOutput(c *cli.Context, name string) error {
 	return checkReplaced(c, name, c.Bool("force"))
 }
 
+// checkWritten is checkOutput for commands that replace files and write to standard output, as -.
+func checkWritten(c *cli.Context, name, format string) error {
+	switch {
+	case name == "-" && format == "sharded":
+		return errors.New("shards are several files, which cannot be written to -; name their index, such as model.safetensors.index.json")
+	case name == "-" && isTerminal(c.App.Writer):
+		return fmt.Errorf("%s is binary; name a file or pipe the output", format)
+	case name == "-":
+		return nil
+	}
+	if info, err := os.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		kind := "device"
+		if info.Mode()&fs.ModeNamedPipe != 0 {
+			kind = "pipe"
+		}
+		return fmt.Errorf("%s is a %s; write to - with > %s", name, kind, name)
+	}
+	return checkOutput(c, name)
+}
+
 // checkReplaced is checkOutput where other files than inputs may be replaced or not.
 func checkReplaced(c *cli.Context, name string, replace bool) error {
 	info, err := os.Stat(name)

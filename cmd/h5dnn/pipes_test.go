@@ -70,6 +70,11 @@ func TestPipesThatCannotBeRead(t *testing.T) {
 	}{
 		{[]string{"inspect", fifo}, "", "fifo is a pipe; read it as - with < "},
 		{[]string{"convert", "../../testdata/digits.h5", fifo, "--to", "npz"}, "", "fifo is a pipe; write to - with > "},
+		{[]string{"cast", "../../serialize/torch/testdata/state.pth", fifo, "--to", "f16", "--format", "npz"}, "", "fifo is a pipe; write to - with > "},
+		{[]string{"cast", "../../serialize/torch/testdata/state.pth", "/dev/stdout", "--to", "f16", "--format", "npz"}, "", "/dev/stdout is a pipe; write to - with > "},
+		{[]string{"convert", "../../serialize/torch/testdata/state.pth", "/dev/null", "--to", "npz"}, "", "/dev/null is a device; write to - with > "},
+		{[]string{"merge", "../../serialize/torch/testdata/state.pth", "-", "--format", "sharded"}, "", "shards are several files, which cannot be written to -"},
+		{[]string{"merge", "../../serialize/torch/testdata/state.pth", "-"}, "", "-: its extension names no format; add --format, one of "},
 		{[]string{"inspect", "-"}, "/no/folder", "TMPDIR names another folder"},
 		{[]string{"inspect", "-"}, "", "/dev/stdin: this is an empty file"},
 	} {
@@ -98,5 +103,28 @@ func TestModelsAreWrittenToPipes(t *testing.T) {
 	got, err := program(t, "convert", "../../testdata/cnn.keras", "-", "--to", "safetensors").Output()
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%v: %d bytes, want the %d of the file", err, len(got), len(want))
+	}
+}
+
+// TestCopiesAreWrittenToPipes compares what a pipe receives with the file, for every command that
+// copies arrays to one file.
+func TestCopiesAreWrittenToPipes(t *testing.T) {
+	const in = "../../serialize/torch/testdata/checkpoint.pt"
+	for _, args := range [][]string{{"cast", "--to", "bf16"}, {"merge"}, {"strip"}, {"repair"}} {
+		file := filepath.Join(t.TempDir(), "out.h5dn")
+		if out, err := program(t, append(args, in, file)...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := program(t, append(args, in, "-", "--format", "native")...)
+		var report bytes.Buffer
+		cmd.Stderr = &report
+		got, err := cmd.Output()
+		if err != nil || !bytes.Equal(got, want) || !strings.Contains(report.String(), "written to standard output") {
+			t.Errorf("%q: %v: %d bytes, want the %d of the file; says %q", args, err, len(got), len(want), &report)
+		}
 	}
 }

@@ -144,6 +144,9 @@ func (f *File) Discard() {
 func resolve(path string) (string, fs.FileInfo, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // such as /dev/stdout
+			return "", nil, irregular(path)
+		}
 		if _, err := os.Lstat(path); err == nil {
 			return "", nil, fmt.Errorf("%s is a symbolic link to a file that does not exist; remove it first: %w", path, fs.ErrNotExist)
 		}
@@ -157,9 +160,13 @@ func resolve(path string) (string, fs.FileInfo, error) {
 		return "", nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return "", nil, fmt.Errorf("%s is not a regular file and cannot be replaced: %w", path, fs.ErrInvalid)
+		return "", nil, irregular(path)
 	}
 	return target, info, nil
+}
+
+func irregular(path string) error {
+	return fmt.Errorf("%s is not a regular file and cannot be replaced: %w", path, fs.ErrInvalid)
 }
 
 // CheckWritable returns the error that Create would, and leaves nothing.
@@ -186,11 +193,11 @@ func createTemp(path string, old fs.FileInfo) (*os.File, error) {
 	for range 100 {
 		name := hidden(path, fmt.Sprintf(".%08x%s", rand.Uint32(), suffix))
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
-		if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
-			failed.Path = path // instead of the temporary name
-		}
 		if errors.Is(err, fs.ErrExist) {
 			continue
+		}
+		if failed := (*fs.PathError)(nil); errors.As(err, &failed) { // with the temporary name
+			failed.Op, failed.Path = "create a file in", filepath.Dir(path)
 		}
 		if err != nil {
 			return nil, err
