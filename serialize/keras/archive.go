@@ -76,7 +76,7 @@ func openArchive(in serialize.Input) (serialize.File, error) {
 		h5.Close()
 		return nil, err
 	}
-	f.members = z.File
+	f.members, f.checkArchive = z.File, func() error { return ziparchive.Check(in, in.Size) }
 	return f, nil
 }
 
@@ -87,6 +87,11 @@ func (f *File) HasChecksums() bool { return len(f.members) > 0 }
 // archive, and reads every array. Other files of Keras have checksums only where HDF5 has.
 func (f *File) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
+		if f.checkArchive != nil {
+			if err := f.checkArchive(); err != nil && !yield("", err) {
+				return
+			}
+		}
 		for _, m := range f.members {
 			if err := verifyMember(ctx, m); err != nil && !yield("", err) {
 				return

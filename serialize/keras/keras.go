@@ -58,6 +58,8 @@ type File struct {
 	close func() error
 
 	members []*zip.File // of an archive
+
+	checkArchive func() error // its structure; nil for other files
 }
 
 // Describe is SetModel for the model that metadata of another file describe. Metadata that f

@@ -82,8 +82,10 @@ func (o *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		in := o.archive.Input()
 		z, err := zip.NewReader(in, in.Size)
-		if err != nil {
-			yield("", err)
+		if err == nil {
+			err = ziparchive.Check(in, in.Size)
+		}
+		if err != nil && !yield("", err) || z == nil {
 			return
 		}
 		for _, file := range z.File {
@@ -353,10 +355,14 @@ func addArray(z *ziparchive.Writer, e serialize.Entry, descr string) error {
 }
 
 // An .npz has no place for metadata but the archive's comment. There it is a
-// JSON object with one key.
+// JSON object with them and a checksum, which older versions did not write.
 type comment struct {
-	Meta map[string]string `json:"h5dnn"`
+	Meta     map[string]string `json:"h5dnn"`
+	Checksum string            `json:"crc32c,omitempty"` // of the JSON of Meta
 }
+
+// commentEnd begins the end of a comment, before the checksum.
+const commentEnd = `,"crc32c":"`
 
 func commentOf(meta map[string]string) (string, error) {
 	if len(meta) == 0 {
@@ -367,21 +373,31 @@ func commentOf(meta map[string]string) (string, error) {
 			return "", fmt.Errorf("metadata %q is not UTF-8, as an .npz needs it: %w", key, storage.ErrState)
 		}
 	}
-	b, err := json.Marshal(comment{meta})
+	b, err := json.Marshal(comment{meta, metaChecksum(meta)})
 	if err == nil && len(b) > math.MaxUint16 {
 		err = fmt.Errorf("%d bytes of metadata do not fit an .npz, which takes %d: %w", len(b), math.MaxUint16, storage.ErrState)
 	}
 	return string(b), err
 }
 
+func metaChecksum(meta map[string]string) string {
+	b, _ := json.Marshal(meta) // strings in the order of keys
+	return fmt.Sprintf("%08x", crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
+}
+
 // metaOf reads the comment that Save writes. Any other comment is not metadata.
 func metaOf(text string) (map[string]string, error) {
-	if !strings.HasPrefix(text, `{"h5dnn":`) {
+	begins := strings.HasPrefix(text, `{"h5dnn":`)
+	end := max(0, len(text)-len(commentEnd)-len(`01234567"}`))
+	if ends := strings.HasPrefix(text[end:], commentEnd); !begins && !ends {
 		return map[string]string{}, nil
 	}
 	var c comment
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return nil, fmt.Errorf("metadata: %w", err)
+	}
+	if want := metaChecksum(c.Meta); !begins || c.Checksum != "" && c.Checksum != want {
+		return nil, fmt.Errorf("metadata: checksum %q, want %s; h5dnn repair saves the arrays: %w", c.Checksum, want, serialize.ErrChecksum)
 	}
 	return c.Meta, nil
 }

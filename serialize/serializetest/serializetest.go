@@ -1,8 +1,8 @@
 // Package serializetest examines formats of package serialize.
 //
 // The tests of a format call [TestFormat] or, if it is only read, [Open] and [CheckArrays] with
-// files of its own program; [TestDamage], [TestAttacks] and [FuzzTarget] with files that are damaged
-// or hostile; and [TestLarge] and [TestSpace] with sizes that do not fit into memory or on disk.
+// files of its own program; [TestDamage], [TestFlippedBits], [TestAttacks] and [FuzzTarget] with files
+// that are damaged or hostile; and [TestLarge] and [TestSpace] with sizes that do not fit into memory or on disk.
 package serializetest
 
 import (
@@ -73,6 +73,7 @@ func TestFormat(t *testing.T, format string, names ...string) {
 	t.Run("a failed save leaves the old file", x.failures)
 	t.Run("closing ends reading", x.closing)
 	t.Run("damaged files are errors or data", x.damage)
+	t.Run("flipped bits are found or change nothing", x.flips)
 }
 
 type examiner struct {

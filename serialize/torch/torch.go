@@ -111,8 +111,8 @@ type file struct {
 	sources  map[sourceKey]storage.Source    // by key and type
 	root     any                             // the value of the pickle
 	pickled  int64                           // bytes of pickles
-	pickleAt func() place                    // of an archive, or nil
 	omitted  loss.List                       // see Omitted
+	records  map[string]*ziparchive.Record   // of an archive, but for storages
 }
 
 // A place is where the bytes of a storage are, and their checksum.
@@ -267,7 +267,7 @@ func (f *file) readZip() error {
 	if pickled == nil {
 		return fmt.Errorf("no record %sdata.pkl in the archive", root)
 	}
-	f.pickleAt = func() place { return placeOf(pickled) }
+	f.records = byName
 	if x := byName["byteorder"]; x != nil {
 		text, err := f.content(x)
 		if err != nil {

@@ -4,15 +4,18 @@ import (
 	"context"
 	"hash/crc32"
 	"iter"
+	"maps"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/ziparchive"
 )
 
-// Verify implements serialize.Verifier: it compares the checksums of an archive. Files of
-// the format before PyTorch 1.6 have none, and are read.
+// Verify implements serialize.Verifier: it compares the checksums of an archive, and its directory
+// with the headers of the records. Files of the format before PyTorch 1.6 have none, and are read.
 func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		if f.pickleAt != nil && !yield("", f.verify(ctx, f.pickleAt(), "data.pkl")) {
+		if f.records != nil && !yield("", f.verifyArchive(ctx)) {
 			return
 		}
 		seen := map[string]error{} // by storage
@@ -36,6 +39,23 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 			}
 		}
 	}
+}
+
+// verifyArchive checks the structure of the archive, and the checksums of records that are no storages.
+func (f *file) verifyArchive(ctx context.Context) error {
+	if err := ziparchive.Check(f.in, f.in.Size); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.records)) {
+		x := *f.records[name]
+		if err := x.Locate(f.in, f.in.Size); err != nil {
+			return err
+		}
+		if err := f.verify(ctx, placeOf(&x), name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // verify reads the bytes of a record.
