@@ -147,11 +147,11 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-func TestErrorsNameThePath(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "missing", "file")
-	_, err := atomicfile.Create(name, atomicfile.Options{})
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), name+":") {
-		t.Errorf("%v: want that %s does not exist", err, name)
+func TestErrorsNameTheFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "missing")
+	_, err := atomicfile.Create(filepath.Join(folder, "file"), atomicfile.Options{})
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "create a file in "+folder+":") {
+		t.Errorf("%v: want that %s does not exist", err, folder)
 	}
 }
 
