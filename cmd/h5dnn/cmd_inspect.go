@@ -135,7 +135,7 @@ func showObjects(ctx context.Context, file inspect.File, at address, show showOp
 			e.Err = err
 		}
 		if e.Err != nil {
-			note(e.Err)
+			note(withPath(e.Err, file.Name(), e.Path))
 		}
 		if err := p.Entry(e, m); err != nil {
 			return err
@@ -151,6 +151,17 @@ func showObjects(ctx context.Context, file inspect.File, at address, show showOp
 		return errkind.Errorf(first, "%s (and %s that could not be read)", withoutKind(first.Error()), plural(failed-1, "more object"))
 	}
 	return nil
+}
+
+// withPath returns an error that names an object and its file.
+func withPath(err error, file, path string) error {
+	switch {
+	case !strings.Contains(err.Error(), path+": "):
+		return fmt.Errorf("%s: %s: %w", file, path, err)
+	case !strings.Contains(err.Error(), file):
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return err
 }
 
 // depthOf counts the groups that an object is in.

@@ -144,7 +144,8 @@ func forPeople(err error) string {
 // withoutKind returns the text of an error without its kind at the end, and with the flag that
 // helps.
 func withoutKind(text string) string {
-	text = strings.ReplaceAll(text, "such as bfloat16; name their type", "such as bfloat16; name their type with --void")
+	const unnamed, flag = "such as bfloat16; name their type", " with --void"
+	text = strings.ReplaceAll(strings.ReplaceAll(text, unnamed+flag, unnamed), unnamed, unnamed+flag)
 	for _, kind := range []error{views.ErrShape, dtype.ErrType, storage.ErrDevice, storage.ErrState, serialize.ErrFormat, serialize.ErrChecksum, fs.ErrInvalid} {
 		text = strings.TrimSuffix(text, ": "+kind.Error())
 	}

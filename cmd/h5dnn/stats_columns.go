@@ -65,7 +65,7 @@ func columnNames(attrs []inspect.Attr, n int) []string {
 // memberStatistics returns the statistics of the members of compounds that are real numbers.
 func memberStatistics(ctx context.Context, file inspect.File, path string) ([]columnSummary, error) {
 	h5, ok := file.(inspect.HDF5)
-	if !ok {
+	if !ok || h5.Meant(path) {
 		return nil, nil
 	}
 	d, err := h5.Dataset(path)

@@ -3,8 +3,10 @@ package anndata
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -184,7 +186,7 @@ func (c column) numbers(dst []byte, t dtype.Type, v views.View) error {
 }
 
 // readNullable reads a column of values with a mask, which is set where they are missing:
-// strings are then empty, and numbers NaN.
+// strings are then empty, and numbers NaN. Integers that float64 does not have are strings, as in tables.
 func readNullable(m *convention.Meaning, o *hdf5.Object) error {
 	values, err := member(o, "values")
 	if err != nil {
@@ -212,7 +214,12 @@ func readNullable(m *convention.Meaning, o *hdf5.Object) error {
 	}
 	if slices.Contains(missing, true) {
 		if !a.Type.IsFloat() { // as to_numpy(float) of pandas
-			if a, err = widened(o.Path, a); err != nil {
+			wide, err := widened(o.Path, a)
+			if errors.Is(err, dtype.ErrType) {
+				m.Entry = nullableDigits(a, mask)
+				return nil
+			}
+			if a = wide; err != nil {
 				return err
 			}
 		}
@@ -236,6 +243,31 @@ func nullableTexts(values *hdf5.Dataset, mask storage.Array) *serialize.Entry {
 			}
 		}
 		return list, nil
+	}}}
+}
+
+// nullableDigits returns integers as strings, which are empty where the mask is set.
+func nullableDigits(values, mask storage.Array) *serialize.Entry {
+	return &serialize.Entry{Elements: &serialize.Elements{View: values.View, Type: "string", Values: func(v views.View) ([]any, error) {
+		missing, err := storage.Read[bool](mask.With(v))
+		if err != nil {
+			return nil, err
+		}
+		list := make([]any, len(missing))
+		var digits func(i int) string
+		if values.Type.IsSigned() {
+			numbers, wrong := storage.Read[int64](values.With(v))
+			digits, err = func(i int) string { return strconv.FormatInt(numbers[i], 10) }, wrong
+		} else {
+			numbers, wrong := storage.Read[uint64](values.With(v))
+			digits, err = func(i int) string { return strconv.FormatUint(numbers[i], 10) }, wrong
+		}
+		for i := 0; i < len(list) && err == nil; i++ {
+			if list[i] = ""; !missing[i] {
+				list[i] = digits(i)
+			}
+		}
+		return list, err
 	}}}
 }
 

@@ -1,7 +1,8 @@
 // Package gguf reads GGUF, the files of llama.cpp.
 //
 // Elements of quantized types are read as float32. Of IQ1, IQ2, IQ3 and others that are rare
-// the shapes are listed, with an error. The format is described in ggml/docs/gguf.md of
+// the shapes are listed, with an error. A model of several files is read as a whole if its first file
+// is named. The format is described in ggml/docs/gguf.md of
 // github.com/ggml-org/ggml.
 package gguf
 
@@ -244,8 +245,16 @@ func open(in serialize.Input) (serialize.File, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
+	n, err := parts(meta)
+	if err != nil {
+		return nil, err
+	}
 	start := (uint64(r.at) + alignment - 1) / alignment * alignment
-	return entries(in, r.order, list, start, alignment, meta)
+	f, err := entries(in, r.order, list, start, alignment, meta)
+	if err != nil || n == 1 {
+		return f, err
+	}
+	return join(in, f, n)
 }
 
 // entries returns the tensors, whose elements begin at start.
@@ -257,19 +266,17 @@ func entries(in serialize.Input, order binary.ByteOrder, tensors []tensor, start
 	list := serialize.NewList(len(tensors), meta, sections.Close)
 	var places []serialize.Extent
 	for _, t := range tensors {
+		e, err := serialize.Entry{Name: t.name}, error(nil)
 		switch {
 		case t.offset > uint64(in.Size):
-			err = fmt.Errorf("%q is at offset %d in a file of %d bytes: %w", t.name, t.offset, in.Size, storage.ErrState)
+			err = fmt.Errorf("it is at offset %d in a file of %d bytes, which may be truncated: %w", t.offset, in.Size, storage.ErrState)
 		case t.offset%alignment != 0:
-			err = fmt.Errorf("%q is at offset %d, which is not a multiple of %d: %w", t.name, t.offset, alignment, storage.ErrState)
+			err = fmt.Errorf("it is at offset %d, which is not a multiple of %d: %w", t.offset, alignment, storage.ErrState)
 		default:
-			list.AddMarkingDuplicates(t.entry(sections, order, start+t.offset))
+			e, err = t.entry(sections, order, start+t.offset)
 			places = append(places, serialize.Extent{Name: t.name, At: int64(t.offset), Size: int64(t.bytes)})
 		}
-		if err != nil {
-			sections.Release()
-			return nil, err
-		}
+		list.AddMarkingDuplicates(e, err)
 	}
 	if err := serialize.CheckOverlap(places); err != nil {
 		sections.Release()

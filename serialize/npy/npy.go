@@ -1,5 +1,5 @@
-// Package npy reads and writes NumPy's files: .npy, one array, and .npz, a zip
-// archive of them.
+// Package npy reads and writes NumPy's files: .npy, one array or several one after the other, and
+// .npz, a zip archive of them.
 //
 // Elements are read when they are asked for, and slices of arrays that are not
 // compressed read only what they select. Data in Fortran order is a view. Strings and
@@ -70,31 +70,6 @@ func matchNpy(r io.ReaderAt, _ int64) serialize.Confidence {
 		return serialize.NoMatch
 	}
 	return serialize.ExactMatch
-}
-
-// openNpy names the array of an .npy file after the file.
-func openNpy(in serialize.Input) (serialize.File, error) {
-	h, err := readHeader(io.NewSectionReader(in, 0, in.Size), maxHeader)
-	if err != nil {
-		return nil, err
-	}
-	d, err := in.Sections()
-	if err != nil {
-		return nil, err
-	}
-	list := serialize.NewList(1, nil, d.Close)
-	data, err := d.Section(h.size, in.Size-h.size)
-	if err == nil {
-		var e serialize.Entry
-		if e, err = h.entry(in.ArrayName(), data, in); err == nil {
-			err = list.Add(e, nil)
-		}
-	}
-	if err != nil {
-		d.Release()
-		return nil, err
-	}
-	return list, nil
 }
 
 func saveNpy(w io.Writer, c serialize.Contents) error {
