@@ -26,7 +26,7 @@ type monitor struct {
 	job   *job
 	out   *lasting
 	errs  *lasting // the bar, and notes
-	tty   bool     // errs is a terminal
+	tty   bool     // errs shows a bar
 	json  bool
 	bar   liveLine
 	began time.Time
@@ -34,7 +34,7 @@ type monitor struct {
 }
 
 func newMonitor(c *cli.Context, j *job) *monitor {
-	return &monitor{job: j, out: &lasting{w: c.App.Writer}, errs: &lasting{w: c.App.ErrWriter}, tty: isTerminal(c.App.ErrWriter), json: c.Bool("json"), began: time.Now()}
+	return &monitor{job: j, out: &lasting{w: c.App.Writer}, errs: &lasting{w: c.App.ErrWriter}, tty: isRedrawn(c.App.ErrWriter), json: c.Bool("json"), began: time.Now()}
 }
 
 // begin prints the model and the data.

@@ -19,7 +19,7 @@ type meterState struct {
 }
 
 func newMeter(w io.Writer, what string, total int) meter {
-	if !isTerminal(w) {
+	if !isRedrawn(w) {
 		return meter{}
 	}
 	return meter{&meterState{line: liveLine{w: w}, what: what, total: total, began: time.Now()}}

@@ -19,6 +19,9 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
+// isRedrawn reports whether w is a terminal on which a line can be written again.
+func isRedrawn(w io.Writer) bool { return isTerminal(w) && os.Getenv("TERM") != "dumb" }
+
 // widthOf returns the number of columns of w, at least NumPy's default of 75.
 func widthOf(w io.Writer) int {
 	if isTerminal(w) {
@@ -67,7 +70,7 @@ type palette bool
 
 // paletteFor follows https://no-color.org.
 func paletteFor(w io.Writer) palette {
-	return palette(isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
+	return palette(isRedrawn(w) && os.Getenv("NO_COLOR") == "")
 }
 
 func (p palette) bold(s string) string  { return p.wrap("1", s) }
