@@ -47,6 +47,7 @@ func TestFlattenFollowsTheLayoutOfImages(t *testing.T) {
 		{"channels last, permuted to the first", []Layer{last, permuted(3.0, 1.0, 2.0), in("Flatten", 4, 3, 4)}, "", nil},
 		{"channels first, permuted to the last", []Layer{conv, permuted(2.0, 3.0, 1.0), in("Flatten", 3, 4, 4)}, "features(3 4 4) ", nil},
 		{"channels last, moved by Flatten", []Layer{last, channelsAtFront("Flatten", 3, 4, 4)}, "", ErrUnsupported},
+		{"channels first, rows and columns exchanged", []Layer{conv, permuted(1.0, 3.0, 2.0), in("Flatten", 4, 4, 3)}, "", ErrAmbiguous},
 		{"rows and columns exchanged", []Layer{last, permuted(2.0, 1.0, 3.0), in("Flatten", 4, 3, 4)}, "", ErrAmbiguous},
 	} {
 		n := 48

@@ -451,6 +451,37 @@ func TestArraysOfNoLayerAreLostByName(t *testing.T) {
 	}
 }
 
+// TestArraysThatNoRuleTakesAreCounted: each is lost by itself, in every direction.
+func TestArraysThatNoRuleTakesAreCounted(t *testing.T) {
+	a, err := models.ReadArchitecture(kerasFiles + "keras3_cnn.keras")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "cnn.safetensors")
+	if err := planned(t, kerasFiles+"keras3_cnn.keras", "safetensors", models.Options{}).Write(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"keras", "hdf5"} {
+		source, err := models.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer source.Close()
+		for _, name := range []string{"ema.decay", "more"} {
+			source.Entries = append(source.Entries, serialize.Entry{Name: name, Array: storage.From([]float32{1, 2}, 2)})
+		}
+		p, err := models.New(source, format, models.Options{Architecture: a})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"ema.decay", "more"} {
+			if lost := p.Lost.Of(name); len(lost) != 1 || lost[0].Inherent || lost[0].Text() != "1 array lost: unmapped: no rule takes it" {
+				t.Errorf("%s: lost %v; want %s once", format, p.Lost, name)
+			}
+		}
+	}
+}
+
 // TestWeightsOfPyTorchInAnArchitectureOfKerasAreNotLost makes a run of a state_dict and a .keras:
 // it has every weight, and the optimizer that it lacks is reported once.
 func TestWeightsOfPyTorchInAnArchitectureOfKerasAreNotLost(t *testing.T) {
