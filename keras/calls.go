@@ -280,7 +280,9 @@ func refsOf(value any) (all []checkpoint.Ref) {
 	switch v := value.(type) {
 	case []any:
 		if r, ok := refFrom(v); ok {
-			all = append(all, r)
+			if r.Layer != constantValue {
+				all = append(all, r)
+			}
 			if len(v) == 4 { // arguments by name
 				all = append(all, refsOf(v[3])...)
 			}
@@ -300,6 +302,10 @@ func refsOf(value any) (all []checkpoint.Ref) {
 	}
 	return all
 }
+
+// constantValue is the name that Keras 2 has in place of a layer's where the first argument of a
+// function is a number: ["_CONSTANT_VALUE", -1, 1.0, {"y": ["dense", 0, 0]}] is 1/y.
+const constantValue = "_CONSTANT_VALUE"
 
 // argumentOrder returns the names of arguments in the order in which layers take them.
 // The other ones are sorted.

@@ -1,6 +1,11 @@
 package keras
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // operations are the functions of TensorFlow that Keras 2 has as layers in graphs, such as x+3,
 // and the modules and classes that Keras 3 has for them.
@@ -43,7 +48,7 @@ func (g graph) operands(node any) (args []any, ok bool) {
 		return nil, false
 	}
 	args = []any{ref[2]}
-	if ref[0] != "_CONSTANT_VALUE" {
+	if ref[0] != constantValue {
 		args[0] = g.tensor(ref)
 	}
 	if len(ref) < 4 {
@@ -64,4 +69,61 @@ func (g graph) operands(node any) (args []any, ok bool) {
 		}
 	}
 	return args, true
+}
+
+// functions are the functions of TensorFlow by the operations of Keras 3.
+var functions = func() map[string]string {
+	inverse := map[string]string{}
+	for _, function := range slices.Sorted(maps.Keys(operations)) { // __operators__ and math before nn
+		to := operations[function]
+		if class := to[0] + "." + to[1]; inverse[class] == "" {
+			inverse[class] = function
+		}
+	}
+	return inverse
+}()
+
+// function makes a TFOpLambda of an operation of Keras 3 that TensorFlow has as a function, the
+// reverse of operation. It reports whether it did.
+func (g graph) function(l map[string]any) bool {
+	module, _ := l["module"].(string)
+	class, _ := l["class_name"].(string)
+	config, _ := l["config"].(map[string]any)
+	function, ok := functions[strings.TrimPrefix(module, "keras.src.ops.")+"."+class]
+	nodes, _ := l["inbound_nodes"].([]any)
+	calls := make([]any, len(nodes))
+	for i, node := range nodes {
+		call, _ := node.(map[string]any)
+		args, _ := call["args"].([]any)
+		calls[i] = g.functionCall(args)
+		ok = ok && calls[i] != nil
+	}
+	if !ok {
+		return false
+	}
+	delete(l, "module")
+	delete(l, "registered_name")
+	l["class_name"], l["inbound_nodes"] = "TFOpLambda", calls
+	l["config"] = map[string]any{"name": config["name"], "trainable": true, "function": function}
+	return true
+}
+
+// functionCall returns a call of a TFOpLambda with one or two arguments, or nil.
+func (g graph) functionCall(args []any) any {
+	if len(args) < 1 || len(args) > 2 {
+		return nil
+	}
+	named := map[string]any{"name": nil}
+	if len(args) == 2 {
+		named["y"] = g.withRefs(args[1])
+	}
+	switch x := g.withRefs(args[0]).(type) {
+	case []any:
+		if isRef(x) {
+			return append(x, named)
+		}
+	case json.Number:
+		return []any{constantValue, json.Number("-1"), x, named}
+	}
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/keras"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -163,20 +163,11 @@ func saveSamples(t *testing.T, model nn.Module, shapes [][]int, m *checkpoint.Mo
 // examine has Keras load the files in dir.
 func examine(t *testing.T, arrays, dir string) {
 	t.Helper()
-	interpreter := os.Getenv("H5DNN_PYTHON")
-	if interpreter == "" {
-		interpreter = "/opt/peers/bin/python"
-	}
-	out, err := exec.Command(interpreter, files+"examine.py", arrays, dir).CombinedOutput()
-	if err != nil && (len(out) == 0 || strings.Contains(string(out), "ModuleNotFoundError")) {
-		t.Skip("no Python with Keras; set H5DNN_PYTHON to have it load what is written")
-	}
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	python := pythontest.Interpreter(t, pythontest.Variable, "keras")
+	out := pythontest.Command(t, exec.Command(python, files+"examine.py", arrays, dir))
 	for name := range ours {
 		found := false
-		for line := range strings.Lines(string(out)) {
+		for line := range strings.Lines(out) {
 			var worst float64
 			if n, _ := fmt.Sscanf(line, name+".keras %g", &worst); n == 1 {
 				found = true

@@ -80,6 +80,66 @@ func TestTranslateCalls(t *testing.T) {
 	}
 }
 
+// TestTranslateBack translates the calls of Keras 2 to those of Keras 3 and back: models within
+// models, named tensors, states and functions.
+func TestTranslateBack(t *testing.T) {
+	const inner = `{"name":"inner","layers":[{"class_name":"InputLayer","name":"j","config":{"name":"j","batch_input_shape":[null,3]},"inbound_nodes":[]},` +
+		`{"class_name":"Dense","name":"d","config":{"name":"d"},"inbound_nodes":[[["j",0,0,{}]]]},{"class_name":"Dense","name":"e","config":{"name":"e"},"inbound_nodes":[[["d",0,0,{}]]]}],` +
+		`"input_layers":[["j",0,0]],"output_layers":[["d",0,0],["e",0,0]]}`
+	for _, c := range []struct{ name, layers, outputs string }{
+		{"a model of two outputs", `{"class_name":"Functional","name":"inner","config":` + inner + `,"inbound_nodes":[[["i",0,0,{}]]]},
+			{"class_name":"Add","name":"l","config":{"name":"l"},"inbound_nodes":[[["inner",1,0,{}],["inner",1,1,{}]]]}`, `[["l",0,0],["inner",1,1]]`},
+		{"a model called twice", `{"class_name":"Functional","name":"inner","config":` + inner + `,"inbound_nodes":[[["i",0,0,{}]],[["i",0,0,{}]]]},
+			{"class_name":"Add","name":"l","config":{"name":"l"},"inbound_nodes":[[["inner",1,0,{}],["inner",2,0,{}]]]}`, `[["l",0,0]]`},
+		{"attention", `{"class_name":"MultiHeadAttention","name":"l","config":{"name":"l"},"inbound_nodes":[[["i",0,0,{"key":["i",0,0],"value":["i",0,0]}]]]}`, `[["l",0,0]]`},
+		{"states", `{"class_name":"LSTM","name":"r","config":{"name":"r"},"inbound_nodes":[[["i",0,0,{}]]]},
+			{"class_name":"LSTM","name":"l","config":{"name":"l"},"inbound_nodes":[[["i",0,0,{"training":false}],["r",0,1,{"training":false}],["r",0,2,{"training":false}]]]}`, `[["l",0,0]]`},
+		{"functions", `{"class_name":"TFOpLambda","name":"f","config":{"function":"math.multiply","name":"f","trainable":true},"inbound_nodes":[["i",0,0,{"name":null,"y":2.0}]]},
+			{"class_name":"TFOpLambda","name":"l","config":{"function":"math.truediv","name":"l","trainable":true},"inbound_nodes":[["_CONSTANT_VALUE",-1,1.0,{"name":null,"y":["f",0,0]}]]}`, `[["l",0,0]]`},
+	} {
+		text := `{"class_name":"Functional","config":{"name":"m","layers":[{"class_name":"InputLayer","name":"i","config":{"name":"i","batch_input_shape":[null,3]},"inbound_nodes":[]},` +
+			c.layers + `],"input_layers":[["i",0,0]],"output_layers":` + c.outputs + `}}`
+		current, err := Translate(text, true)
+		if err != nil || !strings.Contains(current, "keras_history") {
+			t.Fatalf("%s: %s, %v", c.name, current, err)
+		}
+		back, err := Translate(current, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := callsIn(t, back), callsIn(t, text); got != want {
+			t.Errorf("%s: calls\n%s\nwant\n%s", c.name, got, want)
+		}
+		for _, one := range []string{text, current, back} {
+			if _, err := Parse(one); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+	}
+}
+
+// callsIn returns the calls of the layers of a description, and the outputs.
+func callsIn(t *testing.T, text string) string {
+	t.Helper()
+	var m struct {
+		Config struct {
+			Layers []struct {
+				Class string `json:"class_name"`
+				Calls any    `json:"inbound_nodes"`
+			}
+			Outputs any `json:"output_layers"`
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatal(err)
+	}
+	calls, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(calls)
+}
+
 // TestTranslateOperations translates functions of TensorFlow in graphs, with numbers and tensors.
 func TestTranslateOperations(t *testing.T) {
 	graph := func(function, calls string) string {

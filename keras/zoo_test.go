@@ -2,13 +2,13 @@ package keras_test
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/keras"
 	"github.com/h5dnn/h5dnn/nn"
 	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
@@ -24,24 +24,12 @@ var refusable = map[string]string{
 // TestLayersPredictWhatKerasPredicts has Keras 3, and Keras 2 if it is there, make models
 // of every layer and setting, and compares their predictions with those of package nn.
 func TestLayersPredictWhatKerasPredicts(t *testing.T) {
-	for _, c := range []struct{ version, variable, usual string }{
-		{"keras3", "H5DNN_PYTHON", "/opt/peers/bin/python"}, {"keras2", "H5DNN_PYTHON_KERAS2", ""},
-	} {
-		t.Run(c.version, func(t *testing.T) {
-			interpreter := os.Getenv(c.variable)
-			if interpreter == "" {
-				interpreter = c.usual
-			}
+	for version, variable := range map[string]string{"keras3": pythontest.Variable, "keras2": "H5DNN_PYTHON_KERAS2"} {
+		t.Run(version, func(t *testing.T) {
 			dir := t.TempDir()
-			out, err := exec.Command(interpreter, "testdata/zoo.py", dir).CombinedOutput()
-			if err != nil && (len(out) == 0 || strings.Contains(string(out), "ModuleNotFoundError")) {
-				t.Skipf("no Python with %s; set %s to compare with it", c.version, c.variable)
-			}
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
+			out := pythontest.Command(t, exec.Command(pythontest.Interpreter(t, variable, "keras"), "testdata/zoo.py", dir))
 			models := 0
-			for line := range strings.Lines(string(out)) {
+			for line := range strings.Lines(out) {
 				name, ok := strings.CutPrefix(strings.TrimSpace(line), "model ")
 				if !ok {
 					continue

@@ -42,8 +42,8 @@ func convertsModel(c *cli.Context, in address, format string) bool {
 	}
 	kind, err := models.KindOf(in.file)
 	switch {
-	case err != nil:
-		return false
+	case err != nil: // as its conversion says of a model that cannot be read
+		return models.IsKeras(in.file) && format != "hdf5"
 	case format == "hdf5": // a copy of everything, of files that are HDF5
 		return kind == checkpoint.Keras && strings.HasSuffix(in.file, ".keras")
 	case kind == checkpoint.Keras:

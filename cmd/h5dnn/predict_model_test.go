@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"maps"
 	"os"
 	"strings"
@@ -41,5 +42,24 @@ func TestPredictWithModel(t *testing.T) {
 	save("w.safetensors", weights)
 	if got := output(t, command); !strings.Contains(got, "does not have: head.weight; add their layers") {
 		t.Errorf("with weights of another layer: %s", got)
+	}
+}
+
+// TestModelsThatCannotBeReadAreNotConvertedAsArrays, which are not transposed.
+func TestModelsThatCannotBeReadAreNotConvertedAsArrays(t *testing.T) {
+	file, err := os.ReadFile("../../serialize/keras/testdata/keras2_graph.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	damaged := bytes.ReplaceAll(file, []byte(`[[["stem", 0, 0`), []byte(`[[["stew", 0, 0`)) // a layer that is not there
+	if err := os.WriteFile("m.h5", damaged, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := output(t, "h5dnn convert m.h5 m.safetensors"); !strings.Contains(got, `"stew", which there is not`) {
+		t.Errorf("%s; want the error of the description", got)
+	}
+	if _, err := os.Stat("m.safetensors"); err == nil {
+		t.Error("the arrays are converted without the model")
 	}
 }

@@ -67,17 +67,11 @@ func (p *Plan) forKeras3() error {
 			p.Notes = append(p.Notes, "layer "+path+": "+how)
 		}
 	}
-	if p.Format.Name == "keras-h5" {
-		for path, l := range m.All() {
-			if operation, ok := strings.CutPrefix(l.Class, "ops."); ok {
-				p.Lost.Add(path, loss.Property, 1, "Keras 2 has no layer for the operation %s of Keras 3, and does not load the model; write a .keras", operation)
-			}
-			if l.Class == "SpectralNormalization" {
-				p.Lost.Add(path, loss.Property, 1, "Keras 2 does not find a SpectralNormalization in an .h5, and does not load the model; write a .keras")
-			}
-		}
-	}
-	if p.Format.Name != "keras" {
+	switch p.Format.Name {
+	case "keras-h5":
+		return p.forKeras2(text)
+	case "keras":
+	default:
 		return nil
 	}
 	p.completeOptimizer(m)
@@ -90,6 +84,27 @@ func (p *Plan) forKeras3() error {
 		p.Tensors[i].Name = keras.Renamed(t.Name, renamed)
 	}
 	p.Notes = append(p.Notes, fmt.Sprintf("%d layers have slashes in their names, which Keras 3 refuses; they are underscores in OUT", len(renamed)))
+	return nil
+}
+
+// forKeras2 reports the layers of a model of Keras 2 that an .h5 cannot have.
+func (p *Plan) forKeras2(text string) error {
+	text, err := keras.Translate(text, false)
+	if err != nil {
+		return err
+	}
+	m, err := keras.Parse(text)
+	if err != nil {
+		return err
+	}
+	for path, l := range m.All() {
+		if operation, ok := strings.CutPrefix(l.Class, "ops."); ok {
+			p.Lost.Add(path, loss.Property, 1, "Keras 2 has no layer for the operation %s of Keras 3, and does not load the model; write a .keras", operation)
+		}
+		if l.Class == "SpectralNormalization" {
+			p.Lost.Add(path, loss.Property, 1, "Keras 2 does not find a SpectralNormalization in an .h5, and does not load the model; write a .keras")
+		}
+	}
 	return nil
 }
 

@@ -6,15 +6,10 @@ import sys
 
 os.environ.setdefault("KERAS_BACKEND", "torch")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-try:
-    import tensorflow
-    from tensorflow import keras
-    extension = ".h5"
-except ImportError:
-    import keras
-    extension = ".keras"
+import keras
 import numpy as np
 
+extension = ".h5" if keras.__version__.startswith("2.") else ".keras"
 L = keras.layers
 folder = sys.argv[1]
 rng = np.random.default_rng(1)

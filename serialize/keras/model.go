@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
@@ -38,6 +39,9 @@ func (f *File) fill(version string) {
 	}
 	for _, l := range layers {
 		for i, w := range l.Weights {
+			maps.DeleteFunc(slots[w.Path], func(_ string, slot storage.Array) bool {
+				return !slices.Equal(slot.Shape, w.Array.Shape) // sums over rows and columns, of Adafactor
+			})
 			l.Weights[i].Slots = slots[w.Path]
 		}
 	}

@@ -217,3 +217,15 @@ func TestWeightsTakeTheNamesOfAModel(t *testing.T) {
 		t.Error("weights of one model are taken for those of another")
 	}
 }
+
+// TestSharedLayersAreReadWhereTheyAreStored: a Dense that is also within a TimeDistributed has its
+// weights there.
+func TestSharedLayersAreReadWhereTheyAreStored(t *testing.T) {
+	names, elements := contents(t, open(t, "testdata/shared.keras"))
+	if want := []string{"each/kernel", "each/bias", "shared/kernel", "shared/bias"}; !slices.Equal(names, want) {
+		t.Fatalf("%v; want %v", names, want)
+	}
+	if !slices.Equal(elements[0], elements[2]) || !slices.Equal(elements[1], elements[3]) || len(elements[0]) != 12 {
+		t.Errorf("%v; want the same twice", elements)
+	}
+}

@@ -178,3 +178,31 @@ func TestSettingsThatKeras3LacksAreNamed(t *testing.T) {
 		t.Errorf("%q; want wobble", got)
 	}
 }
+
+// TestStatesOfOtherShapesAreNoBuffersOfWeights: an Adafactor has the sums of rows and columns of a
+// kernel, which are not transposed as it is.
+func TestStatesOfOtherShapesAreNoBuffersOfWeights(t *testing.T) {
+	c := stateOf(`{"optimizer": {"class_name": "Adafactor", "config": {}}}`, "3.12.0", "velocity/d/kernel", "velocity/d/bias")
+	rows := serialize.Entries(serialize.Entry{Name: optimizerPrefix + "r/d/kernel", Array: storage.From([]float32{1}, 1)})
+	var list []serialize.Entry
+	for e := range c.Entries {
+		list = append(list, e)
+	}
+	for e := range rows {
+		list = append(list, e)
+	}
+	c.Entries = serialize.Entries(list...)
+	name := filepath.Join(t.TempDir(), "m.h5")
+	if err := serialize.Save(name, "keras-h5", c); err != nil {
+		t.Fatal(err)
+	}
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	slots := f.(*File).Model().Layer("d").Weights[0].Slots
+	if _, ok := slots["r"]; ok || len(slots) != 1 || f.(*File).Len() != 5 {
+		t.Errorf("%d arrays, and buffers %v of the kernel; want 5, and its velocity", f.(*File).Len(), slots)
+	}
+}

@@ -66,9 +66,10 @@ func openWeights(in serialize.Input) (serialize.File, error) {
 
 // A weightsReader lists the files of one model in the layout of Keras 3.
 type weightsReader struct {
-	trees  []*tree // several if the file is in shards
-	file   *File   // with the model if it is known
-	paired bool    // the model is not the file's own: names that the file stores come first
+	trees  []*tree             // several if the file is in shards
+	file   *File               // with the model if it is known
+	paired bool                // the model is not the file's own: names that the file stores come first
+	places map[string][]string // groups of layers by path, and of those that other layers are around
 }
 
 // find returns the file with a dataset at path, or nil.
@@ -146,6 +147,10 @@ func (w weightsReader) model(m *checkpoint.Model, group, prefix string, claimed 
 	if w.paired {
 		named = w.named(m, group)
 	}
+	w.places = map[string][]string{}
+	if err := eachLayer(m, group, prefix, w.place); err != nil {
+		return err
+	}
 	return eachLayer(m, group, prefix, func(l *checkpoint.Layer, at, prefix string) error {
 		if l.Model != nil {
 			return nil
@@ -155,6 +160,47 @@ func (w weightsReader) model(m *checkpoint.Model, group, prefix string, claimed 
 		}
 		return w.layer(l, at, prefix, claimed)
 	})
+}
+
+// place adds a layer to the places, and the one that it is around.
+func (w weightsReader) place(l *checkpoint.Layer, group, prefix string) error {
+	path := strings.TrimSuffix(prefix, "/")
+	w.places[path] = append(w.places[path], group)
+	if inner := innerName(l); inner != "" {
+		path = strings.TrimSuffix(path, l.Name) + inner
+		w.places[path] = append(w.places[path], join(group, "layer"))
+	}
+	return nil
+}
+
+// innerName returns the name of the layer that l is around, or "".
+func innerName(l *checkpoint.Layer) string {
+	inner, _ := l.Config["layer"].(map[string]any)
+	config, _ := inner["config"].(map[string]any)
+	name, _ := config["name"].(string)
+	return name
+}
+
+// stored returns the path of a variable of a layer below group. Keras stores a variable once,
+// where it first meets it: that of a layer that is also within a TimeDistributed may be there.
+func (w weightsReader) stored(l *checkpoint.Layer, group, prefix, variable string) string {
+	path := join(group, variable)
+	if w.find(path) != nil {
+		return path
+	}
+	if private := join(group, "_"+variable); w.find(private) != nil {
+		return private // attributes of attention layers in Keras 2
+	}
+	layer := strings.TrimSuffix(prefix, "/")
+	if own, ok := strings.CutPrefix(variable, "layer/"); ok {
+		layer, variable = strings.TrimSuffix(layer, l.Name)+innerName(l), own
+	}
+	for _, other := range w.places[layer] {
+		if at := join(other, variable); w.find(at) != nil {
+			return at
+		}
+	}
+	return path
 }
 
 // named returns the groups of the layers of m by the names of layers that newer files
@@ -205,10 +251,7 @@ func (w weightsReader) layer(l *checkpoint.Layer, group, prefix string, claimed 
 		return err
 	}
 	for _, v := range variables {
-		path := join(group, v.Path)
-		if private := join(group, "_"+v.Path); w.find(path) == nil && w.find(private) != nil {
-			path = private // attributes of attention layers in Keras 2
-		}
+		path := w.stored(l, group, prefix, v.Path)
 		claimed[path] = true
 		if v.Copy != "" {
 			claimed[join(group, v.Copy)] = true

@@ -5,11 +5,7 @@ import sys
 
 os.environ.setdefault("KERAS_BACKEND", "torch")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-try:
-    import tensorflow
-    from tensorflow import keras
-except ImportError:
-    import keras
+import keras
 import numpy as np
 
 fixtures, folder = sys.argv[1:]

@@ -1,0 +1,217 @@
+package keras
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// graph translates the calls of the layers of a functional model. In Keras 2, call 0 of a
+// model within the model is the one by which it was defined. In Keras 3 it is so for
+// functional models, but only in output_layers.
+func (t translator) graph(config map[string]any, layers []map[string]any) {
+	g := graph{config: config, layers: layers, counts: map[string]int{}}
+	if !t.current && g.hasArguments() {
+		g.restore()
+		return
+	}
+	current := false
+	for _, l := range layers {
+		name, _ := l["name"].(string)
+		class, _ := l["class_name"].(string)
+		nodes, _ := l["inbound_nodes"].([]any)
+		if isModel(class) {
+			switch {
+			case !g.fromOne(name, len(nodes)):
+			case class == "Sequential":
+				if !t.current {
+					withoutInput(l)
+				}
+				g.shift(name)
+			default:
+				g.counts[name] = 1
+				current = true
+			}
+		}
+	}
+	if t.current {
+		g.rewrite(current)
+	}
+}
+
+type graph struct {
+	config map[string]any
+	layers []map[string]any
+	counts map[string]int // 1 for functional models whose calls are counted from 1
+}
+
+// each calls visit with every reference, [layer, call, output, …], to an output of a layer.
+func (g graph) each(visit func(ref []any)) {
+	for _, l := range g.layers {
+		eachRef(l["inbound_nodes"], visit)
+	}
+	g.eachOutput(visit)
+}
+
+func (g graph) eachOutput(visit func(ref []any)) {
+	eachRef(g.config["input_layers"], visit)
+	eachRef(g.config["output_layers"], visit)
+}
+
+func eachRef(v any, visit func(ref []any)) {
+	switch v := v.(type) {
+	case []any:
+		if isRef(v) {
+			visit(v)
+		}
+		for _, one := range v {
+			eachRef(one, visit)
+		}
+	case map[string]any:
+		for _, one := range v {
+			eachRef(one, visit)
+		}
+	}
+}
+
+// isRef reports whether v is [layer, call, output] or, in a call of Keras 2, that and the
+// arguments.
+func isRef(v []any) bool {
+	if len(v) != 3 && len(v) != 4 {
+		return false
+	}
+	_, name := v[0].(string)
+	_, node := v[1].(json.Number)
+	_, tensor := v[2].(json.Number)
+	return name && node && tensor
+}
+
+func nodeOf(ref []any) int {
+	n, _ := ref[1].(json.Number).Int64()
+	return int(n)
+}
+
+// fromOne reports whether calls of the named layer, of which there are n, are counted from 1.
+func (g graph) fromOne(name string, n int) bool {
+	last := 0
+	g.each(func(ref []any) {
+		if ref[0] == name {
+			last = max(last, nodeOf(ref))
+		}
+	})
+	return last == n
+}
+
+// shift counts the calls of the named layer from 0.
+func (g graph) shift(name string) {
+	g.each(func(ref []any) {
+		if ref[0] == name {
+			ref[1] = json.Number(fmt.Sprint(nodeOf(ref) - 1))
+		}
+	})
+}
+
+// withoutInput takes the InputLayer from a Sequential: both versions of Keras count the calls
+// of one without it from 0. Keras 3 alone does so with it.
+func withoutInput(l map[string]any) {
+	config, _ := l["config"].(map[string]any)
+	if layers := objectsIn(config["layers"]); len(layers) > 1 && layers[0]["class_name"] == "InputLayer" {
+		config["layers"] = config["layers"].([]any)[1:]
+	}
+	delete(config, "build_input_shape")
+}
+
+// rewrite writes calls as Keras 3 does, which Keras 2 does not read: all of them, or those
+// with tensors among their named arguments, and with the states of a recurrent layer.
+func (g graph) rewrite(all bool) {
+	for _, l := range g.layers {
+		class, _ := l["class_name"].(string)
+		if class == "TFOpLambda" {
+			g.operation(l)
+		}
+		nodes, _ := l["inbound_nodes"].([]any)
+		for i, node := range nodes {
+			inputs, ok := node.([]any)
+			if ok && isRef(inputs) { // of a single tensor
+				inputs = []any{inputs}
+			}
+			if ok && len(inputs) > 0 && (all || g.needsNames(class, inputs)) {
+				nodes[i] = g.call(class, inputs)
+			}
+		}
+	}
+}
+
+func (g graph) needsNames(class string, inputs []any) bool {
+	named := false
+	for _, one := range inputs {
+		if ref, ok := one.([]any); ok && len(ref) == 4 {
+			eachRef(ref[3], func([]any) { named = true })
+		}
+	}
+	return named || takesSeveral[class] != "" && len(inputs) > 1
+}
+
+// takesSeveral has the names of the arguments of layers whose further inputs are arguments of
+// their own in Keras 3.
+var takesSeveral = map[string]string{"LSTM": "initial_state", "GRU": "initial_state", "SimpleRNN": "initial_state", "RNN": "initial_state", "ConvLSTM2D": "initial_state", "Bidirectional": "initial_state"}
+
+// call returns a call as Keras 3 writes it: the tensors among args and kwargs are objects.
+func (g graph) call(class string, inputs []any) map[string]any {
+	kwargs := map[string]any{}
+	var tensors []any
+	for _, one := range inputs {
+		ref, ok := one.([]any)
+		if !ok || !isRef(ref) {
+			continue
+		}
+		tensors = append(tensors, g.tensor(ref))
+		if len(ref) == 4 {
+			if named, ok := ref[3].(map[string]any); ok {
+				maps.Copy(kwargs, named)
+			}
+		}
+	}
+	for name, v := range kwargs {
+		kwargs[name] = g.tensors(v)
+	}
+	if name := takesSeveral[class]; name != "" && len(tensors) > 1 {
+		kwargs[name] = slices.Clone(tensors[1:])
+		tensors = tensors[:1]
+	}
+	var args any = tensors
+	if len(tensors) == 1 {
+		args = tensors[0]
+	}
+	return map[string]any{"args": []any{args}, "kwargs": kwargs}
+}
+
+// tensors replaces the references in an argument.
+func (g graph) tensors(v any) any {
+	switch v := v.(type) {
+	case []any:
+		if isRef(v) {
+			return g.tensor(v)
+		}
+		list := make([]any, len(v))
+		for i, one := range v {
+			list[i] = g.tensors(one)
+		}
+		return list
+	case map[string]any:
+		for name, one := range v {
+			v[name] = g.tensors(one)
+		}
+	}
+	return v
+}
+
+// tensor returns the object for a reference. Keras finds its shape in the graph.
+func (g graph) tensor(ref []any) map[string]any {
+	name, _ := ref[0].(string)
+	node := json.Number(fmt.Sprint(nodeOf(ref) - g.counts[name]))
+	return map[string]any{"class_name": "__keras_tensor__", "config": map[string]any{
+		"shape": []any{nil}, "dtype": "float32", "keras_history": []any{name, node, ref[2]},
+	}}
+}
