@@ -112,7 +112,7 @@ type file struct {
 	root     any                             // the value of the pickle
 	pickled  int64                           // bytes of pickles
 	omitted  loss.List                       // see Omitted
-	records  map[string]*ziparchive.Record   // of an archive, but for storages
+	archive  *archive                        // nil if the file is none, or lacks its directory
 }
 
 // A place is where the bytes of a storage are, and their checksum.
@@ -226,76 +226,105 @@ func rootOf(records []ziparchive.Record) string {
 	return root + "/"
 }
 
-// readZip reads an archive of these records:
+// An archive has the records of a zip archive by name, without their common prefix:
 //
 //	ROOT/data.pkl      the pickle
 //	ROOT/data/KEY      the bytes of a storage
 //	ROOT/byteorder     "little" or "big"; since PyTorch 2.1
 //	ROOT/version       of the format
+type archive struct {
+	prefix   string // ROOT/
+	records  map[string]*ziparchive.Record
+	storages map[string]*storageRecord // by key
+}
+
+// newArchive sorts records by what they are.
+func newArchive(records []ziparchive.Record) (*archive, error) {
+	a := &archive{rootOf(records), map[string]*ziparchive.Record{}, make(map[string]*storageRecord, len(records))}
+	for i := range records {
+		x := &records[i]
+		name, _ := strings.CutPrefix(x.Name, a.prefix)
+		key, isStorage := strings.CutPrefix(name, "data/")
+		if a.storages[key] != nil && isStorage || a.records[name] != nil {
+			return nil, fmt.Errorf("record %q is there twice", x.Name)
+		}
+		if isStorage {
+			a.storages[key] = &storageRecord{Record: x}
+		} else {
+			a.records[name] = x
+		}
+	}
+	return a, nil
+}
+
+// pickled returns the record of the pickle. Archives without one, and programs, are refused by name.
+func (a *archive) pickled() (*ziparchive.Record, error) {
+	pickled := a.records["data.pkl"]
+	switch {
+	case a.records["constants.pkl"] != nil:
+		return nil, errors.New("a TorchScript program, which is not read; save model.state_dict() with torch.save instead")
+	case pickled != nil:
+		return pickled, nil
+	case a.records[exportRecord] != nil:
+		return nil, errors.New("a program of torch.export, which is not read; save torch.export.load(NAME).state_dict with torch.save instead")
+	case a.records[packageRecord] != nil:
+		return nil, errors.New("a package of torch.package, which is not read; load its model with torch.package.PackageImporter(NAME).load_pickle and save model.state_dict() with torch.save")
+	}
+	return nil, fmt.Errorf("no record %sdata.pkl in the archive", a.prefix)
+}
+
+// readZip reads an archive.
 func (f *file) readZip() error {
 	records, err := ziparchive.Directory(f.in, f.in.Size)
 	if err != nil {
 		return err
 	}
-	root := rootOf(records)
-	byName, storages := map[string]*ziparchive.Record{}, make(map[string]*storageRecord, len(records))
-	for i := range records {
-		x := &records[i]
-		name, _ := strings.CutPrefix(x.Name, root)
-		if key, ok := strings.CutPrefix(name, "data/"); ok {
-			if storages[key] != nil {
-				return fmt.Errorf("record %q is there twice", x.Name)
-			}
-			storages[key] = &storageRecord{Record: x}
-			continue
-		}
-		if byName[name] != nil {
-			return fmt.Errorf("record %q is there twice", x.Name)
-		}
-		byName[name] = x
+	a, err := newArchive(records)
+	if err != nil {
+		return err
 	}
-	if byName["constants.pkl"] != nil {
-		return errors.New("a TorchScript program, which is not read; save model.state_dict() with torch.save instead")
+	pickled, err := a.pickled()
+	if err != nil {
+		return err
 	}
-	if byName["data.pkl"] == nil && byName[exportRecord] != nil {
-		return errors.New("a program of torch.export, which is not read; save torch.export.load(NAME).state_dict with torch.save instead")
+	if f.order, err = f.byteOrder(a.records["byteorder"]); err != nil {
+		return err
 	}
-	if byName["data.pkl"] == nil && byName[packageRecord] != nil {
-		return errors.New("a package of torch.package, which is not read; load its model with torch.package.PackageImporter(NAME).load_pickle and save model.state_dict() with torch.save")
-	}
-	pickled := byName["data.pkl"]
-	if pickled == nil {
-		return fmt.Errorf("no record %sdata.pkl in the archive", root)
-	}
-	f.records = byName
-	if x := byName["byteorder"]; x != nil {
-		text, err := f.content(x)
-		if err != nil {
-			return err
-		}
-		switch string(text) {
-		case "little":
-		case "big":
-			f.order = binary.BigEndian
-		default:
-			return fmt.Errorf("byte order %q", text)
-		}
-	}
-	f.count = len(storages)
-	located := f.locate(storages)
+	f.archive, f.count = a, len(a.storages)
+	located := f.locate(a.storages)
 	defer func() { <-located }()
-	f.find = func(key string) (place, error) {
-		x := storages[key]
-		if x == nil {
-			return place{}, fmt.Errorf("no record %sdata/%s: %w", root, key, storage.ErrState)
-		}
-		return placeOf(x.Record), x.err
-	}
+	f.find = a.find
 	if err := pickled.Locate(f.in, f.in.Size); err != nil {
 		return err
 	}
 	f.root, err = f.pickleOf(placeOf(pickled))
 	return err
+}
+
+// find returns the place of a storage, which locate has found.
+func (a *archive) find(key string) (place, error) {
+	x := a.storages[key]
+	if x == nil {
+		return place{}, fmt.Errorf("no record %sdata/%s: %w", a.prefix, key, storage.ErrState)
+	}
+	return placeOf(x.Record), x.err
+}
+
+// byteOrder reads the record of that name, if there is one.
+func (f *file) byteOrder(x *ziparchive.Record) (binary.ByteOrder, error) {
+	if x == nil {
+		return binary.LittleEndian, nil
+	}
+	text, err := f.content(x)
+	switch {
+	case err != nil:
+		return nil, err
+	case string(text) == "little":
+		return binary.LittleEndian, nil
+	case string(text) == "big":
+		return binary.BigEndian, nil
+	}
+	return nil, fmt.Errorf("byte order %q", text)
 }
 
 // A storageRecord has the bytes of a storage. Err is the error of locating them.

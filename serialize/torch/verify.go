@@ -15,15 +15,12 @@ import (
 // with the headers of the records. Files of the format before PyTorch 1.6 have none, and are read.
 func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		if f.records != nil && !yield("", f.verifyArchive(ctx)) {
+		if f.archive != nil && !yield("", f.verifyArchive(ctx)) {
 			return
 		}
 		seen := map[string]error{} // by storage
 		for e, err := range f.All() {
-			key := e.Shared
-			if n, ok := e.Array.Data.(*negatedSource); ok {
-				key = n.key
-			}
+			key := keyOfStorage(e)
 			if err == nil && key != "" {
 				known := false
 				if err, known = seen[key]; !known {
@@ -41,13 +38,21 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	}
 }
 
-// verifyArchive checks the structure of the archive, and the checksums of records that are no storages.
+// verifyArchive checks the structure of the archive, and the checksums of records that are the storage
+// of no array.
 func (f *file) verifyArchive(ctx context.Context) error {
 	if err := ziparchive.Check(f.in, f.in.Size); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.records)) {
-		x := *f.records[name]
+	others := maps.Clone(f.archive.records)
+	for key, x := range f.archive.storages {
+		others["data/"+key] = x.Record
+	}
+	for e := range f.All() {
+		delete(others, "data/"+keyOfStorage(e))
+	}
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		x := *others[name]
 		if err := x.Locate(f.in, f.in.Size); err != nil {
 			return err
 		}
@@ -56,6 +61,14 @@ func (f *file) verifyArchive(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// keyOfStorage returns the key of the storage of an array, or "" if it has none.
+func keyOfStorage(e serialize.Entry) string {
+	if n, ok := e.Array.Data.(*negatedSource); ok {
+		return n.key
+	}
+	return e.Shared
 }
 
 // verify reads the bytes of a record.

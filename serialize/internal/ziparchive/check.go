@@ -72,9 +72,7 @@ func (x Record) checkHeader(r io.ReaderAt, entry []byte) error {
 	}
 	crc, packed, whole := le.Uint32(local[14:]), le.Uint32(local[18:]), le.Uint32(local[22:])
 	later := le.Uint16(local[6:])&followed != 0 // then they may be 0, or stand for an extra field
-	fits := func(have uint32, want int64) bool {
-		return int64(have) == want || have == math.MaxUint32 || later && have == 0
-	}
+	fits := func(have uint32, want int64) bool { return int64(have) == want || have == math.MaxUint32 }
 	switch {
 	case string(local[:4]) != LocalSignature:
 		return fmt.Errorf("no header before its bytes: %w", storage.ErrState)
@@ -86,7 +84,7 @@ func (x Record) checkHeader(r io.ReaderAt, entry []byte) error {
 		return differs("the times")
 	case crc != le.Uint32(entry[16:]) && !(later && crc == 0):
 		return differs("the checksums")
-	case !fits(packed, x.Size) || !fits(whole, x.Whole):
+	case !(later && packed == 0 && whole == 0) && (!fits(packed, x.Size) || !fits(whole, x.Whole)):
 		return differs("the sizes")
 	case later && x.Whole > 0 /* else PyTorch writes none */ && !x.fitsDescriptor(r, x.Header+int64(len(local))+int64(le.Uint16(local[28:]))+x.Size, le.Uint32(entry[16:])):
 		return fmt.Errorf("the checksum and sizes in the archive's directory and after its bytes differ: %w", storage.ErrState)
