@@ -19,6 +19,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
@@ -342,8 +343,11 @@ func open(in Input) (File, error) {
 		return nil, err
 	}
 	file, err := format.Open(in)
+	if err != nil && !strings.HasPrefix(err.Error(), in.Name+": ") { // as errors of HDF5 do
+		err = fmt.Errorf("%s: %w", in.Name, err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", in.Name, err)
+		return nil, err
 	}
 	return file, nil
 }

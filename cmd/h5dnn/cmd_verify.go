@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -38,7 +39,7 @@ func verifyCommand() *cli.Command {
 			if c.Bool("reindex") {
 				return fmt.Errorf("%s is not an HDF5 checkpoint; only these have an index", args[0])
 			}
-			if err := anHDF5File(c.Context, args[0]); err != nil {
+			if err := verifiable(c.Context, args[0]); err != nil {
 				return err
 			}
 			bar := newMeter(c.App.ErrWriter, "verify", fileSize(args[0]))
@@ -59,6 +60,21 @@ func verifyCommand() *cli.Command {
 		},
 	}
 }
+
+// verifiable returns an error if the file does not exist, or is in no known format and not called like an HDF5 file.
+func verifiable(ctx context.Context, name string) error {
+	if err := anHDF5File(ctx, name); err != nil {
+		return err
+	}
+	_, err := serialize.FormatOf(name)
+	if f, unknown := serialize.ByExtension(name); err != nil && (unknown != nil || !slices.Contains(storedAsHDF5, f.Name)) {
+		return err
+	}
+	return nil
+}
+
+// storedAsHDF5 are the formats whose files HDF5 describes, where their content does not show it any more.
+var storedAsHDF5 = []string{"hdf5", "h5ck", "h5ck-exact", "keras-h5", "keras-weights", "anndata", "netcdf", "matlab"}
 
 // anHDF5File returns an error if the file does not exist or is of another format. A
 // damaged HDF5 file passes.

@@ -172,6 +172,15 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
+// TestDamageWithinATensorIsAnError: its fields are not taken as far as they can be read.
+func TestDamageWithinATensorIsAnError(t *testing.T) {
+	field := func(tag byte, content ...byte) []byte { return append([]byte{tag, byte(len(content))}, content...) }
+	external := field(13<<3|2, 1<<3|2, 5, 'a') // a key of 5 bytes, of which there is one
+	tensor := slices.Concat([]byte{1 << 3, 2, 2 << 3, 1}, field(8<<3|2, 'w'), external)
+	model := slices.Concat([]byte{1 << 3, 7}, field(7<<3|2, field(5<<3|2, tensor...)...))
+	serializetest.TestAttackBytes(t, "onnx", "model", model, "a field reaches beyond the end of its message")
+}
+
 func FuzzOpen(f *testing.F) {
 	serializetest.AddSeeds(f, "testdata/*.onnx", "testdata/attacks/*.onnx")
 	f.Fuzz(serializetest.FuzzTarget("onnx", "testdata"))
