@@ -22,8 +22,8 @@ func diffCommand() *cli.Command {
 		Usage:     "compare the arrays of two files of any formats",
 		ArgsUsage: "A B",
 		Description: "Compares arrays of the same name: types, shapes and elements. 0 and -0 are equal, and NaN and NaN are.\n" +
-			"The array of an .npy is compared with the only one of the other file, whatever its name. Prints those that\n" +
-			"differ, the worst first, with the largest absolute and relative errors, the distance in units in the last\n" +
+			"The array of an .npy, or a single one called like its file, is compared with the only one of the other file.\n" +
+			"Prints those that differ, the worst first, with the largest absolute and relative errors, the distance in units in the last\n" +
 			"place (ULP) and the element with the largest relative error. The exit status is 1 if the files differ.",
 		Flags: []cli.Flag{
 			&cli.Float64Flag{Name: "rtol", Usage: "elements x and y are equal if |x - y| <= atol + `RTOL`*|y|"},
@@ -52,7 +52,7 @@ func diffCommand() *cli.Command {
 				return err
 			}
 			defer b.Close()
-			o.IgnoreNames = namedByFile(args[0]) || namedByFile(args[1])
+			o.IgnoreNames = namedByFile(args[0], a) || namedByFile(args[1], b)
 			report, err := diff.Files(c.Context, a, b, o)
 			if err != nil {
 				return err
@@ -71,11 +71,21 @@ func diffCommand() *cli.Command {
 	}
 }
 
-// namedByFile reports whether the array of a file has the name of the file, as those of
-// formats with one array have.
-func namedByFile(name string) bool {
+// namedByFile reports whether the array of a file has the name of the file, as those of formats with
+// one array have, and a bare tensor in a .pt.
+func namedByFile(name string, file serialize.File) bool {
 	format, err := serialize.FormatOf(name)
-	return err == nil && format.Single
+	if err == nil && format.Single {
+		return true
+	}
+	n, named := 0, false
+	for e := range file.All() {
+		if n++; n > 1 {
+			return false
+		}
+		named = e.Name == serialize.Input{Name: name}.ArrayName()
+	}
+	return named
 }
 
 func diffReport(w io.Writer, r diff.Report, a, b string, all bool) error {

@@ -3,6 +3,7 @@ package pickle
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -250,7 +251,11 @@ func (m *machine) text(code byte) error {
 		}
 	default:
 		if !utf8.Valid(b) {
-			return fmt.Errorf("%q is not UTF-8", b[:min(len(b), 40)])
+			value, ok := withSurrogates(b)
+			if !ok {
+				return fmt.Errorf("%q is not UTF-8", b[:min(len(b), 40)])
+			}
+			return cmp.Or(m.take(len(b)), m.push(value))
 		}
 	}
 	return m.push(string(b))

@@ -35,6 +35,8 @@ func TestOmitted(t *testing.T) {
 			`/annotated: 1 attribute lost: "mask" is an array, and attributes are numbers, texts and lists of them`,
 			`/annotated: 1 attribute lost: "names" is of type dict, and attributes are numbers, texts and lists of them`,
 			"/named: 1 type lost: a tensor of class program.Named is read as a plain one",
+			"/file: 1 value lost: text with surrogates, which is not Unicode; they are kept as escapes",
+			`/keys/k\udcff: 1 type lost: its key is of type builtins.str, which becomes text`,
 			`/keys/[1, "a"]: 1 type lost: its key is of type tuple, which becomes text`,
 			"/keys/null: 1 type lost: its key is of type None, which becomes text",
 			"/keys/3: 1 type lost: its key is a str, which becomes an int",

@@ -78,8 +78,16 @@ func (w *walker) text(value any, quoted bool, depth int) (string, error) {
 	return quoteIf(quoted, pickle.TypeOf(value)), nil
 }
 
+// isEscaped reports whether o is a str with surrogates, as package pickle makes it.
+func isEscaped(o *pickle.Object) bool {
+	_, isText := argument(o.Args, 0).(string)
+	return isText && o.Is("builtins.str")
+}
+
 func (w *walker) objectText(o *pickle.Object, quoted bool, depth int) (string, error) {
 	switch {
+	case isEscaped(o):
+		return quoteIf(quoted, o.Args[0].(string)), nil
 	case o.Is(pathClasses...):
 		return quoteIf(quoted, fileName(o)), nil
 	case isNumPyScalar(o):

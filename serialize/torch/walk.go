@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -291,6 +292,8 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 			return w.addUnsupported(path, unsupported)
 		}
 		return w.noteText(path, o, depth)
+	case isEscaped(o):
+		return cmp.Or(w.omit(path, loss.Value, 1, "text with surrogates, which is not Unicode; they are kept as escapes"), w.noteText(path, o, depth))
 	case o.Is("torch.Size"), o.Is("torch.device"):
 		return w.noteText(path, o, depth)
 	case o.Is(pathClasses...):

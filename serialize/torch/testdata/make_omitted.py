@@ -47,7 +47,7 @@ annotated.unit, annotated.limits, annotated.mask, annotated.names = "m", [1, 2.5
 torch.save({
     "w": one, "args": argparse.Namespace(rate=0.5, table=one), "when": datetime.date(2026, 1, 2), "color": Color.RED,
     "functions": [activation, 1], "layer": torch.nn.ReLU, "annotated": annotated, "named": torch.ones(2).as_subclass(Named),
-    "keys": {(1, "a"): one, None: one, 2: one, "3": one}, "long": {2**70: one}, "array": np.arange(2),
+    "file": "b\udcff.pt", "keys": {"k\udcff": one, (1, "a"): one, None: one, 2: one, "3": one}, "long": {2**70: one}, "array": np.arange(2),
 }, os.path.join(folder, "omitted.pt"))
 torch.save(Net(), os.path.join(folder, "omitted_module.pt"))
 torch.save({"array": np.arange(2), "rate": np.float32(0.1), "half": np.float16(0.1), "steps": 3}, os.path.join(folder, "beside_numpy.pt"))
