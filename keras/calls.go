@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 )
@@ -115,14 +116,15 @@ func (o object) isOperation() bool {
 	})
 }
 
-// training reports whether a call has the argument training=True.
+// training reports whether a call has the argument training=True. Keras 3 writes it for layers that
+// augment data, whose default it is, and predicts without.
 func (o object) training() bool {
 	var nodes []any
 	json.Unmarshal(o.Inbound, &nodes)
 	return slices.ContainsFunc(nodes, func(node any) bool {
 		if c, ok := node.(map[string]any); ok {
 			named, _ := c["kwargs"].(map[string]any)
-			return named["training"] == true
+			return named["training"] == true && !strings.HasPrefix(o.Class, "Random")
 		}
 		inputs, _ := node.([]any)
 		return slices.ContainsFunc(inputs, func(v any) bool {

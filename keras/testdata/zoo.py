@@ -56,6 +56,8 @@ sequential("bn_plain", (5,), lambda: L.BatchNormalization(center=False, scale=Fa
 sequential("bn_center", image, lambda: L.BatchNormalization(scale=False), lambda: L.Activation("relu"))
 sequential("keepdims", image, lambda: L.GlobalAveragePooling2D(keepdims=True), lambda: L.Conv2D(4, 1), lambda: L.Flatten())
 sequential("rescaled", image, lambda: L.Rescaling(1 / 127.5, offset=-1), lambda: L.Conv2D(4, 3))
+sequential("augmented", image, lambda: L.RandomFlip(), lambda: L.RandomRotation(0.1), lambda: L.RandomZoom(0.1), lambda: L.RandomContrast(0.1),
+           lambda: L.RandomTranslation(0.1, 0.1), lambda: L.RandomBrightness(0.1), lambda: L.Conv2D(4, 3), lambda: L.Flatten(), lambda: L.Dense(2))
 sequential("relu6", image, lambda: L.ReLU(max_value=6), lambda: L.LeakyReLU(0.1), lambda: L.ELU(0.7))
 for name in ("relu", "tanh", "sigmoid", "silu", "gelu", "elu", "selu", "softplus", "softsign", "exponential", "softmax", "swish", "linear"):
     sequential("dense_" + name, (6,), lambda a=name: L.Dense(5, activation=a))

@@ -219,7 +219,7 @@ func (l legacyReader) layer(name string, renamed map[string]string) error {
 	for i, weight := range weights {
 		e, err := l.tree.entry(join(group, weight), names[i])
 		if err == nil && last(names[i]) == "kernel" && e.Array.Rank() > 2 && l.file.Meta()[MetaBackend] == "theano" {
-			err = fmt.Errorf("Theano's convolutions mirror their kernels, which is not read; save the model by Keras with TensorFlow: %w", storage.ErrState)
+			err = fmt.Errorf("kernels of convolutions are mirrored in files of Theano, and not read; save the model by Keras with TensorFlow: %w", storage.ErrState)
 		}
 		if l.file.Has(e.Name) {
 			e.Name = name + "/" + weight // names that differ in what is left out

@@ -127,7 +127,7 @@ func (s *saver) checkAll() error {
 			return fmt.Errorf("%s is part of a LoRA, which such a file has merged into the kernel; have Keras save the model as .keras, or write an .h5: %w", name, storage.ErrState)
 		}
 		if !s.written[name] {
-			return fmt.Errorf("%s is not a weight of the model, and such a file has no other place for it; leave it out, or write a file of another format, such as .safetensors: %w", name, storage.ErrState)
+			return fmt.Errorf("%s is not a weight of the model, and such a file has no other place for it; convert leaves it out and reports it; or write a file of another format, such as .safetensors: %w", name, storage.ErrState)
 		}
 	}
 	return nil
