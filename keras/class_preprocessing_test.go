@@ -2,6 +2,7 @@ package keras
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
@@ -38,8 +39,9 @@ func TestAugmentationIsLeftOut(t *testing.T) {
 	for class, refused := range map[string]bool{"RandomFlip": false, "Dropout": true} {
 		m, err := Parse(`{"class_name": "Functional", "config": {"name": "m", "layers": [
 			{"class_name": "InputLayer", "name": "i", "config": {"name": "i", "batch_shape": [null, 9, 8, 3]}, "inbound_nodes": []},
-			{"class_name": "` + class + `", "name": "a", "config": {"name": "a"}, "inbound_nodes": [{"args": [` + tensor + `], "kwargs": {"training": true}}]}],
-			"input_layers": [["i", 0, 0]], "output_layers": [["a", 0, 0]]}}`)
+			{"class_name": "` + class + `", "name": "a", "config": {"name": "a"}, "inbound_nodes": [{"args": [` + tensor + `], "kwargs": {"training": true}}]},
+			{"class_name": "ReLU", "name": "r", "config": {"name": "r"}, "inbound_nodes": [{"args": [` + strings.Replace(tensor, `"i"`, `"a"`, 1) + `], "kwargs": {}}]}],
+			"input_layers": [["i", 0, 0]], "output_layers": [["r", 0, 0]]}}`)
 		if err != nil {
 			t.Fatal(err)
 		}
