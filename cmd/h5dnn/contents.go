@@ -81,10 +81,13 @@ func newCopier(c *cli.Context, file serialize.File, out string) (*copier, error)
 	return k, nil
 }
 
-// loseObjects counts what an HDF5 file holds that is neither an array nor metadata.
+// loseObjects counts what a file holds that is neither an array nor metadata.
 func (k *copier) loseObjects(file serialize.File) {
 	if s, ok := file.(strippedFile); ok {
 		file = s.File
+	}
+	if o, ok := file.(serialize.Omitter); ok {
+		k.lost = append(k.lost, o.Omitted()...)
 	}
 	h5, ok := file.(*h5format.File)
 	if !ok {

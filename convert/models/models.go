@@ -266,6 +266,9 @@ func New(s *Source, format string, o Options) (*Plan, error) {
 	if err := p.forKeras3(); err != nil {
 		return nil, err
 	}
+	if o, ok := s.File.(serialize.Omitter); ok {
+		p.Lost = append(p.Lost, o.Omitted()...)
+	}
 	for _, e := range s.Others {
 		p.Lost.Add(e.Name, loss.Array, 1, "elements of type %s are not weights", e.Elements.Type)
 	}

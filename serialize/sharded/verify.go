@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -48,4 +49,15 @@ func (f *file) checkSize() error {
 		return fmt.Errorf("the index has a total_size of %d bytes, but the arrays take %d: %w", size, all, storage.ErrState)
 	}
 	return nil
+}
+
+// Omitted implements serialize.Omitter: it returns what the shards have beside arrays and metadata.
+func (f *file) Omitted() loss.List {
+	var all loss.List
+	for _, shard := range f.shards {
+		if o, ok := shard.(serialize.Omitter); ok {
+			all = append(all, o.Omitted()...)
+		}
+	}
+	return all
 }
