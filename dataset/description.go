@@ -1,6 +1,10 @@
 package dataset
 
-import "math"
+import (
+	"math"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
 
 // A Description says how the samples of a dataset are stored. It is computed once;
 // planning and loading follow from it.
@@ -16,7 +20,7 @@ type Description struct {
 	DecodedSamples int
 
 	Decoded       bool    // samples are decoded or converted, or it is unknown what they cost
-	UnmappedBytes float64 // of all samples: in files from which ranges are read
+	UnmappedBytes float64 // of all samples: in files from which ranges are read, or that are mapped and exceed the page cache
 	HeldBytes     int     // in memory between reads: small columns, offsets and lists of rows
 
 	columns []*column // of the arrays that samples come from
@@ -50,6 +54,10 @@ func (t *table) describe() Description {
 			d.Decoded = d.Decoded || c.cached == nil
 		case ranges:
 			d.UnmappedBytes += bytes
+		case inMemory:
+			if _, ok := c.data.Data.(storage.MappedSource); ok && bytes > beyondCache {
+				d.UnmappedBytes += bytes
+			}
 		}
 		if c.cached != nil {
 			d.HeldBytes += int(bytes)

@@ -1,13 +1,18 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // A fakeUncompressed is a fakeSource that implements storage.Uncompressed, in chunks of
@@ -153,7 +158,17 @@ func TestBlocksOfUncompressedDataAreReadOnce(t *testing.T) {
 // the page cache are not read in random order.
 func TestLargeFilesAreShuffledByWindow(t *testing.T) {
 	x, _ := pairs(1)
+	file := must[*os.File](t)(os.Create(filepath.Join(t.TempDir(), "sparse")))
+	if err := file.Truncate(beyondCache + 24); err != nil {
+		t.Fatal(err)
+	}
+	mapping := must[*storage.Mapping](t)(storage.Map(file))
+	t.Cleanup(func() { errors.Join(mapping.Close(), file.Close()) })
 	for n, want := range map[int]Shuffle{beyondCache / 24: Exact, beyondCache/24 + 1: Window} {
+		mapped := storage.Array{Data: must[*storage.Mapped](t)(mapping.Range(0, int64(n)*24)), Type: dtype.Float64, View: views.Of(n, 3)}
+		if plan := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", mapped))), Options{Batch: 8})).Plan(); plan.Shuffle != want {
+			t.Errorf("%d mapped samples of 24 bytes: shuffled %v, want %v", n, plan.Shuffle, want)
+		}
 		fake := newUncompressed(x, 0)
 		fake.declared = n * 24
 		large := fake.Array()
