@@ -143,6 +143,9 @@ func TestConcatenatedFeatures(t *testing.T) {
 	if got := orders["mixed"]; !errors.Is(got.err, ErrAmbiguous) {
 		t.Errorf("a sum of two orders: %v", got)
 	}
+	if _, err := FeaturesOp(0, []int{2, 3, 4}).Forward(weightsNamed(t, &Layer{Weights: []Weight{w("x", 29)}}, []string{"x"})); err == nil || !strings.Contains(err.Error(), "features of shape 2 3 4 are 24 when they are flattened, but axis 0 of shape [29] has 29") {
+		t.Errorf("features of another number: %v", err)
+	}
 	a, err := FeaturesOp(0, []int{2, 3, 4}, []int{5}).Forward(weightsNamed(t, &Layer{Weights: []Weight{w("x", 29)}}, []string{"x"}))
 	if err != nil {
 		t.Fatal(err)

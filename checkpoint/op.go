@@ -98,6 +98,9 @@ func FeaturesOp(axis int, shapes ...[]int) Op {
 		if axis >= a.Rank() {
 			return a, fmt.Errorf("features: axis %d of shape %v: %w", axis, a.Shape, views.ErrShape)
 		}
+		if total := sum(sizes); total != a.Shape[axis] {
+			return a, fmt.Errorf("features of shape %s are %d when they are flattened, but axis %d of shape %v has %d; the model, or the shape that is given for the layer (--flatten), does not fit the weights: %w", strings.Join(name, " and "), total, axis, a.Shape, a.Shape[axis], views.ErrShape)
+		}
 		parts, err := Split(a, axis, sizes...)
 		if err != nil {
 			return a, fmt.Errorf("features(%s): %w", strings.Join(name, ", "), err)
@@ -114,6 +117,13 @@ func FeaturesOp(axis int, shapes ...[]int) Op {
 		func(a storage.Array) (storage.Array, error) { return permute(a, channelsFirst) },
 		func(a storage.Array) (storage.Array, error) { return permute(a, channelsLast) },
 	}
+}
+
+func sum(sizes []int) (total int) {
+	for _, n := range sizes {
+		total += n
+	}
+	return total
 }
 
 // channelsFirst reorders axis, flattened features of that shape, to channels first.
