@@ -73,7 +73,7 @@ func TestAttacks(t *testing.T) {
 			return errors.Join(w.Write("/x", elements), w.SetAttr("/x", "MATLAB_class", class), w.SetAttr("/x", attribute, value))
 		}
 	}
-	matrix := func(rows int64, indices, offsets []int64) func(writer) error {
+	matrix := func(rows any, indices, offsets []int64) func(writer) error {
 		return func(w writer) error {
 			return errors.Join(
 				w.Group("/x", hdf5write.Attr{Name: "MATLAB_class", Value: "double"}, hdf5write.Attr{Name: "MATLAB_sparse", Value: rows}),
@@ -86,13 +86,15 @@ func TestAttacks(t *testing.T) {
 		reason string
 		fill   func(writer) error
 	}{
-		"negative_rows":     {"want a count", matrix(-1, two, []int64{0, 1, 2})},
-		"huge_matrix":       {"overflows", matrix(1<<62, two, []int64{0, 1, 2})},
-		"offsets_descend":   {"want them to ascend", matrix(2, two, []int64{0, 2, 1})},
-		"offsets_outside":   {"want them to ascend", matrix(2, two, []int64{0, 1, 1 << 62})},
-		"row_outside":       {"index 2 of a stored element, of 2", matrix(2, []int64{0, 2}, []int64{0, 1, 2})},
-		"negative_row":      {"index -1 of a stored element", matrix(2, []int64{0, -1}, []int64{0, 1, 2})},
-		"few_rows":          {"want as many integers as values", matrix(2, []int64{0}, []int64{0, 1, 2})},
+		"negative_rows":     {"want a count", matrix(int64(-1), two, []int64{0, 1, 2})},
+		"rows_twice":        {"want a count", matrix(sizes(2, 2), two, []int64{0, 1, 2})},
+		"rows_not_said":     {"want a count", matrix(sizes(), two, []int64{0, 1, 2})},
+		"huge_matrix":       {"overflows", matrix(int64(1<<62), two, []int64{0, 1, 2})},
+		"offsets_descend":   {"want them to ascend", matrix(int64(2), two, []int64{0, 2, 1})},
+		"offsets_outside":   {"want them to ascend", matrix(int64(2), two, []int64{0, 1, 1 << 62})},
+		"row_outside":       {"index 2 of a stored element, of 2", matrix(int64(2), []int64{0, 2}, []int64{0, 1, 2})},
+		"negative_row":      {"index -1 of a stored element", matrix(int64(2), []int64{0, -1}, []int64{0, 1, 2})},
+		"few_rows":          {"want as many integers as values", matrix(int64(2), []int64{0}, []int64{0, 1, 2})},
 		"empty_of_elements": {"has elements", variable("double", "MATLAB_empty", uint8(1), sizes(2, 3))},
 		"empty_of_minus_1":  {"negative size", variable("double", "MATLAB_empty", uint8(1), sizes(0, -1))},
 		"empty_overflows":   {"overflows", variable("double", "MATLAB_empty", uint8(1), sizes(1<<62, 1<<62, 0))},

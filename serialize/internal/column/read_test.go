@@ -2,6 +2,7 @@ package column_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -53,6 +54,46 @@ func testTable(n int) (list []serialize.Entry, decoded *int) {
 		list = append(list, e)
 	}
 	return list, decoded
+}
+
+// TestClosedTables: after the file is closed no rows are read, also those that are decoded already.
+func TestClosedTables(t *testing.T) {
+	for _, kind := range []column.Kind{{Type: dtype.Int64}, {}} {
+		var closed error
+		table := &column.Table{Rows: 2, Check: func() error { return closed }}
+		ended := false
+		c := &column.Column{Table: table, Kind: kind, Missing: true, Exact: true, Stored: func() int { return 16 }, Start: func() func(*column.Values) error {
+			return func(v *column.Values) error {
+				if ended {
+					return io.EOF
+				}
+				ended = true
+				v.Numbers, v.Texts = make([]byte, 16), []string{"a", "b"}
+				return nil
+			}
+		}}
+		e, err := c.Entry("x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func(row int) error {
+			v := views.Of(2)
+			v.Offset, v.Shape = row, []int{1}
+			if e.Elements != nil {
+				_, err := e.Elements.Values(v)
+				return err
+			}
+			_, err := storage.Read[float64](e.Array.With(v))
+			return err
+		}
+		if err := read(0); err != nil {
+			t.Errorf("%v: %v", kind, err)
+		}
+		closed = storage.ErrState
+		if err := read(1); !errors.Is(err, storage.ErrState) {
+			t.Errorf("%v: read after closing: %v", kind, err)
+		}
+	}
 }
 
 func testText(k, row int) string {
