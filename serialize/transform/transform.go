@@ -32,11 +32,24 @@ var optimizerNames = []string{
 	"optimizer_vars", "opt", "opt_state", "optim_state", "optim_state_dict",
 }
 
+// tensorFlowSlots are the last parts of the names of buffers of tf.compat.v1.train.Optimizer.
+var tensorFlowSlots = []string{
+	"Adam", "Adam_1", "Momentum", "RMSProp", "RMSProp_1", "RMSProp_2", "Adagrad", "Adadelta", "Adadelta_1", "Ftrl", "Ftrl_1",
+}
+
 // IsOptimizerState reports whether an array of that name is part of an optimizer's state, such
 // as momentum: whether the name begins with optimizer/, optim/ or the like, or with
 // optimizer.state. or optimizer_state_dict.; optim.weight is a parameter of a module that is
 // called optim.
+// Optimizers of TensorFlow keep their buffers below each parameter: w/Adam_1, or
+// w/.OPTIMIZER_SLOT/optimizer/m.
 func IsOptimizerState(name string) bool {
+	if strings.Contains(name, "/.OPTIMIZER_SLOT/") || name == "beta1_power" || name == "beta2_power" {
+		return true
+	}
+	if at := strings.LastIndexByte(name, '/'); at > 0 && slices.Contains(tensorFlowSlots, name[at+1:]) {
+		return true
+	}
 	end := strings.IndexAny(name, "/.")
 	if end < 0 || !slices.Contains(optimizerNames, strings.ToLower(name[:end])) {
 		return false

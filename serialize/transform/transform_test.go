@@ -167,6 +167,7 @@ func TestOptimizerStateIsKnownByItsName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"optimizer/momentum/w": true, "optim/exp_avg/fc.weight": true, "optimizer_state_dict.state.0.exp_avg": true, "optimizer/vars/0": true,
 		"optimizer.state.0.exp_avg": true, "optimizer_weights/iter": true, "optim.weight": false, "opt.state_encoder.bias": false, "model/optimizer": false, "optimizer": false, "optimal.weight": false, "fc.weight": false, "": false,
+		"p/w/Adam": true, "p/w/Adam_1": true, "w/Momentum": true, "beta1_power": true, "w/.OPTIMIZER_SLOT/opt/m": true, "Adam": false, "Adam/w": false, "layer/Momentum/kernel": false,
 	} {
 		if got := transform.IsOptimizerState(name); got != want {
 			t.Errorf("%q: %v", name, got)
