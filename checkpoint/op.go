@@ -99,7 +99,7 @@ func FeaturesOp(axis int, shapes ...[]int) Op {
 			return a, fmt.Errorf("features: axis %d of shape %v: %w", axis, a.Shape, views.ErrShape)
 		}
 		if total := sum(sizes); total != a.Shape[axis] {
-			return a, fmt.Errorf("features of shape %s are %d when they are flattened, but axis %d of shape %v has %d; the model, or the shape that is given for the layer (--flatten), does not fit the weights: %w", strings.Join(name, " and "), total, axis, a.Shape, a.Shape[axis], views.ErrShape)
+			return a, fmt.Errorf("features of shape %s are %d when they are flattened, but axis %d of shape %v has %d; the model, or the shape that is given for the layer, does not fit the weights: %w", strings.Join(name, " and "), total, axis, a.Shape, a.Shape[axis], views.ErrShape)
 		}
 		parts, err := Split(a, axis, sizes...)
 		if err != nil {
