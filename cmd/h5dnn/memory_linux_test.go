@@ -244,7 +244,7 @@ func TestChunksOfManyBlocksTakeTheMemoryOfTheLargestArray(t *testing.T) {
 // in reverse, mapped and compressed.
 func TestReversedAxesTakeTheMemoryOfTheLargestArray(t *testing.T) {
 	if testing.Short() || raced() {
-		t.Skip("writes files of 150 MiB")
+		t.Skip("writes files of 150 MiB, and measures memory, which the race detector multiplies; run it without -short and -race")
 	}
 	const side, most = 4500, 4*4500*4500 + 100<<20
 	folder := t.TempDir()
