@@ -149,7 +149,7 @@ func (w *walker) hasArray(value any) bool {
 			return true
 		}
 		if p, ok := referred(value); ok {
-			if seen[p] || w.noArray[p] || w.within[p] {
+			if _, around := w.within[p]; around || seen[p] || w.noArray[p] {
 				continue
 			}
 			seen[p] = true

@@ -47,6 +47,11 @@ func TestOmitted(t *testing.T) {
 			"/layer.scale: 1 attribute lost: the state_dict of the module does not have it",
 			"/: 2 types lost: a module of class program.Net, the outermost of 2 modules: the arrays of its state_dict are read, and neither its program nor other attributes",
 		},
+		"omitted_cycle": {
+			"/scheduler/method: 1 type lost: an object of class builtins.getattr; its values are kept, and its class as text",
+			"/scheduler/method/0: 1 type lost: an object of class program.Scheduler; its values are kept, and its class as text",
+			"/scheduler/method/0: 1 link lost: it refers to a value that it is in",
+		},
 		"structure_dict": {},
 		"checkpoint":     {},
 		"state":          {},

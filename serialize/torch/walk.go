@@ -32,7 +32,8 @@ type walker struct {
 	visits  int                  // of containers that are still allowed
 	left    int                  // bytes of names and metadata that may still be made
 	exact   bool                 // names and metadata are those of save
-	within  map[any]bool         // containers that the value is in
+	within  map[any]int          // containers that the value is in, and the number of objects around each
+	objects int                  // that the value is in
 	noArray map[any]bool         // containers without arrays, of those asked for
 	modules int                  // in the outermost module that the value is in
 }
@@ -44,7 +45,7 @@ type foundEntry struct {
 
 // walk lists the tensors of the file.
 func (f *file) walk() (*serialize.List, error) {
-	w := &walker{file: f, entries: make([]foundEntry, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{}, types: map[string]string{}, paths: map[string][2]string{}, within: map[any]bool{}, noArray: map[any]bool{}, visits: f.visits(), left: f.in.Budget.Limit()}
+	w := &walker{file: f, entries: make([]foundEntry, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{}, types: map[string]string{}, paths: map[string][2]string{}, within: map[any]int{}, noArray: map[any]bool{}, visits: f.visits(), left: f.in.Budget.Limit()}
 	if err := w.outermost(f.root); err != nil {
 		return nil, err
 	}
@@ -90,13 +91,23 @@ func (w *walker) value(path string, value any, depth int) error {
 	return w.noteText(path, value, depth)
 }
 
-// inside visits what a value that others can refer to contains, unless it contains itself.
+// inside visits what a value that others can refer to contains. A value that contains itself is an
+// error, unless an object of a class is in between: OneCycleLR before PyTorch 2.1 has a method of
+// itself in its state.
 func (w *walker) inside(path string, container any, visit func() error) error {
-	if w.within[container] {
+	_, isObject := container.(*pickle.Object)
+	if objects, again := w.within[container]; again {
+		if isObject || w.objects > objects {
+			return w.omit(path, loss.Link, 1, "it refers to a value that it is in")
+		}
 		return fmt.Errorf("%.40q: values contain themselves: it is one that it is in: %w", path, storage.ErrState)
 	}
-	w.within[container] = true
+	w.within[container] = w.objects
 	defer delete(w.within, container)
+	if isObject {
+		w.objects++
+		defer func() { w.objects-- }()
+	}
 	return visit()
 }
 

@@ -49,5 +49,17 @@ torch.save({
     "functions": [activation, 1], "layer": torch.nn.ReLU, "annotated": annotated, "named": torch.ones(2).as_subclass(Named),
     "file": "b\udcff.pt", "keys": {"k\udcff": one, (1, "a"): one, None: one, 2: one, "3": one}, "long": {2**70: one}, "array": np.arange(2),
 }, os.path.join(folder, "omitted.pt"))
+
+
+@define
+class Scheduler: # as OneCycleLR before PyTorch 2.1, whose state has a method of itself
+    def __init__(self):
+        self.step, self.method = 3, self.anneal
+
+    def anneal(self):
+        pass
+
+
+torch.save({"w": one, "scheduler": vars(Scheduler())}, os.path.join(folder, "omitted_cycle.pt"))
 torch.save(Net(), os.path.join(folder, "omitted_module.pt"))
 torch.save({"array": np.arange(2), "rate": np.float32(0.1), "half": np.float16(0.1), "steps": 3}, os.path.join(folder, "beside_numpy.pt"))
