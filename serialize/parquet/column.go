@@ -184,31 +184,46 @@ func (c *columnReader) plain(d *column.Values, content []byte, n int64) error {
 			d.Numbers = binary.NativeEndian.AppendUint16(d.Numbers, le.Uint16(content))
 			content = content[2:]
 		}
-	case physicalInt96: // nanoseconds of a day, and the Julian day
+	case physicalInt96:
 		if n < 0 || n > int64(len(content))/12 {
 			return short()
 		}
-		for ; n > 0; n-- {
-			const epoch, daily = 2440588, 86400_000_000_000 // 1970-01-01, nanoseconds
-			day, of := int64(le.Uint32(content[8:]))-epoch, int64(le.Uint64(content))
-			if day < math.MinInt64/daily || day >= math.MaxInt64/daily || of < 0 || of >= daily {
-				return fmt.Errorf("nanosecond %d of day %d since 1970, which is not a time of 64 bits: %w", of, day, dtype.ErrType)
-			}
-			d.Numbers = binary.NativeEndian.AppendUint64(d.Numbers, uint64(day*daily+of))
-			content = content[12:]
-		}
+		return oldTimes(d, content, n)
 	default:
-		all := string(content) // the texts share its memory
-		for ; n > 0; n-- {
-			if len(content) < 4 || uint64(le.Uint32(content)) > uint64(len(content)-4) {
-				return short()
-			}
-			end := 4 + le.Uint32(content)
-			d.Texts = append(d.Texts, all[4:end])
-			content, all = content[end:], all[end:]
+		if !plainTexts(d, content, n) {
+			return short()
 		}
 	}
 	return nil
+}
+
+// oldTimes appends n times, which are nanoseconds of a day, and the Julian day.
+func oldTimes(d *column.Values, content []byte, n int64) error {
+	const epoch, daily = 2440588, 86400_000_000_000 // 1970-01-01, nanoseconds
+	le := binary.LittleEndian
+	for ; n > 0; n-- {
+		day, of := int64(le.Uint32(content[8:]))-epoch, int64(le.Uint64(content))
+		if day < math.MinInt64/daily || day >= math.MaxInt64/daily || of < 0 || of >= daily {
+			return fmt.Errorf("nanosecond %d of day %d since 1970, which is not a time of 64 bits: %w", of, day, dtype.ErrType)
+		}
+		d.Numbers = binary.NativeEndian.AppendUint64(d.Numbers, uint64(day*daily+of))
+		content = content[12:]
+	}
+	return nil
+}
+
+// plainTexts appends n texts, and reports whether there are as many.
+func plainTexts(d *column.Values, content []byte, n int64) bool {
+	all := string(content) // the texts share its memory
+	for ; n > 0; n-- {
+		if len(content) < 4 || uint64(binary.LittleEndian.Uint32(content)) > uint64(len(content)-4) {
+			return false
+		}
+		end := 4 + binary.LittleEndian.Uint32(content)
+		d.Texts = append(d.Texts, all[4:end])
+		content, all = content[end:], all[end:]
+	}
+	return true
 }
 
 // decimals appends n decimals as strings: little-endian integers, or big-endian bytes.

@@ -158,6 +158,36 @@ func physicalOf(e serialize.Entry) (physical, convertedType int) {
 	}
 }
 
+// rowGroup appends a RowGroup.
+func (e *encoder) rowGroup(entries []serialize.Entry, chunks []chunk) {
+	e.begin()
+	e.list(1, len(chunks), typeStruct)
+	size := int64(0)
+	for i, k := range chunks {
+		size += k.size
+		e.begin()
+		e.i64(2, k.at)
+		e.field(3, typeStruct)
+		e.begin()
+		physical, _ := physicalOf(entries[i])
+		e.i32(1, physical)
+		e.list(2, 1, 5)
+		e.b = binary.AppendVarint(e.b, plain)
+		e.list(3, 1, typeBinary)
+		e.string(entries[i].Name)
+		e.i32(4, uncompressed)
+		e.i64(5, k.rows)
+		e.i64(6, k.size)
+		e.i64(7, k.size)
+		e.i64(9, k.at)
+		e.end()
+		e.end()
+	}
+	e.i64(2, size)
+	e.i64(3, chunks[0].rows)
+	e.end()
+}
+
 // footer writes the FileMetaData.
 func (s *saver) footer(entries []serialize.Entry, rows int, meta map[string]string) {
 	e := &encoder{last: []int{0}}
@@ -184,32 +214,7 @@ func (s *saver) footer(entries []serialize.Entry, rows int, meta map[string]stri
 	e.i64(3, int64(rows))
 	e.list(4, len(s.groups), typeStruct)
 	for _, chunks := range s.groups {
-		e.begin()
-		e.list(1, len(chunks), typeStruct)
-		size := int64(0)
-		for i, k := range chunks {
-			size += k.size
-			e.begin()
-			e.i64(2, k.at)
-			e.field(3, typeStruct)
-			e.begin()
-			physical, _ := physicalOf(entries[i])
-			e.i32(1, physical)
-			e.list(2, 1, 5)
-			e.b = binary.AppendVarint(e.b, plain)
-			e.list(3, 1, typeBinary)
-			e.string(entries[i].Name)
-			e.i32(4, uncompressed)
-			e.i64(5, k.rows)
-			e.i64(6, k.size)
-			e.i64(7, k.size)
-			e.i64(9, k.at)
-			e.end()
-			e.end()
-		}
-		e.i64(2, size)
-		e.i64(3, chunks[0].rows)
-		e.end()
+		e.rowGroup(entries, chunks)
 	}
 	if len(meta) > 0 {
 		e.list(5, len(meta), typeStruct)
