@@ -1,6 +1,7 @@
 package models
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -85,6 +86,18 @@ func (p *Plan) forKeras3() error {
 	}
 	p.Notes = append(p.Notes, fmt.Sprintf("%d layers have slashes in their names, which Keras 3 refuses; they are underscores in OUT", len(renamed)))
 	return nil
+}
+
+// noteTraining notes that an .h5 has no training_config if that names no optimizer, as those of
+// Keras 3.15 with PyTorch do: Keras could not load the model.
+func (p *Plan) noteTraining() {
+	var training map[string]any
+	if p.Format.Name != "keras-h5" || json.Unmarshal([]byte(p.meta[kerasfile.MetaTraining]), &training) != nil {
+		return
+	}
+	if training["loss"] != nil && training["optimizer"] == nil && training["optimizer_config"] == nil {
+		p.Notes = append(p.Notes, "IN does not say which optimizer it was compiled with, without which an .h5 has no loss and metrics either; compile the model again")
+	}
 }
 
 // forKeras2 reports the layers of a model of Keras 2 that an .h5 cannot have.

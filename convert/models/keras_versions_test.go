@@ -115,3 +115,27 @@ func TestLegacyFilesThatKeras2DoesNotLoad(t *testing.T) {
 		}
 	}
 }
+
+// TestTrainingWithoutOptimizerIsNoted: an .h5 cannot have it.
+func TestTrainingWithoutOptimizerIsNoted(t *testing.T) {
+	const config = `{"class_name": "Sequential", "config": {"name": "s", "layers": [{"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 1]}}, {"class_name": "Flatten", "config": {"name": "f"}}]}}`
+	for training, want := range map[string]bool{`{"loss": "mse"}`: true, `{}`: false, `{"loss": "mse", "optimizer": "sgd"}`: false} {
+		in := filepath.Join(t.TempDir(), "m.keras")
+		meta := map[string]string{"model_config": config, "keras_version": "3.15.0", "training_config": training}
+		if err := serialize.Save(in, "keras", serialize.Contents{Entries: serialize.Entries(), Meta: meta}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := models.Open(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		p, err := models.New(s, "keras-h5", models.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(p.Notes, "\n"), "compile the model again"); got != want {
+			t.Errorf("%s: notes %v; want one: %v", training, p.Notes, want)
+		}
+	}
+}

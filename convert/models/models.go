@@ -269,6 +269,7 @@ func New(s *Source, format string, o Options) (*Plan, error) {
 	if o, ok := s.File.(serialize.Omitter); ok {
 		p.Lost = append(p.Lost, o.Omitted()...)
 	}
+	p.noteTraining()
 	for _, e := range s.Others {
 		p.Lost.Add(e.Name, loss.Array, 1, "elements of type %s are not weights", e.Elements.Type)
 	}
