@@ -129,15 +129,18 @@ func (p *Plan) targetFormat() serialize.Format {
 }
 
 // Steps yields the steps in the order of the file. Each pass makes them anew, because a file may
-// have hundreds of thousands of objects.
+// have hundreds of thousands of objects, and each step in the memory of the one before it: one that
+// is kept is copied.
 func (p *Plan) Steps() iter.Seq[*Step] {
 	return func(yield func(*Step) bool) {
 		objects, err := p.file.Entries(p.path)
 		if err != nil {
 			return // New has returned it
 		}
+		var s Step
 		for o := range objects {
-			if !yield(p.step(o)) {
+			s = p.step(o)
+			if !yield(&s) {
 				return
 			}
 		}
@@ -145,12 +148,12 @@ func (p *Plan) Steps() iter.Seq[*Step] {
 }
 
 // step returns the step of an object.
-func (p *Plan) step(o inspect.Object) *Step {
+func (p *Plan) step(o inspect.Object) Step {
 	c, ok := p.changes[key{o.Path, o.Kind}]
 	if !ok {
 		c.To = target(o, p.path)
 	}
-	return &Step{Object: o, change: c}
+	return Step{Object: o, change: c}
 }
 
 // keep keeps what a step changes for later passes.
@@ -161,15 +164,20 @@ func (p *Plan) keep(s *Step) {
 }
 
 // find finds the data of a step.
-func (p *Plan) find(s *Step) (err error) {
-	s.data, err = p.file.Find(s.Path)
-	if err == nil && s.asFloat32 {
-		s.data.Array = ForNumPy(s.data.Array)
-	}
+func (p *Plan) find(s *Step) error {
+	data, err := p.file.Find(s.Path)
+	s.found(data, err)
 	return err
 }
 
-// Arrays yields the steps that write data.
+// found sets the data of a step.
+func (s *Step) found(data inspect.Selection, err error) {
+	if s.data = data; err == nil && s.asFloat32 {
+		s.data.Array = ForNumPy(data.Array)
+	}
+}
+
+// Arrays yields the steps that write data, as Steps does.
 func (p *Plan) Arrays() iter.Seq[*Step] {
 	return func(yield func(*Step) bool) {
 		for s := range p.Steps() {

@@ -60,8 +60,8 @@ func (p *Plan) writeHDF5(ctx context.Context, out string) error {
 	if err != nil {
 		return fmt.Errorf("save %s: %w", out, err)
 	}
-	defer w.Abort()                 // unless it was closed
-	written := map[string][]*Step{} // by what they share
+	defer w.Abort()                // unless it was closed
+	written := map[string][]Step{} // by what they share
 	for s := range p.Steps() {
 		if s.writesData() {
 			err = p.find(s)
@@ -97,7 +97,7 @@ func (p *Plan) elementBytes(ctx context.Context) (n int64, err error) {
 }
 
 // write writes the object, as a hard link if its elements are written already.
-func (s *Step) write(ctx context.Context, w *hdf5write.Writer, written map[string][]*Step) error {
+func (s *Step) write(ctx context.Context, w *hdf5write.Writer, written map[string][]Step) error {
 	var err error
 	shared := s.data.Shared
 	switch {
@@ -107,7 +107,7 @@ func (s *Step) write(ctx context.Context, w *hdf5write.Writer, written map[strin
 		if same := s.sameAs(written[shared]); same != nil {
 			return w.HardLink(s.To, same.To)
 		}
-		written[shared] = append(written[shared], s)
+		written[shared] = append(written[shared], *s)
 		err = writeDataset(ctx, w, s.To, s.data)
 	case s.Data != nil:
 		err = writeDataset(ctx, w, s.To, s.data)

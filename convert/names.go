@@ -44,14 +44,15 @@ func (p *Plan) moveBelowArrays() {
 			names.arrays[s.To] = true
 		}
 	}
-	var steps []*Step
+	var steps []Step
 	for s := range p.Steps() {
 		if names.changes(s.To, s.Kind == "group") {
-			steps = append(steps, s)
+			steps = append(steps, *s)
 		}
 	}
-	slices.SortStableFunc(steps, func(s, other *Step) int { return len(s.To) - len(other.To) }) // arrays before what is below them
-	for _, s := range steps {
+	slices.SortStableFunc(steps, func(s, other Step) int { return len(s.To) - len(other.To) }) // arrays before what is below them
+	for i := range steps {
+		s := &steps[i]
 		array := ""
 		s.To, array = names.resolve(s.To, s.Kind == "group")
 		if array != "" && !s.LeftOut {

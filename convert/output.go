@@ -65,23 +65,21 @@ func (p *Plan) at(ctx context.Context) func(i int) (serialize.Entry, error) {
 	})
 	return func(i int) (serialize.Entry, error) {
 		if list(); numbered {
-			return p.entryOf(ctx, file.Numbered(int(numbers[i])))
+			o, data, err := file.Numbered(int(numbers[i]))
+			s := p.step(o)
+			s.found(data, err)
+			return p.entry(ctx, &s), err
 		}
 		objects, err := p.file.Entries(paths[i])
 		if err == nil {
 			for o := range objects { // the first is at the path
-				return p.entryOf(ctx, o)
+				s := p.step(o)
+				err := p.find(&s)
+				return p.entry(ctx, &s), err
 			}
 		}
 		return serialize.Entry{Name: paths[i]}, cmp.Or(err, storage.ErrState)
 	}
-}
-
-// entryOf returns what is written of an object.
-func (p *Plan) entryOf(ctx context.Context, o inspect.Object) (serialize.Entry, error) {
-	s := p.step(o)
-	err := p.find(s)
-	return p.entry(ctx, s), err
 }
 
 // entries yields what the steps write.

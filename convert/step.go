@@ -50,7 +50,7 @@ func (s *Step) leaveOut(format string, args ...any) {
 
 // withAttrs returns the data of a step with those of its attributes that any format can have.
 func (s *Step) withAttrs() serialize.Entry {
-	e := serialize.Entry{Attrs: map[string]any{}}
+	var e serialize.Entry
 	if s.data.Numbers {
 		e.Array = s.data.Array
 	} else {
@@ -58,6 +58,9 @@ func (s *Step) withAttrs() serialize.Entry {
 	}
 	for _, a := range s.Attrs {
 		if value, err := a.Keep(); err == nil { // else it is lost
+			if e.Attrs == nil {
+				e.Attrs = map[string]any{}
+			}
 			e.Attrs[a.Name] = value
 		}
 	}
@@ -66,10 +69,11 @@ func (s *Step) withAttrs() serialize.Entry {
 
 // sameAs returns the step among others that writes the same elements with the same
 // attributes, such as tied weights; nil if there is none.
-func (s *Step) sameAs(others []*Step) *Step {
+func (s *Step) sameAs(others []Step) *Step {
 	e := s.withAttrs()
 	e.Shared = s.data.Shared
-	for _, other := range others {
+	for i := range others {
+		other := &others[i]
 		o := other.withAttrs()
 		if o.Shared = other.data.Shared; e.SameElements(o) && serialize.SameAttrs(e.Attrs, o.Attrs) {
 			return other

@@ -248,7 +248,11 @@ func (f *arrayFile) Entries(path string) (iter.Seq[Object], error) {
 }
 
 // Numbered implements [Numbered].
-func (f *arrayFile) Numbered(i int) Object { return f.object(f.entry(i)) }
+func (f *arrayFile) Numbered(i int) (Object, Selection, error) {
+	e := f.entry(i)
+	s, err := e.selected(f.name)
+	return Object{Path: e.path, Kind: e.kind(), Attrs: e.attrs(), Number: i}, s, err
+}
 
 // any reports whether the file has a wanted array.
 func (f *arrayFile) any(wanted func(path string) bool) bool {
@@ -279,10 +283,7 @@ func (f *arrayFile) meta() []Attr {
 
 // object describes an array. One of elements that cannot be read is described too.
 func (f *arrayFile) object(e entry) Object {
-	o := Object{Path: e.path, Kind: "dataset", Err: e.err, Number: e.number}
-	for _, name := range slices.Sorted(maps.Keys(e.Attrs)) {
-		o.Attrs = append(o.Attrs, describeValue(name, e.Attrs[name]))
-	}
+	o := Object{Path: e.path, Kind: e.kind(), Attrs: e.attrs(), Err: e.err, Number: e.number}
 	switch {
 	case e.Array.Data != nil:
 		o.Data = e.describe()
@@ -292,10 +293,27 @@ func (f *arrayFile) object(e entry) Object {
 		}
 	case e.Elements != nil:
 		o.Err, o.Unread, o.Data = nil, e.err, e.describe()
-	default:
-		o.Kind = "unknown"
 	}
 	return o
+}
+
+// kind returns the kind of object that an entry is.
+func (e *entry) kind() string {
+	if e.Array.Data == nil && e.Elements == nil {
+		return "unknown"
+	}
+	return "dataset"
+}
+
+// attrs describes the attributes of an entry.
+func (e *entry) attrs() (attrs []Attr) {
+	if len(e.Attrs) == 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Attrs)) {
+		attrs = append(attrs, describeValue(name, e.Attrs[name]))
+	}
+	return attrs
 }
 
 // describeValue describes an attribute of an array: a string, strings or numbers.

@@ -38,8 +38,8 @@ type File interface {
 // A Numbered file has arrays by number: its format has no groups.
 type Numbered interface {
 	File
-	// Numbered returns the object of a number.
-	Numbered(number int) Object
+	// Numbered returns the object of a number, whose Data is nil, and the data that Find returns.
+	Numbered(number int) (Object, Selection, error)
 }
 
 // An Object is one object of a file.

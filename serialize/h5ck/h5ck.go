@@ -148,6 +148,11 @@ func nameAt(path string) (string, bool) {
 	return strings.TrimPrefix(path, "/"), parts[0] != storageGroup && path != "/"+indexName
 }
 
+var (
+	escapes   = strings.NewReplacer("%", "%25", "/", "%2F", "\x00", "%00")
+	unescapes = strings.NewReplacer("%25", "%", "%2F", "/", "%00", "\x00", "%2E", ".")
+)
+
 // escape returns a name without slashes and zeros: these and "%" become "%2F", "%00" and
 // "%25", the names "" and "." "%" and "%2E".
 func escape(name string) string {
@@ -157,14 +162,14 @@ func escape(name string) string {
 	case ".":
 		return "%2E"
 	}
-	return strings.NewReplacer("%", "%25", "/", "%2F", "\x00", "%00").Replace(name)
+	return escapes.Replace(name)
 }
 
 func unescape(name string) string {
 	if name == "%" {
 		return ""
 	}
-	return strings.NewReplacer("%25", "%", "%2F", "/", "%00", "\x00", "%2E", ".").Replace(name)
+	return unescapes.Replace(name)
 }
 
 // storedType returns the type under which HDF5 has elements: bytes for those that it has no
