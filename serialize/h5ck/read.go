@@ -47,7 +47,7 @@ func openIndexed(in serialize.Input) (*file, error) {
 	if f.sections, err = in.Sections(); err != nil {
 		return nil, err
 	}
-	f.List = serialize.NewList(len(h.Tensors), h.Meta, f.sections.Close)
+	f.List = serialize.NewList(h.Len(), h.Meta, f.sections.Close)
 	if err := f.list(); err != nil {
 		f.sections.Release()
 		return nil, err
@@ -102,7 +102,7 @@ func (f *file) list() error {
 		}
 		sources[i] = serialize.Normalize(section, t, binary.LittleEndian)
 	}
-	for _, t := range f.header.Tensors {
+	for t := range f.header.Tensors() {
 		e, err := f.header.Entry(f.in, t, sources[t.Storage])
 		if err == nil {
 			err = f.List.Add(e, nil)
@@ -112,7 +112,7 @@ func (f *file) list() error {
 		}
 	}
 	f.users = f.header.Users(f.List.Name)
-	f.header.Tensors = nil
+	f.header.Release()
 	return nil
 }
 

@@ -108,8 +108,11 @@ func (f *file) list(checked bool) error {
 	if f.sections, err = f.in.Sections(); err != nil {
 		return err
 	}
-	f.users = f.header.Users(func(i int) string { return f.header.Tensors[i].Name })
-	f.List = serialize.NewList(len(f.header.Tensors), f.header.Meta, f.sections.Close)
+	f.List = serialize.NewList(f.header.Len(), f.header.Meta, f.sections.Close)
+	if checked { // errors name arrays that are not in the list yet
+		tensors := slices.Collect(f.header.Tensors())
+		f.users = f.header.Users(func(i int) string { return tensors[i].Name })
+	}
 	sources := make([]storage.Source, len(f.header.Storages))
 	wrong := make([]error, len(f.header.Storages))
 	for i, s := range f.header.Storages {
@@ -120,7 +123,7 @@ func (f *file) list(checked bool) error {
 			sources[i], wrong[i] = f.source(i, s)
 		}
 	}
-	for _, t := range f.header.Tensors {
+	for t := range f.header.Tensors() {
 		e, err := serialize.Entry{Name: t.Name}, wrong[t.Storage]
 		if err == nil {
 			e, err = f.header.Entry(f.in, t, sources[t.Storage])
@@ -130,8 +133,8 @@ func (f *file) list(checked bool) error {
 			return err
 		}
 	}
-	f.users = f.header.Users(f.List.Name) // instead of the header
-	f.header.Tensors = nil
+	f.users = f.header.Users(f.List.Name)
+	f.header.Release()
 	return nil
 }
 

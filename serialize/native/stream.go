@@ -59,7 +59,8 @@ func (s *stream) read(yield func(serialize.Entry, error) bool) error {
 	if err != nil {
 		return err
 	}
-	users := h.Users(func(i int) string { return h.Tensors[i].Name })
+	tensors := slices.Collect(h.Tensors())
+	users := h.Users(func(i int) string { return tensors[i].Name })
 	of := users.Of(len(h.Storages))
 	var sums []byte
 	for i, stored := range h.Storages {
@@ -68,7 +69,7 @@ func (s *stream) read(yield func(serialize.Entry, error) bool) error {
 			return fmt.Errorf("storage %d (%s): %w", i, users.Name(i), err)
 		}
 		sums = binary.LittleEndian.AppendUint32(sums, sum)
-		if !s.yieldTensors(h, of[i], b, yield) {
+		if !s.yieldTensors(h, i, of[i], tensors, b, yield) {
 			return nil
 		}
 	}
@@ -152,17 +153,15 @@ func (s *stream) elements(n int) ([]byte, error) {
 	return b, nil
 }
 
-// yieldTensors yields the tensors of a storage that is in memory.
-func (s *stream) yieldTensors(h *index.Header, tensors []int, b []byte, yield func(serialize.Entry, error) bool) bool {
+// yieldTensors yields the users of storage i, which is in memory.
+func (s *stream) yieldTensors(h *index.Header, i int, users []int, tensors []index.Tensor, b []byte, yield func(serialize.Entry, error) bool) bool {
 	in := serialize.Input{Options: serialize.Options{Budget: s.budget}}
-	if len(tensors) > 0 {
-		if typ, err := dtype.Parse(h.Storages[h.Tensors[tensors[0]].Storage].DType); err == nil {
-			serialize.NormalizeBytes(b, typ, binary.LittleEndian)
-		}
+	if typ, err := dtype.Parse(h.Storages[i].DType); err == nil {
+		serialize.NormalizeBytes(b, typ, binary.LittleEndian)
 	}
 	data := storage.Wrap(b)
-	for _, k := range tensors {
-		e, err := h.Entry(in, h.Tensors[k], data)
+	for _, k := range users {
+		e, err := h.Entry(in, tensors[k], data)
 		if !yield(e, err) {
 			return false
 		}

@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/serialize"
@@ -22,7 +23,8 @@ func Example() {
 	_, err = index.NewLayout(entries, serialize.NewPlan(entries), nil).Encode(&text)
 	fmt.Println(text.String(), err)
 	h, err := index.Parse(text.String())
-	users := h.Users(func(i int) string { return h.Tensors[i].Name })
+	tensors := slices.Collect(h.Tensors())
+	users := h.Users(func(i int) string { return tensors[i].Name })
 	fmt.Println(users.Name(0), users.Of(1), err)
 	// Output:
 	// {"metadata":{},"storages":[{"dtype":"float32","offset":0,"nbytes":24}],"tensors":{"embedding":{"storage":0,"shape":[2,3]},"head":{"storage":0,"shape":[2,3]}}} <nil>

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -30,9 +31,10 @@ import (
 type Header struct {
 	Meta     map[string]string
 	Storages []Storage
-	Tensors  []Tensor
 
-	users []int32 // the number of tensors of each storage, once it is checked
+	tensors   jsontext.Parser // at the object of tensors
+	storageOf []int32         // of each tensor
+	users     []int32         // the number of tensors of each storage, once it is checked
 }
 
 // Limits of what is read and written.
@@ -59,9 +61,12 @@ type Tensor struct {
 	Attrs          map[string]any
 }
 
-// Parse reads a list, whose members may be in any order.
+// Parse reads a list, whose members may be in any order. Of tensors it keeps their storages, and
+// Tensors parses them once more.
 func Parse(text string) (*Header, error) {
-	h := &Header{Meta: map[string]string{}}
+	const storageKey, shortestStorage = `"nbytes":`, `{"dtype":"","offset":0,"nbytes":0},`
+	n := min(strings.Count(text, storageKey), len(text)/len(shortestStorage))
+	h := &Header{Meta: map[string]string{}, Storages: make([]Storage, 0, n), storageOf: make([]int32, 0, n)}
 	p := jsontext.New(text)
 	seen := 0
 	p.Object(func(key string) {
@@ -72,11 +77,16 @@ func Parse(text string) (*Header, error) {
 		case "storages":
 			p.Array(func() { h.Storages = append(h.Storages, parseStorage(p)) })
 		case "tensors":
+			h.tensors = *p
 			p.Object(func(name string) {
 				if len(name) > MaxName {
 					p.Fail("a name of %d bytes; at most %d are allowed", len(name), MaxName)
 				}
-				if h.Tensors = append(h.Tensors, parseTensor(p, name)); len(h.Tensors) > MaxTensors {
+				t := parseTensor(p, name)
+				if t.Storage > MaxTensors {
+					p.Fail("%q: storage %d; at most %d are allowed", name, t.Storage, MaxTensors)
+				}
+				if h.storageOf = append(h.storageOf, int32(t.Storage)); len(h.storageOf) > MaxTensors {
 					p.Fail("more than %d tensors", MaxTensors)
 				}
 			})
@@ -92,6 +102,27 @@ func Parse(text string) (*Header, error) {
 	}
 	return h, nil
 }
+
+// Len returns the number of tensors.
+func (h *Header) Len() int { return len(h.storageOf) }
+
+// Tensors yields the tensors, in the order of the file. Their names are parts of its text.
+func (h *Header) Tensors() iter.Seq[Tensor] {
+	return func(yield func(Tensor) bool) {
+		p, stopped := h.tensors, false
+		p.Members(func(name string) {
+			if t := parseTensor(&p, name); !stopped {
+				stopped = !yield(t)
+			}
+			if stopped {
+				p.Fail("no more tensors are wanted")
+			}
+		})
+	}
+}
+
+// Release lets go of the text, when all tensors were taken from it.
+func (h *Header) Release() { h.tensors = jsontext.Parser{} }
 
 func parseStorage(p *jsontext.Parser) (s Storage) {
 	seen := 0
@@ -217,13 +248,7 @@ type Users struct {
 }
 
 // Users returns the tensors of storages, whose names are kept elsewhere.
-func (h *Header) Users(name func(tensor int) string) Users {
-	u := Users{make([]int32, len(h.Tensors)), name}
-	for i, t := range h.Tensors {
-		u.storages[i] = int32(t.Storage)
-	}
-	return u
-}
+func (h *Header) Users(name func(tensor int) string) Users { return Users{h.storageOf, name} }
 
 // Of returns the tensors of each of n storages, by their positions.
 func (u Users) Of(n int) [][]int {
@@ -286,11 +311,21 @@ func (h *Header) Check(start, end, gap int, align func(n int) int) error {
 		at = s.Offset + s.Bytes + gap
 	}
 	h.users = make([]int32, len(h.Storages))
-	for _, t := range h.Tensors {
+	for _, k := range h.storageOf {
+		if int(k) >= len(h.Storages) {
+			return h.missingStorage()
+		}
+		h.users[k]++
+	}
+	return nil
+}
+
+// missingStorage returns the error of the first tensor whose storage there is not.
+func (h *Header) missingStorage() error {
+	for t := range h.Tensors() {
 		if t.Storage >= len(h.Storages) {
 			return fmt.Errorf("%q: storage %d of %d: %w", t.Name, t.Storage, len(h.Storages), storage.ErrState)
 		}
-		h.users[t.Storage]++
 	}
 	return nil
 }
