@@ -15,11 +15,27 @@ import (
 // Load reads one pickle of at most size bytes, and returns its value and its length. The
 // values may take up to limit bytes of memory.
 func Load(r io.Reader, size int64, limit int) (value any, n int64, err error) {
+	return LoadWith(r, size, Options{Limit: limit})
+}
+
+// Options configure LoadWith.
+type Options struct {
+	Limit int // bytes of memory that the values may take
+	// Fetched are the entries of the memo that are fetched, from the function Fetched. All are
+	// kept if it is nil.
+	Fetched map[uint64]struct{}
+	// Made is called with what a call would have returned, if not nil. It may set Object.Made, and
+	// drop the arguments.
+	Made func(o *Object)
+}
+
+// LoadWith is Load with options.
+func LoadWith(r io.Reader, size int64, o Options) (value any, n int64, err error) {
 	buffered, ok := r.(*bufio.Reader)
 	if !ok {
 		buffered = bufio.NewReader(r)
 	}
-	m := &machine{r: buffered, left: size, memory: limit, far: map[uint64]any{}}
+	m := &machine{r: buffered, left: size, memory: o.Limit, Options: o, far: map[uint64]any{}}
 	for m.result == nil && err == nil {
 		err = m.step()
 	}
@@ -33,13 +49,15 @@ func Load(r io.Reader, size int64, limit int) (value any, n int64, err error) {
 }
 
 type machine struct {
+	Options
 	r      *bufio.Reader
 	left   int64 // bytes
 	memory int   // bytes that may still be taken
 	stack  []any
-	marks  []int // lengths of the stack
-	memo   []any
-	far    map[uint64]any // memo entries out of order
+	marks  []int          // lengths of the stack
+	memo   []any          // if Fetched is nil
+	stored uint64         // entries that were stored in order
+	far    map[uint64]any // memo entries out of order, or those that are fetched
 	result *any
 }
 
@@ -159,9 +177,17 @@ func (m *machine) popN(n int) ([]any, error) {
 // remember stores the last value under a number.
 func (m *machine) remember(at uint64) error {
 	value, err := m.top()
+	if at == m.stored {
+		m.stored++
+	}
+	_, fetched := m.Fetched[at]
 	switch {
 	case err != nil:
 		return err
+	case m.Fetched != nil && !fetched:
+		return nil
+	case m.Fetched != nil:
+		m.far[at] = value
 	case at == uint64(len(m.memo)):
 		m.memo = append(m.memo, value)
 	case at < uint64(len(m.memo)):
@@ -428,7 +454,11 @@ func (m *machine) call(code byte) error {
 	default:
 		return fmt.Errorf("%s is called", TypeOf(operands[0]))
 	}
-	return m.push(&Object{Class: operands[0], Args: args})
+	o := &Object{Class: operands[0], Args: args}
+	if m.Made != nil {
+		m.Made(o)
+	}
+	return m.push(o)
 }
 
 // construct makes values of the containers and scalars of Python's library.

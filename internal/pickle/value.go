@@ -38,6 +38,7 @@ type Object struct {
 	State []any // what would have been set afterwards, in order
 	Items *Dict // what would have been set by index, or nil
 	List  *List // what would have been appended, or nil
+	Made  any   // see Options.Made
 }
 
 // Is reports whether o is the result of calling one of the named globals, such as

@@ -57,7 +57,7 @@ func (w *walker) outermost(value any) error {
 		return err
 	}
 	isOther := func(value any) bool { return !isArray(value) }
-	hasSlash := func(e foundEntry) bool { return strings.Contains(e.Name, "/") }
+	hasSlash := func(e foundEntry) bool { return strings.Contains(e.name, "/") }
 	if slices.ContainsFunc(d.Values, isArray) && (slices.ContainsFunc(d.Values, isOther) || slices.ContainsFunc(w.entries, hasSlash)) {
 		w.meta[metaBeside] = "true"
 	}
@@ -187,11 +187,11 @@ func (w *walker) cutPrefixes(model []foundEntry) {
 	for again := len(model) > 0; again; {
 		again = false
 		for _, prefix := range prefixes {
-			if slices.ContainsFunc(model, func(e foundEntry) bool { return !strings.HasPrefix(e.Name, prefix) }) {
+			if slices.ContainsFunc(model, func(e foundEntry) bool { return !strings.HasPrefix(e.name, prefix) }) {
 				continue
 			}
 			for i := range model {
-				model[i].Name = model[i].Name[len(prefix):]
+				model[i].name = model[i].name[len(prefix):]
 			}
 			w.meta[metaPrefix] += prefix
 			again = true

@@ -135,6 +135,37 @@ type tensor struct {
 	conj, neg     bool // the elements are conjugated, negated
 }
 
+// A madeTensor is a tensor in little memory, of which a file may have hundreds of thousands. Its
+// elements have the type of the storage.
+type madeTensor struct {
+	key     string
+	element elementType
+	ints    []int // numel and offset of the storage, offset, shape, strides
+}
+
+// makeTensor replaces the arguments of a plain tensor. What tensorOf refuses, or has more to say
+// of, stays.
+func makeTensor(o *pickle.Object) {
+	if class, _ := o.Class.(pickle.Global); class.Module != "torch._utils" || class.Name != "_rebuild_tensor_v2" || len(o.Args) < 4 {
+		return
+	}
+	t, err := rebuild("_rebuild_tensor_v2", o.Args)
+	if err != nil || t.conj || t.neg || len(t.shape) != len(t.stride) {
+		return
+	}
+	ints := append(make([]int, 0, 3+2*len(t.shape)), t.numel, t.storageRef.offset, t.offset)
+	o.Made, o.Args = &madeTensor{t.key, t.storageRef.element, append(append(ints, t.shape...), t.stride...)}, nil
+}
+
+func (m *madeTensor) tensor() tensor {
+	views := m.ints[3:]
+	rank := len(views) / 2
+	return tensor{
+		storageRef: storageRef{key: m.key, element: m.element, numel: m.ints[0], offset: m.ints[1]},
+		element:    m.element, offset: m.ints[2], shape: views[:rank:rank], stride: views[rank:],
+	}
+}
+
 // errNoTensor is returned for objects that are not tensors.
 var errNoTensor = errors.New("no tensor")
 
@@ -147,6 +178,9 @@ func tensorOf(value any, depth int) (tensor, error) {
 	o, ok := value.(*pickle.Object)
 	if !ok || depth > maxNesting {
 		return tensor{}, errNoTensor
+	}
+	if made, ok := o.Made.(*madeTensor); ok {
+		return made.tensor(), nil
 	}
 	class, ok := o.Class.(pickle.Global)
 	if !ok {

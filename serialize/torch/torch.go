@@ -212,7 +212,6 @@ func load(in serialize.Input, read func(*file) error) (serialize.File, error) {
 		sections.Release()
 		return nil, err
 	}
-	f.root = nil // names and arrays are in the list
 	return f, nil
 }
 
@@ -369,8 +368,9 @@ func (f *file) pickleOf(p place) (value any, err error) {
 			return nil, err
 		}
 	}
+	fetched, _ := pickle.Fetched(io.LimitReader(p.open(f.in, "data.pkl"), p.len())) // Load has its errors, too
 	r := bufio.NewReader(io.LimitReader(p.open(f.in, "data.pkl"), p.len()+1))
-	value, n, err := pickle.Load(r, p.len(), f.in.Budget.Limit())
+	value, n, err := pickle.LoadWith(r, p.len(), pickle.Options{Limit: f.in.Budget.Limit(), Fetched: fetched, Made: makeTensor})
 	f.pickled += n
 	if _, rest := io.Copy(io.Discard, r); rest != nil { // which explains what is wrong with the values
 		err = rest

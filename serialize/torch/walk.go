@@ -38,7 +38,14 @@ type walker struct {
 	modules int                  // in the outermost module that the value is in
 }
 
+// A foundEntry is a named tensor, or an entry of anything else.
 type foundEntry struct {
+	name   string
+	tensor *madeTensor
+	other  *otherEntry
+}
+
+type otherEntry struct {
 	serialize.Entry
 	err error
 }
@@ -46,7 +53,9 @@ type foundEntry struct {
 // walk lists the tensors of the file.
 func (f *file) walk() (*serialize.List, error) {
 	w := &walker{file: f, entries: make([]foundEntry, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{}, types: map[string]string{}, paths: map[string][2]string{}, within: map[any]int{}, noArray: map[any]bool{}, visits: f.visits(), left: f.in.Budget.Limit()}
-	if err := w.outermost(f.root); err != nil {
+	root := f.root
+	f.root = nil // names and tensors are in the entries
+	if err := w.outermost(root); err != nil {
 		return nil, err
 	}
 	if !w.exact && len(w.opaque) > 0 {
@@ -57,16 +66,29 @@ func (f *file) walk() (*serialize.List, error) {
 	}
 	list := serialize.NewList(len(w.entries), w.meta, f.sections.Close)
 	again := map[string]int{} // by name
-	for _, e := range w.entries {
+	for i := range w.entries {
+		e, failed := w.made(&w.entries[i])
 		for name := e.Name; list.Has(e.Name); { // keys 1 and "1" are different ones in Python
 			again[name]++
 			e.Name, e.Renamed = fmt.Sprintf("%s'%d", name, again[name]+1), name
 		}
-		if err := list.Add(e.Entry, e.err); err != nil {
+		if err := list.Add(e, failed); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
+}
+
+// made returns an entry that was found, and lets go of it.
+func (w *walker) made(found *foundEntry) (e serialize.Entry, err error) {
+	if found.tensor != nil {
+		e, err = w.entry(found.name, found.tensor.tensor())
+	} else {
+		e, err = found.other.Entry, found.other.err
+		e.Name = found.name
+	}
+	*found = foundEntry{}
+	return e, err
 }
 
 // value visits a value and what it contains.
@@ -124,10 +146,14 @@ func (w *walker) enter(depth int) error {
 }
 
 func (w *walker) add(e serialize.Entry, err error) error {
+	return w.addFound(foundEntry{name: e.Name, other: &otherEntry{e, err}})
+}
+
+func (w *walker) addFound(e foundEntry) error {
 	if len(w.entries) == maxEntries {
 		return fmt.Errorf("more than %d arrays", maxEntries)
 	}
-	w.entries = append(w.entries, foundEntry{e, err})
+	w.entries = append(w.entries, e)
 	return nil
 }
 
@@ -268,6 +294,9 @@ func (w *walker) persistent(path string, p *pickle.Persistent) error {
 
 // object visits a tensor, an array of NumPy, a module, or an object of an unknown class.
 func (w *walker) object(path string, o *pickle.Object, depth int) error {
+	if made, ok := o.Made.(*madeTensor); ok {
+		return w.addFound(foundEntry{name: path, tensor: made})
+	}
 	t, err := tensorOf(o, 0)
 	var unsupported *unsupportedError
 	switch {

@@ -97,8 +97,11 @@ func parseEntry(b []byte, text string) (x Record, rest []byte, err error) {
 
 // checkOverlap fails if records overlap each other or the directory at end.
 func checkOverlap(records []Record, end int64) error {
-	inOrder := slices.Clone(records)
-	slices.SortFunc(inOrder, func(a, b Record) int { return cmp.Compare(a.Header, b.Header) })
+	inOrder, byOffset := records, func(a, b Record) int { return cmp.Compare(a.Header, b.Header) }
+	if !slices.IsSortedFunc(records, byOffset) {
+		inOrder = slices.Clone(records)
+		slices.SortFunc(inOrder, byOffset)
+	}
 	for i, x := range inOrder {
 		next := end
 		if i+1 < len(inOrder) {

@@ -1,0 +1,122 @@
+package pickle
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Fetched returns the numbers of the memo's entries that a pickle fetches. Pickles store nearly
+// every value in the memo and fetch few of them again.
+func Fetched(r io.Reader) (map[uint64]struct{}, error) {
+	s := scanner{r: r, block: make([]byte, 0, 64<<10)}
+	fetched := map[uint64]struct{}{}
+	for {
+		b, err := s.peek(1)
+		if err != nil {
+			return nil, err
+		}
+		switch code := b[0]; code {
+		case '.': // STOP
+			return fetched, nil
+		case 'c': // GLOBAL
+			if err := s.skipLines(2); err != nil {
+				return nil, err
+			}
+		case 'h', 'j': // BINGET, LONG_BINGET
+			at, err := s.number(widths[code])
+			if err != nil {
+				return nil, err
+			}
+			fetched[at] = struct{}{}
+		default:
+			if err := s.skip(code); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// fixed are the bytes that follow instructions of constant size.
+var fixed = [256]uint64{'\x80': 1, '\x95': 8, 'K': 1, 'M': 2, 'J': 4, 'G': 8, 'q': 1, 'r': 4}
+
+// A scanner goes through the instructions of a pickle without running them.
+type scanner struct {
+	r     io.Reader
+	block []byte
+	at    int // in block
+}
+
+// peek returns the next n bytes, at most the size of a block, at the instruction.
+func (s *scanner) peek(n int) ([]byte, error) {
+	if len(s.block)-s.at < n {
+		rest := copy(s.block[:cap(s.block)], s.block[s.at:])
+		more, err := io.ReadAtLeast(s.r, s.block[rest:cap(s.block)], n-rest)
+		s.block, s.at = s.block[:rest+more], 0
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.block[s.at:], nil
+}
+
+// number reads an instruction and the integer of n bytes behind it.
+func (s *scanner) number(n uint64) (uint64, error) {
+	b, err := s.peek(1 + int(n))
+	if err != nil {
+		return 0, err
+	}
+	var word [8]byte
+	copy(word[:], b[1:1+n])
+	s.at += 1 + int(n)
+	return binary.LittleEndian.Uint64(word[:]), nil
+}
+
+// skip skips an instruction and what follows it.
+func (s *scanner) skip(code byte) error {
+	switch {
+	case instructions[code] == nil:
+		return fmt.Errorf("instruction %q", code)
+	case fixed[code] > 0 || widths[code] == 0:
+		_, err := s.peek(1 + int(fixed[code]))
+		s.at += 1 + int(fixed[code])
+		return err
+	}
+	n, err := s.number(widths[code])
+	if err != nil {
+		return err
+	}
+	if rest := uint64(len(s.block) - s.at); n > rest {
+		s.block, s.at = s.block[:0], 0
+		if n > 1<<62 {
+			return io.ErrUnexpectedEOF
+		}
+		_, err = io.CopyN(io.Discard, s.r, int64(n-rest))
+		return err
+	}
+	s.at += int(n)
+	return nil
+}
+
+// skipLines skips an instruction and n lines.
+func (s *scanner) skipLines(n int) error {
+	s.at++
+	for range n {
+		for size := 1; ; {
+			b, err := s.peek(size)
+			if err != nil {
+				return err
+			}
+			if end := bytes.IndexByte(b, '\n'); end >= 0 {
+				s.at += end + 1
+				break
+			}
+			if size = len(b) + 1; size > maxLine {
+				return errors.New("a name has no end")
+			}
+		}
+	}
+	return nil
+}
