@@ -106,13 +106,13 @@ type file struct {
 	in       serialize.Input
 	sections *serialize.Sections
 	order    binary.ByteOrder
-	find     func(key string) (place, error) // of a storage
-	count    int                             // about how many storages there are
-	sources  map[sourceKey]storage.Source    // by key and type
-	root     any                             // the value of the pickle
-	pickled  int64                           // bytes of pickles
-	omitted  loss.List                       // see Omitted
-	archive  *archive                        // nil if the file is none, or lacks its directory
+	find     func(key string) (place, *typedSource, error) // of a storage, and what was made of it
+	count    int                                           // about how many storages there are
+	root     any                                           // the value of the pickle
+	pickled  int64                                         // bytes of pickles
+	omitted  loss.List                                     // see Omitted
+
+	isArchive bool // with a directory: find, which keeps it, is nil once the file is open
 }
 
 // A place is where the bytes of a storage are, and their checksum.
@@ -173,9 +173,22 @@ func (f *file) section(name string, p place) (storage.Source, error) {
 	return f.sections.Inflated(name, open, uint64(p.size), uint64(p.whole), 0)
 }
 
-type sourceKey struct {
-	key string
-	typ dtype.Type
+// A typedSource is the elements of a storage as a type.
+type typedSource struct {
+	source storage.Source
+	typ    dtype.Type
+}
+
+// withSources returns the function file.find of one that finds places.
+func withSources(find func(key string) (place, error)) func(key string) (place, *typedSource, error) {
+	sources := map[string]*typedSource{}
+	return func(key string) (place, *typedSource, error) {
+		p, err := find(key)
+		if sources[key] == nil && err == nil {
+			sources[key] = new(typedSource)
+		}
+		return p, sources[key], err
+	}
 }
 
 func open(in serialize.Input) (serialize.File, error) {
@@ -205,12 +218,14 @@ func load(in serialize.Input, read func(*file) error) (serialize.File, error) {
 	}
 	f := &file{in: in, sections: sections, order: binary.LittleEndian}
 	if err = read(f); err == nil {
-		f.sources = make(map[sourceKey]storage.Source, f.count)
 		f.List, err = f.walk()
 	}
 	if err != nil {
 		sections.Release()
 		return nil, err
+	}
+	if f.isArchive {
+		f.find = nil // Verify reads the directory again
 	}
 	return f, nil
 }
@@ -272,13 +287,18 @@ func (a *archive) pickled() (*ziparchive.Record, error) {
 	return nil, fmt.Errorf("no record %sdata.pkl in the archive", a.prefix)
 }
 
-// readZip reads an archive.
-func (f *file) readZip() error {
+// readArchive reads the directory of an archive.
+func (f *file) readArchive() (*archive, error) {
 	records, err := ziparchive.Directory(f.in, f.in.Size)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a, err := newArchive(records)
+	return newArchive(records)
+}
+
+// readZip reads an archive.
+func (f *file) readZip() error {
+	a, err := f.readArchive()
 	if err != nil {
 		return err
 	}
@@ -289,7 +309,7 @@ func (f *file) readZip() error {
 	if f.order, err = f.byteOrder(a.records["byteorder"]); err != nil {
 		return err
 	}
-	f.archive, f.count = a, len(a.storages)
+	f.isArchive, f.count = true, len(a.storages)
 	located := f.locate(a.storages)
 	defer func() { <-located }()
 	f.find = a.find
@@ -301,12 +321,12 @@ func (f *file) readZip() error {
 }
 
 // find returns the place of a storage, which locate has found.
-func (a *archive) find(key string) (place, error) {
+func (a *archive) find(key string) (place, *typedSource, error) {
 	x := a.storages[key]
 	if x == nil {
-		return place{}, fmt.Errorf("no record %sdata/%s: %w", a.prefix, key, storage.ErrState)
+		return place{}, nil, fmt.Errorf("no record %sdata/%s: %w", a.prefix, key, storage.ErrState)
 	}
-	return placeOf(x.Record), x.err
+	return placeOf(x.Record), &x.typedSource, x.err
 }
 
 // byteOrder reads the record of that name, if there is one.
@@ -330,6 +350,7 @@ func (f *file) byteOrder(x *ziparchive.Record) (binary.ByteOrder, error) {
 type storageRecord struct {
 	*ziparchive.Record
 	err error
+	typedSource
 }
 
 // locate finds the bytes of all storages while the pickle is read. In a file of 10,000
@@ -387,12 +408,12 @@ func (f *file) pickle(at, size int64) (value any, end int64, err error) {
 
 // storage returns the elements of s as type t.
 func (f *file) storage(s storageRef, t dtype.Type) (storage.Source, error) {
-	if source, ok := f.sources[sourceKey{s.key, t}]; ok && source.Len() == s.bytes() {
-		return source, nil
-	}
-	p, err := f.find(s.key)
+	p, kept, err := f.find(s.key)
 	if err != nil {
 		return nil, err
+	}
+	if kept.source != nil && kept.typ == t && kept.source.Len() == s.bytes() {
+		return kept.source, nil
 	}
 	if p.len() != int64(s.bytes()) {
 		return nil, fmt.Errorf("storage %s has %d bytes, but %d elements of type %s take %d: %w", s.key, p.len(), s.numel, s.element.name, s.bytes(), storage.ErrState)
@@ -401,11 +422,11 @@ func (f *file) storage(s storageRef, t dtype.Type) (storage.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("storage %s: %w", s.key, err)
 	}
-	if p.crc != 0 && !p.deflated {
-		section = serialize.Verified(section, crc32.IEEETable, 0, func(sum uint32) error { return compare("data/"+s.key, sum, p.crc) })
+	if key, crc := s.key, p.crc; crc != 0 && !p.deflated { // all that is kept of s and p
+		section = serialize.Verified(section, crc32.IEEETable, 0, func(sum uint32) error { return compare("data/"+key, sum, crc) })
 	}
 	source := serialize.Normalize(section, t, f.order)
-	f.sources[sourceKey{s.key, t}] = source
+	*kept = typedSource{source, t}
 	return source, nil
 }
 

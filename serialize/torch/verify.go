@@ -15,8 +15,17 @@ import (
 // with the headers of the records. Files of the format before PyTorch 1.6 have none, and are read.
 func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		if f.archive != nil && !yield("", f.verifyArchive(ctx)) {
-			return
+		find := f.find
+		if f.isArchive {
+			a, err := f.readArchive()
+			if err == nil {
+				<-f.locate(a.storages)
+				err = f.verifyArchive(ctx, a)
+			}
+			if !yield("", err) || a == nil {
+				return
+			}
+			find = a.find
 		}
 		seen := map[string]error{} // by storage
 		for e, err := range f.All() {
@@ -25,7 +34,7 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 				known := false
 				if err, known = seen[key]; !known {
 					var p place
-					if p, err = f.find(key); err == nil {
+					if p, _, err = find(key); err == nil {
 						err = f.verify(ctx, p, "data/"+key)
 					}
 					seen[key] = err
@@ -40,12 +49,12 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 
 // verifyArchive checks the structure of the archive, and the checksums of records that are the storage
 // of no array.
-func (f *file) verifyArchive(ctx context.Context) error {
+func (f *file) verifyArchive(ctx context.Context, a *archive) error {
 	if err := ziparchive.Check(f.in, f.in.Size); err != nil {
 		return err
 	}
-	others := maps.Clone(f.archive.records)
-	for key, x := range f.archive.storages {
+	others := maps.Clone(a.records)
+	for key, x := range a.storages {
 		others["data/"+key] = x.Record
 	}
 	for e := range f.All() {
