@@ -68,19 +68,22 @@ func convertReport(c *cli.Context, w io.Writer, p *convert.Plan, out string) err
 }
 
 func convertJSON(w io.Writer, p *convert.Plan, at address, out string) error {
-	items := []fields{}
-	for s := range p.Steps() {
-		f := fields{{"path", s.Path}, {"kind", s.Kind}}
-		if !s.LeftOut {
-			f = append(f, field{"to", s.To})
+	items := sequence(func(yield func(any) bool) {
+		for s := range p.Steps() {
+			f := fields{{"path", s.Path}, {"kind", s.Kind}}
+			if !s.LeftOut {
+				f = append(f, field{"to", s.To})
+			}
+			if s.Data != nil {
+				f = append(f, field{"dtype", s.Data.DType}, field{"shape", orNull(s.Data.Shape)})
+			}
+			if len(s.Notes) > 0 {
+				f = append(f, field{"notes", s.Notes})
+			}
+			if !yield(f) {
+				return
+			}
 		}
-		if s.Data != nil {
-			f = append(f, field{"dtype", s.Data.DType}, field{"shape", orNull(s.Data.Shape)})
-		}
-		if len(s.Notes) > 0 {
-			f = append(f, field{"notes", s.Notes})
-		}
-		items = append(items, f)
-	}
+	})
 	return encodeLine(w, append(fields{{"in", at.file}, {"out", out}, {"format", p.Format}, {"objects", items}}, lossFields(p.Lost)...))
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
@@ -74,9 +75,57 @@ func encode(w io.Writer, v any) error {
 	return err
 }
 
+// A sequence is an array whose elements are made one after the other.
+type sequence iter.Seq[any]
+
+// write writes an object, of which a sequence is not in memory as a whole.
+func (f fields) write(w io.Writer) error {
+	b := &lasting{w: w}
+	io.WriteString(b, "{")
+	for k, member := range f {
+		if k > 0 {
+			io.WriteString(b, ",")
+		}
+		if err := encode(b, member.Name); err != nil {
+			return err
+		}
+		io.WriteString(b, ":")
+		if err := encodeMember(b, member.Value); err != nil {
+			return err
+		}
+	}
+	io.WriteString(b, "}")
+	return b.err
+}
+
+// encodeMember writes a value, which may be a sequence.
+func encodeMember(w io.Writer, value any) error {
+	list, ok := value.(sequence)
+	if !ok {
+		return encode(w, value)
+	}
+	separator := "["
+	for element := range list {
+		io.WriteString(w, separator)
+		if err := encode(w, element); err != nil {
+			return err
+		}
+		separator = ","
+	}
+	if separator == "[" {
+		io.WriteString(w, separator)
+	}
+	_, err := io.WriteString(w, "]")
+	return err
+}
+
 // encodeLine is encode with a newline at the end.
 func encodeLine(w io.Writer, v any) error {
-	if err := encode(w, v); err != nil {
+	write := func() error { return encode(w, v) }
+	if f, ok := v.(fields); ok {
+		write = func() error { return f.write(w) }
+	}
+	if err := write(); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")

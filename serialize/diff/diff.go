@@ -63,27 +63,29 @@ type Array struct {
 // Files compares the arrays of a and b, one after the other.
 func Files(ctx context.Context, a, b serialize.File, o Options) (Report, error) {
 	var r Report
-	others, order, err := byName(b)
+	others, err := listOf(b)
 	if err != nil {
 		return r, err
 	}
-	if o.IgnoreNames && len(order) == 1 {
-		if names, only, err := byName(a); err == nil && len(names) == 1 {
-			others = map[string]entry{only[0]: others[order[0]]}
-			order = only
+	find := others.Index
+	if o.IgnoreNames && others.Len() == 1 {
+		if only, err := listOf(a); err == nil && only.Len() == 1 {
+			find = only.Index
 		}
 	}
+	compared := make([]bool, others.Len())
 	for e, failed := range a.All() {
 		if e.Name == "" && failed != nil && e.Array.Data == nil && e.Elements == nil {
 			return r, failed
 		}
-		other, ok := others[e.Name]
-		if !ok {
+		i, ok := find(e.Name)
+		if !ok || compared[i] {
 			r.OnlyA = append(r.OnlyA, e.Name)
 			continue
 		}
-		delete(others, e.Name)
-		d, err := compare(ctx, entry{e, failed}, other, o)
+		compared[i] = true
+		other, otherErr := others.At(i)
+		d, err := compare(ctx, entry{e, failed}, entry{other, otherErr}, o)
 		if err != nil {
 			return r, err
 		}
@@ -93,9 +95,10 @@ func Files(ctx context.Context, a, b serialize.File, o Options) (Report, error) 
 			r.Differ = append(r.Differ, d)
 		}
 	}
-	for _, name := range order {
-		if _, left := others[name]; left {
-			r.OnlyB = append(r.OnlyB, name)
+	for i, done := range compared {
+		if !done {
+			e, _ := others.At(i)
+			r.OnlyB = append(r.OnlyB, e.Name)
 		}
 	}
 	slices.SortStableFunc(r.Differ, func(x, y Array) int { return cmp.Compare(y.rank(), x.rank()) })
@@ -107,17 +110,26 @@ type entry struct {
 	err error
 }
 
-func byName(f serialize.File) (map[string]entry, []string, error) {
-	entries := map[string]entry{}
-	var order []string
+// An indexed file has its entries by number and by name, as a [serialize.List].
+type indexed interface {
+	Len() int
+	At(i int) (serialize.Entry, error)
+	Index(name string) (i int, ok bool)
+}
+
+// listOf returns the entries of a file, or its error. A name that is there twice cannot be read.
+func listOf(f serialize.File) (indexed, error) {
+	if list, ok := f.(indexed); ok {
+		return list, nil
+	}
+	list := serialize.NewList(0, nil, f.Close)
 	for e, err := range f.All() {
 		if e.Name == "" && err != nil && e.Array.Data == nil && e.Elements == nil {
-			return nil, nil, err
+			return nil, err
 		}
-		entries[e.Name] = entry{e, err}
-		order = append(order, e.Name)
+		list.AddMarkingDuplicates(e, err)
 	}
-	return entries, order, nil
+	return list, nil
 }
 
 // rank orders arrays by how much they differ: those that cannot be compared first.
