@@ -283,14 +283,14 @@ func TestReversedAxesTakeTheMemoryOfTheLargestArray(t *testing.T) {
 	}
 }
 
-// TestManyArraysTakeLittleMemoryEach converts 30,000 arrays of 16 bytes, whose names and shapes are
-// most of the file, from and to formats that list them. They take 30 MiB less than the limit, because
-// on a busy machine garbage is collected late.
+// TestManyArraysTakeLittleMemoryEach converts 50,000 arrays of 16 bytes, whose names and shapes are
+// most of the file, from and to formats that list them. Before decision 0055 these took 96 to 164 MiB.
+// Now they take 60 to 80, and .pt 90: on a busy machine garbage is collected late.
 func TestManyArraysTakeLittleMemoryEach(t *testing.T) {
 	if testing.Short() || raced() {
 		t.Skip("measures memory")
 	}
-	const count, most = 30_000, 100 << 20
+	const count, most = 50_000, 102 << 20
 	folder := t.TempDir()
 	save := func(extension string) string {
 		name := filepath.Join(folder, "in"+extension)
@@ -307,11 +307,11 @@ func TestManyArraysTakeLittleMemoryEach(t *testing.T) {
 		return name
 	}
 	for _, c := range [][]string{
-		{".safetensors", ".safetensors", ".npz", ".pt", ".h5dn"}, {".npz", ".npz"}, {".h5dn", ".h5dn"},
+		{".safetensors", ".npz", ".pt", ".ckpt.h5"}, {".npz", ".npz"}, {".h5dn", ".h5dn"}, {".ckpt.h5", ".npz"}, {".pt", ".npz"},
 	} {
 		in := save(c[0])
 		for _, extension := range c[1:] {
-			if peak := peakOf(t, "convert", "--force", in, filepath.Join(folder, "out"+extension)); peak > most {
+			if peak := peakOf(t, "convert", "--json", "--force", in, filepath.Join(folder, "out"+extension)); peak > most {
 				t.Errorf("from %s to %s: %d MiB, want at most %d", c[0], extension, peak>>20, most>>20)
 			}
 		}
