@@ -120,21 +120,44 @@ func tree(entries *serialize.Collection, plan *serialize.Plan, meta map[string]s
 			nested++
 		}
 	}
-	own := &pickle.Dict{}
-	own.Set("version", int64(1))
 	wrapper, beside := meta[metaUnwrapped], meta[metaBeside] == "true" || t.intKeys()
 	if wrapper == "" && !beside && nested > 0 {
 		wrapper = modelKey
 	}
+	own := &pickle.Dict{}
+	own.Set("version", int64(1))
 	if wrapper != "" && nested < len(names) {
-		for anyBelow(names, wrapper) {
-			wrapper += "_" // the names are in that group, and not in the model
-		}
-		t.model = &pickle.Dict{Ordered: true}
-		t.root.Set(wrapper, t.model)
-		t.taken[wrapper] = true
+		wrapper = t.wrap(wrapper, names)
 		own.Set("model", wrapper)
 	}
+	if err := t.addTensors(entries, plan, names, wrapper, meta); err != nil {
+		return nil, err
+	}
+	if wrapper != "" || beside {
+		t.addMeta(meta)
+	}
+	t.lists(t.root)
+	if root := t.sequences("", t.root); root != any(t.root) && t.placed(meta) {
+		return root, nil
+	}
+	t.keepMeta(own, meta)
+	return t.root, nil
+}
+
+// wrap makes the model a value of the outermost dict, and returns its key: the wanted one, unless names
+// are in a group of that name.
+func (t *treeWriter) wrap(key string, names map[string]bool) string {
+	for anyBelow(names, key) {
+		key += "_"
+	}
+	t.model = &pickle.Dict{Ordered: true}
+	t.root.Set(key, t.model)
+	t.taken[key] = true
+	return key
+}
+
+// addTensors puts the tensors into the tree.
+func (t *treeWriter) addTensors(entries *serialize.Collection, plan *serialize.Plan, names map[string]bool, wrapper string, meta map[string]string) error {
 	outside, keys := namesIn(meta[metaOutside]), namesIn(meta[metaKeys])
 	for i := range entries.Len() {
 		e, value := entries.At(i), tensorValue(plan, i)
@@ -145,21 +168,19 @@ func tree(entries *serialize.Collection, plan *serialize.Plan, meta map[string]s
 		if at := strings.LastIndexByte(e.Name, '/'); at > 0 && !keys[e.Name] && !t.isKey(e.Name, names) {
 			var err error
 			if group, key, err = t.parent(e.Name); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		t.taken[e.Name] = t.taken[e.Name] || group != t.model || t.model == t.root
 		if err := group.Set(key, value); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if wrapper != "" || beside {
-		t.addMeta(meta)
-	}
-	t.lists(t.root)
-	if root := t.sequences("", t.root); root != any(t.root) && t.placed(meta) {
-		return root, nil
-	}
+	return nil
+}
+
+// keepMeta keeps all metadata in an attribute of the outermost dict, beside what it has of ours.
+func (t *treeWriter) keepMeta(own *pickle.Dict, meta map[string]string) {
 	list := &pickle.Dict{}
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		list.Set(key, meta[key])
@@ -168,7 +189,6 @@ func tree(entries *serialize.Collection, plan *serialize.Plan, meta map[string]s
 	attributes := &pickle.Dict{}
 	attributes.Set(ownAttribute, own)
 	t.root.State = []any{attributes}
-	return t.root, nil
 }
 
 // anyBelow reports whether a name is below a group.
