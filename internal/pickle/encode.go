@@ -17,7 +17,7 @@ func Encode(w io.Writer, value any) error {
 	if err := e.value(value, 0); err != nil {
 		return fmt.Errorf("pickle: %w", err)
 	}
-	_, err := w.Write(append(e.b, '.'))
+	_, err := w.Write(append(e.b, opStop))
 	return err
 }
 
@@ -46,9 +46,9 @@ func (e *encoder) value(value any, depth int) error {
 	}
 	switch value := value.(type) {
 	case nil:
-		e.b = append(e.b, 'N')
+		e.b = append(e.b, opNone)
 	case bool:
-		e.b = append(e.b, map[bool]byte{true: '\x88', false: '\x89'}[value])
+		e.b = append(e.b, map[bool]byte{true: opNewTrue, false: opNewFalse}[value])
 	case int:
 		e.integer(int64(value))
 	case int64:
@@ -56,7 +56,7 @@ func (e *encoder) value(value any, depth int) error {
 	case *big.Int:
 		e.long(value)
 	case float64:
-		e.b = binary.BigEndian.AppendUint64(append(e.b, 'G'), math.Float64bits(value))
+		e.b = binary.BigEndian.AppendUint64(append(e.b, opBinFloat), math.Float64bits(value))
 	case complex128:
 		return e.value(&Object{Class: Global{"__builtin__", "complex"}, Args: Tuple{real(value), imag(value)}}, depth)
 	case string:
@@ -72,20 +72,20 @@ func (e *encoder) value(value any, depth int) error {
 	case Tuple:
 		return e.tuple(value, depth)
 	case *List:
-		e.b = append(e.b, ']', '(')
+		e.b = append(e.b, opEmptyList, opMark)
 		for _, item := range value.Items {
 			if err := e.value(item, depth+1); err != nil {
 				return err
 			}
 		}
-		e.b = append(e.b, 'e')
+		e.b = append(e.b, opAppends)
 	case *Dict:
 		return e.dict(value, depth)
 	case *Persistent:
 		if err := e.value(value.ID, depth+1); err != nil {
 			return err
 		}
-		e.b = append(e.b, 'Q')
+		e.b = append(e.b, opBinPersID)
 	case *Object:
 		return e.object(value, depth)
 	case Deferred:
@@ -103,18 +103,18 @@ func (e *encoder) text(s string) error {
 	if len(s) > math.MaxUint32 {
 		return fmt.Errorf("text of %d bytes", len(s))
 	}
-	e.b = append(binary.LittleEndian.AppendUint32(append(e.b, 'X'), uint32(len(s))), s...)
+	e.b = append(binary.LittleEndian.AppendUint32(append(e.b, opBinUnicode), uint32(len(s))), s...)
 	return nil
 }
 
 func (e *encoder) integer(x int64) {
 	switch {
 	case 0 <= x && x <= math.MaxUint8:
-		e.b = append(e.b, 'K', byte(x))
+		e.b = append(e.b, opBinInt1, byte(x))
 	case 0 <= x && x <= math.MaxUint16:
-		e.b = binary.LittleEndian.AppendUint16(append(e.b, 'M'), uint16(x))
+		e.b = binary.LittleEndian.AppendUint16(append(e.b, opBinInt2), uint16(x))
 	case math.MinInt32 <= x && x <= math.MaxInt32:
-		e.b = binary.LittleEndian.AppendUint32(append(e.b, 'J'), uint32(x))
+		e.b = binary.LittleEndian.AppendUint32(append(e.b, opBinInt), uint32(x))
 	default:
 		e.long(big.NewInt(x))
 	}
@@ -129,25 +129,25 @@ func (e *encoder) long(x *big.Int) {
 	}
 	digits := y.FillBytes(make([]byte, n))
 	slices.Reverse(digits)
-	e.b = append(append(e.b, '\x8a', byte(n)), digits...)
+	e.b = append(append(e.b, opLong1, byte(n)), digits...)
 }
 
 func (e *encoder) global(g Global) {
 	if at, ok := e.globals[g]; ok {
-		e.b = binary.LittleEndian.AppendUint32(append(e.b, 'j'), at)
+		e.b = binary.LittleEndian.AppendUint32(append(e.b, opLongBinGet), at)
 		return
 	}
 	at := uint32(len(e.globals))
 	e.globals[g] = at
-	e.b = append(e.b, 'c')
+	e.b = append(e.b, opGlobal)
 	e.b = append(append(e.b, g.Module...), '\n')
 	e.b = append(append(e.b, g.Name...), '\n')
-	e.b = binary.LittleEndian.AppendUint32(append(e.b, 'r'), at)
+	e.b = binary.LittleEndian.AppendUint32(append(e.b, opLongBinPut), at)
 }
 
 func (e *encoder) tuple(t Tuple, depth int) error {
 	if len(t) > 3 {
-		e.b = append(e.b, '(')
+		e.b = append(e.b, opMark)
 	}
 	for _, item := range t {
 		if err := e.value(item, depth+1); err != nil {
@@ -156,9 +156,9 @@ func (e *encoder) tuple(t Tuple, depth int) error {
 	}
 	switch {
 	case len(t) > 3:
-		e.b = append(e.b, 't')
+		e.b = append(e.b, opTuple)
 	default:
-		e.b = append(e.b, ")\x85\x86\x87"[len(t)])
+		e.b = append(e.b, [...]byte{opEmptyTuple, opTuple1, opTuple2, opTuple3}[len(t)])
 	}
 	return nil
 }
@@ -166,12 +166,12 @@ func (e *encoder) tuple(t Tuple, depth int) error {
 func (e *encoder) dict(d *Dict, depth int) error {
 	if d.Ordered {
 		e.global(Global{"collections", "OrderedDict"})
-		e.b = append(e.b, ')', 'R')
+		e.b = append(e.b, opEmptyTuple, opReduce)
 	} else {
-		e.b = append(e.b, '}')
+		e.b = append(e.b, opEmptyDict)
 	}
 	if len(d.Keys) > 0 {
-		e.b = append(e.b, '(')
+		e.b = append(e.b, opMark)
 		for i, key := range d.Keys {
 			if err := e.value(key, depth+1); err != nil {
 				return err
@@ -180,7 +180,7 @@ func (e *encoder) dict(d *Dict, depth int) error {
 				return err
 			}
 		}
-		e.b = append(e.b, 'u')
+		e.b = append(e.b, opSetItems)
 	}
 	return e.state(d.State, depth)
 }
@@ -192,7 +192,7 @@ func (e *encoder) object(o *Object, depth int) error {
 	if err := e.tuple(o.Args, depth+1); err != nil {
 		return err
 	}
-	e.b = append(e.b, 'R')
+	e.b = append(e.b, opReduce)
 	return e.state(o.State, depth)
 }
 
@@ -201,7 +201,7 @@ func (e *encoder) state(states []any, depth int) error {
 		if err := e.value(state, depth+1); err != nil {
 			return err
 		}
-		e.b = append(e.b, 'b')
+		e.b = append(e.b, opBuild)
 	}
 	return nil
 }

@@ -19,13 +19,13 @@ func Fetched(r io.Reader) (map[uint64]struct{}, error) {
 			return nil, err
 		}
 		switch code := b[0]; code {
-		case '.': // STOP
+		case opStop:
 			return fetched, nil
-		case 'c': // GLOBAL
+		case opGlobal:
 			if err := s.skipLines(2); err != nil {
 				return nil, err
 			}
-		case 'h', 'j': // BINGET, LONG_BINGET
+		case opBinGet, opLongBinGet:
 			at, err := s.number(widths[code])
 			if err != nil {
 				return nil, err
@@ -40,7 +40,7 @@ func Fetched(r io.Reader) (map[uint64]struct{}, error) {
 }
 
 // fixed are the bytes that follow instructions of constant size.
-var fixed = [256]uint64{'\x80': 1, '\x95': 8, 'K': 1, 'M': 2, 'J': 4, 'G': 8, 'q': 1, 'r': 4}
+var fixed = [256]uint64{opProto: 1, opFrame: 8, opBinInt1: 1, opBinInt2: 2, opBinInt: 4, opBinFloat: 8, opBinPut: 1, opLongBinPut: 4}
 
 // A scanner goes through the instructions of a pickle without running them.
 type scanner struct {

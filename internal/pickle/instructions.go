@@ -7,48 +7,47 @@ import (
 	"math"
 )
 
-// instructions are what torch.save writes, by their codes. The comments have the names of
-// Python's pickletools.
+// instructions run what torch.save writes, by code.
 var instructions = [256]func(m *machine, code byte) error{
-	'\x80': (*machine).protocol, // PROTO
-	'\x95': (*machine).frame,    // FRAME
-	'.':    (*machine).stop,     // STOP
+	opProto: (*machine).protocol,
+	opFrame: (*machine).frame,
+	opStop:  (*machine).stop,
 
-	'(': (*machine).mark,    // MARK
-	'0': (*machine).discard, // POP
-	'1': (*machine).unmark,  // POP_MARK
+	opMark:    (*machine).mark,
+	opPop:     (*machine).discard,
+	opPopMark: (*machine).unmark,
 
-	'N': constant(nil), '\x88': constant(true), '\x89': constant(false), // NONE, NEWTRUE, NEWFALSE
-	'K': (*machine).integer, 'M': (*machine).integer, 'J': (*machine).integer, // BININT1, BININT2, BININT
-	'\x8a': (*machine).integer, '\x8b': (*machine).integer, // LONG1, LONG4
-	'G': (*machine).float, // BINFLOAT
+	opNone: constant(nil), opNewTrue: constant(true), opNewFalse: constant(false),
+	opBinInt1: (*machine).integer, opBinInt2: (*machine).integer, opBinInt: (*machine).integer,
+	opLong1: (*machine).integer, opLong4: (*machine).integer,
+	opBinFloat: (*machine).float,
 
-	'X': (*machine).text, '\x8c': (*machine).text, '\x8d': (*machine).text, // BINUNICODE, SHORT_BINUNICODE, BINUNICODE8
-	'T': (*machine).text, 'U': (*machine).text, // BINSTRING, SHORT_BINSTRING
-	'B': (*machine).text, 'C': (*machine).text, '\x8e': (*machine).text, '\x96': (*machine).text, // BINBYTES, SHORT_BINBYTES, BINBYTES8, BYTEARRAY8
+	opBinUnicode: (*machine).text, opShortBinUnicode: (*machine).text, opBinUnicode8: (*machine).text,
+	opBinString: (*machine).text, opShortBinString: (*machine).text,
+	opBinBytes: (*machine).text, opShortBinBytes: (*machine).text, opBinBytes8: (*machine).text, opByteArray8: (*machine).text,
 
-	')': (*machine).empty, ']': (*machine).empty, '}': (*machine).empty, '\x8f': (*machine).empty, // EMPTY_TUPLE, EMPTY_LIST, EMPTY_DICT, EMPTY_SET
-	'\x85': (*machine).collect, '\x86': (*machine).collect, '\x87': (*machine).collect, // TUPLE1, TUPLE2, TUPLE3
-	't': (*machine).collect, 'l': (*machine).collect, 'd': (*machine).collect, '\x91': (*machine).collect, // TUPLE, LIST, DICT, FROZENSET
-	'a': (*machine).extend, 'e': (*machine).extend, 's': (*machine).extend, 'u': (*machine).extend, '\x90': (*machine).extend, // APPEND, APPENDS, SETITEM, SETITEMS, ADDITEMS
+	opEmptyTuple: (*machine).empty, opEmptyList: (*machine).empty, opEmptyDict: (*machine).empty, opEmptySet: (*machine).empty,
+	opTuple1: (*machine).collect, opTuple2: (*machine).collect, opTuple3: (*machine).collect,
+	opTuple: (*machine).collect, opList: (*machine).collect, opDict: (*machine).collect, opFrozenSet: (*machine).collect,
+	opAppend: (*machine).extend, opAppends: (*machine).extend, opSetItem: (*machine).extend, opSetItems: (*machine).extend, opAddItems: (*machine).extend,
 
-	'q': (*machine).store, 'r': (*machine).store, '\x94': (*machine).memoize, // BINPUT, LONG_BINPUT, MEMOIZE
-	'h': (*machine).load, 'j': (*machine).load, // BINGET, LONG_BINGET
+	opBinPut: (*machine).store, opLongBinPut: (*machine).store, opMemoize: (*machine).memoize,
+	opBinGet: (*machine).load, opLongBinGet: (*machine).load,
 
-	'c': (*machine).global, '\x93': (*machine).global, // GLOBAL, STACK_GLOBAL
-	'R': (*machine).call, '\x81': (*machine).call, '\x92': (*machine).call, // REDUCE, NEWOBJ, NEWOBJ_EX
-	'b': (*machine).build,      // BUILD
-	'Q': (*machine).persistent, // BINPERSID
+	opGlobal: (*machine).global, opStackGlobal: (*machine).global,
+	opReduce: (*machine).call, opNewObj: (*machine).call, opNewObjEx: (*machine).call,
+	opBuild:     (*machine).build,
+	opBinPersID: (*machine).persistent,
 }
 
 // widths are the sizes of the integers that follow instructions: values, lengths of
 // values, or numbers of memo entries.
 var widths = [256]uint64{
-	'K': 1, 'M': 2, '\x8a': 1, '\x8b': 4, // BININT1, BININT2, LONG1, LONG4
-	'X': 4, '\x8c': 1, '\x8d': 8, // BINUNICODE, SHORT_BINUNICODE, BINUNICODE8
-	'T': 4, 'U': 1, // BINSTRING, SHORT_BINSTRING
-	'B': 4, 'C': 1, '\x8e': 8, '\x96': 8, // BINBYTES, SHORT_BINBYTES, BINBYTES8, BYTEARRAY8
-	'q': 1, 'r': 4, 'h': 1, 'j': 4, // BINPUT, LONG_BINPUT, BINGET, LONG_BINGET
+	opBinInt1: 1, opBinInt2: 2, opLong1: 1, opLong4: 4,
+	opBinUnicode: 4, opShortBinUnicode: 1, opBinUnicode8: 8,
+	opBinString: 4, opShortBinString: 1,
+	opBinBytes: 4, opShortBinBytes: 1, opBinBytes8: 8, opByteArray8: 8,
+	opBinPut: 1, opLongBinPut: 4, opBinGet: 1, opLongBinGet: 4,
 }
 
 // constant returns an instruction that pushes value.

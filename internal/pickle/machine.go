@@ -223,13 +223,13 @@ func (m *machine) step() error {
 
 func (m *machine) integer(code byte) error {
 	switch code {
-	case 'K', 'M':
+	case opBinInt1, opBinInt2:
 		x, err := m.uint(widths[code])
 		if err != nil {
 			return err
 		}
 		return m.push(int64(x))
-	case 'J':
+	case opBinInt:
 		x, err := m.uint(4)
 		if err != nil {
 			return err
@@ -269,9 +269,9 @@ func (m *machine) text(code byte) error {
 		return err
 	}
 	switch code {
-	case 'C', 'B', '\x8e', '\x96':
+	case opShortBinBytes, opBinBytes, opBinBytes8, opByteArray8:
 		return m.push(bytes.Clone(b))
-	case 'U', 'T': // strings of Python 2, which are bytes
+	case opShortBinString, opBinString: // strings of Python 2, which are bytes
 		if !utf8.Valid(b) {
 			return m.push(bytes.Clone(b))
 		}
@@ -290,11 +290,11 @@ func (m *machine) text(code byte) error {
 // empty pushes an empty container.
 func (m *machine) empty(code byte) error {
 	switch code {
-	case ']':
+	case opEmptyList:
 		return m.push(&List{})
-	case '}':
+	case opEmptyDict:
 		return m.push(&Dict{})
-	case '\x8f':
+	case opEmptySet:
 		return m.push(&Set{})
 	}
 	return m.push(Tuple{})
@@ -304,7 +304,7 @@ func (m *machine) empty(code byte) error {
 func (m *machine) collect(code byte) error {
 	var items []any
 	var err error
-	if n := int(code - '\x85' + 1); n >= 1 && n <= 3 {
+	if n := int(code - opTuple1 + 1); n >= 1 && n <= 3 {
 		items, err = m.popN(n)
 	} else {
 		items, err = m.popMark()
@@ -313,11 +313,11 @@ func (m *machine) collect(code byte) error {
 		return err
 	}
 	switch code {
-	case 'l':
+	case opList:
 		return m.push(&List{items})
-	case '\x91':
+	case opFrozenSet:
 		return m.push(&Set{items})
-	case 'd':
+	case opDict:
 		d := &Dict{}
 		if err := m.setItems(d, items); err != nil {
 			return err
@@ -332,9 +332,9 @@ func (m *machine) extend(code byte) error {
 	var items []any
 	var err error
 	switch code {
-	case 'a':
+	case opAppend:
 		items, err = m.popN(1)
-	case 's':
+	case opSetItem:
 		items, err = m.popN(2)
 	default:
 		items, err = m.popMark()
@@ -346,7 +346,7 @@ func (m *machine) extend(code byte) error {
 	if err != nil {
 		return err
 	}
-	pairs := code == 's' || code == 'u'
+	pairs := code == opSetItem || code == opSetItems
 	switch c := container.(type) {
 	case *List:
 		if !pairs {
@@ -354,7 +354,7 @@ func (m *machine) extend(code byte) error {
 			return nil
 		}
 	case *Set:
-		if code == '\x90' {
+		if code == opAddItems {
 			c.Items = append(c.Items, items...)
 			return nil
 		}
@@ -392,7 +392,7 @@ func (m *machine) setItems(d *Dict, items []any) error {
 
 func (m *machine) global(code byte) error {
 	var g Global
-	if code == 'c' {
+	if code == opGlobal {
 		var err error
 		if g.Module, err = m.line(); err == nil {
 			g.Name, err = m.line()
@@ -427,7 +427,7 @@ func (m *machine) global(code byte) error {
 // call makes the object that a call would have returned.
 func (m *machine) call(code byte) error {
 	n := 2
-	if code == '\x92' {
+	if code == opNewObjEx {
 		n = 3
 	}
 	operands, err := m.popN(n)
@@ -438,9 +438,9 @@ func (m *machine) call(code byte) error {
 	if !ok {
 		return fmt.Errorf("%s is called with %s instead of a tuple", TypeOf(operands[0]), TypeOf(operands[1]))
 	}
-	if code == 'R' {
-		if g, ok := operands[0].(Global); ok {
-			value, known, err := m.construct(g, args)
+	if code == opReduce {
+		if g, ok := operands[0].(Global); ok && constructors[g.String()] != nil {
+			value, known, err := constructors[g.String()](m, g, args)
 			if err != nil {
 				return fmt.Errorf("%v: %w", g, err)
 			}
@@ -459,105 +459,6 @@ func (m *machine) call(code byte) error {
 		m.Made(o)
 	}
 	return m.push(o)
-}
-
-// construct makes values of the containers and scalars of Python's library.
-func (m *machine) construct(g Global, args Tuple) (value any, known bool, err error) {
-	switch g.String() {
-	case "collections.OrderedDict", "builtins.dict":
-		d := &Dict{Ordered: g.Name == "OrderedDict"}
-		switch pairs := arg(args, 0).(type) {
-		case nil:
-		case *List:
-			for _, pair := range pairs.Items {
-				var items []any
-				switch pair := pair.(type) {
-				case *List:
-					items = pair.Items
-				case Tuple:
-					items = pair
-				}
-				if len(items) != 2 {
-					return nil, true, errors.New("an item is not a pair")
-				}
-				if err := m.setItems(d, items); err != nil {
-					return nil, true, err
-				}
-			}
-		default:
-			return nil, false, nil
-		}
-		return d, true, nil
-	case "collections.defaultdict": // (default factory), and then the items
-		if len(args) > 1 {
-			return nil, false, nil
-		}
-		return &Dict{}, true, nil
-	case "collections.Counter":
-		if d, ok := arg(args, 0).(*Dict); ok {
-			return d, true, nil
-		}
-		return nil, false, nil
-	case "builtins.list", "collections.deque", "builtins.set", "builtins.frozenset", "builtins.tuple":
-		var items []any
-		switch from := arg(args, 0).(type) {
-		case nil:
-		case *List:
-			items = slices.Clone(from.Items)
-		case Tuple:
-			items = slices.Clone([]any(from))
-		default:
-			return nil, false, nil
-		}
-		err := m.take(16 * len(items))
-		switch g.Name {
-		case "list", "deque":
-			return &List{items}, true, err
-		case "tuple":
-			return Tuple(items), true, err
-		}
-		return &Set{items}, true, err
-	case "builtins.complex":
-		re, isFloat := arg(args, 0).(float64)
-		im, alsoFloat := arg(args, 1).(float64)
-		return complex(re, im), isFloat && alsoFloat, nil
-	case "builtins.bytearray", "builtins.bytes":
-		if b, ok := arg(args, 0).([]byte); ok || len(args) == 0 {
-			return b, true, nil
-		}
-		return m.encode(args)
-	case "_codecs.encode":
-		return m.encode(args)
-	case "copyreg._reconstructor": // (class, base, state)
-		if len(args) != 3 {
-			return nil, false, nil
-		}
-		return &Object{Class: args[0]}, true, nil
-	}
-	return nil, false, nil
-}
-
-// encode is str.encode for Latin-1, as which Python writes bytes under protocol 2.
-func (m *machine) encode(args Tuple) (value any, known bool, err error) {
-	text, isText := arg(args, 0).(string)
-	if codec, _ := arg(args, 1).(string); !isText || codec != "latin1" && codec != "latin-1" {
-		return nil, false, nil
-	}
-	b := make([]byte, 0, len(text))
-	for _, r := range text {
-		if r > 0xff {
-			return nil, true, fmt.Errorf("%q is not Latin-1", r)
-		}
-		b = append(b, byte(r))
-	}
-	return b, true, m.take(len(b))
-}
-
-func arg(args Tuple, i int) any {
-	if i < len(args) {
-		return args[i]
-	}
-	return nil
 }
 
 func (m *machine) build(_ byte) error {

@@ -1,0 +1,129 @@
+package pickle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// constructors make values of the containers and scalars of Python's library from the arguments of
+// their classes. Arguments that are not known to them are reported, so that the call stays an Object.
+var constructors = map[string]func(m *machine, g Global, args Tuple) (value any, known bool, err error){
+	"builtins.dict":           (*machine).dict,
+	"collections.OrderedDict": (*machine).dict,
+	"collections.defaultdict": (*machine).defaultDict,
+	"collections.Counter":     (*machine).counter,
+	"builtins.list":           (*machine).sequence,
+	"builtins.tuple":          (*machine).sequence,
+	"builtins.set":            (*machine).sequence,
+	"builtins.frozenset":      (*machine).sequence,
+	"collections.deque":       (*machine).sequence,
+	"builtins.complex":        (*machine).complex,
+	"builtins.bytes":          (*machine).bytes,
+	"builtins.bytearray":      (*machine).bytes,
+	"_codecs.encode":          (*machine).encode,
+	"copyreg._reconstructor":  (*machine).reconstruct,
+}
+
+// dict makes a dict of a list of pairs, if there is one.
+func (m *machine) dict(g Global, args Tuple) (value any, known bool, err error) {
+	d := &Dict{Ordered: g.Name == "OrderedDict"}
+	if arg(args, 0) == nil {
+		return d, true, nil
+	}
+	pairs, known := arg(args, 0).(*List)
+	if !known {
+		return nil, false, nil
+	}
+	for _, pair := range pairs.Items {
+		items, _ := itemsOf(pair)
+		if len(items) != 2 {
+			return nil, true, errors.New("an item is not a pair")
+		}
+		if err := m.setItems(d, items); err != nil {
+			return nil, true, err
+		}
+	}
+	return d, true, nil
+}
+
+// defaultDict makes a dict of a default factory, which is not kept. Its items follow.
+func (m *machine) defaultDict(_ Global, args Tuple) (value any, known bool, err error) {
+	return &Dict{}, len(args) <= 1, nil
+}
+
+func (m *machine) counter(_ Global, args Tuple) (value any, known bool, err error) {
+	d, known := arg(args, 0).(*Dict)
+	return d, known, nil
+}
+
+// sequence makes a list, a tuple or a set of a list or a tuple, if there is one.
+func (m *machine) sequence(g Global, args Tuple) (value any, known bool, err error) {
+	items, known := itemsOf(arg(args, 0))
+	if !known && arg(args, 0) != nil {
+		return nil, false, nil
+	}
+	items, err = slices.Clone(items), m.take(16*len(items))
+	switch g.Name {
+	case "list", "deque":
+		return &List{items}, true, err
+	case "tuple":
+		return Tuple(items), true, err
+	}
+	return &Set{items}, true, err
+}
+
+// itemsOf returns the items of a list or a tuple.
+func itemsOf(value any) (items []any, ok bool) {
+	switch value := value.(type) {
+	case *List:
+		return value.Items, true
+	case Tuple:
+		return value, true
+	}
+	return nil, false
+}
+
+func (m *machine) complex(_ Global, args Tuple) (value any, known bool, err error) {
+	re, isFloat := arg(args, 0).(float64)
+	im, alsoFloat := arg(args, 1).(float64)
+	return complex(re, im), isFloat && alsoFloat, nil
+}
+
+func (m *machine) bytes(g Global, args Tuple) (value any, known bool, err error) {
+	if b, ok := arg(args, 0).([]byte); ok || len(args) == 0 {
+		return b, true, nil
+	}
+	return m.encode(g, args)
+}
+
+// reconstruct makes an object of its class, its base and the state of that.
+func (m *machine) reconstruct(_ Global, args Tuple) (value any, known bool, err error) {
+	if len(args) != 3 {
+		return nil, false, nil
+	}
+	return &Object{Class: args[0]}, true, nil
+}
+
+// encode is str.encode for Latin-1, as which Python writes bytes under protocol 2.
+func (m *machine) encode(_ Global, args Tuple) (value any, known bool, err error) {
+	text, isText := arg(args, 0).(string)
+	if codec, _ := arg(args, 1).(string); !isText || codec != "latin1" && codec != "latin-1" {
+		return nil, false, nil
+	}
+	b := make([]byte, 0, len(text))
+	for _, r := range text {
+		if r > 0xff {
+			return nil, true, fmt.Errorf("%q is not Latin-1", r)
+		}
+		b = append(b, byte(r))
+	}
+	return b, true, m.take(len(b))
+}
+
+func arg(args Tuple, i int) any {
+	if i < len(args) {
+		return args[i]
+	}
+	return nil
+}
