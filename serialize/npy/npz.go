@@ -88,17 +88,19 @@ func (o *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 		if err != nil && !yield("", err) || z == nil {
 			return
 		}
-		for _, file := range z.File {
+		buffer := make([]byte, 1<<20) // for all files, of which there may be hundreds of thousands
+		for i, file := range z.File {
+			z.File[i] = nil
 			name, ok := strings.CutSuffix(file.Name, ".npy")
-			if (ok || beginsLikeArray(file)) && !yield(name, o.archive.verify(ctx, file)) || ctx.Err() != nil {
+			if (ok || beginsLikeArray(file)) && !yield(name, o.archive.verify(ctx, file, buffer)) || ctx.Err() != nil {
 				return
 			}
 		}
 	}
 }
 
-// verify reads a file of an archive to its end, where its checksum is compared.
-func (a *archive) verify(ctx context.Context, file *zip.File) error {
+// verify reads a file of an archive into a buffer, to its end, where its checksum is compared.
+func (a *archive) verify(ctx context.Context, file *zip.File, buffer []byte) error {
 	r, err := file.Open()
 	if err != nil {
 		return err
@@ -108,7 +110,6 @@ func (a *archive) verify(ctx context.Context, file *zip.File) error {
 	if err = cmp.Or(err, a.checkName(file, at)); err != nil {
 		return err
 	}
-	buffer := make([]byte, 1<<20)
 	for err == nil {
 		if err = errors.Join(a.Check(), ctx.Err()); err == nil {
 			_, err = r.Read(buffer)

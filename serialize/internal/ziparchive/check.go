@@ -1,6 +1,7 @@
 package ziparchive
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -21,21 +22,27 @@ func Check(r io.ReaderAt, size int64) error {
 	if err := checkEnd(r, size, count); err != nil {
 		return err
 	}
-	b := make([]byte, length)
-	if _, err := r.ReadAt(b, at); err != nil {
-		return err
-	}
-	for text := string(b); len(b) >= entrySize && string(b[:4]) == DirectorySignature; {
-		x, rest, err := parseEntry(b, text[len(text)-len(b):])
+	directory := bufio.NewReaderSize(io.NewSectionReader(r, at, length), entrySize+3*math.MaxUint16)
+	for {
+		b, err := directory.Peek(entrySize)
+		if err == io.EOF || err == nil && string(b[:4]) != DirectorySignature {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if b, err = directory.Peek(sizeOfEntry(b)); err != nil && err != io.EOF {
+			return err
+		}
+		x, _, err := parseEntry(b, string(b))
 		if err != nil {
 			return err
 		}
 		if err := x.checkHeader(r, b[:entrySize]); err != nil {
 			return fmt.Errorf("record %q: %w", x.Name, err)
 		}
-		b = rest
+		directory.Discard(len(b))
 	}
-	return nil
 }
 
 // checkEnd checks the end of a directory of count records.

@@ -73,8 +73,8 @@ func findDirectory(r io.ReaderAt, size int64) (at, length int64, count int, err 
 
 // parseEntry reads an entry of the central directory, which is also given as text.
 func parseEntry(b []byte, text string) (x Record, rest []byte, err error) {
-	names, extras, comments := int(le.Uint16(b[28:])), int(le.Uint16(b[30:])), int(le.Uint16(b[32:]))
-	if len(b) < entrySize+names+extras+comments {
+	names, extras, size := int(le.Uint16(b[28:])), int(le.Uint16(b[30:])), sizeOfEntry(b)
+	if len(b) < size {
 		return x, nil, errors.New("the archive's directory is cut off")
 	}
 	x = Record{Name: text[entrySize:][:names], CRC: le.Uint32(b[16:]), Size: int64(le.Uint32(b[24:])), Header: int64(le.Uint32(b[42:]))}
@@ -92,7 +92,13 @@ func parseEntry(b []byte, text string) (x Record, rest []byte, err error) {
 	if x.Size < 0 || x.Whole < 0 || x.Header < 0 {
 		return x, nil, fmt.Errorf("record %q reaches outside of the file", x.Name)
 	}
-	return x, b[entrySize+names+extras+comments:], nil
+	return x, b[size:], nil
+}
+
+// sizeOfEntry returns the size of the entry of the central directory that b begins with, by the lengths
+// of its name, extra fields and comment.
+func sizeOfEntry(b []byte) int {
+	return entrySize + int(le.Uint16(b[28:])) + int(le.Uint16(b[30:])) + int(le.Uint16(b[32:]))
 }
 
 // checkOverlap fails if records overlap each other or the directory at end.

@@ -54,9 +54,12 @@ func (x *Record) DescribedBy(b []byte) (next int64, ok bool) {
 // size is that of the bytes before it, or the next record if it is empty. Without one it reports false,
 // and the record reaches to the end of the archive.
 func (x *Record) FindEnd(r io.ReaderAt, size int64) (next int64, ok bool) {
-	const window = 1 << 20
-	buffer := make([]byte, min(window+DescriptorSize, size-x.Data))
-	for from := x.Data; from < size; from += window {
+	const first, largest = 4 << 10, 1 << 20 // most records of an archive with very many are small
+	var buffer []byte
+	for from, window := x.Data, first; from < size; from, window = from+int64(window), min(4*window, largest) {
+		if need := int(min(int64(window)+DescriptorSize, size-from)); need > len(buffer) {
+			buffer = make([]byte, need)
+		}
 		n, err := r.ReadAt(buffer, from)
 		if err != nil && err != io.EOF {
 			break
