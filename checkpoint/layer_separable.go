@@ -30,7 +30,7 @@ func separable(class string, rank int) Rule {
 		Module: func(l *Layer) (string, error) {
 			k, ok := l.Weight("depthwise_kernel")
 			if !ok || k.Array.Rank() != rank+2 {
-				return fmt.Sprintf("depthwise = nn.Conv%dd(?, ?), pointwise = nn.Conv%dd(?, ?)", rank, rank), nil
+				return fmt.Sprintf(separableCall, fmt.Sprintf("nn.Conv%dd(?, ?)", rank), fmt.Sprintf("nn.Conv%dd(?, ?)", rank)), nil
 			}
 			in, channels := k.Array.Shape[rank], k.Array.Shape[rank]*k.Array.Shape[rank+1]
 			first := *l // without a bias
@@ -45,7 +45,7 @@ func separable(class string, rank int) Rule {
 			if bias, _ := l.Bool("use_bias", hasWeight(l, "bias")); !bias {
 				pointwise.set("bias", false)
 			}
-			return fmt.Sprintf("depthwise = %s, pointwise = %s", depthwise, pointwise), err
+			return fmt.Sprintf(separableCall, depthwise, pointwise), err
 		},
 		Samples: []Layer{
 			sample(class, map[string]any{"depth_multiplier": 2, "use_bias": true},
@@ -55,6 +55,9 @@ func separable(class string, rank int) Rule {
 		},
 	}
 }
+
+// separableCall makes a module of two with the names that the arrays have.
+const separableCall = "nn.Sequential(OrderedDict(depthwise=%s, pointwise=%s))"
 
 func ones(n int) []int {
 	list := make([]int, n)
