@@ -153,26 +153,75 @@ func (f *file) compareWithHDF5() error {
 		return err
 	}
 	defer in.Close()
-	walked, err := walk(in, f.in)
-	if err != nil {
+	if _, err := metaOf(in); err != nil {
 		return err
 	}
-	if walked.Len() != f.List.Len() {
-		return fmt.Errorf("the index has %d arrays, HDF5 %d; save it again for a new one: %w", f.List.Len(), walked.Len(), storage.ErrState)
+	c := newComparison(f.List)
+	if err := eachArray(in, f.in, c.add); err != nil {
+		return err
 	}
-	for e := range f.All() {
-		other, err := walked.Lookup(e.Name)
-		if err == nil && (e.Array.Type != other.Array.Type || fmt.Sprint(e.Array.View) != fmt.Sprint(other.Array.View)) {
-			err = fmt.Errorf("%v%v in the index, %v%v in HDF5: %w", e.Array.Type, e.Array.Shape, other.Array.Type, other.Array.Shape, storage.ErrState)
-		}
-		if err == nil && !serialize.SameAttrs(e.Attrs, other.Attrs) {
-			err = fmt.Errorf("attributes %v in the index, %v in HDF5: %w", e.Attrs, other.Attrs, storage.ErrState)
-		}
-		if err != nil {
-			return fmt.Errorf("%q: %w", e.Name, err)
-		}
+	return c.result()
+}
+
+// A comparison of an index with arrays of HDF5 keeps none of them, of which a file may have hundreds of
+// thousands.
+type comparison struct {
+	index     *serialize.List
+	count     int    // of arrays of HDF5
+	found     []bool // by position in the index
+	first     int    // position of the first array that differs
+	differing error  // of that array
+}
+
+func newComparison(l *serialize.List) *comparison {
+	return &comparison{index: l, found: make([]bool, l.Len())}
+}
+
+// add compares an array of HDF5, which comes with an error if it cannot be read.
+func (c *comparison) add(other serialize.Entry, err error) error {
+	c.count++
+	i, ok := c.index.Index(other.Name)
+	if !ok {
+		return nil
+	}
+	if c.found[i] {
+		return fmt.Errorf("%q is there twice: %w", other.Name, storage.ErrState)
+	}
+	c.found[i] = true
+	if c.differing != nil && c.first < i {
+		return nil
+	}
+	if err == nil {
+		err = c.compareEntry(i, other)
+	}
+	if err != nil {
+		c.first, c.differing = i, fmt.Errorf("%q: %w", other.Name, err)
 	}
 	return nil
+}
+
+// compareEntry returns an error if entry i of the index differs from one of HDF5.
+func (c *comparison) compareEntry(i int, other serialize.Entry) error {
+	e, _ := c.index.At(i)
+	a, b := e.Array, other.Array
+	if a.Type != b.Type || a.Offset != b.Offset || !slices.Equal(a.Shape, b.Shape) || !slices.Equal(a.Stride, b.Stride) {
+		return fmt.Errorf("%v%v in the index, %v%v in HDF5: %w", a.Type, a.Shape, b.Type, b.Shape, storage.ErrState)
+	}
+	if !serialize.SameAttrs(e.Attrs, other.Attrs) {
+		return fmt.Errorf("attributes %v in the index, %v in HDF5: %w", e.Attrs, other.Attrs, storage.ErrState)
+	}
+	return nil
+}
+
+// result returns the first difference, in the order of the index.
+func (c *comparison) result() error {
+	if c.count != len(c.found) {
+		return fmt.Errorf("the index has %d arrays, HDF5 %d; save it again for a new one: %w", len(c.found), c.count, storage.ErrState)
+	}
+	if i := slices.Index(c.found, false); i >= 0 && (c.differing == nil || i < c.first) {
+		return fmt.Errorf("%q is in the index and not in HDF5; save it again for a new one: %w", c.index.Name(i), storage.ErrState)
+	}
+	return c.differing
 }
 
 // A walkedFile is a file that was opened as HDF5.
@@ -241,13 +290,18 @@ func walk(f *hdf5.File, in serialize.Input) (*serialize.List, error) {
 		return nil, err
 	}
 	list := serialize.NewList(0, meta, func() error { return errors.Join(f.Close(), in.Close()) })
+	return list, eachArray(f, in, list.Add)
+}
+
+// eachArray calls add with each array that HDF5 has, and an error if it cannot be read.
+func eachArray(f *hdf5.File, in serialize.Input, add func(serialize.Entry, error) error) error {
 	for o, err := range f.Walk() {
 		var d *hdf5.Dataset
 		if err == nil && o.Kind == hdf5.KindDataset {
 			d, err = o.Dataset()
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if d == nil {
 			continue
@@ -260,11 +314,11 @@ func walk(f *hdf5.File, in serialize.Input) (*serialize.List, error) {
 		if e.Name = name; err == nil && e.Array.Data == nil {
 			continue // not numbers
 		}
-		if err := list.Add(e, err); err != nil {
-			return nil, err
+		if err := add(e, err); err != nil {
+			return err
 		}
 	}
-	return list, nil
+	return nil
 }
 
 // metaOf returns the string attributes of the root group.

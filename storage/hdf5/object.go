@@ -236,10 +236,15 @@ func (f *File) walk(o *Object, err error, depth int, visited map[uint64]bool, yi
 	if !yield(o, err) {
 		return false
 	}
-	links = slices.Clone(links)
-	slices.SortStableFunc(links, func(a, b link) int { return cmp.Or(CompareNames(a.name, b.name), strings.Compare(a.name, b.name)) })
-	for _, l := range links {
-		member, err := f.resolveLink(o.Path, l)
+	order := make([]int, len(links)) // in which members are visited; links are cached
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, k int) int {
+		return cmp.Or(CompareNames(links[i].name, links[k].name), strings.Compare(links[i].name, links[k].name))
+	})
+	for _, i := range order {
+		member, err := f.resolveLink(o.Path, links[i])
 		if !f.walk(member, err, depth+1, visited, yield) {
 			return false
 		}
