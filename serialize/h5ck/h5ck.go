@@ -86,8 +86,6 @@ var sections = map[string]int{"optim": 2, "rng": 1, "train": 1, "data": 1} // gr
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
-
 // match fits HDF5 files whose root group has the attribute h5ck:version.
 func match(r io.ReaderAt, size int64) serialize.Confidence {
 	head := make([]byte, min(size, headSize))
