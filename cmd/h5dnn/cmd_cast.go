@@ -12,6 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/loss"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/transform"
 	"github.com/h5dnn/h5dnn/spell"
 )
@@ -86,11 +87,11 @@ func castCommand() *cli.Command {
 				}
 				return isState(name)
 			}
-			change := func(k *copier, entries transform.Entries) transform.Entries {
+			change := func(k *copier, arrays serialize.Contents) serialize.Contents {
 				if to == dtype.Int8 {
-					return transform.Quantize(entries, quantize)
+					return transform.Quantize(arrays, quantize)
 				}
-				return transform.Cast(entries, transform.CastOptions{To: to, Skip: skip, Lost: k.ranges.add})
+				return transform.Cast(arrays, transform.CastOptions{To: to, Skip: skip, Lost: k.ranges.add})
 			}
 			return arrayCopy{change: change, done: func(k *copier, out string) string {
 				k.ranges.lose(&k.lost, to)

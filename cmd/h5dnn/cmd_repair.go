@@ -72,9 +72,9 @@ func repair(c *cli.Context) error {
 	return err
 }
 
-// intact yields the entries of a file, and the damaged ones with what is wrong with them. It
+// intact returns the entries of a file, and the damaged ones with what is wrong with them. It
 // reads everything whose checksum the file has, and counts the others.
-func intact(ctx context.Context, file serialize.File) (arrays transform.Entries, whole int, err error) {
+func intact(ctx context.Context, file serialize.File) (arrays serialize.Contents, whole int, err error) {
 	damaged := map[string]error{}
 	if v, ok := file.(serialize.Verifier); ok {
 		for name, err := range v.Verify(ctx) {
@@ -83,17 +83,13 @@ func intact(ctx context.Context, file serialize.File) (arrays transform.Entries,
 			}
 		}
 	}
-	arrays = func(yield func(serialize.Entry, error) bool) {
-		for e, err := range file.All() {
-			if err == nil && damaged[e.Name] != nil {
-				e, err = serialize.Entry{Name: e.Name}, damaged[e.Name]
-			}
-			if !yield(e, err) {
-				return
-			}
+	arrays = transform.Replace(transform.Of(file), func(_ int, e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
+		if err == nil && damaged[e.Name] != nil {
+			e, err = serialize.Entry{Name: e.Name}, damaged[e.Name]
 		}
-	}
-	for _, err := range arrays {
+		return yield(e, err)
+	})
+	for _, err := range arrays.Entries {
 		if err == nil {
 			whole++
 		}

@@ -42,8 +42,8 @@ func stripCommand() *cli.Command {
 				return fmt.Errorf("%s has nothing but optimizer state", in)
 			}
 			dropped, bytes := 0, 0
-			change := func(_ *copier, entries transform.Entries) transform.Entries {
-				return transform.WithoutOptimizerState(entries, isState, func(e serialize.Entry) {
+			change := func(_ *copier, arrays serialize.Contents) serialize.Contents {
+				return transform.WithoutOptimizerState(arrays, isState, func(e serialize.Entry) {
 					if dropped++; e.Elements == nil {
 						bytes += e.Array.NBytes()
 					}

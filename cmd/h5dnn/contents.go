@@ -126,28 +126,36 @@ func (k *copier) groupAttributes(item h5format.Item) (n int) {
 	return n
 }
 
-// entries yields what can be written of entries, and counts the rest as lost. It ends with an
-// error if that is all.
-func (k *copier) entries(entries transform.Entries) transform.Entries {
-	return func(yield func(serialize.Entry, error) bool) {
-		var known serialize.Aliases
-		for e, err := range entries {
-			if err == nil {
-				e, err = k.fit(e)
-			}
-			asked := e.Elements == nil && e.Array.Type.Valid() && e.Array.Type == k.to
-			if err != nil && e.Name != "" && !asked {
+// contents returns what can be written of arrays. When they are listed, it counts the rest as lost, and
+// ends with an error if that is all.
+func (k *copier) contents(arrays serialize.Contents) serialize.Contents {
+	var known serialize.Aliases
+	listed := 0 // entries; they may be made again
+	c := transform.Replace(arrays, func(i int, e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
+		again := i < listed
+		listed = max(listed, i+1)
+		if err == nil {
+			e, err = k.fit(e, again)
+		}
+		asked := e.Elements == nil && e.Array.Type.Valid() && e.Array.Type == k.to
+		if err != nil && e.Name != "" && !asked {
+			if !again {
 				k.lost.AddInherent(e.Name, loss.Array, 1, "%s", withoutKind(err.Error()))
-				continue
 			}
-			if first := known.Of(e); err == nil && first != "" && k.format.Aliases {
-				k.notes = append(k.notes, e.Name+": "+serialize.AliasNote(first))
-			}
-			if e.Elements == nil {
-				e.Array = blocks.WithContext(k.c.Context, e.Array)
-				k.bytes += e.Array.NBytes()
-			}
-			if k.arrays++; !yield(e, err) {
+			return true
+		}
+		if e.Elements == nil {
+			e.Array = blocks.WithContext(k.c.Context, e.Array)
+		}
+		if !again {
+			k.count(e, err, &known)
+		}
+		return yield(e, err)
+	})
+	entries := c.Entries
+	c.Entries = func(yield func(serialize.Entry, error) bool) {
+		for e, err := range entries {
+			if !yield(e, err) {
 				return
 			}
 		}
@@ -155,34 +163,48 @@ func (k *copier) entries(entries transform.Entries) transform.Entries {
 			yield(serialize.Entry{}, fmt.Errorf("there are no arrays that %s can hold; %s: %s", k.format.Name, k.lost[i].Path, k.lost[i].Reason))
 		}
 	}
+	c.Meta, c.Context = k.meta, k.c.Context
+	return c
+}
+
+// count counts an entry that is written, and notes if it is another name of one that is known.
+func (k *copier) count(e serialize.Entry, err error, known *serialize.Aliases) {
+	k.arrays++
+	if e.Elements == nil {
+		k.bytes += e.Array.NBytes()
+	}
+	if !k.format.Aliases {
+		return
+	}
+	if first := known.Of(e); err == nil && first != "" {
+		k.notes = append(k.notes, e.Name+": "+serialize.AliasNote(first))
+	}
 }
 
 // fit returns an entry as the format holds it: without attributes that it lacks, and as
-// float32 if it lacks bfloat16 and the like.
-func (k *copier) fit(e serialize.Entry) (serialize.Entry, error) {
+// float32 if it lacks bfloat16 and the like. It counts and notes this unless the entry is made again.
+func (k *copier) fit(e serialize.Entry, again bool) (serialize.Entry, error) {
 	var lost int
-	if e.Attrs, lost = k.format.KeepAttrs(e); lost > 0 {
+	if e.Attrs, lost = k.format.KeepAttrs(e); lost > 0 && !again {
 		k.lost.AddInherent(e.Name, loss.Attribute, lost, "%s has no attributes", k.format.Name)
 	}
 	if e.Elements == nil && !k.format.Holds(e.Array.Type) && e.Array.Type != k.to {
 		if wide := convert.ForNumPy(e.Array); k.format.Holds(wide.Type) {
-			k.notes = append(k.notes, fmt.Sprintf("%s: converted to float32: %s has no %v", e.Name, k.format.Name, e.Array.Type))
+			if !again {
+				k.notes = append(k.notes, fmt.Sprintf("%s: converted to float32: %s has no %v", e.Name, k.format.Name, e.Array.Type))
+			}
 			e.Array, e.Shared = wide, ""
 		}
 	}
 	return e, k.format.Check(e)
 }
 
-func (k *copier) contents(entries transform.Entries) serialize.Contents {
-	return serialize.Contents{Entries: k.entries(entries), Meta: k.meta, Context: k.c.Context}
-}
-
-// save writes entries to a file, or to standard output as -.
-func (k *copier) save(out string, entries transform.Entries) error {
+// save writes arrays to a file, or to standard output as -.
+func (k *copier) save(out string, arrays serialize.Contents) error {
 	if out == "-" {
-		return serialize.Write(k.c.App.Writer, k.saveAs, k.contents(entries))
+		return serialize.Write(k.c.App.Writer, k.saveAs, k.contents(arrays))
 	}
-	return serialize.Save(out, k.saveAs, k.contents(entries))
+	return serialize.Save(out, k.saveAs, k.contents(arrays))
 }
 
 // target is what reports call an output.
@@ -227,7 +249,7 @@ func (k *copier) report(in, out, done, lost string) error {
 // An arrayCopy is a command that writes the arrays of one file to another.
 type arrayCopy struct {
 	// change returns what is written of the arrays; nil to write them as they are.
-	change func(k *copier, entries transform.Entries) transform.Entries
+	change func(k *copier, arrays serialize.Contents) serialize.Contents
 	// save writes the contents; nil to write one file.
 	save func(out string, c serialize.Contents) error
 	// done returns the last line of the report, but for the losses, to which it may add.
@@ -263,14 +285,17 @@ func (a arrayCopy) write(c *cli.Context, file serialize.File, out string) error 
 	if err := checkWritten(c, out, k.format.Name); err != nil {
 		return err
 	}
-	entries := file.All()
+	if s, ok := file.(strippedFile); ok {
+		file = s.File
+	}
+	arrays := transform.Of(file)
 	if a.change != nil {
-		entries = a.change(k, entries)
+		arrays = a.change(k, arrays)
 	}
 	if a.save != nil {
-		err = a.save(out, k.contents(entries))
+		err = a.save(out, k.contents(arrays))
 	} else {
-		err = k.save(out, entries)
+		err = k.save(out, arrays)
 	}
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package sharded
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -47,10 +46,11 @@ func Save(name string, c serialize.Contents, o Options) error {
 	if format.Shares {
 		distinct = counter{}
 	}
-	shards, total, err := split(format.Checked(c), o.Size, distinct)
+	entries, err := format.Collect(c)
 	if err != nil {
 		return err
 	}
+	shards, total := split(entries, o.Size, distinct)
 	if o.Check != nil {
 		for i := range shards {
 			if err := o.Check(FileName(base, i+1, len(shards))); err != nil {
@@ -63,13 +63,16 @@ func Save(name string, c serialize.Contents, o Options) error {
 	defer set.Discard()
 	for i, shard := range shards {
 		file := FileName(base, i+1, len(shards))
-		for _, e := range shard {
-			in[e.Name] = file
+		for _, k := range shard {
+			in[entries.At(int(k)).Name] = file
 		}
 		path := filepath.Join(filepath.Dir(name), file)
-		if err := set.Write(path, func(f *atomicfile.File) error { return writeShard(f, format, shard, c) }); err != nil {
+		if err := set.Write(path, func(f *atomicfile.File) error { return writeShard(f, format, part(entries, shard), c) }); err != nil {
 			return fmt.Errorf("save %s: %w", path, err)
 		}
+	}
+	if err := entries.Err(); err != nil {
+		return err
 	}
 	return set.Commit(name, func(named func(string) string) ([]byte, error) { return encode(in, named, c.Meta, total), nil })
 }
@@ -89,12 +92,26 @@ func FormatOf(name string) (serialize.Format, error) {
 }
 
 // writeShard writes some of the entries of c, with its metadata if the format has any.
-func writeShard(f *atomicfile.File, format serialize.Format, shard []serialize.Entry, c serialize.Contents) error {
-	contents := serialize.Contents{Entries: serialize.Entries(shard...), Context: c.Context}
-	if format.Meta {
-		contents.Meta = c.Meta
+func writeShard(f *atomicfile.File, format serialize.Format, shard, c serialize.Contents) error {
+	if shard.Context = c.Context; format.Meta {
+		shard.Meta = c.Meta
 	}
-	return serialize.Write(f, format.Name, contents)
+	return serialize.Write(f, format.Name, shard)
+}
+
+// part returns the entries of some numbers.
+func part(entries *serialize.Collection, numbers []int32) serialize.Contents {
+	at := func(i int) (serialize.Entry, error) {
+		e := entries.At(int(numbers[i]))
+		return e, entries.Err()
+	}
+	return serialize.Contents{At: at, Entries: func(yield func(serialize.Entry, error) bool) {
+		for i := range numbers {
+			if !yield(at(i)) {
+				return
+			}
+		}
+	}}
 }
 
 // FileName returns the name of shard i of n of a checkpoint called base.
@@ -103,19 +120,17 @@ func FileName(base string, i, n int) string {
 	return fmt.Sprintf("%s-%05d-of-%05d%s", strings.TrimSuffix(base, ext), i, n, ext)
 }
 
-// split distributes the entries in their order. Those that share elements go where the
+// split distributes the entries, by number, in their order. Those that share elements go where the
 // first of them went.
-func split(entries iter.Seq2[serialize.Entry, error], size int, distinct counter) (shards [][]serialize.Entry, total int, err error) {
+func split(entries *serialize.Collection, size int, distinct counter) (shards [][]int32, total int) {
 	place := map[string]int{} // shards by what entries share
 	filled := 0
-	for e, err := range entries {
-		if err != nil {
-			return nil, 0, err
-		}
+	for i := range entries.Len() {
+		e := entries.At(i)
 		n := distinct.bytes(e)
 		total += n
 		if k, ok := place[e.Shared]; ok && e.Shared != "" {
-			if shards[k] = append(shards[k], e); k == len(shards)-1 {
+			if shards[k] = append(shards[k], int32(i)); k == len(shards)-1 {
 				filled += n
 			}
 			continue
@@ -124,13 +139,13 @@ func split(entries iter.Seq2[serialize.Entry, error], size int, distinct counter
 			shards, filled = append(shards, nil), 0
 		}
 		last := len(shards) - 1
-		shards[last] = append(shards[last], e)
+		shards[last] = append(shards[last], int32(i))
 		filled += n
 		if e.Shared != "" {
 			place[e.Shared] = last
 		}
 	}
-	return shards, total, nil
+	return shards, total
 }
 
 // A counter counts the bytes of arrays. Those with the same elements in the same order as an

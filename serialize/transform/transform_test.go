@@ -14,11 +14,16 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
+// contents returns contents that are not made again.
+func contents(list ...serialize.Entry) serialize.Contents {
+	return serialize.Contents{Entries: serialize.Entries(list...)}
+}
+
 // show lists entries with their elements.
-func show(t *testing.T, list transform.Entries) string {
+func show(t *testing.T, list serialize.Contents) string {
 	t.Helper()
 	var lines []string
-	for e, err := range list {
+	for e, err := range list.Entries {
 		elems, err2 := storage.Read[float64](e.Array)
 		if err := errors.Join(err, err2); err != nil {
 			t.Fatal(err)
@@ -31,7 +36,7 @@ func show(t *testing.T, list transform.Entries) string {
 // Example quantizes a matrix of two output channels.
 func Example() {
 	w := storage.From([]float32{1, -2, 0.5, 12.7}, 2, 2)
-	for e, err := range transform.Quantize(serialize.Entries(serialize.Entry{Name: "w", Array: w}), transform.QuantizeOptions{}) {
+	for e, err := range transform.Quantize(contents(serialize.Entry{Name: "w", Array: w}), transform.QuantizeOptions{}).Entries {
 		elems, _ := storage.Read[float32](e.Array)
 		fmt.Println(e.Name, e.Array.Type, elems, err)
 	}
@@ -44,7 +49,7 @@ func Example() {
 func TestCastsConvertFloats(t *testing.T) {
 	w := storage.From([]float32{1, 2, 3, 4, 5, 1e6}, 2, 3)
 	turned, _ := w.Transpose()
-	got := show(t, transform.Cast(serialize.Entries(serialize.Entry{Name: "w", Array: w.With(turned)}, serialize.Entry{Name: "n", Array: storage.From([]int64{7})}), transform.CastOptions{To: dtype.Float16}))
+	got := show(t, transform.Cast(contents(serialize.Entry{Name: "w", Array: w.With(turned)}, serialize.Entry{Name: "n", Array: storage.From([]int64{7})}), transform.CastOptions{To: dtype.Float16}))
 	if want := "w float16[3 2] [1 4 2 5 3 +Inf]\nn int64[] [7]"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -57,7 +62,7 @@ func TestCastsToFloat8(t *testing.T) {
 		dtype.Float8E4M3: "x float8_e4m3fn[6] [448 448 -448 NaN 448 0.1015625]",
 		dtype.Float8E5M2: "x float8_e5m2[6] [512 +Inf -Inf NaN 448 0.09375]",
 	} {
-		if got := show(t, transform.Cast(serialize.Entries(serialize.Entry{Name: "x", Array: x}), transform.CastOptions{To: to})); got != want {
+		if got := show(t, transform.Cast(contents(serialize.Entry{Name: "x", Array: x}), transform.CastOptions{To: to})); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
@@ -74,7 +79,7 @@ func TestQuantizedArraysAreNear(t *testing.T) {
 	for _, a := range []storage.Array{w, w.With(turned)} {
 		for _, axis := range []int{0, 1, -1} {
 			var list []serialize.Entry
-			for e, err := range transform.Quantize(serialize.Entries(serialize.Entry{Name: "w", Array: a}), transform.QuantizeOptions{Axis: func(string) (int, bool) { return axis, true }}) {
+			for e, err := range transform.Quantize(contents(serialize.Entry{Name: "w", Array: a}), transform.QuantizeOptions{Axis: func(string) (int, bool) { return axis, true }}).Entries {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -105,20 +110,20 @@ func TestQuantizedArraysAreNear(t *testing.T) {
 // TestQuantizingLeavesOthersAlone, keeps tied weights tied, and refuses what is not finite.
 func TestQuantizingLeavesOthersAlone(t *testing.T) {
 	w := storage.From([]float64{0, 0, 1, -1}, 2, 2)
-	list := serialize.Entries(serialize.Entry{Name: "bias", Array: storage.From([]float32{1.5}, 1)}, serialize.Entry{Name: "a", Array: w, Shared: "tied"}, serialize.Entry{Name: "b", Array: w, Shared: "tied"})
+	list := contents(serialize.Entry{Name: "bias", Array: storage.From([]float32{1.5}, 1)}, serialize.Entry{Name: "a", Array: w, Shared: "tied"}, serialize.Entry{Name: "b", Array: w, Shared: "tied"})
 	quantized := transform.Quantize(list, transform.QuantizeOptions{})
 	if got, want := show(t, quantized), "bias float32[1] [1.5]\na int8[2 2] [0 0 127 -127]\na.scale float32[2] [1 0.007874015718698502]\nb int8[2 2] [0 0 127 -127]\nb.scale float32[2] [1 0.007874015718698502]"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	var all []serialize.Entry
-	for e := range quantized {
+	for e := range quantized.Entries {
 		all = append(all, e)
 	}
 	if !all[1].SameElements(all[3]) || !all[2].SameElements(all[4]) || all[1].Shared == all[2].Shared {
 		t.Errorf("shared: %q %q %q %q", all[1].Shared, all[2].Shared, all[3].Shared, all[4].Shared)
 	}
 	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(-1))} {
-		for e := range transform.Quantize(serialize.Entries(serialize.Entry{Name: "w", Array: storage.From([]float32{1, x}, 1, 2)}), transform.QuantizeOptions{}) {
+		for e := range transform.Quantize(contents(serialize.Entry{Name: "w", Array: storage.From([]float32{1, x}, 1, 2)}), transform.QuantizeOptions{}).Entries {
 			if _, err := e.Array.To(storage.CPU); err == nil || !strings.Contains(err.Error(), "not finite") {
 				t.Errorf("%v is quantized: %v", x, err)
 			}
@@ -129,13 +134,13 @@ func TestQuantizingLeavesOthersAlone(t *testing.T) {
 // TestTiedWeightsAreQuantizedAlongTheirOwnAxes, which may differ.
 func TestTiedWeightsAreQuantizedAlongTheirOwnAxes(t *testing.T) {
 	w := storage.From([]float64{127, 254, 0, 508}, 2, 2)
-	list := serialize.Entries(serialize.Entry{Name: "0", Array: w, Shared: "tied"}, serialize.Entry{Name: "1", Array: w, Shared: "tied"})
+	list := contents(serialize.Entry{Name: "0", Array: w, Shared: "tied"}, serialize.Entry{Name: "1", Array: w, Shared: "tied"})
 	quantized := transform.Quantize(list, transform.QuantizeOptions{Axis: func(name string) (int, bool) { return int(name[0] - '0'), true }})
 	if got, want := show(t, quantized), "0 int8[2 2] [64 127 0 127]\n0.scale float32[2] [2 4]\n1 int8[2 2] [127 64 0 127]\n1.scale float32[2] [1 4]"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	var all []serialize.Entry
-	for e := range quantized {
+	for e := range quantized.Entries {
 		all = append(all, e)
 	}
 	if all[0].SameElements(all[2]) || all[1].SameElements(all[3]) {
@@ -143,22 +148,27 @@ func TestTiedWeightsAreQuantizedAlongTheirOwnAxes(t *testing.T) {
 	}
 }
 
+// counted returns an array of zeros, and how often it was read.
+func counted(shape ...int) (a storage.Array, reads *int) {
+	reads = new(int)
+	return blocks.Compute(dtype.Float32, shape, func(to storage.Array, _ blocks.Box) error {
+		*reads++
+		return storage.From(make([]float32, to.Len()), to.Shape...).CopyTo(to)
+	}), reads
+}
+
 // TestScalesAreComputedOnce, for all parts of an array that are read.
 func TestScalesAreComputedOnce(t *testing.T) {
-	reads := 0
-	w := blocks.Compute(dtype.Float32, []int{4, 2}, func(to storage.Array, _ blocks.Box) error {
-		reads++
-		return storage.From(make([]float32, to.Len()), to.Shape...).CopyTo(to)
-	})
-	for e, err := range transform.Quantize(serialize.Entries(serialize.Entry{Name: "w", Array: w}), transform.QuantizeOptions{}) {
+	w, reads := counted(4, 2)
+	for e, err := range transform.Quantize(contents(serialize.Entry{Name: "w", Array: w}), transform.QuantizeOptions{}).Entries {
 		for range 5 {
 			if _, err2 := storage.Read[float64](e.Array); err != nil || err2 != nil {
 				t.Fatal(err, err2)
 			}
 		}
 	}
-	if reads != 1+5 { // for the scales, and for the elements
-		t.Errorf("the array was read %d times, want 6", reads)
+	if *reads != 1+5 { // for the scales, and for the elements
+		t.Errorf("the array was read %d times, want 6", *reads)
 	}
 }
 
@@ -175,7 +185,7 @@ func TestOptimizerStateIsKnownByItsName(t *testing.T) {
 	}
 	dropped := 0
 	w := storage.From([]float32{1})
-	got := show(t, transform.WithoutOptimizerState(serialize.Entries(serialize.Entry{Name: "w", Array: w}, serialize.Entry{Name: "optim/m/w", Array: w}), transform.IsOptimizerState, func(serialize.Entry) { dropped++ }))
+	got := show(t, transform.WithoutOptimizerState(contents(serialize.Entry{Name: "w", Array: w}, serialize.Entry{Name: "optim/m/w", Array: w}), transform.IsOptimizerState, func(serialize.Entry) { dropped++ }))
 	if got != "w float32[] [1]" || dropped != 1 {
 		t.Errorf("%s, %d dropped", got, dropped)
 	}
@@ -223,7 +233,7 @@ func TestValuesThatATypeLacksAreCounted(t *testing.T) {
 	} {
 		var got transform.RangeLoss
 		o := transform.CastOptions{To: c.to, Lost: func(_ string, lost transform.RangeLoss) { got = lost }}
-		for e := range transform.Cast(serialize.Entries(serialize.Entry{Name: "w", Array: storage.From(c.x, len(c.x))}), o) {
+		for e := range transform.Cast(contents(serialize.Entry{Name: "w", Array: storage.From(c.x, len(c.x))}), o).Entries {
 			for range 2 { // the second time, nothing is counted
 				if _, err := e.Array.To(storage.CPU); err != nil {
 					t.Fatal(err)
@@ -239,7 +249,7 @@ func TestValuesThatATypeLacksAreCounted(t *testing.T) {
 // TestSkippedArraysAreNotCast.
 func TestSkippedArraysAreNotCast(t *testing.T) {
 	x := storage.From([]float32{1e-9}, 1)
-	list := serialize.Entries(serialize.Entry{Name: "w", Array: x}, serialize.Entry{Name: "optim/m/w", Array: x})
+	list := contents(serialize.Entry{Name: "w", Array: x}, serialize.Entry{Name: "optim/m/w", Array: x})
 	got := show(t, transform.Cast(list, transform.CastOptions{To: dtype.Float16, Skip: transform.IsOptimizerState}))
 	if want := "w float16[1] [0]\noptim/m/w float32[1] [9.999999717180685e-10]"; got != want {
 		t.Errorf("%s; want %s", got, want)
