@@ -349,7 +349,8 @@ func (f *file) byteOrder(x *ziparchive.Record) (binary.ByteOrder, error) {
 // A storageRecord has the bytes of a storage. Err is the error of locating them.
 type storageRecord struct {
 	*ziparchive.Record
-	err error
+	err  error
+	used bool // by an array, as Verify finds
 	typedSource
 }
 

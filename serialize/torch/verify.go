@@ -53,12 +53,16 @@ func (f *file) verifyArchive(ctx context.Context, a *archive) error {
 	if err := ziparchive.Check(f.in, f.in.Size); err != nil {
 		return err
 	}
+	for e := range f.All() {
+		if x := a.storages[keyOfStorage(e)]; x != nil {
+			x.used = true
+		}
+	}
 	others := maps.Clone(a.records)
 	for key, x := range a.storages {
-		others["data/"+key] = x.Record
-	}
-	for e := range f.All() {
-		delete(others, "data/"+keyOfStorage(e))
+		if !x.used {
+			others["data/"+key] = x.Record
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		x := *others[name]

@@ -1,7 +1,6 @@
 package ziparchive
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -22,27 +21,15 @@ func Check(r io.ReaderAt, size int64) error {
 	if err := checkEnd(r, size, count); err != nil {
 		return err
 	}
-	directory := bufio.NewReaderSize(io.NewSectionReader(r, at, length), entrySize+3*math.MaxUint16)
-	for {
-		b, err := directory.Peek(entrySize)
-		if err == io.EOF || err == nil && string(b[:4]) != DirectorySignature {
-			return nil
-		}
+	for x, err := range entries(r, at, length) {
 		if err != nil {
 			return err
 		}
-		if b, err = directory.Peek(sizeOfEntry(b)); err != nil && err != io.EOF {
-			return err
-		}
-		x, _, err := parseEntry(b, string(b))
-		if err != nil {
-			return err
-		}
-		if err := x.checkHeader(r, b[:entrySize]); err != nil {
+		if err := x.checkHeader(r); err != nil {
 			return fmt.Errorf("record %q: %w", x.Name, err)
 		}
-		directory.Discard(len(b))
 	}
+	return nil
 }
 
 // checkEnd checks the end of a directory of count records.
@@ -69,7 +56,7 @@ func checkEnd(r io.ReaderAt, size int64, count int) error {
 }
 
 // checkHeader compares the local header of a record with its entry in the directory.
-func (x Record) checkHeader(r io.ReaderAt, entry []byte) error {
+func (x entry) checkHeader(r io.ReaderAt) error {
 	local := make([]byte, LocalSize+len(x.Name))
 	if _, err := r.ReadAt(local, x.Header); err != nil {
 		return err
@@ -85,15 +72,15 @@ func (x Record) checkHeader(r io.ReaderAt, entry []byte) error {
 		return fmt.Errorf("no header before its bytes: %w", storage.ErrState)
 	case string(local[LocalSize:]) != x.Name || le.Uint16(local[26:]) != uint16(len(x.Name)):
 		return differs("the names")
-	case !bytes.Equal(local[4:10], entry[6:12]):
+	case !bytes.Equal(local[4:10], x.fields[6:12]):
 		return differs("the versions, flags or methods")
-	case !bytes.Equal(local[10:14], entry[12:16]):
+	case !bytes.Equal(local[10:14], x.fields[12:16]):
 		return differs("the times")
-	case crc != le.Uint32(entry[16:]) && !(later && crc == 0):
+	case crc != le.Uint32(x.fields[16:]) && !(later && crc == 0):
 		return differs("the checksums")
 	case !(later && packed == 0 && whole == 0) && (!fits(packed, x.Size) || !fits(whole, x.Whole)):
 		return differs("the sizes")
-	case later && x.Whole > 0 /* else PyTorch writes none */ && !x.fitsDescriptor(r, x.Header+int64(len(local))+int64(le.Uint16(local[28:]))+x.Size, le.Uint32(entry[16:])):
+	case later && x.Whole > 0 /* else PyTorch writes none */ && !x.fitsDescriptor(r, x.Header+int64(len(local))+int64(le.Uint16(local[28:]))+x.Size, le.Uint32(x.fields[16:])):
 		return fmt.Errorf("the checksum and sizes in the archive's directory and after its bytes differ: %w", storage.ErrState)
 	}
 	return nil

@@ -1,10 +1,13 @@
 package ziparchive
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -20,21 +23,15 @@ func Directory(r io.ReaderAt, size int64) ([]Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := make([]byte, length)
-	if _, err := r.ReadAt(b, at); err != nil {
-		return nil, err
-	}
 	records := make([]Record, 0, count)
-	text := string(b) // of which names are parts
-	for len(b) >= entrySize && string(b[:4]) == DirectorySignature {
-		x, rest, err := parseEntry(b, text[len(text)-len(b):])
+	for x, err := range entries(r, at, length) {
 		if err != nil {
 			return nil, err
 		}
-		if b = rest; len(records) == maxRecords {
+		if len(records) == maxRecords {
 			return nil, fmt.Errorf("more than %d records in the archive", maxRecords)
 		}
-		records = append(records, x)
+		records = append(records, x.Record)
 	}
 	if len(records) != count {
 		return nil, fmt.Errorf("the archive's directory has %d of %d records: %w", len(records), count, storage.ErrState)
@@ -71,34 +68,63 @@ func findDirectory(r io.ReaderAt, size int64) (at, length int64, count int, err 
 	return at, length, int(n), nil
 }
 
-// parseEntry reads an entry of the central directory, which is also given as text.
-func parseEntry(b []byte, text string) (x Record, rest []byte, err error) {
-	names, extras, size := int(le.Uint16(b[28:])), int(le.Uint16(b[30:])), sizeOfEntry(b)
-	if len(b) < size {
-		return x, nil, errors.New("the archive's directory is cut off")
+// An entry is a record as it is in the central directory.
+type entry struct {
+	Record
+	fields []byte // of fixed size; valid until the next entry
+}
+
+// entries yields the entries of a central directory, or an error, which is the last.
+func entries(r io.ReaderAt, at, length int64) iter.Seq2[entry, error] {
+	return func(yield func(entry, error) bool) {
+		directory := bufio.NewReaderSize(io.NewSectionReader(r, at, length), entrySize+3*math.MaxUint16)
+		for {
+			b, err := directory.Peek(entrySize)
+			if err == io.EOF || err == nil && string(b[:4]) != DirectorySignature {
+				return
+			}
+			if err == nil {
+				b, err = directory.Peek(sizeOfEntry(b))
+			}
+			var x Record
+			if err == nil {
+				x, err = parseEntry(b)
+			} else if err == io.EOF {
+				err = errors.New("the archive's directory is cut off")
+			}
+			if !yield(entry{x, b[:min(len(b), entrySize)]}, err) || err != nil {
+				return
+			}
+			directory.Discard(len(b))
+		}
 	}
-	x = Record{Name: text[entrySize:][:names], CRC: le.Uint32(b[16:]), Size: int64(le.Uint32(b[24:])), Header: int64(le.Uint32(b[42:]))}
-	packed := int64(le.Uint32(b[20:]))
-	readExtra64(b[entrySize+names:][:extras], &x.Size, &packed, &x.Header)
-	x.Method, x.Whole = le.Uint16(b[10:]), x.Size
-	switch {
-	case le.Uint16(b[8:])&encrypted != 0:
-		return x, nil, fmt.Errorf("record %q is encrypted", x.Name)
-	case x.Method != 0:
-		x.Size = packed
-	case packed != x.Size:
-		return x, nil, fmt.Errorf("record %q has two sizes, %d and %d", x.Name, packed, x.Size)
-	}
-	if x.Size < 0 || x.Whole < 0 || x.Header < 0 {
-		return x, nil, fmt.Errorf("record %q reaches outside of the file", x.Name)
-	}
-	return x, b[size:], nil
 }
 
 // sizeOfEntry returns the size of the entry of the central directory that b begins with, by the lengths
 // of its name, extra fields and comment.
 func sizeOfEntry(b []byte) int {
 	return entrySize + int(le.Uint16(b[28:])) + int(le.Uint16(b[30:])) + int(le.Uint16(b[32:]))
+}
+
+// parseEntry reads an entry of the central directory.
+func parseEntry(b []byte) (x Record, err error) {
+	names, extras := int(le.Uint16(b[28:])), int(le.Uint16(b[30:]))
+	x = Record{Name: string(b[entrySize:][:names]), CRC: le.Uint32(b[16:]), Size: int64(le.Uint32(b[24:])), Header: int64(le.Uint32(b[42:]))}
+	packed := int64(le.Uint32(b[20:]))
+	readExtra64(b[entrySize+names:][:extras], &x.Size, &packed, &x.Header)
+	x.Method, x.Whole = le.Uint16(b[10:]), x.Size
+	switch {
+	case le.Uint16(b[8:])&encrypted != 0:
+		return x, fmt.Errorf("record %q is encrypted", x.Name)
+	case x.Method != 0:
+		x.Size = packed
+	case packed != x.Size:
+		return x, fmt.Errorf("record %q has two sizes, %d and %d", x.Name, packed, x.Size)
+	}
+	if x.Size < 0 || x.Whole < 0 || x.Header < 0 {
+		return x, fmt.Errorf("record %q reaches outside of the file", x.Name)
+	}
+	return x, nil
 }
 
 // checkOverlap fails if records overlap each other or the directory at end.
