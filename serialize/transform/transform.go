@@ -9,7 +9,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -22,9 +21,6 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
-
-// Entries is what files yield and what is written.
-type Entries = iter.Seq2[serialize.Entry, error]
 
 // Of returns the contents of a file without its metadata. A file with its entries by number, such as
 // a [serialize.List], makes them once more; Entry.Shared is then empty for those that share elements
