@@ -2,17 +2,16 @@ package serialize
 
 import (
 	"fmt"
-	"hash/maphash"
 	"io/fs"
 	"iter"
 	"maps"
 	"math"
-	"math/bits"
 	"strings"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/errkind"
+	"github.com/h5dnn/h5dnn/internal/nameindex"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -25,7 +24,7 @@ type List struct {
 	arrays []listedArray
 	ints   []int           // of the views of arrays: their offsets, shapes and strides
 	others map[int]failing // entries of which arrays does not keep everything, by position
-	index  nameIndex
+	index  nameindex.Index
 	meta   map[string]string
 	close  func() error
 }
@@ -47,7 +46,7 @@ type failing struct {
 
 // NewList returns a list with room for n entries. Close calls close once.
 func NewList(n int, meta map[string]string, close func() error) *List {
-	return &List{arrays: make([]listedArray, 0, n), index: newNameIndex(n), others: map[int]failing{}, meta: meta, close: sync.OnceValue(close)}
+	return &List{arrays: make([]listedArray, 0, n), index: nameindex.New(n), others: map[int]failing{}, meta: meta, close: sync.OnceValue(close)}
 }
 
 // Add appends an entry, or one that cannot be read: err is then what All yields with it. A name that the list has is an error.
@@ -57,7 +56,7 @@ func (l *List) Add(e Entry, err error) error {
 	}
 	e.Name = l.names.keep(e.Name)
 	i, v := len(l.arrays), e.Array.View
-	l.index.add(e.Name, int32(i), l.Name)
+	l.index.Add(e.Name, int32(i), l.Name)
 	if e.Array.Data == nil || err != nil || e.Renamed != "" || e.Elements != nil || e.Attrs != nil {
 		l.others[i] = failing{e, err}
 		l.arrays = append(l.arrays, listedArray{name: e.Name})
@@ -122,60 +121,8 @@ func (l *List) Name(i int) string { return l.arrays[i].name }
 
 // Index returns the place of the named entry in the order of All.
 func (l *List) Index(name string) (i int, ok bool) {
-	k, ok := l.index.find(name, l.Name)
+	k, ok := l.index.Find(name, l.Name)
 	return int(k), ok
-}
-
-// A nameIndex finds numbers by names, which are kept elsewhere: an open hash table with linear
-// probing. A map would keep every name once more.
-type nameIndex struct {
-	seed  maphash.Seed
-	slots []int32 // numbers plus one; the length is a power of two
-	used  int
-}
-
-// newNameIndex returns an index with room for n names.
-func newNameIndex(n int) nameIndex {
-	return nameIndex{seed: maphash.MakeSeed(), slots: make([]int32, slotsFor(n))}
-}
-
-// slotsFor returns the size of a table of n names, of which a third at least is empty.
-func slotsFor(n int) int { return 1 << bits.Len(uint(max(n+n/2, 7))) }
-
-// find returns the number of a name. nameOf returns the name of a number.
-func (x *nameIndex) find(name string, nameOf func(int) string) (int32, bool) {
-	for at := x.slot(name); x.slots[at] != 0; at = (at + 1) & (len(x.slots) - 1) {
-		if k := x.slots[at] - 1; nameOf(int(k)) == name {
-			return k, true
-		}
-	}
-	return 0, false
-}
-
-// add adds the number of a name that is not there, which nameOf need not know yet.
-func (x *nameIndex) add(name string, number int32, nameOf func(int) string) {
-	if x.used++; slotsFor(x.used) > len(x.slots) {
-		before := x.slots
-		x.slots = make([]int32, 2*len(before))
-		for _, k := range before {
-			if k != 0 {
-				x.put(nameOf(int(k-1)), k)
-			}
-		}
-	}
-	x.put(name, number+1)
-}
-
-func (x *nameIndex) put(name string, slot int32) {
-	at := x.slot(name)
-	for x.slots[at] != 0 {
-		at = (at + 1) & (len(x.slots) - 1)
-	}
-	x.slots[at] = slot
-}
-
-func (x *nameIndex) slot(name string) int {
-	return int(maphash.String(x.seed, name)) & (len(x.slots) - 1)
 }
 
 // Lookup returns the named entry. A name that is not there is an error of kind

@@ -104,18 +104,19 @@ func (h *globalHeap) text(s string) []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(k))
 }
 
-// encode returns the collection, which libhdf5 wants to have 4096 bytes at least. What is
+// encode writes the collection, which libhdf5 wants to have 4096 bytes at least. What is
 // free is object 0.
-func (h *globalHeap) encode() []byte {
+func (h *globalHeap) encode(e *encoder) error {
 	if len(h.known) == 0 {
 		return nil
 	}
 	size := max(maxHeapSize, 16+len(h.objects)+16)
-	b := append([]byte("GCOL"), 1, 0, 0, 0)
-	b = binary.LittleEndian.AppendUint64(b, uint64(size))
-	b = append(b, h.objects...)
-	free := size - len(b)
-	b = append(b, make([]byte, 8)...)
+	free := size - 16 - len(h.objects)
+	b := append(append(e.scratch, "GCOL"...), 1, 0, 0, 0)
+	e.write(binary.LittleEndian.AppendUint64(b, uint64(size)))
+	e.writeShared(h.objects)
+	b = append(e.scratch, make([]byte, 8)...)
 	b = binary.LittleEndian.AppendUint64(b, uint64(free))
-	return append(b, make([]byte, size-len(b))...)
+	e.write(append(b, make([]byte, free-16)...))
+	return nil
 }

@@ -11,15 +11,16 @@ package hdf5stream
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/nameindex"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
@@ -36,25 +37,55 @@ const (
 // A File is a plan of a file.
 type File struct {
 	root  *Group
-	nodes []node // in the order of their addresses
 	heap  *globalHeap
 	end   uint64 // of the metadata
 	size  uint64 // of the file
-	plans int    // how often Plan was called
+	walks int32  // how often each was called
 	index *Dataset
 	data  []*Dataset // whose elements are in the data region
 }
 
-// A node is a structure of the metadata.
+// A node is a structure of the metadata. It is encoded to count its bytes, and once more to write it.
 type node interface {
 	place(at uint64)
-	encode() []byte
+	encode(e *encoder) error
+}
+
+// An encoder writes structures one after the other. Its methods keep the first error.
+type encoder struct {
+	counter
+	err     error
+	scratch []byte // of what is not written yet
+}
+
+// newEncoder returns an encoder of what is at an offset of the file and behind it.
+func newEncoder(w io.Writer, at uint64) *encoder {
+	return &encoder{counter: counter{w: w, n: int64(at)}}
+}
+
+// write writes b, whose memory is that of the next structure.
+func (e *encoder) write(b []byte) {
+	e.writeShared(b)
+	e.scratch = b[:0]
+}
+
+// writeShared writes b, which stays as it is.
+func (e *encoder) writeShared(b []byte) {
+	if e.err == nil {
+		_, e.err = e.counter.Write(b)
+	}
+}
+
+// align writes zeros up to a multiple of n.
+func (e *encoder) align(n uint64) {
+	at := uint64(e.n)
+	e.write(append(e.scratch, make([]byte, alignUp(at, n)-at)...))
 }
 
 // New returns a plan of an empty file.
 func New() *File {
 	f := &File{heap: new(globalHeap)}
-	f.root = &Group{file: f, members: map[string]object{}}
+	f.root = f.newGroup()
 	return f
 }
 
@@ -94,9 +125,20 @@ type Group struct {
 	attributes
 	file *File
 	headerNode
-	members map[string]object
+	members []member
+	index   nameindex.Index // of members
 	table   symbolTable
 }
+
+// A member is an object and its name in a group.
+type member struct {
+	name   string
+	object object
+}
+
+func (f *File) newGroup() *Group { return &Group{file: f, index: nameindex.New(0)} }
+
+func (g *Group) memberName(i int) string { return g.members[i].name }
 
 // add makes an object a member. Names are unique, and neither empty, "." nor with slashes or
 // zeros.
@@ -104,20 +146,23 @@ func (g *Group) add(name string, o object) error {
 	if name == "" || name == "." || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%q cannot be the name of an HDF5 object: %w", name, storage.ErrState)
 	}
-	if _, taken := g.members[name]; taken {
+	if _, taken := g.index.Find(name, g.memberName); taken {
 		return fmt.Errorf("%q is there twice: %w", name, storage.ErrState)
 	}
-	g.members[name] = o
+	g.index.Add(name, int32(len(g.members)), g.memberName)
+	g.members = append(g.members, member{name, o})
 	return nil
 }
 
 // Group returns the member group of a name, which it makes if there is none.
 func (g *Group) Group(name string) (*Group, error) {
-	if member, ok := g.members[name].(*Group); ok {
-		return member, nil
+	if i, ok := g.index.Find(name, g.memberName); ok {
+		if group, ok := g.members[i].object.(*Group); ok {
+			return group, nil
+		}
 	}
-	member := &Group{file: g.file, members: map[string]object{}}
-	return member, g.add(name, member)
+	group := g.file.newGroup()
+	return group, g.add(name, group)
 }
 
 // Link makes a dataset that is in the file already a member under another name.
@@ -200,21 +245,20 @@ func (f *File) IndexSize() int64 { return f.index.Size() }
 // Plan gives every structure its address. Only an index may be added or resized afterwards, before
 // it is called again.
 func (f *File) Plan() error {
-	f.nodes = append(f.nodes[:0], f.root)
-	f.plans++
-	f.collect(f.root)
-	f.nodes = append(f.nodes, f.heap)
-	at := uint64(superblockSize)
-	for _, n := range f.nodes {
-		n.place(at)
-		at += alignUp(uint64(len(n.encode())), 8)
-	}
-	if err := f.root.failed(); err != nil {
+	e := newEncoder(io.Discard, superblockSize)
+	err := f.each(func(n node) error {
+		n.place(uint64(e.n))
+		err := n.encode(e)
+		e.align(8)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if len(f.heap.known) > math.MaxUint16 {
 		return fmt.Errorf("%d different strings in attributes; at most %d are written: %w", len(f.heap.known), math.MaxUint16, storage.ErrState)
 	}
+	at := uint64(e.n)
 	f.end = at
 	if f.index != nil {
 		f.index.Address = int64(at)
@@ -233,38 +277,37 @@ func (f *File) Plan() error {
 	return nil
 }
 
-// collect lists the structures of a group and of what is below it.
-func (f *File) collect(g *Group) {
-	g.table = symbolTable{members: g.members}
-	f.nodes = append(f.nodes, g.table.nodes()...)
-	for _, name := range g.table.names {
-		member := g.members[name]
-		if member.header().plan == f.plans { // another link to it was listed
-			continue
-		}
-		member.header().plan = f.plans
-		f.nodes = append(f.nodes, member)
-		if group, ok := member.(*Group); ok {
-			f.collect(group)
-		}
+// each calls visit with the structures in the order of their addresses, until it returns an error.
+func (f *File) each(visit func(node) error) error {
+	f.walks++
+	err := visit(f.root)
+	if err == nil {
+		err = f.eachBelow(f.root, visit)
 	}
+	if err == nil {
+		err = visit(f.heap)
+	}
+	return err
 }
 
-// failed returns the first error of an attribute.
-func (g *Group) failed() error {
-	if g.err != nil {
-		return g.err
+// eachBelow calls visit with the table of a group and with what is below the group.
+func (f *File) eachBelow(g *Group, visit func(node) error) error {
+	g.table.list(g.members)
+	if err := visit(&g.table); err != nil {
+		return err
 	}
-	for _, name := range g.table.names {
-		switch o := g.members[name].(type) {
-		case *Group:
-			if err := o.failed(); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		case *Dataset:
-			if o.err != nil {
-				return fmt.Errorf("%s: %w", name, o.err)
-			}
+	for _, i := range g.table.order {
+		m := g.members[i]
+		if m.object.header().walk == f.walks { // another link to it was visited
+			continue
+		}
+		m.object.header().walk = f.walks
+		err := visit(m.object)
+		if group, ok := m.object.(*Group); ok && err == nil {
+			err = f.eachBelow(group, visit)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
 	return nil
@@ -342,39 +385,35 @@ func (c *counter) Write(b []byte) (int, error) {
 // the index, if there is one.
 func (f *File) WriteMetadata(w io.Writer, index func(w io.Writer) error) error {
 	buffered := bufio.NewWriterSize(w, 1<<20)
-	c := &counter{w: buffered}
-	c.Write(f.superblock())
-	var zeros [PageSize]byte
-	for _, n := range f.nodes {
-		c.Write(n.encode())
-		c.Write(zeros[:int64(alignUp(uint64(c.n), 8))-c.n])
-	}
-	if err := f.root.failed(); err != nil {
+	e := newEncoder(buffered, 0)
+	e.write(f.superblock())
+	err := f.each(func(n node) error {
+		err := n.encode(e)
+		e.align(8)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	if uint64(c.n) != f.end {
+	if uint64(e.n) != f.end && e.err == nil {
 		return errors.New("hdf5stream: metadata changed their size after Plan")
 	}
-	if f.index != nil {
-		if err := index(c); err != nil {
+	if f.index != nil && e.err == nil {
+		if err := index(&e.counter); err != nil {
 			return err
 		}
-		if written := c.n - int64(f.end); written != f.index.Size() {
+		if written := e.n - int64(f.end); written != f.index.Size() {
 			return fmt.Errorf("an index of %d bytes instead of %d: %w", written, f.index.Size(), storage.ErrState)
 		}
 	}
-	c.Write(zeros[:f.DataStart()-c.n])
-	return buffered.Flush() // which returns the first error of c
+	e.align(PageSize)
+	return cmp.Or(e.err, buffered.Flush())
 }
 
 // WriteRoot writes the object header of the root group once more, whose attributes have changed.
 func (f *File) WriteRoot(w io.WriterAt) error {
-	b := f.root.encode()
-	if f.root.err != nil {
-		return f.root.err
-	}
-	_, err := w.WriteAt(b, int64(f.root.at))
-	return err
+	e := newEncoder(io.NewOffsetWriter(w, int64(f.root.at)), 0)
+	return cmp.Or(f.root.encode(e), e.err)
 }
 
 func (f *File) superblock() []byte {
@@ -394,8 +433,7 @@ func (f *File) Size() int64 { return max(int64(f.size), f.DataStart()) }
 //	| OHDR | 2 | flags | size of messages (4) | messages … | checksum (4) |
 type headerNode struct {
 	at   uint64
-	plan int // the last one that lists it
-	err  error
+	walk int32 // the last one that visited it
 }
 
 func (h *headerNode) place(at uint64)     { h.at = at }
@@ -404,19 +442,20 @@ func (h *headerNode) header() *headerNode { return h }
 // HeaderPrefix is the number of bytes of an object header before its messages.
 const HeaderPrefix = 10
 
-// encodeHeader encodes an object header of messages.
-func (h *headerNode) encodeHeader(messages func(b []byte) ([]byte, error)) []byte {
-	b := append(make([]byte, 0, 256), "OHDR"...)
+// header writes an object header of messages.
+func (e *encoder) header(messages func(b []byte) ([]byte, error)) error {
+	b := append(e.scratch, "OHDR"...)
 	b, err := messages(append(b, 2, 2, 0, 0, 0, 0))
-	if err != nil && h.err == nil {
-		h.err = err
+	if err != nil {
+		return err
 	}
 	binary.LittleEndian.PutUint32(b[6:], uint32(len(b)-HeaderPrefix))
-	return binary.LittleEndian.AppendUint32(b, format.Lookup3(b))
+	e.write(binary.LittleEndian.AppendUint32(b, format.Lookup3(b)))
+	return nil
 }
 
-func (g *Group) encode() []byte   { return g.encodeHeader(g.messages) }
-func (d *Dataset) encode() []byte { return d.encodeHeader(d.messages) }
+func (g *Group) encode(e *encoder) error   { return e.header(g.messages) }
+func (d *Dataset) encode(e *encoder) error { return e.header(d.messages) }
 
 // Types of messages.
 const (
@@ -443,8 +482,8 @@ func (g *Group) messages(b []byte) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	body := binary.LittleEndian.AppendUint64(nil, g.table.tree())
-	return message(b, messageSymbolTable, binary.LittleEndian.AppendUint64(body, g.table.heap.at))
+	body := binary.LittleEndian.AppendUint64(nil, g.table.top)
+	return message(b, messageSymbolTable, binary.LittleEndian.AppendUint64(body, g.table.at))
 }
 
 func (d *Dataset) messages(b []byte) ([]byte, error) {
@@ -488,14 +527,4 @@ func dataspace(shape []int) []byte {
 		b = binary.LittleEndian.AppendUint64(b, uint64(n))
 	}
 	return b
-}
-
-// sortedNames returns the names of members as strcmp orders them.
-func sortedNames(members map[string]object) []string {
-	names := make([]string, 0, len(members))
-	for name := range members {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
