@@ -63,7 +63,7 @@ func openNpz(in serialize.Input) (serialize.File, error) {
 		return nil, err
 	}
 	a := &archive{d}
-	list, err := a.list()
+	list, err := a.list(a.Close)
 	if err != nil {
 		d.Release()
 		return nil, err
@@ -125,8 +125,8 @@ func (a *archive) verify(ctx context.Context, file *zip.File, buffer []byte) err
 type archive struct{ *serialize.Sections }
 
 // list finds the arrays of a. Those whose elements cannot be read, and other files in the
-// archive, come with an error.
-func (a *archive) list() (*serialize.List, error) {
+// archive, come with an error. Closing the list calls close.
+func (a *archive) list(close func() error) (*serialize.List, error) {
 	z, err := zip.NewReader(a.Input(), a.Input().Size)
 	if errors.Is(err, zip.ErrFormat) {
 		err = fmt.Errorf("the archive has no directory; if the file is truncated, h5dnn repair saves its intact arrays: %w", err)
@@ -138,7 +138,7 @@ func (a *archive) list() (*serialize.List, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := serialize.NewList(len(z.File), meta, a.Close)
+	list := serialize.NewList(len(z.File)+1, meta, close) // salvage adds what is lost
 	var places []serialize.Extent
 	for i, file := range z.File {
 		z.File[i] = nil // only sources that decompress it need it

@@ -40,15 +40,9 @@ func salvage(in serialize.Input) (serialize.File, error) {
 		return nil, err
 	}
 	a := &archive{Sections: sections}
-	found, err := a.list()
+	list, err := a.list(func() error { return errors.Join(a.Close(), in.Close()) })
 	if err != nil {
 		return nil, err
-	}
-	list := serialize.NewList(found.Len()+1, nil, func() error { return errors.Join(found.Close(), in.Close()) })
-	for e, err := range found.All() {
-		if err := list.Add(e, err); err != nil {
-			return nil, err
-		}
 	}
 	var next [4]byte
 	in.ReadAt(next[:], at)

@@ -86,7 +86,7 @@ func (f *file) placeLegacy(at int64, keys []any, sizes map[string]storageRef) er
 		at += int64(s.bytes())
 	}
 	f.count = len(places)
-	f.find = withSources(func(key string) (place, error) {
+	f.place = func(key string) (place, error) {
 		if err, ok := failed[key]; ok {
 			return place{}, err
 		}
@@ -95,6 +95,7 @@ func (f *file) placeLegacy(at int64, keys []any, sizes map[string]storageRef) er
 			return place{}, fmt.Errorf("storage %s is not in the file: %w", key, storage.ErrState)
 		}
 		return p, nil
-	})
+	}
+	f.find = withSources(f.place)
 	return nil
 }

@@ -55,7 +55,7 @@ func (f *file) salvageZip() error {
 			f.order = binary.BigEndian
 		}
 	}
-	f.find = withSources(func(key string) (place, error) {
+	f.place = func(key string) (place, error) {
 		p, ok := found["data/"+key]
 		if twice["data/"+key] {
 			return p, fmt.Errorf("two records are named data/%s, so one of the names is damaged: %w", key, storage.ErrState)
@@ -64,7 +64,8 @@ func (f *file) salvageZip() error {
 			return place{}, fmt.Errorf("the file ends before storage %s: %w", key, storage.ErrState)
 		}
 		return p, nil
-	})
+	}
+	f.find = withSources(f.place)
 	var err error
 	if f.root, err = f.pickleOf(pickled); err != nil {
 		return fmt.Errorf("data.pkl, which has the names of all tensors, is damaged: %w", err)

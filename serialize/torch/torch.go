@@ -106,13 +106,14 @@ type file struct {
 	in       serialize.Input
 	sections *serialize.Sections
 	order    binary.ByteOrder
-	find     func(key string) (place, *typedSource, error) // of a storage, and what was made of it
+	find     func(key string) (place, *typedSource, error) // of a storage, and what was made of it; nil once the file is open
+	place    func(key string) (place, error)               // of a storage; nil for archives with a directory
 	count    int                                           // about how many storages there are
 	root     any                                           // the value of the pickle
 	pickled  int64                                         // bytes of pickles
 	omitted  loss.List                                     // see Omitted
 
-	isArchive bool // with a directory: find, which keeps it, is nil once the file is open
+	isArchive bool // with a directory, which Verify reads again
 }
 
 // A place is where the bytes of a storage are, and their checksum.
@@ -224,9 +225,7 @@ func load(in serialize.Input, read func(*file) error) (serialize.File, error) {
 		sections.Release()
 		return nil, err
 	}
-	if f.isArchive {
-		f.find = nil // Verify reads the directory again
-	}
+	f.find = nil // which keeps the sources and the directory
 	return f, nil
 }
 

@@ -15,7 +15,7 @@ import (
 // with the headers of the records. Files of the format before PyTorch 1.6 have none, and are read.
 func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		find := f.find
+		find := f.place
 		if f.isArchive {
 			a, err := f.readArchive()
 			if err == nil {
@@ -25,7 +25,10 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 			if !yield("", err) || a == nil {
 				return
 			}
-			find = a.find
+			find = func(key string) (place, error) {
+				p, _, err := a.find(key)
+				return p, err
+			}
 		}
 		seen := map[string]error{} // by storage
 		for e, err := range f.All() {
@@ -34,7 +37,7 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 				known := false
 				if err, known = seen[key]; !known {
 					var p place
-					if p, _, err = find(key); err == nil {
+					if p, err = find(key); err == nil {
 						err = f.verify(ctx, p, "data/"+key)
 					}
 					seen[key] = err

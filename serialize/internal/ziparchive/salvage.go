@@ -3,6 +3,7 @@ package ziparchive
 import (
 	"bytes"
 	"io"
+	"slices"
 )
 
 // RecordAt reads the local header at an offset of an archive of size bytes, whose directory may be
@@ -95,7 +96,11 @@ func (x *Record) endsBefore(b []byte, size int64) (next int64, ok bool) {
 
 // AppendDirectory appends the directory of records, as it follows the bytes of an archive at an offset.
 func AppendDirectory(b []byte, records []Record, at int64) []byte {
-	before := len(b)
+	before, size := len(b), end64Size+locatorSize+EndSize
+	for _, x := range records {
+		size += entrySize + len(x.Name)
+	}
+	b = slices.Grow(b, size)
 	for _, x := range records {
 		x.Flags &^= followed
 		b = x.appendEntry(b)
