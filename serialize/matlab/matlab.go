@@ -40,21 +40,9 @@ func match(f *hdf5.File) bool {
 	if _, err := f.ReadAt(head[:], 0); err != nil || f.UserBlock() < 512 || string(head[:]) != header {
 		return false
 	}
-	root, err := f.Root()
-	if err != nil {
-		return false
-	}
-	const looked = 64 // members
-	n := 0
-	for o, err := range root.Members() {
-		if err == nil && (o.Kind == hdf5.KindGroup || o.Kind == hdf5.KindDataset) && has(o, attrClass) {
-			return true
-		}
-		if n++; n == looked {
-			break
-		}
-	}
-	return false
+	return convention.HasMember(f, func(o *hdf5.Object) bool {
+		return (o.Kind == hdf5.KindGroup || o.Kind == hdf5.KindDataset) && has(o, attrClass)
+	})
 }
 
 // Groups of MATLAB itself: the elements of cells and of struct arrays, and objects.
