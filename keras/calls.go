@@ -296,7 +296,11 @@ func refsOf(value any) (all []checkpoint.Ref) {
 	case map[string]any:
 		if v["class_name"] == "__keras_tensor__" {
 			config, _ := v["config"].(map[string]any)
-			return refsOf(config["keras_history"])
+			history, _ := config["keras_history"].([]any)
+			if r, ok := refFrom(history); ok {
+				return []checkpoint.Ref{r}
+			}
+			return []checkpoint.Ref{{}} // of no layer, which checkRefs refuses
 		}
 		for _, key := range argumentOrder(v) {
 			all = append(all, refsOf(v[key])...)

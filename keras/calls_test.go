@@ -50,6 +50,11 @@ func TestInputsThatLeadNowhere(t *testing.T) {
 	if _, err := Parse(graph(`["i", 0, 0, {}]`, `["d", 0, 0]`)); err != nil {
 		t.Fatal(err)
 	}
+	for _, config := range []string{`"other": {"keras_history": ["i", 0, 0]}`, `"config": {}`, `"config": {"keras_history": ["i", 0]}`, `"config": {"keras_history": ["i", "0", 0]}`} {
+		if _, err := Parse(graph(`{"class_name": "__keras_tensor__", `+config+`}, ["i", 0, 0, {}]`, `["d", 0, 0]`)); !errors.Is(err, ErrConfig) {
+			t.Errorf("tensor with %s: %v", config, err)
+		}
+	}
 	for _, wrong := range []string{`["x", 0, 0`, `["i", 1, 0`, `["i", -1, 0`, `["i", 0, -1`} {
 		if _, err := Parse(graph(wrong+", {}]", `["d", 0, 0]`)); !errors.Is(err, ErrConfig) {
 			t.Errorf("input %s]: %v", wrong, err)

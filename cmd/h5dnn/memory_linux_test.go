@@ -307,7 +307,7 @@ func saveMany(t *testing.T, name string) {
 // collected late. To verify a .ckpt.h5 took 190 MiB when its arrays of HDF5 were kept.
 func TestManyArraysTakeLittleMemoryEach(t *testing.T) {
 	if testing.Short() || raced() {
-		t.Skip("measures memory")
+		t.Skip("measures memory, which the race detector multiplies; run it without -short and -race")
 	}
 	const most = 102 << 20
 	folder := t.TempDir()
@@ -340,7 +340,7 @@ func TestManyArraysTakeLittleMemoryEach(t *testing.T) {
 // entry, with which cast took 72 MiB, and merge to .pt 94. Now they take 60 and 80.
 func TestManyArraysAreCopiedInLittleMemory(t *testing.T) {
 	if testing.Short() || raced() {
-		t.Skip("measures memory")
+		t.Skip("measures memory, which the race detector multiplies; run it without -short and -race")
 	}
 	folder := t.TempDir()
 	name := func(file string) string { return filepath.Join(folder, file) }
