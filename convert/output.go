@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
@@ -48,37 +46,32 @@ func (p *Plan) contents(ctx context.Context) serialize.Contents {
 	return serialize.Contents{Meta: p.meta, Entries: p.entries(ctx), At: p.at(ctx)}
 }
 
-// at returns the function that makes entry i of entries again: by its number in a file of arrays,
-// and by its path in HDF5.
+// at returns the function that makes entry i of entries again.
 func (p *Plan) at(ctx context.Context) func(i int) (serialize.Entry, error) {
-	var numbers []int32
+	var numbers []int32 // of the arrays, or their paths in HDF5, which the file keeps
 	var paths []string
-	file, numbered := p.file.(inspect.Numbered)
+	_, hdf5 := p.file.(inspect.HDF5)
 	list := sync.OnceFunc(func() {
 		for s := range p.Arrays() {
-			if numbered {
-				numbers = append(numbers, int32(s.Number))
-			} else {
+			if hdf5 {
 				paths = append(paths, s.Path)
+			} else {
+				numbers = append(numbers, int32(s.Number))
 			}
 		}
 	})
 	return func(i int) (serialize.Entry, error) {
-		if list(); numbered {
-			o, data, err := file.Numbered(int(numbers[i]))
-			s := p.step(o)
-			s.found(data, err)
-			return p.entry(ctx, &s), err
+		list()
+		path, number := "", 0
+		if hdf5 {
+			path = paths[i]
+		} else {
+			number = int(numbers[i])
 		}
-		objects, err := p.file.Entries(paths[i])
-		if err == nil {
-			for o := range objects { // the first is at the path
-				s := p.step(o)
-				err := p.find(&s)
-				return p.entry(ctx, &s), err
-			}
-		}
-		return serialize.Entry{Name: paths[i]}, cmp.Or(err, storage.ErrState)
+		o, data, err := p.file.Again(path, number)
+		s := p.step(o)
+		s.found(data, err)
+		return p.entry(ctx, &s), err
 	}
 }
 

@@ -247,8 +247,8 @@ func (f *arrayFile) Entries(path string) (iter.Seq[Object], error) {
 	}, nil
 }
 
-// Numbered implements [Numbered].
-func (f *arrayFile) Numbered(i int) (Object, Selection, error) {
+// Again implements [File].
+func (f *arrayFile) Again(_ string, i int) (Object, Selection, error) {
 	e := f.entry(i)
 	s, err := e.selected(f.name)
 	return Object{Path: e.path, Kind: e.kind(), Attrs: e.attrs(), Number: i}, s, err

@@ -106,11 +106,8 @@ func describeObject(o *hdf5.Object, err error) Object {
 	if err != nil && o.Kind == hdf5.KindUnknown {
 		return e
 	}
-	attributes, err := o.Attributes()
+	e.Attrs, err = describeAttributes(o)
 	e.Err = errors.Join(e.Err, err)
-	for _, a := range attributes {
-		e.Attrs = append(e.Attrs, describeAttribute(a))
-	}
 	switch o.Kind {
 	case hdf5.KindDataset:
 		d, err := o.Dataset()
@@ -128,6 +125,15 @@ func describeObject(o *hdf5.Object, err error) Object {
 		e.Type = t.String()
 	}
 	return e
+}
+
+// describeAttributes describes the attributes of an object.
+func describeAttributes(o *hdf5.Object) (list []Attr, err error) {
+	attributes, err := o.Attributes()
+	for _, a := range attributes {
+		list = append(list, describeAttribute(a))
+	}
+	return list, err
 }
 
 func describeAttribute(a hdf5.Attribute) Attr {
@@ -238,6 +244,30 @@ func (f HDF5) Find(path string) (Selection, error) {
 	if err != nil {
 		return Selection{}, err
 	}
+	return f.find(o)
+}
+
+// Again implements [File].
+func (f HDF5) Again(path string, _ int) (Object, Selection, error) {
+	i, err := f.convention.Find(path)
+	if err != nil {
+		return Object{Path: path}, Selection{}, err
+	}
+	o := Object{Path: i.Listed, Kind: string(hdf5.KindDataset)}
+	if o.Attrs, err = describeAttributes(i.Object); err != nil {
+		return o, Selection{}, err
+	}
+	m, err := f.convention.Meaning(i.Object)
+	o.Attrs = slices.DeleteFunc(o.Attrs, func(a Attr) bool { return m.Hides(a.Name) })
+	if err != nil {
+		return o, Selection{}, err
+	}
+	s, err := f.find(i)
+	return o, s, err
+}
+
+// find returns the data of an object.
+func (f HDF5) find(o h5format.Item) (Selection, error) {
 	switch m, err := f.convention.Meaning(o.Object); {
 	case m.Members != nil && err == nil:
 		o.Meaning = m

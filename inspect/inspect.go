@@ -32,14 +32,10 @@ type File interface {
 	Entries(path string) (iter.Seq[Object], error)
 	// Find returns the data at path; "" is the array of a file with a single one.
 	Find(path string) (Selection, error)
+	// Again returns an object with data that Entries yielded, by its Path in HDF5 and by its Number in
+	// other formats. Its Data, which Find returns, is nil.
+	Again(path string, number int) (Object, Selection, error)
 	Close() error
-}
-
-// A Numbered file has arrays by number: its format has no groups.
-type Numbered interface {
-	File
-	// Numbered returns the object of a number, whose Data is nil, and the data that Find returns.
-	Numbered(number int) (Object, Selection, error)
 }
 
 // An Object is one object of a file.
@@ -51,7 +47,7 @@ type Object struct {
 	Attrs  []Attr
 	Data   *Dataset // of datasets
 	Type   string   // of datatypes
-	Number int      // of the array in a file of a format without groups; see Numbered
+	Number int      // of the array in a file of another format than HDF5; see File.Again
 	Err    error
 	Unread error // why the elements of a dataset, whose type is described, are not read
 	// Omitted is what the arrays and the metadata of the file do not have of it, for the root.

@@ -323,7 +323,7 @@ func Fits(name, format string) bool {
 		return false
 	}
 	known, err := ByName(format)
-	return err == nil && known.Match != nil && known.Match(f, info.Size()) > ContainerMatch
+	return err == nil && known.Match != nil && known.Match(newProbe(f), info.Size()) > ContainerMatch
 }
 
 // OpenReader opens size bytes of r, such as a file in memory or inside an archive.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/hdf5probe"
 	"github.com/h5dnn/h5dnn/serialize/internal/index"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -95,11 +96,10 @@ func match(r io.ReaderAt, size int64) serialize.Confidence {
 	if _, err := parseHead(head); err == nil {
 		return serialize.ExactMatch
 	}
-	f, err := hdf5.NewReader(r, size, hdf5.Options{Name: "file"})
+	f, err := hdf5probe.Open(r, size)
 	if err != nil {
 		return serialize.NoMatch
 	}
-	defer f.Close()
 	if root, err := f.Root(); err == nil && hasVersion(root) {
 		return serialize.ExactMatch
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/hdf5probe"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/views"
@@ -83,12 +84,8 @@ func (c Convention) match(r io.ReaderAt, size int64) serialize.Confidence {
 	if match(r, size) == serialize.NoMatch {
 		return serialize.NoMatch
 	}
-	f, err := hdf5.NewReader(r, size)
-	if err != nil {
-		return serialize.NoMatch
-	}
-	defer f.Close()
-	if !c.Match(f) {
+	f, err := hdf5probe.Open(r, size)
+	if err != nil || !c.Match(f) {
 		return serialize.NoMatch
 	}
 	return serialize.ExactMatch
@@ -166,6 +163,9 @@ func (f *File) Meaning(o *hdf5.Object) (Meaning, error) {
 
 // listed returns the path under which an object is listed.
 func (f *File) listed(path string) string {
+	if f.prefix == "" {
+		return path
+	}
 	at := strings.LastIndexByte(path, '/') + 1
 	return path[:at] + strings.TrimPrefix(path[at:], f.prefix)
 }

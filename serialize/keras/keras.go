@@ -22,6 +22,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/hdf5probe"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
@@ -115,20 +116,16 @@ func probe(r io.ReaderAt, size int64, see func(root *hdf5.Object) bool) serializ
 	if n, _ := r.ReadAt(head[:], 0); n < len(head) || string(head[:]) != signature {
 		return serialize.NoMatch
 	}
-	f, err := hdf5.NewReader(readerAt{r}, size)
+	f, err := hdf5probe.Open(r, size)
 	if err != nil {
 		return serialize.NoMatch
 	}
-	defer f.Close()
 	root, err := f.Root()
 	if err != nil || !see(root) {
 		return serialize.NoMatch
 	}
 	return serialize.ExactMatch
 }
-
-// A readerAt hides that a file could be mapped.
-type readerAt struct{ io.ReaderAt }
 
 // hasAttribute reports whether o has one of the named attributes.
 func hasAttribute(o *hdf5.Object, names ...string) bool {

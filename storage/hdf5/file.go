@@ -48,6 +48,7 @@ type File struct {
 	heaps   heapCache
 	groups  groupCache
 	linked  *linkedFiles             // other files, or nil if they may not be opened
+	root    func() (*Object, error)
 	paths   func() map[uint64]string // of every object, by the address of its header
 }
 
@@ -152,6 +153,7 @@ func (f *File) start(size int64) error {
 	if f.chunks == nil {
 		f.chunks = &chunkCache{limit: cmp.Or(f.options.CacheBytes, 64<<20)}
 	}
+	f.root = sync.OnceValues(func() (*Object, error) { return f.object("/", f.super.root) })
 	f.paths = sync.OnceValue(f.mapPaths)
 	var err error
 	f.super, err = findSuperblock(f.peek, f.size)

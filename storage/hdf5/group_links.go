@@ -1,5 +1,11 @@
 package hdf5
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
 // A new-style group stores a few links as messages in its header. More links, in the same
 // encoding, are in a fractal heap, which a version 2 B-tree indexes by name. Its link info
 // message is
@@ -19,12 +25,30 @@ package hdf5
 //	| soft: length, path    |  2, …
 //	| external: length, 0, file, 0, path, 0 | 2, 1, …
 type link struct {
-	name    string
-	kind    int
+	path    string // of the group and the name, which begins at base
+	base    int
 	order   int    // creation order, if the group tracks it
 	address uint64 // of a hard link's object
-	target  string // of a soft or external link
-	file    string // of an external link
+	soft    *softLink
+}
+
+func (l link) name() string { return l.path[l.base:] }
+
+// pathIn returns the path of the link's object in the group at a path: the one that is kept, unless the
+// group has several.
+func (l link) pathIn(group string) string {
+	group = strings.TrimSuffix(group, "/")
+	if kept := l.path[:l.base]; len(kept) == len(group)+1 && kept[:len(group)] == group {
+		return l.path
+	}
+	return group + "/" + l.name()
+}
+
+// A softLink is what a link that is not a hard one says of the object.
+type softLink struct {
+	kind   int
+	target string // of a soft or external link
+	file   string // of an external link
 }
 
 const (
@@ -38,9 +62,9 @@ func parseLink(c *cursor) link {
 		c.fail("version %d is not known", v)
 	}
 	flags := c.u8()
-	var l link
+	l, kind := link{}, linkHard
 	if flags&(1<<3) != 0 {
-		l.kind = c.u8()
+		kind = c.u8()
 	}
 	if flags&(1<<2) != 0 {
 		l.order = int(c.u64())
@@ -48,19 +72,22 @@ func parseLink(c *cursor) link {
 	if flags&(1<<4) != 0 {
 		c.skip(1)
 	}
-	l.name = string(c.bytes(c.count(1 << (flags & 3))))
-	switch {
-	case l.kind == linkHard:
+	l.path = string(c.bytes(c.count(1 << (flags & 3))))
+	if kind == linkHard {
 		l.address = c.address()
-	case l.kind == linkSoft:
-		l.target = string(c.bytes(c.u16()))
-	case l.kind == linkExternal:
+		return l
+	}
+	l.soft = &softLink{kind: kind}
+	switch {
+	case kind == linkSoft:
+		l.soft.target = string(c.bytes(c.u16()))
+	case kind == linkExternal:
 		c.what, c.buf = "external link", c.bytes(c.u16())
 		c.at = 0
 		c.skip(1)
-		l.file, l.target = c.text(), c.text()
-	case l.kind < linkExternal:
-		c.fail("kind %d is not known", l.kind)
+		l.soft.file, l.soft.target = c.text(), c.text()
+	case kind < linkExternal:
+		c.fail("kind %d is not known", kind)
 	}
 	return l
 }
@@ -95,16 +122,29 @@ func (f *File) denseLinks(m message) (links []link, err error) {
 		return nil, err
 	}
 	const byName, hashSize = 5, 4
+	ids, size := []byte{}, 0
 	err = f.btree2(names, byName, func(record *cursor) error {
 		record.skip(hashSize)
 		id := record.rest()
+		ids, size = append(ids, id...), len(id)
+		return nil
+	})
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	// The tree is in the order of hashes of the names. In that of the heap each block is read once.
+	sorted := slices.SortedFunc(slices.Chunk(ids, size), func(a, b []byte) int { return cmp.Compare(heap.offset(a), heap.offset(b)) })
+	links = make([]link, 0, len(sorted))
+	for _, id := range sorted {
 		body, err := heap.object(id)
 		if err != nil {
-			return err
+			return links, err
 		}
 		c := f.newCursor("link", body)
 		links = append(links, parseLink(c))
-		return c.err
-	})
+		if c.err != nil {
+			return links, c.err
+		}
+	}
 	return links, err
 }

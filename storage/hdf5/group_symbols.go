@@ -91,12 +91,12 @@ func (s *symbols) node(address uint64) error {
 		if err != nil {
 			return err
 		}
-		l := link{name: name, kind: linkHard, address: c.address()}
+		l := link{path: name, address: c.address()}
 		const cachesTarget = 2
 		if c.count(4) == cachesTarget {
 			c.skip(4)
-			l.kind = linkSoft
-			if l.target, err = s.text(uint64(c.u32())); err != nil {
+			l.soft = &softLink{kind: linkSoft}
+			if l.soft.target, err = s.text(uint64(c.u32())); err != nil {
 				return err
 			}
 			c.skip(12)

@@ -136,6 +136,15 @@ func (h *fractalHeap) object(id []byte) ([]byte, error) {
 	return nil, fmt.Errorf("fractal heap: id %x is of an unknown kind", id)
 }
 
+// offset returns where in the heap the object with the given id is, and 0 for one that is not managed.
+func (h *fractalHeap) offset(id []byte) uint64 {
+	c := h.f.newCursor("fractal heap", id)
+	if c.u8()>>4&3 != 0 {
+		return 0
+	}
+	return c.uint(min(h.offsetSize, c.remaining()))
+}
+
 // tiny returns an object that is stored in its id. Long ids have 12-bit lengths.
 func (h *fractalHeap) tiny(first int, c *cursor) ([]byte, error) {
 	size := first&15 + 1

@@ -40,7 +40,11 @@ const (
 )
 
 // Root returns the file's root group.
-func (f *File) Root() (*Object, error) { return f.object("/", f.super.root) }
+func (f *File) Root() (*Object, error) {
+	root, err := f.root()
+	o := *root // callers own what they get
+	return &o, err
+}
 
 // object reads the object whose header is at an address.
 func (f *File) object(path string, address uint64) (*Object, error) {
@@ -91,11 +95,12 @@ func (o *Object) Address() (address uint64, ok bool) {
 // resolveLink returns the object that a hard link of the group at path refers to, or the
 // link itself if it is not a hard one.
 func (f *File) resolveLink(path string, l link) (*Object, error) {
-	path = strings.TrimSuffix(path, "/") + "/" + l.name
-	o := &Object{Path: path, Target: l.target, TargetFile: l.file, file: f}
-	switch l.kind {
-	case linkHard:
+	path = l.pathIn(path)
+	if l.soft == nil {
 		return f.object(path, l.address)
+	}
+	o := &Object{Path: path, Target: l.soft.target, TargetFile: l.soft.file, file: f}
+	switch l.soft.kind {
 	case linkSoft:
 		o.Kind = KindSoft
 	case linkExternal:
@@ -120,7 +125,7 @@ func (o *Object) Names() ([]string, error) {
 	links, err := o.links()
 	names := make([]string, len(links))
 	for k, l := range links {
-		names[k] = l.name
+		names[k] = l.name()
 	}
 	return names, err
 }
@@ -150,15 +155,15 @@ func (o *Object) links() ([]link, error) {
 	if o.Kind != KindGroup {
 		return nil, o.file.fail(o.Path, fmt.Errorf("a %s has no members", o.Kind))
 	}
-	links, err := o.file.groups.links(o.file, o.header)
+	links, err := o.file.groups.links(o.file, o.Path, o.header)
 	if err != nil {
 		return links, o.file.fail(o.Path, err)
 	}
 	return links, nil
 }
 
-// readLinks reads the links of a group, wherever its header says they are stored.
-func (f *File) readLinks(h *header) ([]link, error) {
+// readLinks reads the links of the group at a path, wherever its header says they are stored.
+func (f *File) readLinks(path string, h *header) ([]link, error) {
 	links, err := f.messageLinks(h)
 	if m, ok := h.find(msgSymbolTable); ok {
 		more, failed := f.symbolLinks(m)
@@ -168,7 +173,11 @@ func (f *File) readLinks(h *header) ([]link, error) {
 		more, failed := f.denseLinks(m)
 		links, err = append(links, more...), cmp.Or(err, failed)
 	}
-	slices.SortStableFunc(links, func(a, b link) int { return strings.Compare(a.name, b.name) })
+	slices.SortStableFunc(links, func(a, b link) int { return strings.Compare(a.path, b.path) })
+	group := strings.TrimSuffix(path, "/") + "/"
+	for i := range links {
+		links[i].path, links[i].base = group+links[i].path, len(group)
+	}
 	return links, err
 }
 
@@ -181,14 +190,14 @@ type groupCache struct {
 
 const maxCachedLinks = 1 << 18
 
-func (c *groupCache) links(f *File, h *header) ([]link, error) {
+func (c *groupCache) links(f *File, path string, h *header) ([]link, error) {
 	c.Lock()
 	links, ok := c.known[h.address]
 	c.Unlock()
 	if ok {
 		return links, nil
 	}
-	links, err := f.readLinks(h)
+	links, err := f.readLinks(path, h)
 	if err != nil {
 		return links, err
 	}
@@ -241,7 +250,7 @@ func (f *File) walk(o *Object, err error, depth int, visited map[uint64]bool, yi
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, k int) int {
-		return cmp.Or(CompareNames(links[i].name, links[k].name), strings.Compare(links[i].name, links[k].name))
+		return cmp.Or(CompareNames(links[i].name(), links[k].name()), strings.Compare(links[i].path, links[k].path))
 	})
 	for _, i := range order {
 		member, err := f.resolveLink(o.Path, links[i])
@@ -295,8 +304,8 @@ func (f *File) Lookup(path string) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.file == f {
-		o.Path = "/" + strings.Trim(path, "/")
+	if path = strings.Trim(path, "/"); o.file == f && o.Path[1:] != path {
+		o.Path = "/" + path
 	}
 	return o, nil
 }
@@ -325,7 +334,7 @@ func (f *File) lookup(from, path string, budget *int) (*Object, error) {
 func (o *Object) member(name string, budget *int) (*Object, error) {
 	f := o.file
 	links, err := o.links()
-	at, found := slices.BinarySearchFunc(links, name, func(l link, name string) int { return strings.Compare(l.name, name) })
+	at, found := slices.BinarySearchFunc(links, name, func(l link, name string) int { return strings.Compare(l.name(), name) })
 	switch {
 	case !found && err != nil:
 		return nil, err
@@ -360,7 +369,7 @@ type noMemberError struct {
 func (e *noMemberError) Error() string {
 	members := make([]string, len(e.links))
 	for i, l := range e.links {
-		members[i] = l.name
+		members[i] = l.name()
 	}
 	text := fmt.Sprintf("no member %q", e.name)
 	if near, ok := spell.Nearest(e.name, members); ok {
