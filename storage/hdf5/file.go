@@ -47,7 +47,7 @@ type File struct {
 	mapping mapping
 	heaps   heapCache
 	groups  groupCache
-	linked  *linkedFiles             // other files, or nil if they may not be opened
+	linked  *linkedFiles // other files, or nil if they may not be opened
 	root    func() (*Object, error)
 	paths   func() map[uint64]string // of every object, by the address of its header
 }

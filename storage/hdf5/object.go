@@ -245,13 +245,11 @@ func (f *File) walk(o *Object, err error, depth int, visited map[uint64]bool, yi
 	if !yield(o, err) {
 		return false
 	}
-	order := make([]int, len(links)) // in which members are visited; links are cached
+	order := make([]int32, len(links)) // in which members are visited; links are cached
 	for i := range order {
-		order[i] = i
+		order[i] = int32(i)
 	}
-	slices.SortStableFunc(order, func(i, k int) int {
-		return cmp.Or(CompareNames(links[i].name(), links[k].name()), strings.Compare(links[i].path, links[k].path))
-	})
+	slices.SortStableFunc(order, func(i, k int32) int { return CompareNames(links[i].name(), links[k].name()) })
 	for _, i := range order {
 		member, err := f.resolveLink(o.Path, links[i])
 		if !f.walk(member, err, depth+1, visited, yield) {

@@ -73,7 +73,7 @@ func Repack(ctx context.Context, f *hdf5.File, path string, o RepackOptions) (Re
 		o.Progress = func(string, int) {}
 	}
 	r := &repacker{ctx: ctx, f: f, o: o, base: "/" + strings.Trim(o.Root, "/"), moved: path != "" && !sameFolder(f.Name(), path),
-		paths: map[uint64]string{}, shapes: map[uint64][]int{}, types: map[uint64]libhdf5.ID{}}
+		paths: map[uint64]string{}, types: map[uint64]libhdf5.ID{}}
 	defer r.closeTypes()
 	if o.DryRun {
 		return r.report, errors.Join(r.copy(), r.refuseLoss())
@@ -107,22 +107,22 @@ type repacker struct {
 	w        *Writer // nil in a dry run
 	o        RepackOptions
 	base     string // the path that becomes the root
+	top      string // the path in the copy of the object at base: the root, or a dataset in it
 	moved    bool   // the copy is in another folder
 	report   RepackReport
 	paths    map[uint64]string     // in the copy, of objects by the address of their header
-	shapes   map[uint64][]int      // of datasets, by the same
 	types    map[uint64]libhdf5.ID // committed types of the copy, by the address in the original
 	deferred []func() error        // copies of values with references, which need all objects
-	copied   []copied
-	resident int // bytes read from mapped files since their pages were released
+	copied   []copied              // if it is to be verified
+	resident int                   // bytes read from mapped files since their pages were released
 }
 
-// A copied dataset is to be compared with its copy.
+// A copied dataset is to be compared with its copy. A file may have hundreds of thousands.
 type copied struct {
-	from     *hdf5.Dataset
-	path     string // in the copy
-	verbatim bool   // chunks were copied without decoding
-	virtual  bool   // the mappings were copied
+	from     *hdf5.Dataset // if its type in the copy is another; else it is read again
+	path     string        // in the copy
+	verbatim bool          // chunks were copied without decoding
+	virtual  bool          // the mappings were copied
 }
 
 func (r *repacker) note(path, format string, args ...any) {
@@ -172,6 +172,17 @@ func (r *repacker) target(path string) (to string, ok bool) {
 	return rest, true
 }
 
+// original returns the path of the object that was copied to a path.
+func (r *repacker) original(to string) string {
+	switch {
+	case to == r.top:
+		return r.base
+	case r.base == "/":
+		return to
+	}
+	return r.base + to
+}
+
 func (r *repacker) copy() error {
 	if r.w != nil {
 		block := io.NewSectionReader(r.f, 0, int64(r.f.UserBlock()))
@@ -183,11 +194,11 @@ func (r *repacker) copy() error {
 	if err != nil {
 		return err
 	}
-	at := "/"
+	r.top = "/"
 	if start.Kind != hdf5.KindGroup {
-		at = r.base[strings.LastIndexByte(r.base, '/'):]
+		r.top = r.base[strings.LastIndexByte(r.base, '/'):]
 	}
-	if err := r.object(start, at, 0); err != nil {
+	if err := r.object(start, r.top, 0); err != nil {
 		return err
 	}
 	for _, copy := range r.deferred {
@@ -282,7 +293,11 @@ func (r *repacker) group(o *hdf5.Object, at string, depth int) error {
 		if err != nil {
 			return err
 		}
-		if err := r.object(member, strings.TrimSuffix(at, "/")+"/"+name, depth+1); err != nil {
+		to := member.Path
+		if at != o.Path {
+			to = strings.TrimSuffix(at, "/") + "/" + name
+		}
+		if err := r.object(member, to, depth+1); err != nil {
 			return err
 		}
 	}
@@ -459,7 +474,6 @@ func (r *repacker) dataset(o *hdf5.Object, at string) error {
 		return err
 	}
 	address, _ := o.Address()
-	r.shapes[address] = d.Shape
 	t := &target{Dataset: d, at: at, offset: -1, virtual: (d.Layout == "virtual" || len(d.External) > 0) && !r.o.Materialize && d.Shape != nil}
 	if err := r.plan(t); err != nil {
 		return r.fail(o.Path, err)
@@ -487,8 +501,12 @@ func (r *repacker) dataset(o *hdf5.Object, at string) error {
 	if err := r.attributes(o, at); err != nil {
 		return err
 	}
-	if d.Shape != nil {
-		r.copied = append(r.copied, copied{d, at, t.verbatim, t.virtual})
+	if d.Shape != nil && !r.o.SkipVerify && r.w != nil {
+		c := copied{path: at, verbatim: t.verbatim, virtual: t.virtual}
+		if d.Type.Tagged {
+			c.from = d
+		}
+		r.copied = append(r.copied, c)
 	}
 	fill := func() error {
 		err := r.fill(t)

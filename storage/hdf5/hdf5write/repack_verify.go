@@ -19,7 +19,13 @@ func (r *repacker) verify(name string) error {
 	}
 	defer made.Close()
 	for _, c := range r.copied {
-		d, err := made.Dataset(c.path)
+		if c.from == nil {
+			c.from, err = r.f.Dataset(r.original(c.path))
+		}
+		var d *hdf5.Dataset
+		if err == nil {
+			d, err = made.Dataset(c.path)
+		}
 		if err == nil {
 			err = r.compare(c, d)
 		}

@@ -71,7 +71,11 @@ func (m *memoryImage) regionReference(old uint64, region hdf5.Selection, at int)
 		m.countReference()
 		return nil
 	}
-	shape := m.r.shapes[old]
+	d, err := m.r.f.Dataset(m.r.original(path))
+	if err != nil {
+		return err
+	}
+	shape := d.Shape
 	if bounds := region.Bounds(shape); len(bounds) != len(shape) || !within(bounds, shape) {
 		return fmt.Errorf("a reference to a region up to %v of a dataset of shape %v", bounds, shape)
 	}
