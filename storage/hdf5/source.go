@@ -271,16 +271,20 @@ func (s *source) readContiguous(dst []byte, to, from views.View) error {
 
 // largeRead is the number of consecutive bytes from which on they are read by system calls:
 // that is no slower than copying them from the mapping, whose pages would then count as memory
-// of the process.
+// of the process. So are datasets that are read as a whole: a file of many small ones would be in
+// memory as a whole, too.
 const largeRead = 64 << 10
 
 // copyStored copies elements from n bytes of the file at an address, which are stored there
 // without filters.
 func (s *source) copyStored(dst []byte, address uint64, n int, to, from views.View) error {
-	if n < largeRead || !contiguous(from, s.size) || !contiguous(to, 1) {
+	read := from.Len() * s.size // bytes, if they are consecutive
+	consecutive := contiguous(from, s.size) && contiguous(to, 1)
+	if whole := from.Len() == s.count; !consecutive || read < largeRead && !whole {
 		touched := storage.TouchedBy(from, s.size)
 		return s.d.withMapped(address, n, touched, func(b []byte) { s.gather(dst, b, to, from) })
 	}
+	address += uint64(from.Offset)
 	size := s.elemSize()
 	dst = dst[to.Offset*size:][:to.Len()*size]
 	if s.convert == nil {
@@ -290,10 +294,10 @@ func (s *source) copyStored(dst []byte, address uint64, n int, to, from views.Vi
 	if most == 0 {
 		most = s.size
 	}
-	buffer := scratch.Get(most)
+	buffer := scratch.Get(min(most, read))
 	defer scratch.Put(buffer)
-	for at := 0; at < n; at += most {
-		b := buffer[:min(most, n-at)]
+	for at := 0; at < read; at += most {
+		b := buffer[:min(most, read-at)]
 		if err := s.d.file.readAt(b, address+uint64(at)); err != nil {
 			return err
 		}
