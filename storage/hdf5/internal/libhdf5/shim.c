@@ -107,6 +107,19 @@ static herr_t no_locks(hid_t access)
 #endif
 }
 
+// The cache of metadata, which is of up to 32 MiB by default. Its size is that of objects in the
+// file; a header of 256 bytes takes 1.3 KiB of memory.
+static herr_t limit_metadata(hid_t access)
+{
+	enum { most = 1 << 20 };
+	H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+	if (H5Pget_mdc_config(access, &config) < 0)
+		return -1;
+	config.set_initial_size = 1;
+	config.initial_size = config.min_size = config.max_size = most;
+	return H5Pset_mdc_config(access, &config);
+}
+
 // Objects smaller than aligned_from bytes are packed: headers, heaps, the smallest arrays.
 enum { alignment = 4096, aligned_from = 1024 };
 
@@ -119,6 +132,7 @@ int64_t shim_create(const char *path, uint64_t userblock, H5DNN_MESSAGE)
 	// A user block must be a multiple of the alignment.
 	TRY(H5Pset_alignment(access, aligned_from, userblock > 0 && userblock < alignment ? userblock : alignment));
 	TRY(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG));
+	TRY(limit_metadata(access));
 	TRY(no_locks(access));
 	TRY(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
 	TRY(H5Pset_userblock(creation, userblock));

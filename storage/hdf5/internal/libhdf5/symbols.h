@@ -18,11 +18,11 @@
 	X(H5Oset_comment_by_name) X(H5PLset_loading_state) X(H5PTappend) X(H5PTclose) X(H5PTcreate_fl) \
 	X(H5PTcreate_index) X(H5PTget_next) X(H5PTget_num_packets) X(H5PTis_valid) X(H5PTopen) \
 	X(H5PTread_packets) X(H5PTset_index) X(H5Pclose) X(H5Pcopy) X(H5Pcreate) X(H5Pget_chunk) \
-	X(H5Pget_chunk_cache) X(H5Pget_external_count) X(H5Pget_layout) X(H5Pset_alignment) \
+	X(H5Pget_chunk_cache) X(H5Pget_external_count) X(H5Pget_layout) X(H5Pget_mdc_config) X(H5Pset_alignment) \
 	X(H5Pset_alloc_time) X(H5Pset_char_encoding) X(H5Pset_chunk) X(H5Pset_chunk_cache) \
 	X(H5Pset_create_intermediate_group) X(H5Pset_deflate) X(H5Pset_elink_cb) X(H5Pset_external) X(H5Pset_virtual) X(H5Rcreate) X(H5Pset_fclose_degree) \
 	X(H5Pset_file_locking) X(H5Pset_fill_time) X(H5Pset_fill_value) X(H5Pset_filter) X(H5Pset_layout) \
-	X(H5Pset_libver_bounds) X(H5Pset_link_creation_order) X(H5Pset_userblock) X(H5Sclose) X(H5Scopy) \
+	X(H5Pset_libver_bounds) X(H5Pset_link_creation_order) X(H5Pset_mdc_config) X(H5Pset_userblock) X(H5Sclose) X(H5Scopy) \
 	X(H5Screate) X(H5Screate_simple) X(H5Sget_select_npoints) X(H5Sget_simple_extent_dims) \
 	X(H5Sget_simple_extent_ndims) X(H5Sget_simple_extent_npoints) X(H5Sget_simple_extent_type) \
 	X(H5Sis_simple) X(H5Soffset_simple) X(H5Sselect_elements) X(H5Sselect_hyperslab) X(H5Sselect_none) X(H5Sselect_valid) X(H5Tarray_create2) \
