@@ -111,7 +111,7 @@ static herr_t no_locks(hid_t access)
 // file; a header of 256 bytes takes 1.3 KiB of memory.
 static herr_t limit_metadata(hid_t access)
 {
-	enum { most = 1 << 20 };
+	enum { most = 1 << 18 };
 	H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
 	if (H5Pget_mdc_config(access, &config) < 0)
 		return -1;
