@@ -39,8 +39,8 @@ func trainCommand() *cli.Command {
 			"             SIGTERM and SIGHUP, which end training. A kill loses what came after the last save.\n" +
 			"             --keep 3 leaves the last three saves beside the run, which is always the latest.\n" +
 			"             --resume RUN goes on and gives the same bits as a run that was not interrupted, with the same\n" +
-			"             number of threads and the same instruction set, or on the same kind of GPU. Convolutions are\n" +
-			"             summed in parts, one for each thread; dense networks give the same bits on any number.\n" +
+			"             number of threads and the same instruction set, or on the same kind of GPU. Convolutions, and\n" +
+			"             on some processors matrix products, are summed in parts, one for each thread.\n" +
 			"             A converted model is trained so, too: --resume RUN --data FILE --x PATH --y PATH --loss NAME --lr RATE\n\n" +
 			"Many files:  --data 'part_*.h5', or --data several times; --y-data as many times for --y\n" +
 			"Episodes:    --x 'data/*/obs/pose' --y 'data/*/actions' --steps 8 --split mask:mask/valid\n" +

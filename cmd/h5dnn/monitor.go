@@ -55,10 +55,7 @@ func (m *monitor) begin() {
 		fmt.Fprintf(m.out, ", %d for validation", data.Val.Len())
 	}
 	if run.Device == storage.CPU {
-		fmt.Fprintf(m.out, "; cpu, %d threads", native.Threads())
-		if strings.Contains(outline(run.Model), "conv") {
-			fmt.Fprint(m.out, ", on which the last bits of convolutions depend")
-		}
+		fmt.Fprintf(m.out, "; cpu, %d threads, on which the last bits depend", native.Threads())
 	}
 	fmt.Fprintln(m.out)
 	if len(run.Assumptions) > 0 {
