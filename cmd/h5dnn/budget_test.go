@@ -160,6 +160,7 @@ func TestSmallFilesTakeLittle(t *testing.T) {
 		{"slice zeros.npz:/x[:5]", "[0 0 0 0 0]"},
 		{"slice zeros.npz:/x[-5:]", "[0 0 0 0 0]"},
 		{"slice zeros.npz:/x", "[0 0 0 ... 0 0 0]"},
+		{"slice zeros.npz:/x[:33554432] --format csv -o /dev/null", ""},
 		{"inspect --stats zeros.npz", "max 0"},
 		{"convert zeros.npz out.npy", "1 array written"},
 		{"import cell.csv.gz out.h5", "a line of more than"},

@@ -125,7 +125,7 @@ func TestInterruptsEndCommands(t *testing.T) {
 			os.Remove(filepath.Join(folder, "out.h5"))
 			os.Remove(filepath.Join(folder, "out.png"))
 			os.Remove(filepath.Join(folder, "out.csv"))
-			if took > time.Second {
+			if took > 3*time.Second { // a block, on a slow machine
 				t.Errorf("%s: computes for %v after the signal, and ends with status %d, %q", args, took, cmd.ProcessState.ExitCode(), errs.String())
 			}
 			if status := cmd.ProcessState.ExitCode(); status != 0 && status != statusInterrupted && status != -1 {

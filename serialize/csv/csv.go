@@ -52,7 +52,7 @@ func save(w io.Writer, c serialize.Contents) error {
 	} else if e.Elements != nil {
 		return writeValues(ctx, w, e.Elements)
 	}
-	return Write(w, entries[0].Array)
+	return writeNumbers(ctx, w, entries[0].Array)
 }
 
 // isRecords reports whether elements have members, which become columns with names of their own.
@@ -209,29 +209,33 @@ func columnsOf(shape []int) (int, error) {
 }
 
 // Write writes a with a line for every element of its first axis.
-func Write(w io.Writer, a storage.Array) error {
+func Write(w io.Writer, a storage.Array) error { return writeNumbers(context.Background(), w, a) }
+
+func writeNumbers(ctx context.Context, w io.Writer, a storage.Array) error {
 	columns, err := columnsOf(a.Shape)
 	if err != nil {
 		return err
 	}
 	buffered := bufio.NewWriterSize(w, 64<<10)
 	column := 0
-	for elems, err := range blocks.Elements(context.Background(), a, blocks.Size) {
+	for elems, err := range blocks.Elements(ctx, a, blocks.Size) {
 		if err != nil {
 			return err
 		}
-		for _, cell := range arrayfmt.Cells(a.Type, elems) { // numbers need no quotes
-			column++
-			buffered.WriteString(cell)
-			if column == columns {
-				column = 0
-				buffered.WriteByte('\n')
-			} else {
-				buffered.WriteByte(',')
+		for part := range slices.Chunk(elems, cellsAtOnce*a.Type.Size()) {
+			for _, cell := range arrayfmt.Cells(a.Type, part) { // numbers need no quotes
+				column++
+				buffered.WriteString(cell)
+				if column == columns {
+					column = 0
+					buffered.WriteByte('\n')
+				} else {
+					buffered.WriteByte(',')
+				}
 			}
-		}
-		if err := buffered.Flush(); err != nil {
-			return err
+			if err := cmp.Or(ctx.Err(), buffered.Flush()); err != nil {
+				return err
+			}
 		}
 	}
 	return buffered.Flush()
