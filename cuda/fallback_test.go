@@ -275,7 +275,7 @@ func TestRealDriversAreLoaded(t *testing.T) {
 	}
 	folder := t.TempDir()
 	driver := filepath.Join(folder, "libcuda.so.1")
-	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-buildmode=c-shared", "-o", driver, "./cudatest/libcuda")
+	build := exec.Command("go", "build", "-buildvcs=false", "-buildmode=c-shared", "-o", driver, "./cudatest/libcuda")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
