@@ -119,20 +119,23 @@ func Renamed(entry string, renamed map[string]string) string {
 	return entry
 }
 
-// Differences yields the paths of layers of a model of Keras 2 that are not the same in Keras 3,
-// and how they differ: they compute other values, or Keras 3 does not have them.
+// Differences yields the paths of layers of a model of Keras 2, translated for Keras 3, that are not
+// the same there, and how they differ: they compute other values, or Keras 3 does not have them.
 func Differences(m *checkpoint.Model) iter.Seq2[string, string] {
 	return func(yield func(path, how string) bool) {
 		for path, l := range m.All() {
 			how := ""
 			switch {
-			case l.Class == "TFOpLambda" && operations[fmt.Sprint(l.Config["function"])] != [2]string{}:
+			case isFunction(l.Class):
+				how = fmt.Sprintf("no operation of Keras 3 is known for tf.%v with its arguments; Keras 3 does not load the model: build it without that function, and save its weights in Keras 2", l.Config["function"])
 			case slices.Contains(onlyKeras2, l.Class):
 				how = fmt.Sprintf("Keras 3 has no %s, and does not load the model", l.Class)
 			case l.Class == "Bidirectional" && isBackwards(l.Config["layer"]):
 				how = "Keras 3 has no Bidirectional around a layer with go_backwards, and does not load the model"
 			case hasHardSigmoid(l.Config):
 				how = "hard_sigmoid is 0.2x+0.5 in Keras 2 and x/6+0.5 in Keras 3, which predicts other values"
+			case unknownSetting(l.Class, l.Config) != "":
+				how = fmt.Sprintf("Keras 3 has no setting %s of a %s, and does not load the model", unknownSetting(l.Class, l.Config), l.Class)
 			}
 			if how != "" && !yield(path, how) {
 				return
@@ -142,7 +145,24 @@ func Differences(m *checkpoint.Model) iter.Seq2[string, string] {
 }
 
 // onlyKeras2 are classes of layers that Keras 3 does not have.
-var onlyKeras2 = []string{"LocallyConnected1D", "LocallyConnected2D", "RandomHeight", "RandomWidth", "TFOpLambda", "SlicingOpLambda", "TensorFlowOpLayer", "ClassMethod", "CuDNNLSTM", "CuDNNGRU", "DenseFeatures"}
+var onlyKeras2 = []string{"LocallyConnected1D", "LocallyConnected2D", "RandomHeight", "RandomWidth", "TensorFlowOpLayer", "ClassMethod", "DenseFeatures"}
+
+// unknownSetting returns a setting of Keras 2 that Keras 3 refuses, as it was used, or "".
+func unknownSetting(class string, config map[string]any) string {
+	for _, u := range unused {
+		for _, name := range u.settings {
+			if config[name] != nil && u.value != nil && strings.HasPrefix(class, u.class) {
+				return fmt.Sprintf("%s=%v", name, config[name])
+			}
+		}
+	}
+	if inner, _ := config["layer"].(map[string]any); inner != nil {
+		class, _ := inner["class_name"].(string)
+		config, _ := inner["config"].(map[string]any)
+		return unknownSetting(class, config)
+	}
+	return ""
+}
 
 // isBackwards reports whether a layer in a setting has go_backwards.
 func isBackwards(layer any) bool {

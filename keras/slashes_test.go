@@ -40,17 +40,18 @@ func TestDifferences(t *testing.T) {
 	m, err := Parse(`{"class_name": "Sequential", "config": {"name": "s", "layers": [
 		{"class_name": "LSTM", "config": {"name": "a", "recurrent_activation": "hard_sigmoid"}},
 		{"class_name": "Bidirectional", "config": {"name": "b", "layer": {"class_name": "GRU", "config": {"name": "g", "recurrent_activation": "hard_sigmoid"}}}},
+		{"class_name": "TFOpLambda", "config": {"name": "t", "function": "einsum"}}, {"class_name": "Bidirectional", "config": {"name": "m", "layer": {"class_name": "LSTM", "config": {"name": "l", "time_major": true}}}},
 		{"class_name": "LocallyConnected1D", "config": {"name": "c"}}, {"class_name": "Dense", "config": {"name": "d", "units": 2, "activation": "sigmoid"}}]}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := maps.Collect(Differences(m))
-	for path, want := range map[string]string{"a": "hard_sigmoid is 0.2x+0.5", "b": "hard_sigmoid", "c": "Keras 3 has no LocallyConnected1D"} {
+	for path, want := range map[string]string{"a": "hard_sigmoid is 0.2x+0.5", "b": "hard_sigmoid", "c": "Keras 3 has no LocallyConnected1D", "t": "no operation of Keras 3 is known for tf.einsum", "m": "Keras 3 has no setting time_major=true"} {
 		if !strings.HasPrefix(got[path], want) {
 			t.Errorf("%s: %q, want %s", path, got[path], want)
 		}
 	}
-	if len(got) != 3 {
+	if len(got) != 5 {
 		t.Error(got)
 	}
 }

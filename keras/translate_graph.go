@@ -127,7 +127,7 @@ func withoutInput(l map[string]any) {
 func (g graph) rewrite(all bool) {
 	for _, l := range g.layers {
 		class, _ := l["class_name"].(string)
-		if class == "TFOpLambda" {
+		if isFunction(class) {
 			g.operation(l)
 		}
 		nodes, _ := l["inbound_nodes"].([]any)

@@ -96,6 +96,10 @@ func TestTranslateBack(t *testing.T) {
 			{"class_name":"LSTM","name":"l","config":{"name":"l"},"inbound_nodes":[[["i",0,0,{"training":false}],["r",0,1,{"training":false}],["r",0,2,{"training":false}]]]}`, `[["l",0,0]]`},
 		{"functions", `{"class_name":"TFOpLambda","name":"f","config":{"function":"math.multiply","name":"f","trainable":true},"inbound_nodes":[["i",0,0,{"name":null,"y":2.0}]]},
 			{"class_name":"TFOpLambda","name":"l","config":{"function":"math.truediv","name":"l","trainable":true},"inbound_nodes":[["_CONSTANT_VALUE",-1,1.0,{"name":null,"y":["f",0,0]}]]}`, `[["l",0,0]]`},
+		{"functions with settings", `{"class_name":"TFOpLambda","name":"f","config":{"function":"math.reduce_mean","name":"f","trainable":true},"inbound_nodes":[["i",0,0,{"axis":1,"name":null}]]},
+			{"class_name":"TFOpLambda","name":"n","config":{"function":"math.l2_normalize","name":"n","trainable":true},"inbound_nodes":[["f",0,0,{"axis":-1,"name":null}]]},
+			{"class_name":"SlicingOpLambda","name":"s","config":{"function":"__operators__.getitem","name":"s","trainable":true},"inbound_nodes":[["n",0,0,{"name":null,"slice_spec":[{"start":null,"step":null,"stop":2},{"class_name":"__ellipsis__"},-1]}]]},
+			{"class_name":"TFOpLambda","name":"l","config":{"function":"concat","name":"l","trainable":true},"inbound_nodes":[[["s",0,0,{"axis":-1,"name":null}],["s",0,0,{"axis":-1,"name":null}]]]}`, `[["l",0,0]]`},
 	} {
 		text := `{"class_name":"Functional","config":{"name":"m","layers":[{"class_name":"InputLayer","name":"i","config":{"name":"i","batch_input_shape":[null,3]},"inbound_nodes":[]},` +
 			c.layers + `],"input_layers":[["i",0,0]],"output_layers":` + c.outputs + `}}`
@@ -154,8 +158,23 @@ func TestTranslateOperations(t *testing.T) {
 		{"math.subtract", `[["_CONSTANT_VALUE", -1, 1.0, {"y": ["i", 0, 0], "name": null}]]`, `[1.0,` + tensor + `]`, "Subtract"},
 		{"math.truediv", `[["i", 0, 0, {"y": ["i", 0, 0]}]]`, `[` + tensor + `,` + tensor + `]`, "TrueDivide"},
 		{"nn.relu", `[["i", 0, 0, {"name": null}]]`, `[` + tensor + `]`, "Relu"},
-		{"math.reduce_mean", `[["i", 0, 0, {"axis": 1}]]`, "", "TFOpLambda"},
-		{"math.multiply", `[["i", 0, 0, {"y": 2.0, "name": "other"}]]`, "", "TFOpLambda"},
+		{"math.multiply", `[["i", 0, 0, {"y": 2.0, "name": "other"}]]`, `[` + tensor + `,2.0]`, "Multiply"},
+		{"math.reduce_mean", `[["i", 0, 0, {"axis": [1], "keepdims": true}]]`, `"config":{"axis":[1],"keepdims":true,"name":"o"}`, "Mean"},
+		{"reshape", `[["i", 0, 0, {"shape": [-1, 3]}]]`, `"newshape":[-1,3]`, "Reshape"},
+		{"concat", `[[["i", 0, 0, {"axis": -1}], ["i", 0, 0, {"axis": -1}]]]`, `"args":[[` + tensor + `,` + tensor + `]]`, "Concatenate"},
+		{"math.cumsum", `[["i", 0, 0, {}]]`, `"config":{"axis":0,"name":"o"}`, "Cumsum"},
+		{"nn.gelu", `[["i", 0, 0, {}]]`, `"approximate":false`, "Gelu"},
+		{"linalg.matmul", `[["i", 0, 0, {"b": ["i", 0, 0], "transpose_b": true}]]`, `"subscripts":"...ij,...kj->...ik"`, "Einsum"},
+		{"where", `[["i", 0, 0, {"x": ["i", 0, 0], "y": 0.0}]]`, `[` + tensor + `,` + tensor + `,0.0]`, "Where"},
+		{"__operators__.getitem", `[["i", 0, 0, {"slice_spec": [{"start": null, "stop": 2, "step": null}, {"class_name": "__ellipsis__"}, null, -1]}]]`,
+			`,[{"class_name":"__slice__","config":{"start":null,"step":null,"stop":2}},{"class_name":"__ellipsis__","config":{}},null,-1]]`, "GetItem"},
+		// what Keras 3 has not, or not with these arguments
+		{"image.resize", `[["i", 0, 0, {"size": [3, 3]}]]`, "", "TFOpLambda"},
+		{"math.cumsum", `[["i", 0, 0, {"exclusive": true}]]`, "", "TFOpLambda"},
+		{"math.add", `[["i", 0, 0, {"y": [1.0, 2.0, 3.0]}]]`, "", "TFOpLambda"},
+		{"reshape", `[["i", 0, 0, {"shape": [["i", 0, 0], 3]}]]`, "", "TFOpLambda"},
+		{"einsum", `[["_CONSTANT_VALUE", -1, "ij->ji", {}]]`, "", "TFOpLambda"},
+		{"__operators__.getitem", `[["i", 0, 0, {"slice_spec": [{"start": ["i", 0, 0], "stop": null, "step": null}]}]]`, "", "TFOpLambda"},
 	} {
 		got, err := Translate(graph(c.function, c.calls), true)
 		if err != nil || !strings.Contains(got, `"class_name":"`+c.class+`"`) || !strings.Contains(got, c.args) {

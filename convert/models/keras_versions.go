@@ -61,7 +61,15 @@ func (p *Plan) forKeras3() error {
 	if version := p.meta[kerasfile.MetaVersion]; strings.HasPrefix(version, "3.") || version == "" && strings.HasPrefix(m.Version, "3.") {
 		return nil
 	}
-	for path, how := range keras.Differences(m) {
+	translated, err := keras.Translate(text, true)
+	if err != nil {
+		return err
+	}
+	current, err := keras.Parse(translated)
+	if err != nil {
+		return err
+	}
+	for path, how := range keras.Differences(current) {
 		if p.Format.Name == "keras" {
 			p.Lost.Add(path, loss.Property, 1, "%s", how)
 		} else {
@@ -70,6 +78,7 @@ func (p *Plan) forKeras3() error {
 	}
 	switch p.Format.Name {
 	case "keras-h5":
+		p.Notes = append(p.Notes, "OUT is for Keras 2; Keras 3 does not load the .h5 of most models of Keras 2: write a .keras for it")
 		return p.forKeras2(text)
 	case "keras":
 	default:

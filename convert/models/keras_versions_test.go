@@ -1,12 +1,14 @@
 package models_test
 
 import (
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/convert/models"
+	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -85,7 +87,7 @@ func TestLegacyFilesThatKeras2DoesNotLoad(t *testing.T) {
 		{"class_name": "InputLayer", "name": "i", "config": {"name": "i", "batch_input_shape": [null, 3]}, "inbound_nodes": []},
 		{"module": "keras.src.ops.numpy", "class_name": "Exp", "name": "e", "config": {"name": "e"}, "registered_name": "Exp",
 			"inbound_nodes": [{"args": [{"class_name": "__keras_tensor__", "config": {"shape": [null, 3], "dtype": "float32", "keras_history": ["i", 0, 0]}}], "kwargs": {}}]},
-		{"module": "keras.src.ops.numpy", "class_name": "Flip", "name": "g", "config": {"name": "g", "axis": 1}, "registered_name": "Flip",
+		{"module": "keras.src.ops.numpy", "class_name": "Roll", "name": "g", "config": {"name": "g", "shift": 1}, "registered_name": "Roll",
 			"inbound_nodes": [{"args": [{"class_name": "__keras_tensor__", "config": {"shape": [null, 3], "dtype": "float32", "keras_history": ["e", 0, 0]}}], "kwargs": {}}]},
 		{"class_name": "SpectralNormalization", "name": "s", "config": {"name": "s", "layer": {"class_name": "Dense", "config": {"name": "d", "units": 1}}},
 			"inbound_nodes": [{"args": [{"class_name": "__keras_tensor__", "config": {"shape": [null, 3], "dtype": "float32", "keras_history": ["g", 0, 0]}}], "kwargs": {}}]}],
@@ -107,6 +109,9 @@ func TestLegacyFilesThatKeras2DoesNotLoad(t *testing.T) {
 		p, err := models.New(s, "keras-h5", models.Options{})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if noted := strings.Contains(strings.Join(p.Notes, "\n"), "write a .keras for it"); noted != lost {
+			t.Errorf("Keras %s: notes %q; want one about Keras 3: %v", version, p.Notes, lost)
 		}
 		for path, want := range map[string]bool{"e": false, "g": lost, "s": lost} { // e is tf.math.exp
 			if of := p.Lost.Of(path); of.Avoidable() != want {
@@ -137,5 +142,47 @@ func TestTrainingWithoutOptimizerIsNoted(t *testing.T) {
 		if got := strings.Contains(strings.Join(p.Notes, "\n"), "compile the model again"); got != want {
 			t.Errorf("%s: notes %v; want one: %v", training, p.Notes, want)
 		}
+	}
+}
+
+// TestFunctionsOfTensorFlowInKeras3 has Keras 2 save a model with functions of TensorFlow, and Keras 3
+// predict with it.
+func TestFunctionsOfTensorFlowInKeras3(t *testing.T) {
+	t.Setenv("KERAS_BACKEND", "torch")
+	keras2 := pythontest.Interpreter(t, "H5DNN_PYTHON_KERAS2", "tensorflow")
+	keras3 := pythontest.Interpreter(t, pythontest.Variable, "keras")
+	folder := t.TempDir()
+	pythontest.Command(t, exec.Command(keras2, "-c", `
+import sys, numpy as np, tensorflow as tf
+from tensorflow import keras
+tf.keras.utils.set_random_seed(1)
+i = keras.Input((6, 4)); a = keras.layers.Dense(4)(i); b = keras.layers.Dense(4)(i)
+score = tf.nn.softmax(tf.matmul(a, b, transpose_b=True) / 2.0)
+x = tf.concat([tf.matmul(score, b), 1.0 - b], axis=1)
+left, right = tf.split(x, 2, axis=-1)
+y = tf.where(left > 0.0, left, tf.math.pow(right, 2)) * tf.cast(right <= 0.5, "float32")
+z = tf.nn.gelu(tf.transpose(tf.stack([y, left], axis=1), [0, 2, 1, 3])[:, 1:9:2, ..., -1])
+z = tf.math.l2_normalize(tf.reshape(z, (-1, 8)), axis=-1) + tf.reduce_max(tf.clip_by_value(x, -1.0, 1.0), axis=[1, 2], keepdims=False)[:, tf.newaxis]
+m = keras.Model(i, [z, tf.cumsum(tf.square(left)), tf.gather(x, [0, 2], axis=1), tf.nn.leaky_relu(x, alpha=0.1)])
+data = np.random.default_rng(2).normal(size=(3, 6, 4)).astype("float32")
+m.save(sys.argv[1] + "/m.h5")
+np.savez(sys.argv[1] + "/y.npz", x=data, *m.predict(data, verbose=0))
+`, folder))
+	p := planned(t, filepath.Join(folder, "m.h5"), "keras", models.Options{})
+	if len(p.Lost) > 0 {
+		t.Errorf("lost: %v", p.Lost)
+	}
+	if err := p.Write(t.Context(), filepath.Join(folder, "m.keras")); err != nil {
+		t.Fatal(err)
+	}
+	out := pythontest.Command(t, exec.Command(keras3, "-c", `
+import sys, numpy as np, keras
+stored = np.load(sys.argv[1] + "/y.npz")
+for i, y in enumerate(keras.models.load_model(sys.argv[1] + "/m.keras").predict(stored["x"], verbose=0)):
+    want = stored[f"arr_{i}"]
+    print("output", y.shape == want.shape and float(np.abs(y - want).max()) < 1e-5)
+`, folder))
+	if strings.Count(out, "output True") != 4 {
+		t.Errorf("predictions of Keras 3 differ from those of Keras 2:\n%s", out)
 	}
 }
