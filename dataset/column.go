@@ -141,7 +141,7 @@ func (c *column) gatherBytes(to destination, field int, src []byte, v views.View
 		return
 	}
 	if to.batches == nil && (c.size == 1 || c.size == 4 || c.size == 8) {
-		gatherScalars(to.batch.data[field], src[start:], c.size, step, rows, to)
+		gatherScalars(to.batch.data[field], src, c.size, start, step, rows, to)
 		return
 	}
 	ahead := rowsAhead(c.size)
@@ -165,10 +165,10 @@ func rowsAhead(size int) int { return max(1, 4<<10/size) }
 
 // gatherScalars copies single elements to one batch. A call to copy them would cost more
 // than the copy.
-func gatherScalars(dst, src []byte, size, step int, rows []int, to destination) {
+func gatherScalars(dst, src []byte, size, start, step int, rows []int, to destination) {
 	order := binary.LittleEndian // of no consequence: elements are written as they are read
 	for k, row := range rows {
-		at, from := to.at(k)*size, row*step
+		at, from := to.at(k)*size, start+row*step
 		switch size {
 		case 1:
 			dst[at] = src[from]

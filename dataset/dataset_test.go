@@ -44,6 +44,7 @@ func TestReadGathersRowsThroughViews(t *testing.T) {
 		"cropped, later":  v(v(x.Slice(2, 1, 3, 1)).Slice(0, 13, 60, 1)),
 		"transposed":      v(x.Transpose(0, 2, 1)),
 		"a column":        v(v(x.Select(2, 1)).Select(1, 1)),
+		"a column, back":  v(v(v(x.Flip(0)).Select(2, 1)).Select(1, 1)),
 		"columns first":   v(x.Transpose(1, 0, 2)),
 		"one row, often":  {Offset: 12, Shape: []int{9, 6}, Stride: []int{0, 1}},
 	} {

@@ -152,6 +152,9 @@ func (a Array) transfer(dst Array, convert converter) error {
 	if !dst.Within(dst.Data.Len() / dst.Type.Size()) {
 		return fmt.Errorf("the view written through reaches outside %d bytes: %w", dst.Data.Len(), views.ErrShape)
 	}
+	if a.Len() == 0 {
+		a.Offset, dst.Offset = 0, 0 // an empty view may have any
+	}
 	defer touch(dst)
 	if a.Type == dst.Type {
 		if done, err := a.direct(dst); done {

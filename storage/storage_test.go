@@ -82,6 +82,17 @@ func TestCopyTakesAnyLayoutTypeAndDevice(t *testing.T) {
 	}
 }
 
+// TestEmptyArraysAreCopiedFromAndToAnyOffset copies arrays without elements, whose offsets are
+// beyond their memory.
+func TestEmptyArraysAreCopiedFromAndToAnyOffset(t *testing.T) {
+	for _, from := range []storage.Array{counted[int32](0, 6), counted[float32](0, 6)} {
+		from, to := index(t, from, ":, ::-1"), index(t, counted[int32](0, 6), ":, ::-1")
+		if err := from.CopyTo(to); err != nil || to.Offset == 0 {
+			t.Errorf("%v to offset %d: %v", from, to.Offset, err)
+		}
+	}
+}
+
 func TestCopyWithinOneStorageReadsBeforeItWrites(t *testing.T) {
 	a := counted[float32](8)
 	if err := index(t, a, ":6").CopyTo(index(t, a, "2:")); err != nil {
