@@ -292,24 +292,24 @@ func (b *builder) model(m *checkpoint.Model, prefix string, inputs []value) ([]v
 func (b *builder) call(u use, in []value) ([]value, error) {
 	if u.Model != nil {
 		if u.Training && slices.ContainsFunc(u.Model.Layers, func(l checkpoint.Layer) bool { return actsInTraining(&l) }) {
-			return nil, fmt.Errorf("layer %s (%s): %w", u.path, u.Class, unsupported("it is called with training=True"))
+			return nil, layerError(u.path, u.Class, notRun, unsupported("it is called with training=True"))
 		}
 		return b.model(u.Model, u.path+"/", in)
 	}
 	out, err := b.layer(u, in)
 	if err != nil {
-		return nil, fmt.Errorf("layer %s (%s): %w", u.path, u.Class, err)
+		return nil, layerError(u.path, u.Class, notRun, err)
 	}
 	return []value{out}, nil
 }
 
 func (b *builder) layer(u use, in []value) (value, error) {
 	if u.Class == "Lambda" {
-		return value{}, unsupported("it is a program that the file holds, which h5dnn does not run")
+		return value{}, unsupported("it is a program that the file holds")
 	}
 	c, ok := classes[u.Class]
 	if !ok || c.nodes == nil {
-		return value{}, unsupported("the class is not one that h5dnn translates")
+		return value{}, unsupported("layers of this class are not translated")
 	}
 	switch {
 	case len(in) == 0:

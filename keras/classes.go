@@ -1,9 +1,11 @@
 package keras
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 )
 
 // A class is what is known about a class of layers.
@@ -30,8 +32,22 @@ func register(c class, names ...string) bool {
 	return true
 }
 
-// unsupported returns an error about something that package nn, or what Keras computes,
-// has no counterpart for.
+// unsupported returns an error of kind checkpoint.ErrUnsupported about something that package nn,
+// or Keras, does not have. layerError says which.
 func unsupported(format string, args ...any) error {
-	return fmt.Errorf(format+": %w", append(args, checkpoint.ErrUnsupported)...)
+	return errkind.Errorf(checkpoint.ErrUnsupported, format, args...)
+}
+
+// What layerError says of layers that have no counterpart.
+const (
+	notRun     = "does not run in h5dnn"
+	notInKeras = "has no counterpart in Keras"
+)
+
+// layerError returns the error of a layer by its name, and what that means if it is not supported.
+func layerError(path, class, verdict string, err error) error {
+	if errors.Is(err, checkpoint.ErrUnsupported) {
+		return fmt.Errorf("layer %s (%s) %s: %w", path, class, verdict, err)
+	}
+	return fmt.Errorf("layer %s (%s): %w", path, class, err)
 }

@@ -192,7 +192,7 @@ func (r *reverser) any(description any, path string, in []tensor) ([]tensor, err
 	}
 	out, err := r.module(l, in)
 	if err != nil {
-		return nil, fmt.Errorf("layer %s (%s): %w", path, name, err)
+		return nil, layerError(path, name, notInKeras, err)
 	}
 	return []tensor{out}, nil
 }
@@ -216,7 +216,7 @@ func (r *reverser) residual(l *checkpoint.Layer, in []tensor) ([]tensor, error) 
 		}
 	}
 	if len(body) != 1 || len(shortcut) != 1 || body[0].first != shortcut[0].first {
-		return nil, fmt.Errorf("layer %s (residual): %w", l.Name, unsupported("body and shortcut have several outputs, or axes in different orders"))
+		return nil, layerError(l.Name, l.Class, notInKeras, unsupported("body and shortcut have several outputs, or axes in different orders"))
 	}
 	return []tensor{r.layer("Add", "", nil, body[0], shortcut[0])}, nil
 }

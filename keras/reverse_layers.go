@@ -63,7 +63,7 @@ func (r *reverser) module(l *checkpoint.Layer, in []tensor) (tensor, error) {
 	if add, ok := others[l.Class]; ok {
 		return add(r, l, in)
 	}
-	return v, unsupported("Keras has no counterpart that h5dnn knows")
+	return v, unsupported("h5dnn knows none")
 }
 
 // others are layers whose settings are translated one by one.

@@ -1,7 +1,6 @@
 package keras
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -52,7 +51,7 @@ func (t *Translation) parameter(p checkpoint.LayerPlan, name string) (string, er
 	}
 	module, ok := t.Modules[path]
 	if !ok {
-		return "", fmt.Errorf("layer %s (%s) has weights and no module: %w", p.Path, p.Layer.Class, checkpoint.ErrUnsupported)
+		return "", layerError(p.Path, p.Layer.Class, notRun, unsupported("it has weights and no module"))
 	}
 	return module + "." + own, nil
 }

@@ -83,12 +83,18 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 		if errors.As(err, &missing) && architecture == "" {
 			return nil, fmt.Errorf("%w; name its architecture with --model", missing)
 		}
+		if errors.Is(err, checkpoint.ErrUnsupported) || errors.As(err, new(*models.MissingLayerError)) {
+			return nil, fmt.Errorf("%w; run it in Keras, or in PyTorch with the weights that h5dnn convert writes", err)
+		}
 		if err != nil {
 			return nil, err
 		}
 		defer plan.Source.Close()
 		if err := checkUnused(plan, architecture); err != nil {
 			return nil, err
+		}
+		for _, note := range plan.Precision {
+			fmt.Fprintln(c.App.ErrWriter, "note: "+note)
 		}
 		return plan.Run(d)
 	}

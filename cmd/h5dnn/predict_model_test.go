@@ -63,3 +63,26 @@ func TestModelsThatCannotBeReadAreNotConvertedAsArrays(t *testing.T) {
 		t.Error("the arrays are converted without the model")
 	}
 }
+
+// TestPredictSaysHowItDiffersFromKeras: it computes in float32, and names a layer that it does not run
+// with a way out.
+func TestPredictSaysHowItDiffersFromKeras(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := serialize.Save("x.npz", "", serialize.Contents{Entries: serialize.Entries(serialize.Entry{Name: "x", Array: storage.From([]float32{1, 2}, 1, 2)})}); err != nil {
+		t.Fatal(err)
+	}
+	for layer, want := range map[string]string{
+		`{"class_name": "Dense", "config": {"name": "d", "units": 1, "use_bias": false, "dtype": "mixed_bfloat16"}}`: "note: Keras computes 1 layer in bfloat16",
+		`{"class_name": "Dense", "config": {"name": "d", "units": 1, "use_bias": false}}`:                            "5.0",
+		`{"class_name": "Lambda", "config": {"name": "d"}}`:                                                          "layer d (Lambda) does not run in h5dnn: it is a program that the file holds; run it in Keras, or in PyTorch",
+	} {
+		config := `{"class_name": "Sequential", "config": {"name": "s", "layers": [{"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 2]}}, ` + layer + `]}}`
+		entries := serialize.Entries(serialize.Entry{Name: "d/kernel", Array: storage.From([]float32{1, 2}, 2, 1)})
+		if err := serialize.Save("m.keras.h5", "keras-h5", serialize.Contents{Entries: entries, Meta: map[string]string{"model_config": config, "keras_version": "3.1.0"}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := output(t, "h5dnn predict m.keras.h5 x.npz:/x -o - --format csv"); !strings.Contains(got, want) || strings.Contains(got, "note:") != strings.HasPrefix(want, "note:") {
+			t.Errorf("%s: %q; want %q", layer, got, want)
+		}
+	}
+}

@@ -3,9 +3,11 @@ package models
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/keras"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -55,7 +57,8 @@ func (p *Plan) kerasToRun() error {
 	}
 	p.randomStates(m)
 	p.loseOthers(m)
-	p.Notes = append(p.Notes, t.Notes...)
+	p.Precision = keras.Precision(m)
+	p.Notes = append(append(p.Notes, t.Notes...), p.Precision...)
 	c := train.Defaults()
 	c.Model, c.Loss = t.Description, "mse"
 	p.setLoss(&c)
@@ -73,7 +76,8 @@ func (p *Plan) kerasToRun() error {
 func firstRefused(plans []checkpoint.LayerPlan) error {
 	for _, plan := range plans {
 		if plan.Refused != nil {
-			return fmt.Errorf("layer %s (%s): %w", plan.Path, plan.Layer.Class, plan.Refused)
+			reason := strings.TrimSuffix(plan.Refused.Error(), ": "+checkpoint.ErrUnsupported.Error()) // which h5dnn is not in predictions
+			return errkind.Errorf(plan.Refused, "layer %s (%s) does not run in h5dnn: %s", plan.Path, plan.Layer.Class, reason)
 		}
 	}
 	return nil

@@ -29,6 +29,9 @@ type Plan struct {
 	Lost     loss.List // arrays and settings
 	Unused   []string  // arrays of a run's source that its model does not have
 	Notes    []string
+	// Precision says how predictions of a run differ from those of a model of Keras that does not compute
+	// in float32. It is among the notes, too.
+	Precision []string
 
 	options Options
 	meta    map[string]string
