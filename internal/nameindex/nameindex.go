@@ -6,23 +6,26 @@ import (
 	"math/bits"
 )
 
-// An Index is an open hash table with linear probing. A map would keep every name once more.
+// An Index is an open hash table with linear probing. A map would keep every name once more. The zero
+// value has room for no names, and grows.
 type Index struct {
-	seed  maphash.Seed
-	slots []int32 // numbers plus one; the length is a power of two
+	slots []int32 // numbers plus one; the length is 0 or a power of two
 	used  int
 }
 
+var seed = maphash.MakeSeed()
+
 // New returns an index with room for n names.
-func New(n int) Index {
-	return Index{seed: maphash.MakeSeed(), slots: make([]int32, slotsFor(n))}
-}
+func New(n int) Index { return Index{slots: make([]int32, slotsFor(n))} }
 
 // slotsFor returns the size of a table of n names, of which a third at least is empty.
 func slotsFor(n int) int { return 1 << bits.Len(uint(max(n+n/2, 7))) }
 
 // Find returns the number of a name. nameOf returns the name of a number.
 func (x *Index) Find(name string, nameOf func(int) string) (int32, bool) {
+	if len(x.slots) == 0 {
+		return 0, false
+	}
 	for at := x.slot(name); x.slots[at] != 0; at = (at + 1) & (len(x.slots) - 1) {
 		if k := x.slots[at] - 1; nameOf(int(k)) == name {
 			return k, true
@@ -35,7 +38,7 @@ func (x *Index) Find(name string, nameOf func(int) string) (int32, bool) {
 func (x *Index) Add(name string, number int32, nameOf func(int) string) {
 	if x.used++; slotsFor(x.used) > len(x.slots) {
 		before := x.slots
-		x.slots = make([]int32, 2*len(before))
+		x.slots = make([]int32, slotsFor(x.used))
 		for _, k := range before {
 			if k != 0 {
 				x.put(nameOf(int(k-1)), k)
@@ -54,5 +57,5 @@ func (x *Index) put(name string, slot int32) {
 }
 
 func (x *Index) slot(name string) int {
-	return int(maphash.String(x.seed, name)) & (len(x.slots) - 1)
+	return int(maphash.String(seed, name)) & (len(x.slots) - 1)
 }

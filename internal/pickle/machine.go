@@ -24,9 +24,9 @@ type Options struct {
 	// Fetched are the entries of the memo that are fetched, from the function Fetched. All are
 	// kept if it is nil.
 	Fetched map[uint64]struct{}
-	// Made is called with what a call would have returned, if not nil. It may set Object.Made, and
-	// drop the arguments.
-	Made func(o *Object)
+	// Make returns what stands for the object that a call would have returned, or nil for an Object,
+	// if the function is not nil.
+	Make func(class Global, args Tuple) Made
 }
 
 // LoadWith is Load with options.
@@ -150,14 +150,14 @@ func (m *machine) top() (any, error) {
 	return value, err
 }
 
-// popMark returns a copy of the values since the last mark.
+// popMark returns the values since the last mark, valid until the next one is pushed.
 func (m *machine) popMark() ([]any, error) {
 	if len(m.marks) == 0 {
 		return nil, errors.New("a mark is missing on the stack")
 	}
 	at := m.marks[len(m.marks)-1]
 	m.marks = m.marks[:len(m.marks)-1]
-	items := slices.Clone(m.stack[at:])
+	items := m.stack[at:]
 	m.stack = m.stack[:at]
 	return items, m.take(16 * len(items))
 }
@@ -308,6 +308,7 @@ func (m *machine) collect(code byte) error {
 		items, err = m.popN(n)
 	} else {
 		items, err = m.popMark()
+		items = slices.Clone(items)
 	}
 	if err != nil {
 		return err
@@ -449,16 +450,18 @@ func (m *machine) call(code byte) error {
 			}
 		}
 	}
-	switch operands[0].(type) {
-	case Global, *Object, *Persistent:
+	switch class := operands[0].(type) {
+	case Global:
+		if m.Make != nil {
+			if made := m.Make(class, args); made != nil {
+				return m.push(made)
+			}
+		}
+	case *Object, *Persistent:
 	default:
 		return fmt.Errorf("%s is called", TypeOf(operands[0]))
 	}
-	o := &Object{Class: operands[0], Args: args}
-	if m.Made != nil {
-		m.Made(o)
-	}
-	return m.push(o)
+	return m.push(&Object{Class: operands[0], Args: args})
 }
 
 func (m *machine) build(_ byte) error {
@@ -475,6 +478,7 @@ func (m *machine) build(_ byte) error {
 		o.State = append(o.State, state)
 	case *Dict:
 		o.State = append(o.State, state)
+	case Made: // which has no place for them
 	default:
 		return fmt.Errorf("attributes are set of %s", TypeOf(object))
 	}

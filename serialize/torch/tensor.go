@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -22,10 +23,10 @@ type elementType struct {
 }
 
 // dtypes are the attributes of module torch that are types of elements.
-var dtypes = map[string]elementType{}
+var dtypes = map[string]*elementType{}
 
 // storageTypes are the classes of storages. That of untyped storages counts bytes.
-var storageTypes = map[string]elementType{"UntypedStorage": {"untyped", dtype.Uint8, 1}, "_UntypedStorage": {"untyped", dtype.Uint8, 1}}
+var storageTypes = map[string]*elementType{"UntypedStorage": {"untyped", dtype.Uint8, 1}, "_UntypedStorage": {"untyped", dtype.Uint8, 1}}
 
 // storageClasses and dtypeNames are how save writes the element types. Some have no class
 // of storages.
@@ -63,10 +64,10 @@ func init() {
 		names := strings.Fields(t.names)
 		t.name = names[0]
 		for _, name := range names {
-			dtypes[name] = t.elementType
+			dtypes[name] = &t.elementType
 		}
 		if t.storage != "" {
-			storageTypes[t.storage+"Storage"] = t.elementType
+			storageTypes[t.storage+"Storage"] = &t.elementType
 		}
 		if t.typ != dtype.Invalid {
 			storageClasses[t.typ], dtypeNames[t.typ] = t.storage, t.name
@@ -77,7 +78,7 @@ func init() {
 // A storageRef is a reference of a pickle to a storage.
 type storageRef struct {
 	key     string
-	element elementType
+	element *elementType
 	numel   int
 	offset  int // in elements, of a view of another storage in the legacy format
 }
@@ -129,41 +130,57 @@ func storageOf(value any) (s storageRef, err error) {
 // A tensor is a view of a storage as a pickle describes it.
 type tensor struct {
 	storageRef
-	element       elementType
+	element       *elementType
 	offset        int
 	shape, stride []int
 	conj, neg     bool // the elements are conjugated, negated
 }
 
-// A madeTensor is a tensor in little memory, of which a file may have hundreds of thousands. Its
+// A madeTensor is a plain tensor in little memory, of which a file may have hundreds of thousands. Its
 // elements have the type of the storage.
 type madeTensor struct {
-	key     string
-	element elementType
-	ints    []int // numel and offset of the storage, offset, shape, strides
+	element *elementType
+	packed  string // varints: numel and offset of the storage, offset, rank, shape, strides; and the key
 }
 
-// makeTensor replaces the arguments of a plain tensor. What tensorOf refuses, or has more to say
-// of, stays.
-func makeTensor(o *pickle.Object) {
-	if class, _ := o.Class.(pickle.Global); class.Module != "torch._utils" || class.Name != "_rebuild_tensor_v2" || len(o.Args) < 4 {
-		return
+var plainTensor = pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v2"}
+
+// Class implements pickle.Made.
+func (*madeTensor) Class() pickle.Global { return plainTensor }
+
+// makeTensor makes a plain tensor of its arguments. What tensorOf refuses, or has more to say of,
+// stays an object.
+func makeTensor(class pickle.Global, args pickle.Tuple) pickle.Made {
+	if class != plainTensor || len(args) < 4 {
+		return nil
 	}
-	t, err := rebuild("_rebuild_tensor_v2", o.Args)
+	t, err := rebuild(class.Name, args)
 	if err != nil || t.conj || t.neg || len(t.shape) != len(t.stride) {
-		return
+		return nil
 	}
-	ints := append(make([]int, 0, 3+2*len(t.shape)), t.numel, t.storageRef.offset, t.offset)
-	o.Made, o.Args = &madeTensor{t.key, t.storageRef.element, append(append(ints, t.shape...), t.stride...)}, nil
+	var packed []byte
+	for _, n := range slices.Concat([]int{t.numel, t.storageRef.offset, t.offset, len(t.shape)}, t.shape, t.stride) {
+		packed = binary.AppendVarint(packed, int64(n))
+	}
+	return &madeTensor{t.element, string(append(packed, t.key...))}
 }
 
+// tensor returns the tensor that was made.
 func (m *madeTensor) tensor() tensor {
-	views := m.ints[3:]
-	rank := len(views) / 2
-	return tensor{
-		storageRef: storageRef{key: m.key, element: m.element, numel: m.ints[0], offset: m.ints[1]},
-		element:    m.element, offset: m.ints[2], shape: views[:rank:rank], stride: views[rank:],
+	rest := m.packed
+	next := func() int {
+		n, size := binary.Varint([]byte(rest[:min(len(rest), binary.MaxVarintLen64)]))
+		rest = rest[size:]
+		return int(n)
 	}
+	stored := storageRef{element: m.element, numel: next(), offset: next()}
+	offset, rank := next(), next()
+	views := make([]int, 2*rank)
+	for i := range views {
+		views[i] = next()
+	}
+	stored.key = rest
+	return tensor{storageRef: stored, element: m.element, offset: offset, shape: views[:rank:rank], stride: views[rank:]}
 }
 
 // errNoTensor is returned for objects that are not tensors.
@@ -175,12 +192,12 @@ const maxNesting = 16
 // tensorOf reads an object as one of the tensors that torch.save writes. The error is
 // errNoTensor if it is something else.
 func tensorOf(value any, depth int) (tensor, error) {
+	if made, ok := value.(*madeTensor); ok {
+		return made.tensor(), nil
+	}
 	o, ok := value.(*pickle.Object)
 	if !ok || depth > maxNesting {
 		return tensor{}, errNoTensor
-	}
-	if made, ok := o.Made.(*madeTensor); ok {
-		return made.tensor(), nil
 	}
 	class, ok := o.Class.(pickle.Global)
 	if !ok {
@@ -197,7 +214,7 @@ func tensorOf(value any, depth int) (tensor, error) {
 		return t, err
 	}
 	switch class {
-	case pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor"}, pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v2"},
+	case pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor"}, plainTensor,
 		pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v3"}:
 		return rebuild(class.Name, o.Args)
 	}
@@ -311,7 +328,7 @@ func rebuild(name string, args pickle.Tuple) (t tensor, err error) {
 		}
 		var known bool
 		if t.element, known = dtypes[g.Name]; !known { // as float8_e8m0fnu and bits16
-			t.element = elementType{name: g.Name, size: 1}
+			t.element = &elementType{name: g.Name, size: 1}
 		}
 		rest = rest[1:]
 	}

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/nameindex"
 	"github.com/h5dnn/h5dnn/internal/pickle"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -248,26 +249,46 @@ func rootOf(records []ziparchive.Record) string {
 type archive struct {
 	prefix   string // ROOT/
 	records  map[string]*ziparchive.Record
-	storages map[string]*storageRecord // by key
+	storages []storageRecord
+	index    nameindex.Index  // of storages, by key
+	failed   map[string]error // of locating storages, by key
 }
 
 // newArchive sorts records by what they are.
 func newArchive(records []ziparchive.Record) (*archive, error) {
-	a := &archive{rootOf(records), map[string]*ziparchive.Record{}, make(map[string]*storageRecord, len(records))}
+	a := &archive{
+		prefix: rootOf(records), records: map[string]*ziparchive.Record{}, failed: map[string]error{},
+		storages: make([]storageRecord, 0, len(records)), index: nameindex.New(len(records)),
+	}
 	for i := range records {
 		x := &records[i]
 		name, _ := strings.CutPrefix(x.Name, a.prefix)
 		key, isStorage := strings.CutPrefix(name, "data/")
-		if a.storages[key] != nil && isStorage || a.records[name] != nil {
+		if isStorage && a.storage(key) != nil || a.records[name] != nil {
 			return nil, fmt.Errorf("record %q is there twice", x.Name)
 		}
 		if isStorage {
-			a.storages[key] = &storageRecord{Record: x}
+			a.storages = append(a.storages, storageRecord{Record: x})
+			a.index.Add(key, int32(len(a.storages)-1), a.key)
 		} else {
 			a.records[name] = x
 		}
 	}
 	return a, nil
+}
+
+// storage returns the storage of a key, or nil.
+func (a *archive) storage(key string) *storageRecord {
+	i, ok := a.index.Find(key, a.key)
+	if !ok {
+		return nil
+	}
+	return &a.storages[i]
+}
+
+// key returns the key of storage i.
+func (a *archive) key(i int) string {
+	return strings.TrimPrefix(strings.TrimPrefix(a.storages[i].Name, a.prefix), "data/")
 }
 
 // pickled returns the record of the pickle. Archives without one, and programs, are refused by name.
@@ -309,7 +330,7 @@ func (f *file) readZip() error {
 		return err
 	}
 	f.isArchive, f.count = true, len(a.storages)
-	located := f.locate(a.storages)
+	located := f.locate(a)
 	defer func() { <-located }()
 	f.find = a.find
 	if err := pickled.Locate(f.in, f.in.Size); err != nil {
@@ -321,11 +342,11 @@ func (f *file) readZip() error {
 
 // find returns the place of a storage, which locate has found.
 func (a *archive) find(key string) (place, *typedSource, error) {
-	x := a.storages[key]
+	x := a.storage(key)
 	if x == nil {
 		return place{}, nil, fmt.Errorf("no record %sdata/%s: %w", a.prefix, key, storage.ErrState)
 	}
-	return placeOf(x.Record), &x.typedSource, x.err
+	return placeOf(x.Record), &x.typedSource, a.failed[key]
 }
 
 // byteOrder reads the record of that name, if there is one.
@@ -345,22 +366,22 @@ func (f *file) byteOrder(x *ziparchive.Record) (binary.ByteOrder, error) {
 	return nil, fmt.Errorf("byte order %q", text)
 }
 
-// A storageRecord has the bytes of a storage. Err is the error of locating them.
+// A storageRecord has the bytes of a storage.
 type storageRecord struct {
 	*ziparchive.Record
-	err  error
-	used bool // by an array, as Verify finds
 	typedSource
 }
 
 // locate finds the bytes of all storages while the pickle is read. In a file of 10,000
 // tensors either takes several milliseconds.
-func (f *file) locate(storages map[string]*storageRecord) (done chan struct{}) {
+func (f *file) locate(a *archive) (done chan struct{}) {
 	done = make(chan struct{})
 	go func() {
 		defer close(done)
-		for _, x := range storages {
-			x.err = x.Locate(f.in, f.in.Size)
+		for i, x := range a.storages {
+			if err := x.Locate(f.in, f.in.Size); err != nil {
+				a.failed[a.key(i)] = err
+			}
 		}
 	}()
 	return done
@@ -391,7 +412,7 @@ func (f *file) pickleOf(p place) (value any, err error) {
 	}
 	fetched, _ := pickle.Fetched(io.LimitReader(p.open(f.in, "data.pkl"), p.len())) // Load has its errors, too
 	r := bufio.NewReader(io.LimitReader(p.open(f.in, "data.pkl"), p.len()+1))
-	value, n, err := pickle.LoadWith(r, p.len(), pickle.Options{Limit: f.in.Budget.Limit(), Fetched: fetched, Made: makeTensor})
+	value, n, err := pickle.LoadWith(r, p.len(), pickle.Options{Limit: f.in.Budget.Limit(), Fetched: fetched, Make: makeTensor})
 	f.pickled += n
 	if _, rest := io.Copy(io.Discard, r); rest != nil { // which explains what is wrong with the values
 		err = rest

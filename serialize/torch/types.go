@@ -253,7 +253,7 @@ func scalarOf(name, text string) any {
 			return &pickle.Object{Class: pickle.Global{Module: "torch", Name: "device"}, Args: pickle.Tuple{kind, n}}
 		}
 	case typeDType:
-		if module, attribute, ok := strings.Cut(text, "."); ok && module == "torch" && dtypes[attribute].name != "" {
+		if module, attribute, ok := strings.Cut(text, "."); ok && module == "torch" && dtypes[attribute] != nil {
 			return pickle.Global{Module: module, Name: attribute}
 		}
 	}

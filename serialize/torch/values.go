@@ -13,6 +13,8 @@ import (
 // isArray reports whether value is a tensor, a storage or an array of NumPy.
 func isArray(value any) bool {
 	switch value := value.(type) {
+	case *madeTensor:
+		return true
 	case *pickle.Persistent:
 		_, err := storageOf(value)
 		return err == nil
@@ -27,7 +29,7 @@ func isArray(value any) bool {
 // kept.
 func referred(value any) (pointer any, ok bool) {
 	switch value.(type) {
-	case *pickle.Dict, *pickle.List, *pickle.Set, *pickle.Object:
+	case *pickle.Dict, *pickle.List, *pickle.Set, *pickle.Object, *madeTensor:
 		return value, true
 	}
 	return nil, false
@@ -76,7 +78,7 @@ func isOptimizer(value any) bool {
 // containsMore reports whether an item of a list is neither a scalar nor a list of scalars.
 func containsMore(item any) bool {
 	switch item := item.(type) {
-	case *pickle.Dict, *pickle.Object, *pickle.Persistent, *pickle.Set:
+	case *pickle.Dict, *pickle.Object, *madeTensor, *pickle.Persistent, *pickle.Set:
 		return true
 	case *pickle.List:
 		return slices.ContainsFunc(item.Items, isContainer)
@@ -101,7 +103,7 @@ func isText(value any) bool {
 
 func isContainer(item any) bool {
 	switch item.(type) {
-	case *pickle.Dict, *pickle.Object, *pickle.Persistent, *pickle.Set, *pickle.List, pickle.Tuple:
+	case *pickle.Dict, *pickle.Object, *madeTensor, *pickle.Persistent, *pickle.Set, *pickle.List, pickle.Tuple:
 		return true
 	}
 	return false

@@ -19,7 +19,7 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 		if f.isArchive {
 			a, err := f.readArchive()
 			if err == nil {
-				<-f.locate(a.storages)
+				<-f.locate(a)
 				err = f.verifyArchive(ctx, a)
 			}
 			if !yield("", err) || a == nil {
@@ -56,15 +56,16 @@ func (f *file) verifyArchive(ctx context.Context, a *archive) error {
 	if err := ziparchive.Check(f.in, f.in.Size); err != nil {
 		return err
 	}
+	used := make([]bool, len(a.storages))
 	for e := range f.All() {
-		if x := a.storages[keyOfStorage(e)]; x != nil {
-			x.used = true
+		if i, ok := a.index.Find(keyOfStorage(e), a.key); ok {
+			used[i] = true
 		}
 	}
 	others := maps.Clone(a.records)
-	for key, x := range a.storages {
-		if !x.used {
-			others["data/"+key] = x.Record
+	for i, x := range a.storages {
+		if !used[i] {
+			others["data/"+a.key(i)] = x.Record
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(others)) {

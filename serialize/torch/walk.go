@@ -101,6 +101,8 @@ func (w *walker) value(path string, value any, depth int) error {
 	switch value := value.(type) {
 	case *pickle.Persistent:
 		return w.persistent(path, value)
+	case *madeTensor:
+		return w.addFound(foundEntry{name: path, tensor: value})
 	case *pickle.Object:
 		return w.object(path, value, depth)
 	case *pickle.Dict:
@@ -294,9 +296,6 @@ func (w *walker) persistent(path string, p *pickle.Persistent) error {
 
 // object visits a tensor, an array of NumPy, a module, or an object of an unknown class.
 func (w *walker) object(path string, o *pickle.Object, depth int) error {
-	if made, ok := o.Made.(*madeTensor); ok {
-		return w.addFound(foundEntry{name: path, tensor: made})
-	}
 	t, err := tensorOf(o, 0)
 	var unsupported *unsupportedError
 	switch {
