@@ -51,10 +51,18 @@ func NewList(n int, meta map[string]string, close func() error) *List {
 
 // Add appends an entry, or one that cannot be read: err is then what All yields with it. A name that the list has is an error.
 func (l *List) Add(e Entry, err error) error {
+	e.Name = l.Keep(e.Name)
+	return l.AddKept(e, err)
+}
+
+// Keep returns a copy of the name of the entry that is added next, for what else keeps the name.
+func (l *List) Keep(name string) string { return l.names.keep(name) }
+
+// AddKept is Add of an entry of another file, which keeps its name.
+func (l *List) AddKept(e Entry, err error) error {
 	if l.Has(e.Name) {
 		return fmt.Errorf("%q is there twice: %w", e.Name, storage.ErrState)
 	}
-	e.Name = l.names.keep(e.Name)
 	i, v := len(l.arrays), e.Array.View
 	l.index.Add(e.Name, int32(i), l.Name)
 	if e.Array.Data == nil || err != nil || e.Renamed != "" || e.Elements != nil || e.Attrs != nil {
@@ -141,10 +149,16 @@ func (l *List) Lookup(name string) (Entry, error) {
 
 // names keeps texts in large blocks. A name that a reader has cut out of a header would keep all of
 // the header.
-type names struct{ block strings.Builder }
+type names struct {
+	block strings.Builder
+	last  string // text that was kept
+}
 
-// keep returns a copy of a text.
+// keep returns a copy of a text, the same one if it is asked for again.
 func (n *names) keep(text string) string {
+	if text == n.last {
+		return n.last
+	}
 	const block = 32 << 10
 	if n.block.Cap()-n.block.Len() < len(text) {
 		n.block.Reset()
@@ -152,7 +166,8 @@ func (n *names) keep(text string) string {
 	}
 	at := n.block.Len()
 	n.block.WriteString(text)
-	return n.block.String()[at:]
+	n.last = n.block.String()[at:]
+	return n.last
 }
 
 // Meta returns a copy of the metadata.

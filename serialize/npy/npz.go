@@ -151,6 +151,7 @@ func (a *archive) list(close func() error) (*serialize.List, error) {
 			list.AddMarkingDuplicates(e, fmt.Errorf("not an .npy file: %w", dtype.ErrType))
 			continue
 		}
+		name = list.Keep(name) // for its source, too
 		e, err := a.entry(name, file)
 		if err != nil && !errors.Is(err, dtype.ErrType) {
 			return nil, fmt.Errorf("%q: %w", name, err)
@@ -227,7 +228,7 @@ func (a *archive) entry(name string, file *zip.File) (serialize.Entry, error) {
 	if err != nil {
 		return e, err
 	}
-	data, err := a.source(file, h.size)
+	data, err := a.source(name, file, h.size)
 	if err != nil {
 		return e, err
 	}
@@ -237,8 +238,8 @@ func (a *archive) entry(name string, file *zip.File) (serialize.Entry, error) {
 	return h.entry(name, data, a.Input())
 }
 
-// source returns what follows the first skip bytes of an entry.
-func (a *archive) source(entry *zip.File, skip int64) (storage.Source, error) {
+// source returns what follows the first skip bytes of the entry of a named array.
+func (a *archive) source(name string, entry *zip.File, skip int64) (storage.Source, error) {
 	switch size := entry.UncompressedSize64; {
 	case size > math.MaxInt64 || int64(size) < skip:
 		return nil, fmt.Errorf("declares %d bytes, but its header has %d", size, skip)
@@ -249,14 +250,14 @@ func (a *archive) source(entry *zip.File, skip int64) (storage.Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		return a.stored(entry, at, skip)
+		return a.stored(name, entry, at, skip)
 	}
 	return a.Inflated(entry.Name, entry.Open, entry.CompressedSize64, entry.UncompressedSize64, int(skip))
 }
 
-// stored returns what follows the header of an entry that is not compressed.
-func (a *archive) stored(entry *zip.File, at, skip int64) (storage.Source, error) {
-	name, want := entry.Name, entry.CRC32 // of the entry, which would keep the whole directory
+// stored is source for an entry that is not compressed and begins at an offset.
+func (a *archive) stored(name string, entry *zip.File, at, skip int64) (storage.Source, error) {
+	want := entry.CRC32 // all that is kept of the entry, which would keep the whole directory
 	header := make([]byte, skip)
 	if _, err := a.Input().ReadAt(header, at); err != nil {
 		return nil, err

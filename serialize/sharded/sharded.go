@@ -114,11 +114,11 @@ func open(in serialize.Input) (serialize.File, error) {
 	if in.Size > maxIndex {
 		return nil, fmt.Errorf("index of %d bytes; at most %d are allowed: %w", in.Size, maxIndex, storage.ErrState)
 	}
-	text := make([]byte, in.Size)
-	if err := in.ReadFull(text, 0); err != nil {
+	text, err := in.ReadText(0, in.Size)
+	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	index, err := ParseIndex(string(text))
+	index, err := ParseIndex(text)
 	if err != nil {
 		return nil, err
 	}
@@ -134,12 +134,12 @@ func open(in serialize.Input) (serialize.File, error) {
 
 // openShards opens all shards and lists their arrays in the order of files.
 func openShards(in serialize.Input, index Index, folder string) (serialize.File, error) {
-	f := &file{index: index}
+	f := &file{size: index.Size}
 	meta := map[string]string{}
 	f.List = serialize.NewList(len(index.In), meta, func() error { return errors.Join(f.closeShards(), in.Close()) })
-	err := f.addShards(in, folder, meta)
+	err := f.addShards(in, index, folder, meta)
 	if err == nil {
-		err = f.checkNames()
+		err = f.checkNames(index)
 	}
 	if err != nil {
 		f.closeShards()
@@ -150,10 +150,10 @@ func openShards(in serialize.Input, index Index, folder string) (serialize.File,
 }
 
 // addShards opens the shards, and adds their arrays and metadata.
-func (f *file) addShards(in serialize.Input, folder string, meta map[string]string) error {
+func (f *file) addShards(in serialize.Input, index Index, folder string, meta map[string]string) error {
 	options := in.Options
 	options.Format, options.Follow = "", ""
-	for _, name := range f.index.Files {
+	for _, name := range index.Files {
 		shard, err := openShard(filepath.Join(folder, name), options)
 		if err != nil {
 			return fmt.Errorf("shard %s: %w", name, err)
@@ -161,7 +161,7 @@ func (f *file) addShards(in serialize.Input, folder string, meta map[string]stri
 		in.NoteOpened(filepath.Join(folder, name))
 		f.shards = append(f.shards, shard)
 		maps.Copy(meta, shard.Meta())
-		if err := addShard(f.List, f.index, shard, name); err != nil {
+		if err := addShard(f.List, index, shard, name); err != nil {
 			return err
 		}
 	}
@@ -169,10 +169,10 @@ func (f *file) addShards(in serialize.Input, folder string, meta map[string]stri
 }
 
 // checkNames returns an error if an array that the index names is not there.
-func (f *file) checkNames() error {
-	for _, name := range slices.Sorted(maps.Keys(f.index.In)) {
+func (f *file) checkNames(index Index) error {
+	for _, name := range slices.Sorted(maps.Keys(index.In)) {
 		if !f.Has(name) {
-			return fmt.Errorf("%q is not in shard %s, where the index says it is: %w", name, f.index.In[name], storage.ErrState)
+			return fmt.Errorf("%q is not in shard %s, where the index says it is: %w", name, index.In[name], storage.ErrState)
 		}
 	}
 	return nil
@@ -208,7 +208,7 @@ func addShard(list *serialize.List, index Index, shard serialize.File, file stri
 		if e.Shared != "" {
 			e.Shared = file + ":" + e.Shared
 		}
-		if err := list.Add(e, err); err != nil {
+		if err := list.AddKept(e, err); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 type file struct {
 	*serialize.List
 	shards []serialize.File
-	index  Index
+	size   int // bytes of all arrays by the index, or -1 if it does not say
 }
 
 // Verify implements serialize.Verifier: it compares the checksums of the shards whose formats
@@ -45,8 +45,8 @@ func (f *file) checkSize() error {
 		all += e.Array.NBytes()
 		once += distinct.bytes(e)
 	}
-	if size := f.index.Size; size >= 0 && size != all && size != once {
-		return fmt.Errorf("the index has a total_size of %d bytes, but the arrays take %d: %w", size, all, storage.ErrState)
+	if f.size >= 0 && f.size != all && f.size != once {
+		return fmt.Errorf("the index has a total_size of %d bytes, but the arrays take %d: %w", f.size, all, storage.ErrState)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"slices"
 
 	"github.com/klauspost/compress/snappy"
 
@@ -40,18 +42,28 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // masked is how checksums of checksums are avoided (leveldb/util/crc32c.h).
 func masked(sum uint32) uint32 { return (sum>>15 | sum<<17) + 0xa282ead8 }
 
-// A table is the bytes of an index.
-type table []byte
+// A table is an index, which is read block by block.
+type table struct {
+	r    io.ReaderAt
+	size uint64
+	data []byte // of a block of entries
+}
 
 var errTable = errors.New("the index is damaged")
 
 // all calls do with every entry, in the order of keys.
-func (t table) all(do func(key string, value []byte) error) error {
-	if len(t) < footerSize || binary.LittleEndian.Uint64(t[len(t)-8:]) != tableMagic {
+func (t *table) all(do func(key string, value []byte) error) error {
+	if t.size < footerSize {
 		return fmt.Errorf("not a table of LevelDB: %w", errTable)
 	}
-	footer := t[len(t)-footerSize:]
-	_, _, rest, err := handle(footer)
+	var footer [footerSize]byte
+	if err := t.read(footer[:], t.size-footerSize); err != nil {
+		return err
+	}
+	if binary.LittleEndian.Uint64(footer[footerSize-8:]) != tableMagic {
+		return fmt.Errorf("not a table of LevelDB: %w", errTable)
+	}
+	_, _, rest, err := handle(footer[:])
 	if err != nil {
 		return err
 	}
@@ -60,7 +72,7 @@ func (t table) all(do func(key string, value []byte) error) error {
 		return err
 	}
 	last, end := "", uint64(0)
-	return t.block(at, size, func(_ string, value []byte) error {
+	return t.block(at, size, new([]byte), func(_ string, value []byte) error {
 		at, size, _, err := handle(value)
 		if err != nil {
 			return err
@@ -69,7 +81,7 @@ func (t table) all(do func(key string, value []byte) error) error {
 			return fmt.Errorf("block at %d begins before the end of another: %w", at, errTable)
 		}
 		end = at + size
-		return t.block(at, size, func(key string, value []byte) error {
+		return t.block(at, size, &t.data, func(key string, value []byte) error {
 			if key <= last && last != "" {
 				return fmt.Errorf("key %q comes after %q: %w", key, last, errTable)
 			}
@@ -77,6 +89,12 @@ func (t table) all(do func(key string, value []byte) error) error {
 			return do(key, value)
 		})
 	})
+}
+
+// read reads all of b at an offset.
+func (t *table) read(b []byte, at uint64) error {
+	_, err := io.ReadFull(io.NewSectionReader(t.r, int64(at), int64(len(b))), b)
+	return err
 }
 
 // handle reads a handle.
@@ -93,9 +111,9 @@ func handle(b []byte) (at, size uint64, rest []byte, err error) {
 	return 0, 0, nil, fmt.Errorf("a handle of a block has no end: %w", errTable)
 }
 
-// block calls do with the entries of a block.
-func (t table) block(at, size uint64, do func(key string, value []byte) error) error {
-	b, err := t.content(at, size)
+// block reads a block into a buffer, and calls do with its entries.
+func (t *table) block(at, size uint64, buffer *[]byte, do func(key string, value []byte) error) error {
+	b, err := t.content(at, size, buffer)
 	if err != nil {
 		return err
 	}
@@ -130,13 +148,17 @@ func (t table) block(at, size uint64, do func(key string, value []byte) error) e
 	return nil
 }
 
-// content returns the bytes of a block, checked and decompressed.
-func (t table) content(at, size uint64) ([]byte, error) {
-	if at > uint64(len(t)) || size > uint64(len(t))-at || trailerSize > uint64(len(t))-at-size {
-		return nil, fmt.Errorf("a block of %d bytes at %d in %d: %w", size, at, len(t), errTable)
+// content returns the bytes of a block, checked and decompressed, in a buffer that it may replace.
+func (t *table) content(at, size uint64, buffer *[]byte) ([]byte, error) {
+	if at > t.size || size > t.size-at || trailerSize > t.size-at-size {
+		return nil, fmt.Errorf("a block of %d bytes at %d in %d: %w", size, at, t.size, errTable)
 	}
-	b, trailer := t[at:at+size], t[at+size:][:trailerSize]
-	if sum, want := masked(crc32.Checksum(t[at:at+size+1], castagnoli)), binary.LittleEndian.Uint32(trailer[1:]); sum != want && verifyChecksums {
+	*buffer = slices.Grow((*buffer)[:0], int(size+trailerSize))[:size+trailerSize]
+	if err := t.read(*buffer, at); err != nil {
+		return nil, err
+	}
+	b, trailer := (*buffer)[:size], (*buffer)[size:]
+	if sum, want := masked(crc32.Checksum((*buffer)[:size+1], castagnoli)), binary.LittleEndian.Uint32(trailer[1:]); sum != want && verifyChecksums {
 		return nil, fmt.Errorf("block at %d: checksum %08x, want %08x: %w", at, sum, want, storage.ErrState)
 	}
 	switch trailer[0] {

@@ -94,10 +94,7 @@ func open(in serialize.Input) (serialize.File, error) {
 	if err := in.Budget.Allocate(int(in.Size), int(in.Size)); err != nil {
 		return nil, err
 	}
-	index := make(table, in.Size)
-	if err := in.ReadFull(index, 0); err != nil {
-		return nil, err
-	}
+	index := table{r: in, size: uint64(in.Size)}
 	b := &bundle{in: in, order: binary.LittleEndian, slices: map[string][]slice{}}
 	b.list = serialize.NewList(0, nil, func() error { return errors.Join(b.closeShards(), in.Close()) })
 	err := index.all(b.add)
@@ -165,7 +162,7 @@ func (b *bundle) add(key string, value []byte) error {
 		b.slices[name] = append(b.slices[name], s)
 		return nil
 	}
-	name := strings.TrimSuffix(key, suffix)
+	name := b.list.Keep(strings.TrimSuffix(key, suffix)) // for its source and place, too
 	entry, err := b.entry(name, e)
 	return b.addEntry(entry, key, err)
 }
@@ -300,8 +297,9 @@ func (b *bundle) entry(name string, e entry) (serialize.Entry, error) {
 	if need := v.Len() * t.typ.Size(); need != data.Len() {
 		return out, fmt.Errorf("%v%v takes %d bytes, but there are %d: %w", t.typ, e.shape, need, data.Len(), storage.ErrState)
 	}
+	want := e.checksum // all that is kept of e
 	checked := serialize.Verified(data, castagnoli, 0, func(sum uint32) error {
-		return serialize.CompareChecksums(name, masked(sum), e.checksum)
+		return serialize.CompareChecksums(name, masked(sum), want)
 	})
 	out.Array = storage.Array{Data: serialize.Normalize(checked, t.typ, b.order), Type: t.typ, View: v}
 	return out, nil
