@@ -59,7 +59,7 @@ type Index struct {
 	Size  int               // bytes of all arrays, or -1 if the index does not say
 }
 
-// ParseIndex reads an index, and checks the names of files.
+// ParseIndex reads an index, and checks the names of files. Names of arrays are parts of the text.
 func ParseIndex(text string) (Index, error) {
 	index := Index{Meta: map[string]string{}, Size: -1}
 	p := jsontext.New(text)
@@ -69,7 +69,7 @@ func ParseIndex(text string) (Index, error) {
 			p.Object(func(key string) {
 				value := value(p)
 				if key != "total_size" {
-					index.Meta[key] = value
+					index.Meta[strings.Clone(key)] = strings.Clone(value)
 				} else if size, err := strconv.Atoi(value); err == nil {
 					index.Size = size
 				}
@@ -88,7 +88,9 @@ func ParseIndex(text string) (Index, error) {
 	}
 	files := map[string]bool{}
 	for _, file := range index.In {
-		files[file] = true
+		if !files[file] {
+			files[strings.Clone(file)] = true
+		}
 	}
 	index.Files = slices.Sorted(maps.Keys(files))
 	if len(index.Files) > maxShards {
@@ -114,14 +116,12 @@ func open(in serialize.Input) (serialize.File, error) {
 	if in.Size > maxIndex {
 		return nil, fmt.Errorf("index of %d bytes; at most %d are allowed: %w", in.Size, maxIndex, storage.ErrState)
 	}
-	text, err := in.ReadText(0, in.Size)
-	if err != nil {
-		return nil, fmt.Errorf("index: %w", err)
-	}
-	index, err := ParseIndex(text)
+	index, err := readIndex(in)
 	if err != nil {
 		return nil, err
 	}
+	count := len(index.In)
+	index.In = nil // which keeps the text of the index
 	folder := in.Follow
 	if folder == "" && in.File() != nil {
 		folder = filepath.Dir(in.Name)
@@ -129,17 +129,26 @@ func open(in serialize.Input) (serialize.File, error) {
 	if folder == "" && len(index.Files) > 0 {
 		return nil, fmt.Errorf("the index is not a file in a folder; Options.Follow names the folder of its shards: %w", storage.ErrState)
 	}
-	return openShards(in, index, folder)
+	return openShards(in, index, count, folder)
 }
 
-// openShards opens all shards and lists their arrays in the order of files.
-func openShards(in serialize.Input, index Index, folder string) (serialize.File, error) {
+// readIndex reads the index of a checkpoint.
+func readIndex(in serialize.Input) (Index, error) {
+	text, err := in.ReadText(0, in.Size)
+	if err != nil {
+		return Index{}, fmt.Errorf("index: %w", err)
+	}
+	return ParseIndex(text)
+}
+
+// openShards opens all shards and lists their arrays, count or more, in the order of files.
+func openShards(in serialize.Input, index Index, count int, folder string) (serialize.File, error) {
 	f := &file{size: index.Size}
 	meta := map[string]string{}
-	f.List = serialize.NewList(len(index.In), meta, func() error { return errors.Join(f.closeShards(), in.Close()) })
-	err := f.addShards(in, index, folder, meta)
+	f.List = serialize.NewList(count, meta, func() error { return errors.Join(f.closeShards(), in.Close()) })
+	err := f.addShards(in, index.Files, folder, meta)
 	if err == nil {
-		err = f.checkNames(index)
+		err = f.checkNames(in, index.Files)
 	}
 	if err != nil {
 		f.closeShards()
@@ -150,10 +159,10 @@ func openShards(in serialize.Input, index Index, folder string) (serialize.File,
 }
 
 // addShards opens the shards, and adds their arrays and metadata.
-func (f *file) addShards(in serialize.Input, index Index, folder string, meta map[string]string) error {
+func (f *file) addShards(in serialize.Input, files []string, folder string, meta map[string]string) error {
 	options := in.Options
 	options.Format, options.Follow = "", ""
-	for _, name := range index.Files {
+	for _, name := range files {
 		shard, err := openShard(filepath.Join(folder, name), options)
 		if err != nil {
 			return fmt.Errorf("shard %s: %w", name, err)
@@ -161,18 +170,30 @@ func (f *file) addShards(in serialize.Input, index Index, folder string, meta ma
 		in.NoteOpened(filepath.Join(folder, name))
 		f.shards = append(f.shards, shard)
 		maps.Copy(meta, shard.Meta())
-		if err := addShard(f.List, index, shard, name); err != nil {
+		if err := addShard(f.List, shard, name); err != nil {
 			return err
 		}
+		f.ends = append(f.ends, f.Len())
 	}
 	return nil
 }
 
-// checkNames returns an error if an array that the index names is not there.
-func (f *file) checkNames(index Index) error {
+// checkNames reads the index again, which may take as much memory as the shards while they are opened,
+// and returns an error if an array that it names is not in the shard that it says.
+func (f *file) checkNames(in serialize.Input, files []string) error {
+	index, err := readIndex(in)
+	if err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(index.In)) {
-		if !f.Has(name) {
-			return fmt.Errorf("%q is not in shard %s, where the index says it is: %w", name, index.In[name], storage.ErrState)
+		want := index.In[name]
+		i, ok := f.Index(name)
+		if !ok {
+			return fmt.Errorf("%q is not in shard %s, where the index says it is: %w", name, want, storage.ErrState)
+		}
+		shard, _ := slices.BinarySearch(f.ends, i+1)
+		if have := files[shard]; have != want {
+			return fmt.Errorf("%q is in shard %s, but the index says %s: %w", name, have, want, storage.ErrState)
 		}
 	}
 	return nil
@@ -198,18 +219,15 @@ func openShard(name string, options serialize.Options) (serialize.File, error) {
 	return serialize.Open(name, options)
 }
 
-// addShard adds the arrays of a shard. Arrays that the index does not name are added too,
+// addShard adds the arrays of a shard to a list. Arrays that the index does not name are added too,
 // such as other names of the elements of one that it names.
-func addShard(list *serialize.List, index Index, shard serialize.File, file string) error {
+func addShard(list *serialize.List, shard serialize.File, file string) error {
 	for e, err := range shard.All() {
-		if in, named := index.In[e.Name]; named && in != file {
-			return fmt.Errorf("%q is in shard %s, but the index says %s: %w", e.Name, file, in, storage.ErrState)
-		}
 		if e.Shared != "" {
 			e.Shared = file + ":" + e.Shared
 		}
 		if err := list.AddKept(e, err); err != nil {
-			return err
+			return fmt.Errorf("shard %s: %w", file, err)
 		}
 	}
 	return nil

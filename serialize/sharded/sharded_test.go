@@ -170,14 +170,15 @@ func (brokenSource) ReadView([]byte, dtype.Type, views.View) error { return erro
 // shards that are missing are errors.
 func TestIndexesAreChecked(t *testing.T) {
 	dir := t.TempDir()
-	one := func(name string, x float32) {
-		err := serialize.Save(filepath.Join(dir, name), "", serialize.Contents{Entries: serialize.Arrays(maps.All(map[string]storage.Array{"w": storage.From([]float32{x})}))})
+	one := func(name, array string) {
+		err := serialize.Save(filepath.Join(dir, name), "", serialize.Contents{Entries: serialize.Arrays(maps.All(map[string]storage.Array{array: storage.From([]float32{1})}))})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	one("a.safetensors", 1)
-	one("b.npz", 2)
+	one("a.safetensors", "w")
+	one("b.npz", "w")
+	one("c.npz", "x")
 	two := func(name, other string) {
 		entries := map[string]storage.Array{"w": storage.From([]float32{1}), other: storage.From([]float32{2})}
 		if err := serialize.Save(filepath.Join(dir, name), "", serialize.Contents{Entries: serialize.Arrays(maps.All(entries))}); err != nil {
@@ -199,7 +200,8 @@ func TestIndexesAreChecked(t *testing.T) {
 		"folder":          {`{"weight_map":{"w":".."}}`, "not the name of a file"},
 		"missing file":    {`{"weight_map":{"w":"c.safetensors"}}`, "no such file"},
 		"missing array":   {`{"weight_map":{"v":"a.safetensors"}}`, `"v" is not in shard a.safetensors`},
-		"wrong file":      {`{"weight_map":{"w":"a.safetensors","v":"b.npz"}}`, `"w" is in shard b.npz, but the index says a.safetensors`},
+		"wrong file":      {`{"weight_map":{"w":"c.npz","x":"a.safetensors"}}`, `"w" is in shard a.safetensors, but the index says c.npz`},
+		"two files":       {`{"weight_map":{"w":"a.safetensors","v":"b.npz"}}`, `shard b.npz: "w" is there twice`},
 		"itself":          {`{"weight_map":{"w":"itself.index.json"}}`, "an index cannot be a shard"},
 		"no map":          {`{"metadata":{"note":"a \"weight_map\" in a text"}}`, "without a weight_map"},
 		"map of numbers":  {`{"weight_map":{"w":1}}`, "invalid JSON"},

@@ -14,7 +14,8 @@ import (
 type file struct {
 	*serialize.List
 	shards []serialize.File
-	size   int // bytes of all arrays by the index, or -1 if it does not say
+	ends   []int // of the arrays of each shard in the list
+	size   int   // bytes of all arrays by the index, or -1 if it does not say
 }
 
 // Verify implements serialize.Verifier: it compares the checksums of the shards whose formats
