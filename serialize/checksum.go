@@ -73,58 +73,81 @@ func CompareChecksums(name string, got, want uint32) error {
 	return nil
 }
 
-// Verified returns a Source that computes the CRC of all its bytes, after others whose CRC is
-// before, whenever a read takes all of them in their order. Such a read fails with the error
-// of compare. Reads of parts are not checked, because that would take reading everything.
-func Verified(data storage.Source, table *crc32.Table, before uint32, compare func(sum uint32) error) storage.Source {
-	v := verified{data, table, before, compare}
-	if _, ok := data.(storage.MappedSource); ok {
-		return &verifiedMapped{v}
+// Checksums are those of numbered parts of a file, of which there may be hundreds of thousands.
+type Checksums struct {
+	Table   *crc32.Table
+	Compare func(i int, sum uint32) error // returns an error if the CRC of part i is another one
+}
+
+// Verified returns a Source that computes the CRC of all bytes of part i, after others whose CRC is
+// before, whenever a read takes all of them in their order. Such a read fails with the error of
+// Compare. Reads of parts are not checked, because that would take reading everything.
+func (c *Checksums) Verified(data storage.Source, before uint32, i int) storage.Source {
+	v := verified{c, before, int32(i)}
+	switch data := data.(type) {
+	case *storage.Mapped:
+		return &verifiedRange{*data, v}
+	case storage.MappedSource:
+		return &verifiedMapped{data, v}
 	}
-	return &v
+	return &verifiedSource{data, v}
 }
 
+// A verified part has a checksum.
 type verified struct {
-	storage.Source
-	table   *crc32.Table
-	before  uint32
-	compare func(uint32) error
+	sums   *Checksums
+	before uint32
+	part   int32
 }
 
-func (s *verified) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	return s.read(dst, t, v, s.Len())
-}
-
-// read is ReadView, block by block if it takes all bytes.
-func (s *verified) read(dst []byte, t dtype.Type, v views.View, block int) error {
+// read reads a view of data, block by block if it takes all bytes.
+func (s verified) read(data storage.Source, dst []byte, t dtype.Type, v views.View, block int) error {
 	n := v.Len() * t.Size()
-	if !v.Contiguous() || n != s.Len() || len(dst) < n {
-		return s.Source.ReadView(dst, t, v)
+	if !v.Contiguous() || n != data.Len() || len(dst) < n {
+		return data.ReadView(dst, t, v)
 	}
 	sum := s.before
 	for at := 0; at < n; at += block {
 		part := min(block, n-at)
 		view := views.View{Shape: []int{part / t.Size()}, Stride: []int{1}, Offset: at / t.Size()}
-		if err := s.Source.ReadView(dst[at:][:part], t, view); err != nil {
+		if err := data.ReadView(dst[at:][:part], t, view); err != nil {
 			return err
 		}
-		sum = crc32.Update(sum, s.table, dst[at:][:part])
+		sum = crc32.Update(sum, s.sums.Table, dst[at:][:part])
 	}
-	return s.compare(sum)
+	return s.sums.Compare(int(s.part), sum)
 }
 
-// A verifiedMapped source has mapped bytes, whose blocks cost no more than the whole.
-type verifiedMapped struct{ verified }
+type verifiedSource struct {
+	storage.Source
+	verified
+}
+
+func (s *verifiedSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	return s.read(s.Source, dst, t, v, s.Len())
+}
 
 // crcBlock is a number of bytes that are still in a cache when their CRC is computed.
 const crcBlock = 512 << 10
 
-func (s *verifiedMapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	return s.read(dst, t, v, crcBlock)
+// A verifiedMapped source has mapped bytes, whose blocks cost no more than the whole.
+type verifiedMapped struct {
+	storage.MappedSource
+	verified
 }
 
-func (s *verifiedMapped) WithBytes(read func([]byte) error) error {
-	return s.Source.(storage.MappedSource).WithBytes(read)
+func (s *verifiedMapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	return s.read(s.MappedSource, dst, t, v, crcBlock)
+}
+
+// A verifiedRange is a verifiedMapped source in less memory: most arrays of files are one.
+type verifiedRange struct {
+	storage.Mapped
+	verified
+}
+
+func (s *verifiedRange) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	return s.read(&s.Mapped, dst, t, v, crcBlock)
 }
 
 // TextChecksum returns the CRC of a text, of which it makes no copy.

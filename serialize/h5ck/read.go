@@ -35,6 +35,7 @@ type file struct {
 	sections *serialize.Sections
 	header   *index.Header // without tensors, which are in the list
 	users    index.Users
+	stored   serialize.Checksums
 }
 
 // openIndexed reads the index and compares the checksums of the index and of the metadata.
@@ -44,6 +45,7 @@ func openIndexed(in serialize.Input) (*file, error) {
 		return nil, err
 	}
 	f := &file{in: in, header: h}
+	f.stored = serialize.Checksums{Table: castagnoli, Compare: f.compare}
 	if f.sections, err = in.Sections(); err != nil {
 		return nil, err
 	}
@@ -98,7 +100,7 @@ func (f *file) list() error {
 			return err
 		}
 		if s.HasCRC {
-			section = serialize.Verified(section, castagnoli, 0, func(sum uint32) error { return f.compare(i, sum) })
+			section = f.stored.Verified(section, 0, i)
 		}
 		sources[i] = serialize.Normalize(section, t, binary.LittleEndian)
 	}
@@ -383,7 +385,8 @@ func entryOf(f *hdf5.File, in serialize.Input, d *hdf5.Dataset) (e serialize.Ent
 	}
 	if sum, ok := own[attrCRC]; ok {
 		if source, isSource := e.Array.Data.(storage.Source); isSource {
-			e.Array.Data = serialize.Verified(source, castagnoli, 0, func(got uint32) error { return compareSum(d.Path, sum, got) })
+			stored := &serialize.Checksums{Table: castagnoli, Compare: func(_ int, got uint32) error { return compareSum(d.Path, sum, got) }}
+			e.Array.Data = stored.Verified(source, 0, 0)
 		}
 	}
 	return e, nil

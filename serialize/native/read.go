@@ -22,6 +22,7 @@ type file struct {
 	preamble preamble
 	header   *index.Header // without tensors, which are in the list
 	users    index.Users
+	stored   serialize.Checksums
 	data     int64 // where the data begin
 	sums     uint32
 	whole    bool // the file has its end
@@ -78,6 +79,7 @@ func newFile(in serialize.Input) (*file, error) {
 		return nil, err
 	}
 	f := &file{in: in, preamble: p, data: p.data(), whole: p.length == in.Size}
+	f.stored = serialize.Checksums{Table: castagnoli, Compare: f.compare}
 	if f.header, err = index.Parse(text); err != nil {
 		return nil, err
 	}
@@ -148,8 +150,7 @@ func (f *file) source(i int, s index.Storage) (storage.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	source = serialize.Verified(source, castagnoli, 0, func(sum uint32) error { return f.compare(i, sum) })
-	return serialize.Normalize(source, t, binary.LittleEndian), nil
+	return serialize.Normalize(f.stored.Verified(source, 0, i), t, binary.LittleEndian), nil
 }
 
 // compare returns an error if the CRC-32C of a storage is not the one that is stored after

@@ -62,7 +62,7 @@ func openNpz(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{d}
+	a := newArchive(d)
 	list, err := a.list(a.Close)
 	if err != nil {
 		d.Release()
@@ -122,7 +122,23 @@ func (a *archive) verify(ctx context.Context, file *zip.File, buffer []byte) err
 }
 
 // An archive is an open zip file.
-type archive struct{ *serialize.Sections }
+type archive struct {
+	*serialize.Sections
+	arrays *serialize.List
+	sums   []uint32 // of the arrays
+	stored serialize.Checksums
+}
+
+func newArchive(d *serialize.Sections) *archive {
+	a := &archive{Sections: d}
+	a.stored = serialize.Checksums{Table: crc32.IEEETable, Compare: a.compare}
+	return a
+}
+
+// compare compares the checksum of array i.
+func (a *archive) compare(i int, sum uint32) error {
+	return serialize.CompareChecksums(a.arrays.Name(i), sum, a.sums[i])
+}
 
 // list finds the arrays of a. Those whose elements cannot be read, and other files in the
 // archive, come with an error. Closing the list calls close.
@@ -139,6 +155,7 @@ func (a *archive) list(close func() error) (*serialize.List, error) {
 		return nil, err
 	}
 	list := serialize.NewList(len(z.File)+1, meta, close) // salvage adds what is lost
+	a.arrays, a.sums = list, make([]uint32, len(z.File))
 	var places []serialize.Extent
 	for i, file := range z.File {
 		z.File[i] = nil // only sources that decompress it need it
@@ -151,7 +168,7 @@ func (a *archive) list(close func() error) (*serialize.List, error) {
 			list.AddMarkingDuplicates(e, fmt.Errorf("not an .npy file: %w", dtype.ErrType))
 			continue
 		}
-		name = list.Keep(name) // for its source, too
+		name = list.Keep(name) // for its place, too
 		e, err := a.entry(name, file)
 		if err != nil && !errors.Is(err, dtype.ErrType) {
 			return nil, fmt.Errorf("%q: %w", name, err)
@@ -228,7 +245,7 @@ func (a *archive) entry(name string, file *zip.File) (serialize.Entry, error) {
 	if err != nil {
 		return e, err
 	}
-	data, err := a.source(name, file, h.size)
+	data, err := a.source(file, h.size)
 	if err != nil {
 		return e, err
 	}
@@ -238,8 +255,8 @@ func (a *archive) entry(name string, file *zip.File) (serialize.Entry, error) {
 	return h.entry(name, data, a.Input())
 }
 
-// source returns what follows the first skip bytes of the entry of a named array.
-func (a *archive) source(name string, entry *zip.File, skip int64) (storage.Source, error) {
+// source returns what follows the first skip bytes of the entry of the array that is listed next.
+func (a *archive) source(entry *zip.File, skip int64) (storage.Source, error) {
 	switch size := entry.UncompressedSize64; {
 	case size > math.MaxInt64 || int64(size) < skip:
 		return nil, fmt.Errorf("declares %d bytes, but its header has %d", size, skip)
@@ -250,14 +267,13 @@ func (a *archive) source(name string, entry *zip.File, skip int64) (storage.Sour
 		if err != nil {
 			return nil, err
 		}
-		return a.stored(name, entry, at, skip)
+		return a.section(entry, at, skip)
 	}
 	return a.Inflated(entry.Name, entry.Open, entry.CompressedSize64, entry.UncompressedSize64, int(skip))
 }
 
-// stored is source for an entry that is not compressed and begins at an offset.
-func (a *archive) stored(name string, entry *zip.File, at, skip int64) (storage.Source, error) {
-	want := entry.CRC32 // all that is kept of the entry, which would keep the whole directory
+// section is source for an entry that is not compressed and begins at an offset.
+func (a *archive) section(entry *zip.File, at, skip int64) (storage.Source, error) {
 	header := make([]byte, skip)
 	if _, err := a.Input().ReadAt(header, at); err != nil {
 		return nil, err
@@ -266,11 +282,12 @@ func (a *archive) stored(name string, entry *zip.File, at, skip int64) (storage.
 	if err != nil {
 		return nil, err
 	}
-	if want == 0 { // unknown
+	if entry.CRC32 == 0 { // unknown
 		return elements, nil
 	}
-	compare := func(sum uint32) error { return serialize.CompareChecksums(name, sum, want) }
-	return serialize.Verified(elements, crc32.IEEETable, crc32.ChecksumIEEE(header), compare), nil
+	i := a.arrays.Len()
+	a.sums[i] = entry.CRC32
+	return a.stored.Verified(elements, crc32.ChecksumIEEE(header), i), nil
 }
 
 func saveNpz(w io.Writer, c serialize.Contents) error {

@@ -39,7 +39,7 @@ func salvage(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{Sections: sections}
+	a := newArchive(sections)
 	list, err := a.list(func() error { return errors.Join(a.Close(), in.Close()) })
 	if err != nil {
 		return nil, err

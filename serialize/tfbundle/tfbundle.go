@@ -85,6 +85,14 @@ type bundle struct {
 	order  binary.ByteOrder
 	list   *serialize.List
 	slices map[string][]slice // of variables that are not joined yet
+	sums   []namedSum
+	stored serialize.Checksums
+}
+
+// A namedSum is the masked checksum of an array.
+type namedSum struct {
+	name string
+	sum  uint32
 }
 
 func open(in serialize.Input) (serialize.File, error) {
@@ -96,11 +104,15 @@ func open(in serialize.Input) (serialize.File, error) {
 	}
 	index := table{r: in, size: uint64(in.Size)}
 	b := &bundle{in: in, order: binary.LittleEndian, slices: map[string][]slice{}}
+	b.stored = serialize.Checksums{Table: castagnoli, Compare: func(i int, sum uint32) error {
+		return serialize.CompareChecksums(b.sums[i].name, masked(sum), b.sums[i].sum)
+	}}
 	b.list = serialize.NewList(0, nil, func() error { return errors.Join(b.closeShards(), in.Close()) })
 	err := index.all(b.add)
 	if err == nil {
 		err = cmp.Or(b.addSlices(), serialize.CheckOverlap(b.places))
 	}
+	b.places, b.slices = nil, nil // which the checksums of arrays would keep
 	if err == nil && b.shards == nil {
 		err = fmt.Errorf("no header: %w", errTable)
 	}
@@ -297,10 +309,8 @@ func (b *bundle) entry(name string, e entry) (serialize.Entry, error) {
 	if need := v.Len() * t.typ.Size(); need != data.Len() {
 		return out, fmt.Errorf("%v%v takes %d bytes, but there are %d: %w", t.typ, e.shape, need, data.Len(), storage.ErrState)
 	}
-	want := e.checksum // all that is kept of e
-	checked := serialize.Verified(data, castagnoli, 0, func(sum uint32) error {
-		return serialize.CompareChecksums(name, masked(sum), want)
-	})
+	b.sums = append(b.sums, namedSum{name, e.checksum})
+	checked := b.stored.Verified(data, 0, len(b.sums)-1)
 	out.Array = storage.Array{Data: serialize.Normalize(checked, t.typ, b.order), Type: t.typ, View: v}
 	return out, nil
 }

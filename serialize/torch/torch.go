@@ -113,6 +113,8 @@ type file struct {
 	root     any                                           // the value of the pickle
 	pickled  int64                                         // bytes of pickles
 	omitted  loss.List                                     // see Omitted
+	sums     []recordSum                                   // of storages
+	stored   serialize.Checksums
 
 	isArchive bool // with a directory, which Verify reads again
 }
@@ -175,6 +177,12 @@ func (f *file) section(name string, p place) (storage.Source, error) {
 	return f.sections.Inflated(name, open, uint64(p.size), uint64(p.whole), 0)
 }
 
+// A recordSum is the checksum of a storage.
+type recordSum struct {
+	key string
+	crc uint32
+}
+
 // A typedSource is the elements of a storage as a type.
 type typedSource struct {
 	source storage.Source
@@ -219,6 +227,9 @@ func load(in serialize.Input, read func(*file) error) (serialize.File, error) {
 		return nil, err
 	}
 	f := &file{in: in, sections: sections, order: binary.LittleEndian}
+	f.stored = serialize.Checksums{Table: crc32.IEEETable, Compare: func(i int, sum uint32) error {
+		return compare("data/"+f.sums[i].key, sum, f.sums[i].crc)
+	}}
 	if err = read(f); err == nil {
 		f.List, err = f.walk()
 	}
@@ -443,8 +454,9 @@ func (f *file) storage(s storageRef, t dtype.Type) (storage.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("storage %s: %w", s.key, err)
 	}
-	if key, crc := s.key, p.crc; crc != 0 && !p.deflated { // all that is kept of s and p
-		section = serialize.Verified(section, crc32.IEEETable, 0, func(sum uint32) error { return compare("data/"+key, sum, crc) })
+	if p.crc != 0 && !p.deflated {
+		f.sums = append(f.sums, recordSum{s.key, p.crc})
+		section = f.stored.Verified(section, 0, len(f.sums)-1)
 	}
 	source := serialize.Normalize(section, t, f.order)
 	*kept = typedSource{source, t}
