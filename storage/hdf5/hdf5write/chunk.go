@@ -22,11 +22,20 @@ type partialChunk struct {
 	complete bool
 	stored   []byte // encoded
 	mask     uint32
+
+	oldBytes int // of the stored chunk that it replaces; 0 if that was not read
+	oldMask  uint32
+}
+
+// A lastChunk is the chunk that was stored last, whose mask libhdf5 1.10.8 reads as 0.
+type lastChunk struct {
+	key  string
+	mask uint32
 }
 
 // maxPartialBytes limits the memory of partial chunks. Beyond it they are written
-// incomplete, and read again when more of their elements are written.
-const maxPartialBytes = 64 << 20
+// incomplete, and read again when more of their elements are written. Tests change it.
+var maxPartialBytes = 64 << 20
 
 // writeChunks copies a to the chunks it overlaps, in blocks of whole chunks.
 func (d *DatasetWriter) writeChunks(start []int, a storage.Array) error {
@@ -173,7 +182,8 @@ func (d *DatasetWriter) capacity(c *partialChunk) int {
 // first fill it, the others are read from the file or zero.
 func (d *DatasetWriter) begin(c *partialChunk, n int) error {
 	c.data = scratch.Get(d.chunkBytes())
-	if n*d.t.Size() == len(c.data) {
+	whole := n*d.t.Size() == len(c.data)
+	if whole && !d.layout.severalCompress() {
 		return nil
 	}
 	clear(c.data)
@@ -185,6 +195,12 @@ func (d *DatasetWriter) begin(c *partialChunk, n int) error {
 	})
 	if err != nil || stored == nil {
 		return err
+	}
+	if key(c.start) == d.last.key {
+		mask = d.last.mask
+	}
+	if c.oldBytes, c.oldMask = len(stored), mask; whole {
+		return nil
 	}
 	return filter.Decode(c.data, stored, d.layout.Filters, mask, d.t.Size())
 }
@@ -201,13 +217,37 @@ func (d *DatasetWriter) store(chunks []*partialChunk) error {
 			d.partial[key(c.start)] = c
 			continue
 		}
-		if err := d.do(func() error { return d.id.WriteChunk(c.start, c.mask, c.stored) }); err != nil {
+		if err := d.do(func() error { return d.storeOne(c) }); err != nil {
 			return fmt.Errorf("chunk at %v: %w", c.start, err)
 		}
-		delete(d.partial, key(c.start))
+		d.last = lastChunk{key(c.start), c.mask}
+		delete(d.partial, d.last.key)
 		scratch.Put(c.data)
 	}
 	return nil
+}
+
+// storeOne writes a complete chunk. libhdf5 1.10.8 keeps the mask of a chunk that is replaced by one
+// of the same size, so it is first replaced by one of another size.
+func (d *DatasetWriter) storeOne(c *partialChunk) error {
+	if len(c.stored) == c.oldBytes && c.mask != c.oldMask {
+		if err := d.id.WriteChunk(c.start, c.mask, append(slices.Clone(c.stored), 0)); err != nil {
+			return err
+		}
+	}
+	return d.id.WriteChunk(c.start, c.mask, c.stored)
+}
+
+// severalCompress reports whether several filters may be skipped. Only then can chunks to which
+// different ones were applied have the same size.
+func (l Layout) severalCompress() bool {
+	n := 0
+	for _, f := range l.Filters {
+		if f.Flags&1 != 0 && f.ID != filter.ShuffleID {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // flush writes all partial chunks.

@@ -59,6 +59,7 @@ type DatasetWriter struct {
 	shape   []int
 	rows    int                      // written by Append
 	partial map[string]*partialChunk // by start
+	last    lastChunk
 	closed  bool
 }
 

@@ -239,3 +239,72 @@ func TestPartsOfLargeChunks(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsWrittenInAnyOrder writes parts of arrays to datasets of random layouts: in any order,
+// some of them more than once and some never, views of any strides, random elements, for which
+// filters are skipped, and others, and with memory for all chunks and for few.
+func TestPartsWrittenInAnyOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	defer func(n int) { maxPartialBytes = n }(maxPartialBytes)
+	pipelines := [][]filter.Filter{nil, {filter.LZ4()}, {filter.Shuffle(), filter.Deflate(1)}, {filter.Zstd(1), filter.Fletcher32()}, {filter.Shuffle(), filter.LZ4(), filter.Deflate(1)}}
+	w, path := created(t)
+	want := map[string]storage.Array{}
+	for k := range 150 {
+		maxPartialBytes = 1 << random.IntN(16)
+		shape := []int{1 + random.IntN(12), 1 + random.IntN(40), 1 + random.IntN(12)}[:1+random.IntN(3)]
+		all := counted(t, []dtype.Type{dtype.Uint8, dtype.Int16, dtype.Float32, dtype.Complex128}[random.IntN(4)], shape...)
+		if elems := all.Data.(storage.Host).Bytes(); random.IntN(2) == 0 {
+			for i := range elems {
+				elems[i] = byte(random.Uint32())
+			}
+		}
+		if random.IntN(2) == 0 {
+			v, err := all.Flip(random.IntN(all.Rank()))
+			must(t, err)
+			all.View, err = v.Transpose()
+			must(t, err)
+		}
+		layout := Layout{Filters: pipelines[random.IntN(len(pipelines))]}
+		for _, n := range all.Shape {
+			layout.Chunks = append(layout.Chunks, 1+random.IntN(n)/(1+random.IntN(2)))
+		}
+		name := fmt.Sprintf("/%d", k)
+		d, err := w.CreateDataset(name, all.Type, all.Shape, layout)
+		must(t, err)
+		whole, err := storage.Make(storage.CPU, all.Type, all.Shape...) // zeros
+		must(t, err)
+		for range 1 + random.IntN(8) {
+			start := make([]int, all.Rank())
+			from, to := all.View, whole.View
+			for axis, n := range all.Shape {
+				start[axis] = random.IntN(n)
+				end := start[axis] + 1 + random.IntN(n-start[axis])
+				if random.IntN(3) == 0 {
+					start[axis], end = 0, n
+				}
+				from, err = from.Slice(axis, start[axis], end, 1)
+				must(t, err)
+				to, err = to.Slice(axis, start[axis], end, 1)
+				must(t, err)
+			}
+			must(t, d.WriteAt(start, all.With(from)))
+			must(t, all.With(from).CopyTo(whole.With(to)))
+		}
+		want[name] = whole
+	}
+	must(t, w.Close())
+	f, err := hdf5.Open(path)
+	must(t, err)
+	defer f.Close()
+	for name, whole := range want {
+		d, err := f.Dataset(name)
+		must(t, err)
+		a, err := d.Array()
+		must(t, err)
+		got, err := bytesOf(a)
+		must(t, err)
+		if elems, _ := whole.Bytes(); !bytes.Equal(got, elems) {
+			t.Errorf("%s, in chunks of %v, %v: elements differ", name, d.Chunks, d.Filters)
+		}
+	}
+}
