@@ -324,9 +324,14 @@ func (d *DatasetWriter) writeContiguous(start []int, a storage.Array) error {
 // contiguous run at a time.
 func (d *DatasetWriter) writeRuns(data []byte, v views.View) (err error) {
 	size := d.t.Size()
-	views.Walk(func(at, _ []int, n int) {
-		if err == nil {
-			_, err = d.w.out.WriteAt(data[at[1]*size:(at[1]+n)*size], d.offset+int64(at[0]*size))
+	views.Walk(func(at, step []int, n int) {
+		run := n
+		if step[0] != 1 { // along a column of the dataset
+			run = 1
+		}
+		for k := 0; k < n && err == nil; k += run {
+			from := at[1] + k*step[1]
+			_, err = d.w.out.WriteAt(data[from*size:(from+run)*size], d.offset+int64((at[0]+k*step[0])*size))
 		}
 	}, v, views.Of(v.Shape...))
 	return err

@@ -268,6 +268,9 @@ func TestPartsWrittenInAnyOrder(t *testing.T) {
 		for _, n := range all.Shape {
 			layout.Chunks = append(layout.Chunks, 1+random.IntN(n)/(1+random.IntN(2)))
 		}
+		if random.IntN(4) == 0 {
+			layout = Layout{} // contiguous
+		}
 		name := fmt.Sprintf("/%d", k)
 		d, err := w.CreateDataset(name, all.Type, all.Shape, layout)
 		must(t, err)
