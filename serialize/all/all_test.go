@@ -1,6 +1,8 @@
 package all_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -11,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/all"
@@ -86,6 +89,56 @@ func TestFormatsLinkWhatTheyNeed(t *testing.T) {
 		}
 		if strings.Contains(string(out), module+"storage/hdf5") {
 			t.Errorf("%s links the reader of HDF5", name)
+		}
+	}
+}
+
+// TestSameContentsAreTheSameBytes saves them twice, at times that files tell apart.
+func TestSameContentsAreTheSameBytes(t *testing.T) {
+	first, second := t.TempDir(), t.TempDir()
+	saveSamples(t, first)
+	time.Sleep(1100 * time.Millisecond)
+	saveSamples(t, second)
+	files, err := os.ReadDir(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		a, err := os.ReadFile(path.Join(first, f.Name()))
+		b, err2 := os.ReadFile(path.Join(second, f.Name()))
+		if err := errors.Join(err, err2); err != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s: the same contents are %d bytes, and %d others later; %v", f.Name(), len(a), len(b), err)
+		}
+	}
+}
+
+// saveSamples saves a file of each format but those that need a model.
+func saveSamples(t *testing.T, folder string) {
+	t.Helper()
+	images := []serialize.Entry{
+		{Name: "in/group/a", Array: storage.From([]uint8{1, 2, 3}, 1, 3)},
+		{Name: "b", Array: storage.From([]uint8{4, 5, 6}, 1, 3)},
+	}
+	columns := []serialize.Entry{{Name: "a", Array: storage.From([]float32{1, 2, 3}, 3)}}
+	for _, format := range serialize.Writable() {
+		if format == "keras" || format == "keras-weights" {
+			continue
+		}
+		f, err := serialize.ByName(format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := path.Join(folder, format+f.Extensions[0])
+		if format == "sharded" {
+			name = path.Join(folder, "x.safetensors"+f.Extensions[0])
+		}
+		for _, entries := range [][]serialize.Entry{images, images[:1], columns} {
+			if err = serialize.Save(name, format, serialize.Contents{Entries: serialize.Entries(entries...)}); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			t.Errorf("%s: %v", format, err)
 		}
 	}
 }

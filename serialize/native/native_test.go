@@ -156,14 +156,6 @@ func TestAttacks(t *testing.T) {
 	})
 }
 
-// TestSameContentsAreTheSameBytes, also through a pipe.
-func TestSameContentsAreTheSameBytes(t *testing.T) {
-	a, b := sample(t), sample(t)
-	if !bytes.Equal(a, b) {
-		t.Error("the same contents are written differently")
-	}
-}
-
 // TestPipesAreReadInOrder, whatever the sizes of reads are.
 func TestPipesAreReadInOrder(t *testing.T) {
 	whole := sample(t)

@@ -136,6 +136,7 @@ int64_t shim_create(const char *path, uint64_t userblock, H5DNN_MESSAGE)
 	TRY(no_locks(access));
 	TRY(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
 	TRY(H5Pset_userblock(creation, userblock));
+	TRY(H5Pset_obj_track_times(creation, 0)); // of the root
 	return check(H5Fcreate(path, H5F_ACC_TRUNC, creation, access), text, size);
 }
 
@@ -242,6 +243,7 @@ static hid_t text_type(int utf8)
 
 // Property lists that every call needs are created once and kept, because creating one
 // takes longer than creating a small dataset. Callers hold the lock.
+// Objects have no times: a file written again has the same bytes.
 
 #define KEPT_LIST(name, class, failed) \
 	static hid_t name(void) \
@@ -255,12 +257,37 @@ static hid_t text_type(int utf8)
 		return list; \
 	}
 
-KEPT_LIST(with_parents, H5P_LINK_CREATE,
+KEPT_LIST(in_groups, H5P_LINK_CREATE,
 	  H5Pset_create_intermediate_group(list, 1) < 0 || H5Pset_char_encoding(list, H5T_CSET_UTF8) < 0)
-KEPT_LIST(in_order, H5P_GROUP_CREATE, H5Pset_link_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) < 0)
+KEPT_LIST(in_order, H5P_GROUP_CREATE,
+	  H5Pset_link_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) < 0 || H5Pset_obj_track_times(list, 0) < 0)
+KEPT_LIST(named_type, H5P_DATATYPE_CREATE, H5Pset_obj_track_times(list, 0) < 0)
+KEPT_LIST(any_layout, H5P_DATASET_CREATE, H5Pset_obj_track_times(list, 0) < 0)
 KEPT_LIST(allocated_at_once, H5P_DATASET_CREATE,
-	  H5Pset_layout(list, H5D_CONTIGUOUS) < 0 || H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) < 0 ||
+	  H5Pset_obj_track_times(list, 0) < 0 || H5Pset_layout(list, H5D_CONTIGUOUS) < 0 || H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) < 0 ||
 	      H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) < 0)
+
+// with_parents creates the groups on the way to path, because those that libhdf5 creates by itself
+// have times, and returns the list for the link. What cannot be created is the error of the call
+// that gets the list.
+static hid_t with_parents(hid_t file, const char *path)
+{
+	scoped_memory char *way = strdup(path);
+	char *last = way ? strrchr(way, '/') : NULL;
+	if (!last || last == way)
+		return in_groups();
+	*last = 0;
+	htri_t there = H5Lexists(file, way, H5P_DEFAULT);
+	*last = '/';
+	for (char *slash = there > 0 ? NULL : strchr(way + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		if (H5Lexists(file, way, H5P_DEFAULT) == 0) {
+			scoped group = H5Gcreate2(file, way, in_groups(), in_order(), H5P_DEFAULT);
+		}
+		*slash = '/';
+	}
+	return in_groups();
+}
 
 int64_t shim_group(int64_t file, const char *path, H5DNN_MESSAGE)
 {
@@ -268,14 +295,14 @@ int64_t shim_group(int64_t file, const char *path, H5DNN_MESSAGE)
 	scoped there = H5Gopen2(file, path, H5P_DEFAULT); // made on the way to something else
 	if (there >= 0)
 		return 0;
-	scoped group = H5Gcreate2(file, path, with_parents(), in_order(), H5P_DEFAULT);
+	scoped group = H5Gcreate2(file, path, with_parents(file, path), in_order(), H5P_DEFAULT);
 	return check(group < 0 ? -1 : 0, text, size);
 }
 
 int64_t shim_soft_link(int64_t file, const char *path, const char *target, H5DNN_MESSAGE)
 {
 	shim_quiet();
-	return check(H5Lcreate_soft(target, file, path, with_parents(), H5P_DEFAULT), text, size);
+	return check(H5Lcreate_soft(target, file, path, with_parents(file, path), H5P_DEFAULT), text, size);
 }
 
 static hid_t space_of(int rank, const uint64_t *dims, const uint64_t *maxdims)
@@ -293,7 +320,7 @@ int64_t shim_contiguous(int64_t file, const char *path, int64_t type, int rank, 
 	shim_quiet();
 	scoped space = space_of(rank, dims, NULL);
 	TRY(space);
-	hid_t dataset = H5Dcreate2(file, path, type, space, with_parents(), allocated_at_once(), H5P_DEFAULT);
+	hid_t dataset = H5Dcreate2(file, path, type, space, with_parents(file, path), allocated_at_once(), H5P_DEFAULT);
 	TRY(dataset);
 	// Without elements HADDR_UNDEF comes back, which not every version keeps intact.
 	*offset = H5Sget_simple_extent_npoints(space) > 0 ? H5Dget_offset(dataset) : UINT64_MAX;
@@ -323,14 +350,14 @@ int64_t shim_chunked(int64_t file, const char *path, int64_t type, int rank, con
                       const uint64_t *maxdims, const uint64_t *chunk, const uint32_t *filters, size_t words, H5DNN_MESSAGE)
 {
 	shim_quiet();
-	scoped creation = H5Pcreate(H5P_DATASET_CREATE);
+	scoped creation = H5Pcopy(any_layout());
 	TRY(H5Pset_chunk(creation, rank, DIMS(chunk)));
 	const char *wrong = set_filters(creation, filters, words);
 	if (wrong)
 		return fail(wrong, text, size);
 	scoped space = space_of(rank, dims, maxdims);
 	TRY(space);
-	return check(H5Dcreate2(file, path, type, space, with_parents(), creation, H5P_DEFAULT), text, size);
+	return check(H5Dcreate2(file, path, type, space, with_parents(file, path), creation, H5P_DEFAULT), text, size);
 }
 
 int64_t shim_extend(int64_t dataset, const uint64_t *dims, H5DNN_MESSAGE)
@@ -410,7 +437,7 @@ int64_t shim_strings(int64_t file, const char *path, int rank, const uint64_t *d
 	scoped_memory const char **each = pointers(here, data, bytes);
 	if (!each)
 		return fail("the number of strings does not fit the shape", text, size);
-	scoped dataset = create ? H5Dcreate2(file, path, type, space, with_parents(), H5P_DEFAULT, H5P_DEFAULT) : H5Dopen2(file, path, H5P_DEFAULT);
+	scoped dataset = create ? H5Dcreate2(file, path, type, space, with_parents(file, path), any_layout(), H5P_DEFAULT) : H5Dopen2(file, path, H5P_DEFAULT);
 	TRY(dataset);
 	if (bytes == 0)
 		return 0;
@@ -548,7 +575,7 @@ int64_t shim_decode_type(const void *message, size_t bytes, H5DNN_MESSAGE)
 int64_t shim_hard_link(int64_t file, const char *path, const char *target, H5DNN_MESSAGE)
 {
 	shim_quiet();
-	return check(H5Lcreate_hard(file, target, file, path, with_parents(), H5P_DEFAULT), text, size);
+	return check(H5Lcreate_hard(file, target, file, path, with_parents(file, path), H5P_DEFAULT), text, size);
 }
 
 int64_t shim_comment(int64_t file, const char *path, const char *comment, H5DNN_MESSAGE)
@@ -560,7 +587,7 @@ int64_t shim_comment(int64_t file, const char *path, const char *comment, H5DNN_
 int64_t shim_external_link(int64_t file, const char *path, const char *other, const char *target, H5DNN_MESSAGE)
 {
 	shim_quiet();
-	return check(H5Lcreate_external(other, target, file, path, with_parents(), H5P_DEFAULT), text, size);
+	return check(H5Lcreate_external(other, target, file, path, with_parents(file, path), H5P_DEFAULT), text, size);
 }
 
 int64_t shim_address(int64_t file, const char *path, H5DNN_MESSAGE)
@@ -581,19 +608,19 @@ int64_t shim_address(int64_t file, const char *path, H5DNN_MESSAGE)
 int64_t shim_commit_unnamed(int64_t file, int64_t type, H5DNN_MESSAGE)
 {
 	shim_quiet();
-	return check(H5Tcommit_anon(file, type, H5P_DEFAULT, H5P_DEFAULT), text, size);
+	return check(H5Tcommit_anon(file, type, named_type(), H5P_DEFAULT), text, size);
 }
 
 int64_t shim_link_type(int64_t file, const char *path, int64_t type, H5DNN_MESSAGE)
 {
 	shim_quiet();
-	return check(H5Olink(type, file, path, with_parents(), H5P_DEFAULT), text, size);
+	return check(H5Olink(type, file, path, with_parents(file, path), H5P_DEFAULT), text, size);
 }
 
 int64_t shim_properties(H5DNN_MESSAGE)
 {
 	shim_quiet();
-	return check(H5Pcreate(H5P_DATASET_CREATE), text, size);
+	return check(H5Pcopy(any_layout()), text, size);
 }
 
 int64_t shim_add_external(int64_t properties, const char *file, int64_t offset, uint64_t bytes, H5DNN_MESSAGE)
@@ -687,7 +714,7 @@ int64_t shim_dataset(int64_t file, const char *path, int64_t type, int rank, con
                       uint64_t *offset, H5DNN_MESSAGE)
 {
 	shim_quiet();
-	scoped creation = properties ? H5Pcopy(properties) : H5Pcreate(H5P_DATASET_CREATE);
+	scoped creation = H5Pcopy(properties ? properties : any_layout());
 	TRY(creation);
 	if (layout == H5DNN_CHUNKED)
 		TRY(H5Pset_chunk(creation, rank, DIMS(chunk)));
@@ -707,7 +734,7 @@ int64_t shim_dataset(int64_t file, const char *path, int64_t type, int rank, con
 		TRY(H5Pset_fill_value(creation, type, element));
 	scoped space = space_of(rank, dims, maxdims);
 	TRY(space);
-	hid_t dataset = H5Dcreate2(file, path, type, space, with_parents(), creation, H5P_DEFAULT);
+	hid_t dataset = H5Dcreate2(file, path, type, space, with_parents(file, path), creation, H5P_DEFAULT);
 	TRY(dataset);
 	*offset = layout == H5DNN_ALLOCATED && H5Sget_simple_extent_npoints(space) > 0 ? H5Dget_offset(dataset) : UINT64_MAX;
 	return dataset;

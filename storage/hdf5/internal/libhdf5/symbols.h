@@ -22,7 +22,7 @@
 	X(H5Pset_alloc_time) X(H5Pset_char_encoding) X(H5Pset_chunk) X(H5Pset_chunk_cache) \
 	X(H5Pset_create_intermediate_group) X(H5Pset_deflate) X(H5Pset_elink_cb) X(H5Pset_external) X(H5Pset_virtual) X(H5Rcreate) X(H5Pset_fclose_degree) \
 	X(H5Pset_file_locking) X(H5Pset_fill_time) X(H5Pset_fill_value) X(H5Pset_filter) X(H5Pset_layout) \
-	X(H5Pset_libver_bounds) X(H5Pset_link_creation_order) X(H5Pset_mdc_config) X(H5Pset_userblock) X(H5Sclose) X(H5Scopy) \
+	X(H5Pset_libver_bounds) X(H5Pset_link_creation_order) X(H5Pset_obj_track_times) X(H5Pset_mdc_config) X(H5Pset_userblock) X(H5Sclose) X(H5Scopy) \
 	X(H5Screate) X(H5Screate_simple) X(H5Sget_select_npoints) X(H5Sget_simple_extent_dims) \
 	X(H5Sget_simple_extent_ndims) X(H5Sget_simple_extent_npoints) X(H5Sget_simple_extent_type) \
 	X(H5Sis_simple) X(H5Soffset_simple) X(H5Sselect_elements) X(H5Sselect_hyperslab) X(H5Sselect_none) X(H5Sselect_valid) X(H5Tarray_create2) \
@@ -35,7 +35,7 @@
 	X(H5garbage_collect) X(H5get_libversion)
 
 #define H5DNN_VARIABLES(X) \
-	X(H5P_CLS_ATTRIBUTE_CREATE_ID_g) X(H5P_CLS_DATASET_ACCESS_ID_g) X(H5P_CLS_DATASET_CREATE_ID_g) \
+	X(H5P_CLS_ATTRIBUTE_CREATE_ID_g) X(H5P_CLS_DATASET_ACCESS_ID_g) X(H5P_CLS_DATASET_CREATE_ID_g) X(H5P_CLS_DATATYPE_CREATE_ID_g) \
 	X(H5P_CLS_FILE_ACCESS_ID_g) X(H5P_CLS_FILE_CREATE_ID_g) X(H5P_CLS_GROUP_CREATE_ID_g) \
 	X(H5P_CLS_LINK_CREATE_ID_g) X(H5T_C_S1_g) X(H5T_FORTRAN_S1_g) X(H5T_IEEE_F32BE_g) \
 	X(H5T_IEEE_F32LE_g) X(H5T_IEEE_F64BE_g) X(H5T_IEEE_F64LE_g) X(H5T_NATIVE_B16_g) X(H5T_NATIVE_B32_g) \
