@@ -27,7 +27,10 @@ var constructors = map[string]func(m *machine, g Global, args Tuple) (value any,
 
 // dict makes a dict of a list of pairs, if there is one.
 func (m *machine) dict(g Global, args Tuple) (value any, known bool, err error) {
-	d := &Dict{Ordered: g.Name == "OrderedDict"}
+	d := &Dict{}
+	if g.Name == "OrderedDict" {
+		d.Class = g.Name
+	}
 	if arg(args, 0) == nil {
 		return d, true, nil
 	}
@@ -49,11 +52,17 @@ func (m *machine) dict(g Global, args Tuple) (value any, known bool, err error) 
 
 // defaultDict makes a dict of a default factory, which is not kept. Its items follow.
 func (m *machine) defaultDict(_ Global, args Tuple) (value any, known bool, err error) {
-	return &Dict{}, len(args) <= 1, nil
+	return &Dict{Class: "defaultdict"}, len(args) <= 1, nil
 }
 
 func (m *machine) counter(_ Global, args Tuple) (value any, known bool, err error) {
 	d, known := arg(args, 0).(*Dict)
+	if len(args) == 0 {
+		d, known = &Dict{}, true
+	}
+	if known {
+		d.Class = "Counter"
+	}
 	return d, known, nil
 }
 
@@ -65,12 +74,14 @@ func (m *machine) sequence(g Global, args Tuple) (value any, known bool, err err
 	}
 	items, err = slices.Clone(items), m.take(16*len(items))
 	switch g.Name {
-	case "list", "deque":
-		return &List{items}, true, err
+	case "list":
+		return &List{Items: items}, true, err
+	case "deque":
+		return &List{items, "deque"}, true, err
 	case "tuple":
 		return Tuple(items), true, err
 	}
-	return &Set{items}, true, err
+	return &Set{items, g.Name == "frozenset"}, true, err
 }
 
 // itemsOf returns the items of a list or a tuple.
@@ -91,10 +102,17 @@ func (m *machine) complex(_ Global, args Tuple) (value any, known bool, err erro
 }
 
 func (m *machine) bytes(g Global, args Tuple) (value any, known bool, err error) {
-	if b, ok := arg(args, 0).([]byte); ok || len(args) == 0 {
-		return b, true, nil
+	b, known := arg(args, 0).([]byte)
+	if !known && len(args) > 0 {
+		if value, known, err = m.encode(g, args); err != nil || !known {
+			return nil, known, err
+		}
+		b, _ = value.([]byte)
 	}
-	return m.encode(g, args)
+	if g.Name == "bytearray" {
+		return ByteArray(b), true, nil
+	}
+	return b, true, nil
 }
 
 // reconstruct makes an object of its class, its base and the state of that.

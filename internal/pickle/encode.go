@@ -62,11 +62,9 @@ func (e *encoder) value(value any, depth int) error {
 	case string:
 		return e.text(value)
 	case []byte:
-		text := make([]rune, len(value))
-		for i, b := range value {
-			text[i] = rune(b)
-		}
-		return e.value(&Object{Class: Global{"_codecs", "encode"}, Args: Tuple{string(text), "latin1"}}, depth)
+		return e.value(&Object{Class: Global{"_codecs", "encode"}, Args: Tuple{latin1(value), "latin1"}}, depth)
+	case ByteArray:
+		return e.value(&Object{Class: Global{"__builtin__", "bytearray"}, Args: Tuple{latin1(value), "latin-1"}}, depth)
 	case Global:
 		e.global(value)
 	case Tuple:
@@ -94,6 +92,15 @@ func (e *encoder) value(value any, depth int) error {
 		return fmt.Errorf("a value of type %T", value)
 	}
 	return nil
+}
+
+// latin1 returns bytes as text, as which protocol 2 has them.
+func latin1(b []byte) string {
+	text := make([]rune, len(b))
+	for i, x := range b {
+		text[i] = rune(x)
+	}
+	return string(text)
 }
 
 func (e *encoder) text(s string) error {
@@ -129,8 +136,19 @@ func (e *encoder) long(x *big.Int) {
 	}
 	digits := y.FillBytes(make([]byte, n))
 	slices.Reverse(digits)
-	e.b = append(append(e.b, opLong1, byte(n)), digits...)
+	if n <= maxLong1 {
+		e.b = append(e.b, opLong1, byte(n))
+	} else {
+		e.b = binary.LittleEndian.AppendUint32(append(e.b, opLong4), uint32(n))
+	}
+	e.b = append(e.b, digits...)
 }
+
+// maxLong1 is the largest number of bytes of an integer that torch.load reads with weights_only=True.
+const maxLong1 = 255
+
+// IsLong reports whether an integer takes more bytes than torch.load reads with weights_only=True.
+func IsLong(x *big.Int) bool { return x.BitLen()/8+1 > maxLong1 }
 
 func (e *encoder) global(g Global) {
 	if at, ok := e.globals[g]; ok {
@@ -164,8 +182,8 @@ func (e *encoder) tuple(t Tuple, depth int) error {
 }
 
 func (e *encoder) dict(d *Dict, depth int) error {
-	if d.Ordered {
-		e.global(Global{"collections", "OrderedDict"})
+	if d.Class != "" {
+		e.global(Global{"collections", d.Class})
 		e.b = append(e.b, opEmptyTuple, opReduce)
 	} else {
 		e.b = append(e.b, opEmptyDict)

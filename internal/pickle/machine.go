@@ -269,7 +269,9 @@ func (m *machine) text(code byte) error {
 		return err
 	}
 	switch code {
-	case opShortBinBytes, opBinBytes, opBinBytes8, opByteArray8:
+	case opByteArray8:
+		return m.push(ByteArray(bytes.Clone(b)))
+	case opShortBinBytes, opBinBytes, opBinBytes8:
 		return m.push(bytes.Clone(b))
 	case opShortBinString, opBinString: // strings of Python 2, which are bytes
 		if !utf8.Valid(b) {
@@ -315,9 +317,9 @@ func (m *machine) collect(code byte) error {
 	}
 	switch code {
 	case opList:
-		return m.push(&List{items})
+		return m.push(&List{Items: items})
 	case opFrozenSet:
-		return m.push(&Set{items})
+		return m.push(&Set{items, true})
 	case opDict:
 		d := &Dict{}
 		if err := m.setItems(d, items); err != nil {
@@ -413,12 +415,7 @@ func (m *machine) global(code byte) error {
 		}
 		g = Global{module, name}
 	}
-	switch g.Module { // their names in Python 2, which protocol 2 keeps
-	case "__builtin__":
-		g.Module = "builtins"
-	case "copy_reg":
-		g.Module = "copyreg"
-	}
+	g = g.python3()
 	if err := g.check(); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func Example() {
 
 // TestEncodedValuesAreLoaded: Load is the inverse of Encode.
 func TestEncodedValuesAreLoaded(t *testing.T) {
-	ordered := &pickle.Dict{Ordered: true}
+	ordered := &pickle.Dict{Class: "OrderedDict"}
 	for key, value := range []any{"a", int64(-1), pickle.Tuple{}} {
 		if err := ordered.Set(int64(key), value); err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestEncodedValuesAreLoaded(t *testing.T) {
 	ordered.State = []any{&pickle.Dict{}}
 	for _, value := range []any{
 		nil, true, false, int64(0), int64(255), int64(256), int64(65536), int64(-1), int64(1) << 40, int64(-1) << 63, new(big.Int).Lsh(big.NewInt(-3), 70),
-		1.5, "größe", "", []byte{0, 255}, pickle.Tuple{}, pickle.Tuple{int64(1)}, pickle.Tuple{int64(1), nil, true, "x"},
+		1.5, "größe", "", []byte{0, 255}, pickle.ByteArray{0, 255}, new(big.Int).Lsh(big.NewInt(-3), 3000), &pickle.Dict{Class: "Counter"}, pickle.Tuple{}, pickle.Tuple{int64(1)}, pickle.Tuple{int64(1), nil, true, "x"},
 		&pickle.List{Items: []any{"a", &pickle.Dict{}}}, ordered,
 		pickle.Global{Module: "torch", Name: "float32"}, &pickle.Persistent{ID: pickle.Tuple{"storage"}},
 		&pickle.Object{Class: pickle.Global{Module: "a", Name: "B"}, Args: pickle.Tuple{int64(1)}, State: []any{"state"}},

@@ -7,6 +7,7 @@
 package pickle
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -15,22 +16,45 @@ import (
 	"github.com/h5dnn/h5dnn/internal/nameindex"
 )
 
-// Values are nil, bool, int64, *big.Int, float64, complex128, string, []byte, Tuple,
+// Values are nil, bool, int64, *big.Int, float64, complex128, string, []byte, ByteArray, Tuple,
 // *List, *Dict, *Set, Global, *Object, Made and *Persistent.
+
+// A ByteArray is a bytearray.
+type ByteArray []byte
 
 // A Tuple is a tuple.
 type Tuple []any
 
-// A List is a list.
-type List struct{ Items []any }
+// A List is a list or a deque.
+type List struct {
+	Items []any
+	Class string // "deque", or "" for a list
+}
 
 // A Set is a set or a frozenset.
-type Set struct{ Items []any }
+type Set struct {
+	Items  []any
+	Frozen bool // a frozenset
+}
 
 // A Global is a name that Python would import. It is only a name here.
 type Global struct{ Module, Name string }
 
 func (g Global) String() string { return g.Module + "." + g.Name }
+
+// python2 are Python 3's names of what protocol 2 names as Python 2 did.
+var python2 = map[string]string{"xrange": "range", "long": "int", "unicode": "str", "unichr": "chr"}
+
+// python3 returns the name in Python 3 of one in protocol 2.
+func (g Global) python3() Global {
+	switch g.Module {
+	case "__builtin__":
+		return Global{"builtins", cmp.Or(python2[g.Name], g.Name)}
+	case "copy_reg":
+		g.Module = "copyreg"
+	}
+	return g
+}
 
 // An Object is what a call that was not made would have returned, or an instance of a
 // class that was not constructed.
@@ -65,10 +89,10 @@ func (o *Object) Is(names ...string) bool {
 // A Persistent is an object that is stored outside of the pickle.
 type Persistent struct{ ID any }
 
-// A Dict is a dict or an OrderedDict, in order.
+// A Dict is a dict or one of module collections, in order.
 type Dict struct {
 	Keys, Values []any
-	Ordered      bool            // an OrderedDict
+	Class        string          // "OrderedDict", "Counter" or "defaultdict", whose factory is not kept; or "" for a dict
 	State        []any           // attributes of an OrderedDict
 	texts        nameindex.Index // of the keys that are strings
 	others       map[any]int     // of other keys
@@ -187,14 +211,19 @@ func TypeOf(value any) string {
 		return "str"
 	case []byte:
 		return "bytes"
+	case ByteArray:
+		return "bytearray"
 	case Tuple:
 		return "tuple"
 	case *List:
-		return "list"
+		return cmp.Or(value.Class, "list")
 	case *Set:
+		if value.Frozen {
+			return "frozenset"
+		}
 		return "set"
 	case *Dict:
-		return "dict"
+		return cmp.Or(value.Class, "dict")
 	case Global:
 		return value.String()
 	case *Object:

@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -69,24 +70,23 @@ func (w *walker) outermost(value any) error {
 func (w *walker) wrapped(d *pickle.Dict, name string) error {
 	w.meta[metaUnwrapped] = name
 	var outside []string
-	for i, key := range d.Keys {
-		path := w.keyText(key)
+	if err := w.omitDict("", d); err != nil {
+		return err
+	}
+	parts, err := w.partsOf("", d, "")
+	if err != nil {
+		return err
+	}
+	for i, path := range parts {
 		if isArray(d.Values[i]) {
 			outside = append(outside, path)
 		}
-		if path == name {
-			if err := w.model(d.Values[i], 1); err != nil {
-				return err
-			}
-			if err := w.noteInside(d.Values[i]); err != nil {
-				return err
-			}
-			continue
+		if d.Keys[i] == name {
+			err = cmp.Or(w.model(d.Values[i], 1), w.noteInside(d.Values[i]))
+		} else {
+			err = w.value(path, d.Values[i], 1)
 		}
-		if _, err := w.nameOf("", path, d.Values[i]); err != nil {
-			return err
-		}
-		if err := w.value(path, d.Values[i], 1); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -108,9 +108,12 @@ func (w *walker) saved(d, own *pickle.Dict) error {
 	value, _ := own.Get("model")
 	model, unwrapped := value.(string)
 	meta, _ := own.Get("meta")
-	for i, key := range d.Keys {
-		path := w.keyText(key)
-		if name, ok := key.(string); ok && unwrapped && name == model {
+	parts, err := w.partsOf("", d, keyType(d, true))
+	if err != nil {
+		return err
+	}
+	for i, path := range parts {
+		if unwrapped && d.Keys[i] == model {
 			path = ""
 		}
 		if err := w.value(path, d.Values[i], 1); err != nil {
@@ -197,6 +200,7 @@ func (w *walker) cutPrefixes(model []foundEntry) {
 			again = true
 		}
 	}
+	w.cutModules(w.meta[metaPrefix])
 }
 
 // noteKeys notes which keys of the model have slashes, which else are between keys.

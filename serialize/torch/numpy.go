@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -100,10 +101,7 @@ func numpyArray(o *pickle.Object) (storage.Array, error) {
 	if err != nil {
 		return a, err
 	}
-	b, ok := content.([]byte)
-	if text, isText := content.(string); isText { // bytes of Python 2
-		b, ok = []byte(text), true
-	}
+	b, ok := numpyBytes(content)
 	view, err := views.New(sizes, math.MaxInt/typ.Size())
 	if err != nil {
 		return a, err
@@ -121,22 +119,75 @@ func numpyArray(o *pickle.Object) (storage.Array, error) {
 	return storage.Array{Data: storage.Wrap(data), Type: typ, View: view}, err
 }
 
-// numpyScalar reads scalar(dtype, bytes).
-func numpyScalar(o *pickle.Object) (storage.Array, error) {
-	typ, order, err := numpyDtype(argument(o.Args, 0), nil)
-	b, ok := argument(o.Args, 1).([]byte)
-	if text, isText := argument(o.Args, 1).(string); isText {
-		b, ok = []byte(text), true
+// numpyBytes returns the bytes of elements: bytes, those of Python 2 as text, or with protocol 5 a bytearray.
+func numpyBytes(content any) (b []byte, ok bool) {
+	switch content := content.(type) {
+	case []byte:
+		return content, true
+	case pickle.ByteArray:
+		return content, true
+	case string:
+		return []byte(content), true
 	}
+	return nil, false
+}
+
+// numpyScalar returns the value of scalar(dtype, bytes) as Python's int, float, complex, bool or str.
+func numpyScalar(o *pickle.Object) (any, error) {
+	if text, ok := numpyText(o); ok {
+		return text, nil
+	}
+	typ, order, err := numpyDtype(argument(o.Args, 0), nil)
+	b, ok := numpyBytes(argument(o.Args, 1))
 	if err == nil && (!ok || len(b) != typ.Size()) {
 		err = fmt.Errorf("a NumPy scalar %v of %d bytes", typ, len(b))
 	}
 	if err != nil {
-		return storage.Array{}, err
+		return nil, err
 	}
 	data := slices.Clone(b)
 	serialize.NormalizeBytes(data, typ, order)
-	return storage.Array{Data: storage.Wrap(data), Type: typ, View: views.Of()}, nil
+	a := storage.Array{Data: storage.Wrap(data), Type: typ, View: views.Of()}
+	switch {
+	case typ == dtype.Bool:
+		return data[0] != 0, nil
+	case typ.IsComplex():
+		return first[complex128](a)
+	case typ.IsFloat():
+		return first[float64](a)
+	case typ == dtype.Uint64:
+		x, err := first[uint64](a)
+		if x > math.MaxInt64 {
+			return new(big.Int).SetUint64(x), err
+		}
+		return int64(x), err
+	}
+	return first[int64](a)
+}
+
+// first returns the element of a scalar.
+func first[T dtype.Go](a storage.Array) (x T, err error) {
+	list, err := storage.Read[T](a)
+	if err == nil {
+		x = list[0]
+	}
+	return x, err
+}
+
+// arrayClass returns the class of an array.
+func arrayClass(o *pickle.Object) string {
+	if class, ok := argument(o.Args, 0).(pickle.Global); ok { // a subclass, such as that of matrices
+		return class.String()
+	}
+	return "numpy.ndarray"
+}
+
+// numpyClass returns the class of a scalar.
+func numpyClass(o *pickle.Object) string {
+	if typ, _, err := numpyDtype(argument(o.Args, 0), nil); err == nil {
+		return "numpy." + typ.String()
+	}
+	return "numpy.str_"
 }
 
 // numpyText reads a scalar of text, which is UTF-32 with zeros behind it.

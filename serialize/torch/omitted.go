@@ -3,7 +3,6 @@ package torch
 import (
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -76,35 +75,43 @@ func (w *walker) omitSubclass(path string, o *pickle.Object) error {
 	return w.omit(path, loss.Type, 1, "a tensor of class %s is read as a plain one", class)
 }
 
-// omitKeys notes the keys of a dict that become text, or integers, when the names are keys again.
-func (w *walker) omitKeys(path string, d *pickle.Dict, typed string) error {
-	for i, key := range d.Keys {
-		name, was := w.keyText(key), ""
-		switch key.(type) {
-		case string:
-			if _, isText := keyOf(name).(string); path != "" && typed != typeStrings && !isText {
-				was = "a str, which becomes an int"
-			}
-		case int64, *big.Int:
-			if path == "" && typed != typeInts {
-				was = "an int, which becomes text"
-			}
-		default:
-			was = "of type " + pickle.TypeOf(key) + ", which becomes text"
-		}
-		if was == "" {
-			continue
-		}
-		if part, err := w.nameOf(path, name, d.Values[i]); err != nil {
-			return err
-		} else if path != "" {
-			name = path + "/" + part
-		}
-		if err := w.omit(name, loss.Type, 1, "its key is %s", was); err != nil {
+// keptAs counts a value whose class is not kept, until omitKept.
+func (w *walker) keptAs(class, as string) { w.kept[class+", which is kept as "+as]++ }
+
+// omitKept notes what keptAs has counted, for the value at a path.
+func (w *walker) omitKept(path string) error {
+	for _, reason := range slices.Sorted(maps.Keys(w.kept)) {
+		if err := w.omit(path, loss.Type, w.kept[reason], "%s", reason); err != nil {
 			return err
 		}
 	}
+	clear(w.kept)
 	return nil
+}
+
+// omitDict notes what is not kept of a dict, and keeps what its attributes say of modules.
+func (w *walker) omitDict(path string, d *pickle.Dict) error {
+	if d.Class == "defaultdict" {
+		w.keptAs(d.Class, "dict, without its factory")
+	}
+	if d.Class == typeCounter && path == "" {
+		w.keptAs(d.Class, typeOrdered)
+	}
+	for _, state := range d.State {
+		attributes, _ := state.(*pickle.Dict)
+		if attributes == nil {
+			continue
+		}
+		for i, key := range attributes.Keys {
+			if key == modulesAttribute && w.noteModules(path, attributes.Values[i]) {
+				continue
+			}
+			if err := w.omit(path, loss.Attribute, 1, "attribute %.40s of an OrderedDict", w.keyText(key)); err != nil {
+				return err
+			}
+		}
+	}
+	return w.omitKept(path)
 }
 
 // moduleParts are the attributes of every torch.nn.Module that are not tensors of a program.

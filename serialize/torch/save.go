@@ -106,12 +106,13 @@ func writeArchive(w io.Writer, root any, pickled int64, plan *serialize.Plan) er
 // tree returns the value to pickle.
 func tree(entries *serialize.Collection, plan *serialize.Plan, meta map[string]string) (any, error) {
 	t := &treeWriter{
-		root: &pickle.Dict{Ordered: true}, groups: map[string]*pickle.Dict{}, taken: map[string]bool{},
+		root: &pickle.Dict{Class: "OrderedDict"}, groups: map[string]*pickle.Dict{}, taken: map[string]bool{},
 		inside: namesIn(meta[metaInside]), types: objectIn[string](meta[metaTypes]), paths: objectIn[[2]string](meta[metaPaths]), names: map[*pickle.Dict]string{},
+		orders: objectIn[[]int](meta[metaOrder]), members: map[*pickle.Dict][]string{},
 	}
 	t.model = t.root
 	if t.types[""] == typeTensor && entries.Len() == 1 && t.placed(meta) {
-		return tensorValue(plan, 0), nil
+		return t.tensor(plan, 0, entries.At(0).Name), nil
 	}
 	names, nested := make(map[string]bool, entries.Len()), 0 // names with slashes
 	for i := range entries.Len() {
@@ -136,6 +137,7 @@ func tree(entries *serialize.Collection, plan *serialize.Plan, meta map[string]s
 	if wrapper != "" || beside {
 		t.addMeta(meta)
 	}
+	t.putModules(meta[metaModules])
 	t.lists(t.root)
 	if root := t.sequences("", t.root); root != any(t.root) && t.placed(meta) {
 		return root, nil
@@ -150,7 +152,7 @@ func (t *treeWriter) wrap(key string, names map[string]bool) string {
 	for anyBelow(names, key) {
 		key += "_"
 	}
-	t.model = &pickle.Dict{Ordered: true}
+	t.model = &pickle.Dict{Class: "OrderedDict"}
 	t.root.Set(key, t.model)
 	t.taken[key] = true
 	return key
@@ -160,8 +162,8 @@ func (t *treeWriter) wrap(key string, names map[string]bool) string {
 func (t *treeWriter) addTensors(entries *serialize.Collection, plan *serialize.Plan, names map[string]bool, wrapper string, meta map[string]string) error {
 	outside, keys := namesIn(meta[metaOutside]), namesIn(meta[metaKeys])
 	for i := range entries.Len() {
-		e, value := entries.At(i), tensorValue(plan, i)
-		group, key := t.model, t.outermostKey(e.Name)
+		e := entries.At(i)
+		group, key := t.model, t.keyAt(e.Name, "", e.Name)
 		if outside[e.Name] && e.Name != wrapper {
 			group = t.root
 		}
@@ -172,7 +174,7 @@ func (t *treeWriter) addTensors(entries *serialize.Collection, plan *serialize.P
 			}
 		}
 		t.taken[e.Name] = t.taken[e.Name] || group != t.model || t.model == t.root
-		if err := group.Set(key, value); err != nil {
+		if err := t.put(group, e.Name, key, t.tensor(plan, i, e.Name)); err != nil {
 			return err
 		}
 	}
@@ -188,7 +190,7 @@ func (t *treeWriter) keepMeta(own *pickle.Dict, meta map[string]string) {
 	own.Set("meta", list)
 	attributes := &pickle.Dict{}
 	attributes.Set(ownAttribute, own)
-	t.root.State = []any{attributes}
+	t.root.State = append(t.root.State, attributes)
 }
 
 // anyBelow reports whether a name is below a group.
@@ -221,29 +223,23 @@ type treeWriter struct {
 	inside map[string]bool         // keys of the model whose values are not tensors
 	types  map[string]string       // of metaTypes
 
-	paths map[string][2]string    // of metaPaths
-	names map[*pickle.Dict]string // paths of groups
+	paths   map[string][2]string      // of metaPaths
+	names   map[*pickle.Dict]string   // paths of groups
+	orders  map[string][]int          // of metaOrder
+	members map[*pickle.Dict][]string // paths of the keys of the groups whose order is noted
+}
+
+// put puts the value at a path into its group.
+func (t *treeWriter) put(group *pickle.Dict, path string, key, value any) error {
+	if t.orders[t.names[group]] != nil {
+		t.members[group] = append(t.members[group], path)
+	}
+	return group.Set(key, value)
 }
 
 // intKeys reports whether the outermost value is a list or a dict with integers as keys.
 func (t *treeWriter) intKeys() bool {
 	return slices.Contains([]string{typeList, typeTuple, typeInts}, t.types[""])
-}
-
-// outermostKey returns the key of a name without slashes.
-func (t *treeWriter) outermostKey(name string) any {
-	if t.intKeys() {
-		return keyOf(name)
-	}
-	return name
-}
-
-// keyIn returns the key that part of a name stands for in the dict at a path.
-func (t *treeWriter) keyIn(path, part string) any {
-	if t.types[path] == typeStrings {
-		return part
-	}
-	return keyOf(part)
 }
 
 // parent returns the dict that a path with or without slashes is in, and its key there.
@@ -258,11 +254,11 @@ func (t *treeWriter) parent(path string) (*pickle.Dict, any, error) {
 	switch {
 	case above != "":
 		d, err := t.group(above)
-		return d, t.keyIn(above, part), err
+		return d, t.keyAt(path, above, part), err
 	case t.inside[part]:
-		return t.model, t.outermostKey(part), nil
+		return t.model, t.keyAt(path, "", part), nil
 	}
-	return t.root, t.outermostKey(part), nil
+	return t.root, t.keyAt(path, "", part), nil
 }
 
 // placed reports whether all metadata but our own are values in the tree.
@@ -303,7 +299,7 @@ func (t *treeWriter) group(path string) (*pickle.Dict, error) {
 	}
 	d := &pickle.Dict{}
 	t.groups[path], t.names[d] = d, path
-	return d, parent.Set(key, d)
+	return d, t.put(parent, path, key, d)
 }
 
 // addMeta puts metadata into the tree, where no array is in the way.
@@ -316,7 +312,7 @@ func (t *treeWriter) addMeta(meta map[string]string) {
 		if err != nil {
 			continue
 		}
-		if parent.Set(key, t.typed(path, meta[path])) == nil {
+		if t.put(parent, path, key, t.typed(path, meta[path])) == nil {
 			t.taken[path] = true
 		}
 	}
@@ -347,7 +343,7 @@ func keyOf(part string) any {
 		return n
 	}
 	if errors.Is(err, strconv.ErrRange) && len(part) < maxDigits {
-		if n, ok := new(big.Int).SetString(part, 10); ok && n.String() == part {
+		if n, ok := new(big.Int).SetString(part, 10); ok && !pickle.IsLong(n) && n.String() == part {
 			return n
 		}
 	}
@@ -375,8 +371,11 @@ func fromJSON(value any) any {
 	switch value := value.(type) {
 	case json.Number:
 		if n, ok := new(big.Int).SetString(value.String(), 10); ok {
-			if n.IsInt64() {
+			switch {
+			case n.IsInt64():
 				return n.Int64()
+			case pickle.IsLong(n):
+				return n.String()
 			}
 			return n
 		}
@@ -404,12 +403,8 @@ func fromJSON(value any) any {
 	return value
 }
 
-// tensorValue returns the call that makes tensor i of a plan.
-func tensorValue(plan *serialize.Plan, i int) any {
-	return pickle.Deferred(func() any { return tensorCall(plan, plan.View(i)) })
-}
-
-func tensorCall(plan *serialize.Plan, p serialize.PlannedView) any {
+// tensorCall returns the call that makes a tensor.
+func tensorCall(plan *serialize.Plan, p serialize.PlannedView) *pickle.Object {
 	a := plan.Storage(p.Storage)
 	t, n := a.Type, a.Len()
 	shape, stride := make(pickle.Tuple, p.View.Rank()), make(pickle.Tuple, p.View.Rank())
@@ -423,7 +418,7 @@ func tensorCall(plan *serialize.Plan, p serialize.PlannedView) any {
 		n *= t.Size()
 	}
 	stored := &pickle.Persistent{ID: pickle.Tuple{"storage", class, strconv.Itoa(p.Storage), "cpu", n}}
-	args := pickle.Tuple{stored, p.View.Offset, shape, stride, false, &pickle.Dict{Ordered: true}}
+	args := pickle.Tuple{stored, p.View.Offset, shape, stride, false, &pickle.Dict{Class: "OrderedDict"}}
 	if untyped {
 		args = append(args, pickle.Global{Module: "torch", Name: dtypeNames[t]})
 	}

@@ -151,7 +151,7 @@ func (*madeTensor) Class() pickle.Global { return plainTensor }
 // makeTensor makes a plain tensor of its arguments. What tensorOf refuses, or has more to say of,
 // stays an object.
 func makeTensor(class pickle.Global, args pickle.Tuple) pickle.Made {
-	if class != plainTensor || len(args) < 4 {
+	if class != plainTensor || len(args) < 5 || args[4] == true {
 		return nil
 	}
 	t, err := rebuild(class.Name, args)

@@ -9,9 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/internal/pickle"
-	"github.com/h5dnn/h5dnn/storage"
 )
 
 // maxText bounds the text of a list of scalars.
@@ -50,6 +48,8 @@ func (w *walker) text(value any, quoted bool, depth int) (string, error) {
 			return quoteIf(quoted, bytesLiteral(value)), nil
 		}
 		return quote(string(value)), nil
+	case pickle.ByteArray:
+		return w.text([]byte(value), quoted, depth)
 	case bool:
 		return strconv.FormatBool(value), nil
 	case int64:
@@ -59,7 +59,7 @@ func (w *walker) text(value any, quoted bool, depth int) (string, error) {
 	case float64:
 		return formatFloat(value), nil
 	case complex128:
-		return strconv.FormatComplex(value, 'g', -1, 128), nil
+		return quoteIf(quoted, strconv.FormatComplex(value, 'g', -1, 128)), nil
 	case pickle.Global:
 		return quoteIf(quoted, value.String()), nil
 	case *pickle.List:
@@ -91,23 +91,15 @@ func (w *walker) objectText(o *pickle.Object, quoted bool, depth int) (string, e
 	case o.Is(pathClasses...):
 		return quoteIf(quoted, fileName(o)), nil
 	case isNumPyScalar(o):
-		if text, ok := numpyText(o); ok {
-			return quoteIf(quoted, text), nil
-		}
-		a, err := numpyScalar(o)
+		value, err := numpyScalar(o)
 		if err != nil {
 			w.opaque[pickle.TypeOf(o)] = true
 			return quoteIf(quoted, "not read: "+err.Error()), nil
 		}
-		if a.Type.IsFloat() { // a shorter text of a float32 would be another float64
-			x, err := storage.Read[float64](a)
-			if err != nil {
-				return "", err
-			}
-			return formatFloat(x[0]), nil
-		}
-		b, _ := a.Bytes()
-		return arrayfmt.Cells(a.Type, b)[0], nil
+		return w.text(value, quoted, depth)
+	case o.Is(layoutClass):
+		name, _ := argument(o.Args, 0).(string)
+		return quoteIf(quoted, name), nil
 	case o.Is("torch.Size") && len(o.Args) == 1:
 		return w.text(o.Args[0], quoted, depth+1)
 	case o.Is("torch.device"):

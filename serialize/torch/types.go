@@ -25,18 +25,23 @@ const metaPaths = "torch.paths"
 // Types in metaTypes. Without one, a value is what its text is as JSON, and a container is a
 // dict whose keys are integers where they look like some, but strings in the outermost one.
 const (
-	typeList    = "list"  // of tensors or dicts
-	typeTuple   = "tuple" // of these or of scalars
-	typeSet     = "set"
-	typeStrings = "str keys"
-	typeInts    = "int keys"
-	typeTensor  = "tensor" // instead of a dict
-	typeText    = "str"    // that looks like JSON
-	typeBytes   = "bytes"
-	typeComplex = "complex"
-	typeSize    = "torch.Size"
-	typeDevice  = "torch.device"
-	typeDType   = "torch.dtype"
+	typeList      = "list"  // of tensors or dicts
+	typeTuple     = "tuple" // of these or of scalars
+	typeSet       = "set"
+	typeOrdered   = "OrderedDict"
+	typeCounter   = "Counter"
+	typeStrings   = "str keys" // alone or after one of the two above
+	typeInts      = "int keys"
+	typeTensor    = "tensor" // instead of a dict
+	typeText      = "str"    // that looks like JSON
+	typeJSON      = "json"   // a key that is not what its dict implies
+	typeBytes     = "bytes"
+	typeByteArray = "bytearray"
+	typeComplex   = "complex"
+	typeSize      = "torch.Size"
+	typeDevice    = "torch.device"
+	typeDType     = "torch.dtype"
+	typeLayout    = "torch.layout"
 )
 
 // nameOf returns the part of a name that a key of the dict at a path becomes. It notes keys with
@@ -62,7 +67,7 @@ func (w *walker) noteMaps() error {
 	if w.exact {
 		return nil
 	}
-	objects := map[string]any{metaTypes: w.types, metaPaths: w.paths}
+	objects := map[string]any{metaTypes: w.types, metaPaths: w.paths, metaOrder: w.orders, metaModules: w.states}
 	for _, key := range slices.Sorted(maps.Keys(objects)) {
 		b, err := json.Marshal(objects[key])
 		if err != nil {
@@ -73,6 +78,16 @@ func (w *walker) noteMaps() error {
 		}
 	}
 	return nil
+}
+
+// dictType returns the class of a dict and the type of its keys, if they are not those that names
+// imply. The outermost one becomes an OrderedDict in any case.
+func dictType(d *pickle.Dict, outermost bool) string {
+	name := keyType(d, outermost)
+	if !outermost && (d.Class == typeOrdered || d.Class == typeCounter) {
+		name = strings.TrimSpace(d.Class + " " + name)
+	}
+	return name
 }
 
 // keyType returns the type of the keys of a dict, if it is not the one that names imply.
@@ -110,31 +125,38 @@ func (w *walker) noteTypes(path string, value any, nested bool) error {
 	switch value := value.(type) {
 	case *pickle.List:
 		items = value.Items
+		if value.Class != "" {
+			w.keptAs(value.Class, "list")
+		}
 	case pickle.Tuple:
 		name, items = typeTuple, value
 	case *pickle.Set:
-		name = typeSet
+		name, items = typeSet, value.Items
+		if value.Frozen {
+			w.keptAs("frozenset", "set")
+		}
+	case *big.Int:
+		if pickle.IsLong(value) {
+			w.keptAs("int of more than 255 bytes", "str")
+		}
 	case string:
 		if text, same := valueOf(value).(string); !nested && (!same || text != value) {
 			name = typeText
 		}
 	case []byte:
 		name = typeBytes
+	case pickle.ByteArray:
+		name = typeByteArray
 	case complex128:
 		name = typeComplex
 	case pickle.Global:
-		if _, ok := dtypes[value.Name]; ok && value.Module == "torch" {
+		if isDType(value) {
 			name = typeDType
 		} else if err := w.omitName(path, value); err != nil {
 			return err
 		}
 	case *pickle.Object:
-		switch {
-		case value.Is("torch.Size"):
-			name = typeSize
-		case value.Is("torch.device"):
-			name = typeDevice
-		}
+		name = w.objectType(value)
 	}
 	if name != "" {
 		if err := w.noteType(path, name); err != nil {
@@ -158,11 +180,50 @@ func (w *walker) noteTypes(path string, value any, nested bool) error {
 	return nil
 }
 
+// objectType returns the type of an object that is metadata as text.
+func (w *walker) objectType(o *pickle.Object) string {
+	switch {
+	case o.Is("torch.Size"):
+		return typeSize
+	case o.Is("torch.device"):
+		return typeDevice
+	case o.Is(layoutClass):
+		return typeLayout
+	case o.Is(pathClasses...):
+		w.keptAs(pickle.TypeOf(o), "str")
+	case isNumPyScalar(o):
+		value, err := numpyScalar(o)
+		if err != nil {
+			return ""
+		}
+		w.keptAs(numpyClass(o), pickle.TypeOf(value))
+		if _, ok := value.(complex128); ok {
+			return typeComplex
+		}
+	}
+	return ""
+}
+
+// isDType reports whether g is a type of elements of PyTorch, or a quantization scheme.
+func isDType(g pickle.Global) bool {
+	return g.Module == "torch" && (dtypes[g.Name] != nil || slices.Contains(otherDTypes, g.Name))
+}
+
+// otherDTypes are those that dtypes does not have.
+var otherDTypes = strings.Fields("bcomplex32 bits16 bits1x8 bits2x4 bits4x2 bits8 complex32 float4_e2m1fn_x2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu " +
+	"int1 int2 int3 int4 int5 int6 int7 uint1 uint2 uint3 uint4 uint5 uint6 uint7 " +
+	"per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric")
+
+// layoutClass makes torch.strided and the like of their names.
+const layoutClass = "torch.serialization._get_layout"
+
 // hasType reports whether an item of a sequence has a type that its text does not tell.
 func hasType(item any) bool {
-	switch item.(type) {
-	case []byte, complex128, pickle.Global, *pickle.Object:
+	switch item := item.(type) {
+	case []byte, pickle.ByteArray, complex128, pickle.Global, *pickle.Object:
 		return true
+	case *big.Int:
+		return pickle.IsLong(item)
 	}
 	return false
 }
@@ -214,6 +275,8 @@ func (t *treeWriter) retype(path string, value any, name string) any {
 			value.Items[i] = t.retype(below, item, inner)
 		}
 		return sequenceOf(name, value)
+	case *pickle.Dict:
+		value.Class = classIn(name)
 	case string:
 		return scalarOf(name, value)
 	}
@@ -233,6 +296,15 @@ func sequenceOf(name string, list *pickle.List) any {
 	return list
 }
 
+// classIn returns the class of a dict of a type.
+func classIn(name string) string {
+	class, _, _ := strings.Cut(name, " ")
+	if class == typeOrdered || class == typeCounter {
+		return class
+	}
+	return ""
+}
+
 // scalarOf returns a text as a value of a type, or as it is if it is none.
 func scalarOf(name, text string) any {
 	switch name {
@@ -240,6 +312,12 @@ func scalarOf(name, text string) any {
 		if b, err := bytesOf(text); err == nil {
 			return b
 		}
+	case typeByteArray:
+		if b, err := bytesOf(text); err == nil {
+			return pickle.ByteArray(b)
+		}
+	case typeLayout:
+		return &pickle.Object{Class: pickle.Global{Module: "torch.serialization", Name: "_get_layout"}, Args: pickle.Tuple{text}}
 	case typeComplex:
 		if x, err := strconv.ParseComplex(text, 128); err == nil {
 			return x
@@ -253,8 +331,9 @@ func scalarOf(name, text string) any {
 			return &pickle.Object{Class: pickle.Global{Module: "torch", Name: "device"}, Args: pickle.Tuple{kind, n}}
 		}
 	case typeDType:
-		if module, attribute, ok := strings.Cut(text, "."); ok && module == "torch" && dtypes[attribute] != nil {
-			return pickle.Global{Module: module, Name: attribute}
+		module, attribute, _ := strings.Cut(text, ".")
+		if g := (pickle.Global{Module: module, Name: attribute}); isDType(g) {
+			return g
 		}
 	}
 	return text
@@ -297,15 +376,22 @@ func bytesOf(text string) ([]byte, error) {
 // what d itself is.
 func (t *treeWriter) sequences(path string, d *pickle.Dict) any {
 	for i, value := range d.Values {
-		if inner, ok := value.(*pickle.Dict); ok {
-			d.Values[i] = t.sequences(t.names[inner], inner)
+		inner, _ := value.(*pickle.Dict)
+		if path, ok := t.names[inner]; ok || inner != nil && inner == t.model {
+			d.Values[i] = t.sequences(path, inner)
 		}
 	}
-	if name := t.types[path]; name == typeList || name == typeTuple {
+	name := t.types[path]
+	if name == typeList || name == typeTuple {
 		if items, ok := itemsOf(d); ok {
 			return sequenceOf(name, &pickle.List{Items: items})
 		}
 	}
+	if d == t.root || d == t.model {
+		return d
+	}
+	d = t.inOrder(path, d)
+	d.Class = classIn(name)
 	return d
 }
 

@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -78,7 +79,9 @@ func isOptimizer(value any) bool {
 // containsMore reports whether an item of a list is neither a scalar nor a list of scalars.
 func containsMore(item any) bool {
 	switch item := item.(type) {
-	case *pickle.Dict, *pickle.Object, *madeTensor, *pickle.Persistent, *pickle.Set:
+	case *pickle.Object:
+		return !isScalar(item)
+	case *pickle.Dict, *madeTensor, *pickle.Persistent, *pickle.Set:
 		return true
 	case *pickle.List:
 		return slices.ContainsFunc(item.Items, isContainer)
@@ -95,10 +98,17 @@ func isText(value any) bool {
 		return len(value.Keys) == 0
 	case *pickle.Set:
 		return !slices.ContainsFunc(value.Items, isContainer)
-	case *pickle.Object:
-		return value.Is("torch.Size", "torch.device") || value.Is(pathClasses...) || isNumPyScalar(value)
 	}
 	return !containsMore(value)
+}
+
+// isScalar reports whether an object is metadata as text: a scalar of NumPy, a path or the like.
+func isScalar(o *pickle.Object) bool {
+	if isNumPyScalar(o) {
+		_, err := numpyScalar(o)
+		return err == nil
+	}
+	return o.Is("torch.Size", "torch.device", layoutClass) || o.Is(pathClasses...)
 }
 
 func isContainer(item any) bool {
@@ -126,7 +136,7 @@ func fileName(o *pickle.Object) string {
 		}
 		name += part
 	}
-	return name
+	return cmp.Or(name, ".")
 }
 
 // moduleOf returns the attributes of a pickled torch.nn.Module, or nil.

@@ -36,6 +36,9 @@ type walker struct {
 	objects int                  // that the value is in
 	noArray map[any]bool         // containers without arrays, of those asked for
 	modules int                  // in the outermost module that the value is in
+	kept    map[string]int       // what keptAs counts
+	orders  map[string][]int     // of metaOrder
+	states  map[string]any       // of metaModules
 }
 
 // A foundEntry is a named tensor, or an entry of anything else.
@@ -47,12 +50,17 @@ type foundEntry struct {
 
 type otherEntry struct {
 	serialize.Entry
-	err error
+	err  error
+	kind string // of metaTypes
 }
 
 // walk lists the tensors of the file.
 func (f *file) walk() (*serialize.List, error) {
-	w := &walker{file: f, entries: make([]foundEntry, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{}, types: map[string]string{}, paths: map[string][2]string{}, within: map[any]int{}, noArray: map[any]bool{}, visits: f.visits(), left: f.in.Budget.Limit()}
+	w := &walker{
+		file: f, entries: make([]foundEntry, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{},
+		types: map[string]string{}, paths: map[string][2]string{}, orders: map[string][]int{}, states: map[string]any{}, kept: map[string]int{},
+		within: map[any]int{}, noArray: map[any]bool{}, visits: f.visits(), left: f.in.Budget.Limit(),
+	}
 	root := f.root
 	f.root = nil // names and tensors are in the entries
 	if err := w.outermost(root); err != nil {
@@ -61,13 +69,23 @@ func (f *file) walk() (*serialize.List, error) {
 	if !w.exact && len(w.opaque) > 0 {
 		w.meta[metaOpaque] = strings.Join(slices.Sorted(maps.Keys(w.opaque)), ", ")
 	}
-	if err := w.noteMaps(); err != nil {
+	if err := cmp.Or(w.noteKinds(), w.noteMaps()); err != nil {
 		return nil, err
 	}
 	list := serialize.NewList(len(w.entries), w.meta, f.sections.Close)
 	again := map[string]int{} // by name
 	for i := range w.entries {
 		e, failed := w.made(&w.entries[i])
+		if _, again := w.meta[e.Name]; again && len(w.paths) > 0 {
+			if err := w.omit(e.Name, loss.Value, 1, "another value has this name"); err != nil {
+				return nil, err
+			}
+		}
+		if noted, ok := w.paths[e.Name]; ok {
+			if name := join(noted[0], noted[1]); name != e.Name && list.Has(name) {
+				e.Renamed = name
+			}
+		}
 		for name := e.Name; list.Has(e.Name); { // keys 1 and "1" are different ones in Python
 			again[name]++
 			e.Name, e.Renamed = fmt.Sprintf("%s'%d", name, again[name]+1), name
@@ -148,7 +166,12 @@ func (w *walker) enter(depth int) error {
 }
 
 func (w *walker) add(e serialize.Entry, err error) error {
-	return w.addFound(foundEntry{name: e.Name, other: &otherEntry{e, err}})
+	return w.addKind(e, "", err)
+}
+
+// addKind adds an entry with its type in metaTypes.
+func (w *walker) addKind(e serialize.Entry, kind string, err error) error {
+	return w.addFound(foundEntry{name: e.Name, other: &otherEntry{e, err, kind}})
 }
 
 func (w *walker) addFound(e foundEntry) error {
@@ -163,7 +186,7 @@ func (w *walker) addFound(e foundEntry) error {
 func (w *walker) noteText(path string, value any, depth int) error {
 	text, err := w.text(value, false, depth)
 	if err == nil {
-		err = w.noteTypes(path, value, false)
+		err = cmp.Or(w.noteTypes(path, value, false), w.omitKept(path))
 	}
 	if err != nil {
 		return fmt.Errorf("%.40q: %w", path, err)
@@ -175,6 +198,9 @@ func (w *walker) noteText(path string, value any, depth int) error {
 func (w *walker) note(path, text string) error {
 	if path == "" {
 		path = "value"
+	}
+	if _, again := w.meta[path]; again && len(w.paths) > 0 { // a key with a slash is like two keys
+		return w.omit(path, loss.Value, 1, "another value has this name")
 	}
 	w.meta[path] = text
 	return w.take(path, len(path)+len(text))
@@ -214,24 +240,29 @@ func (w *walker) child(path, separator, key string, value any, depth int) error 
 }
 
 func (w *walker) dict(path string, d *pickle.Dict, depth int) error {
-	if len(d.Keys) == 0 && path != "" {
-		return w.note(path, "{}")
-	}
-	name := keyType(d, path == "")
+	name := dictType(d, path == "")
 	if name != "" {
 		if err := w.noteType(path, name); err != nil {
 			return err
 		}
 	}
-	if err := w.omitKeys(path, d, name); err != nil {
+	if err := w.omitDict(path, d); err != nil {
 		return err
 	}
-	for i, key := range d.Keys {
-		part, err := w.nameOf(path, w.keyText(key), d.Values[i])
-		if err == nil {
-			err = w.child(path, "/", part, d.Values[i], depth)
+	if len(d.Keys) == 0 && path != "" {
+		return w.note(path, "{}")
+	}
+	parts, err := w.partsOf(path, d, name)
+	if err != nil {
+		return err
+	}
+	if path != "" && d.Class == typeOrdered {
+		if err := w.noteOrder(path, parts); err != nil {
+			return err
 		}
-		if err != nil {
+	}
+	for i, part := range parts {
+		if err := w.child(path, "/", part, d.Values[i], depth); err != nil {
 			return err
 		}
 	}
@@ -252,6 +283,12 @@ func (w *walker) list(path string, value any, depth int) error {
 	}
 	if !slices.ContainsFunc(items, containsMore) {
 		return w.noteText(path, value, depth)
+	}
+	if class := pickle.TypeOf(value); class != name { // a deque or a set
+		w.keptAs(class, name)
+		if err := w.omitKept(path); err != nil {
+			return err
+		}
 	}
 	if at := strings.LastIndexByte(path, '/'); path[at+1:] != groupsKey || name != typeList {
 		if err := w.noteType(path, name); err != nil {
@@ -291,6 +328,10 @@ func (w *walker) persistent(path string, p *pickle.Persistent) error {
 		w.opaque["persistent id"] = true
 		return w.note(path, "not read: "+err.Error())
 	}
+	w.keptAs("storage", "tensor")
+	if err := w.omitKept(path); err != nil {
+		return err
+	}
 	return w.add(w.entry(path, tensor{storageRef: s, element: s.element, offset: s.offset, shape: []int{s.numel - s.offset}, stride: []int{1}}))
 }
 
@@ -303,7 +344,7 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 		if err := w.omitSubclass(path, o); err != nil {
 			return err
 		}
-		return w.tensor(path, t, attributesOf(o), depth)
+		return w.tensor(path, o, t, depth)
 	case errors.As(err, &unsupported):
 		return w.addUnsupported(path, unsupported)
 	case err != errNoTensor:
@@ -315,7 +356,8 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 		if errors.As(err, &unsupported) {
 			return w.addUnsupported(path, unsupported)
 		}
-		return w.add(serialize.Entry{Name: path, Array: a}, err)
+		w.keptAs(arrayClass(o), "array, as a tensor in .pt")
+		return cmp.Or(w.omitKept(path), w.add(serialize.Entry{Name: path, Array: a}, err))
 	case o.Is("numpy.ma.core._mareconstruct"): // state (1, shape, dtype, ...)
 		var state pickle.Tuple
 		if len(o.State) > 0 {
@@ -324,19 +366,14 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 		shape, _ := ints(argument(state, 1))
 		return w.addUnsupported(path, &unsupportedError{"numpy.ma.MaskedArray", shape, "save x.filled()"})
 	case isNumPyScalar(o):
-		if text, ok := numpyText(o); ok {
-			return w.noteText(path, text, depth)
-		}
 		if _, err := numpyScalar(o); errors.As(err, &unsupported) {
 			return w.addUnsupported(path, unsupported)
 		}
 		return w.noteText(path, o, depth)
 	case isEscaped(o):
 		return cmp.Or(w.omit(path, loss.Value, 1, "text with surrogates, which is not Unicode; they are kept as escapes"), w.noteText(path, o, depth))
-	case o.Is("torch.Size"), o.Is("torch.device"):
+	case isScalar(o):
 		return w.noteText(path, o, depth)
-	case o.Is(pathClasses...):
-		return w.noteText(path, fileName(o), depth)
 	}
 	return w.inside(path, o, func() error {
 		if module := moduleOf(o); module != nil {
@@ -351,8 +388,12 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 }
 
 // tensor adds a tensor with the attributes that a program has set on it.
-func (w *walker) tensor(path string, t tensor, attributes *pickle.Dict, depth int) error {
+func (w *walker) tensor(path string, o *pickle.Object, t tensor, depth int) error {
 	e, err := w.entry(path, t)
+	attributes, kind := attributesOf(o), ""
+	if w.modules == 0 { // the tensors of a state_dict are plain
+		kind = kindOf(o)
+	}
 	if attributes != nil {
 		e.Attrs = make(map[string]any, len(attributes.Keys))
 		for i, key := range attributes.Keys {
@@ -373,7 +414,7 @@ func (w *walker) tensor(path string, t tensor, attributes *pickle.Dict, depth in
 			e.Attrs[name] = text
 		}
 	}
-	return w.add(e, err)
+	return w.addKind(e, kind, err)
 }
 
 // instance visits the state, the items and the arguments of an object of an unknown class.

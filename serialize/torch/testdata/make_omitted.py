@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes objects of which neither arrays nor metadata have everything: omitted.pt, and a module with
 tensors that its state_dict does not have: omitted_module.pt."""
-import argparse, datetime, enum, os, sys, types
+import argparse, collections, datetime, enum, os, pathlib, sys, types
 import numpy as np
 import torch
 
@@ -49,6 +49,16 @@ torch.save({
     "functions": [activation, 1], "layer": torch.nn.ReLU, "annotated": annotated, "named": torch.ones(2).as_subclass(Named),
     "file": "b\udcff.pt", "keys": {"k\udcff": one, (1, "a"): one, None: one, 2: one, "3": one}, "long": {2**70: one}, "array": np.arange(2),
 }, os.path.join(folder, "omitted.pt"))
+
+
+counted = collections.OrderedDict(a=1)
+counted.note = "x"
+torch.save({
+    "w": one, "frozen": [frozenset({1}), (frozenset({2}), {"x": frozenset()})], "sets": {frozenset({1}), 2}, "deque": collections.deque([1], maxlen=2), "queues": [collections.deque([one])],
+    "default": collections.defaultdict(list, a=[]), "ordered": counted, "paths": [pathlib.PurePosixPath("a"), pathlib.PurePosixPath()],
+    "numbers": [np.float32(0.5), np.float32(2), np.uint64(2**64 - 1), np.complex64(1j), np.bool_(True), np.str_("a")], "number": np.int8(3), "array": np.arange(2), "matrix": np.matrix([1]),
+    "storage": torch.ones(1).untyped_storage(), "long": 1 << 2040, "range": range(2), "type": int, "same/name": 1, "same": {"name": 2}, "both/of": 1, "both": {"of": one},
+}, os.path.join(folder, "omitted_values.pt"))
 
 
 @define

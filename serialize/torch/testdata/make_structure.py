@@ -23,6 +23,15 @@ values = {
     "strings": {"0": {"w": one}, "1": {"w": two}},
     "scalars": {"w": one, "epoch": 3, "name": "7"},
     "inside": {"model": {"w": one, "_extra_state": {"version": 1, "table": two}, "blocks": [one, two], "num_updates": 5}, "epoch": 1, "history": [0.5, 0.25]},
+    "classes": {
+        "w": torch.nn.Parameter(one), "frozen": torch.nn.Parameter(two, requires_grad=False), "grad": torch.ones(2, requires_grad=True), "plain": two,
+        "ordered": collections.OrderedDict(b=1, a={"c": one}, d=two), "empty": [collections.OrderedDict(), collections.Counter(), bytearray()],
+        "counter": collections.Counter("aab"), "bytes": [bytearray(b"a\xff"), b"x", 1j, complex(0, -0.0)], "dtypes": (torch.float8_e8m0fnu, torch.per_tensor_affine, torch.sparse_coo),
+        "sets": [{(1, 2), (3, 4)}, {1, "a", None, b"x"}, {2j}],
+        "keys": {None: 1, True: 2, 2.5: 3, b"x": 4, (1, "a", (None,)): 5, 7: 6, "7": 8, "None": 9, "null": 10, torch.float32: 11, 2**70: 12},
+        "tensors": {None: one, False: two, "false": one, 3: two, "3": one}, 5: one, ("x",): 2,
+        "slashes": {"b/c": [1], "b": {"d": 2}}, "integer": 2**2039 - 1,
+    },
     "both": {"model": {"w": one, "epoch": 5}, "epoch": 1},
 }
 for name, value in values.items():
