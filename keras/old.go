@@ -41,6 +41,14 @@ func modernize(l *checkpoint.Layer) {
 	if name, ok := oldClasses[l.Class]; ok {
 		l.Class = name
 	}
+	l.Class = withoutCuDNN(l.Class, l.Config)
+	if inner, ok := l.Config["layer"].(map[string]any); ok {
+		class, _ := inner["class_name"].(string)
+		config, _ := inner["config"].(map[string]any)
+		if other := withoutCuDNN(class, config); other != class {
+			inner["class_name"] = other
+		}
+	}
 	for _, old := range slices.Sorted(maps.Keys(oldSettings)) {
 		if old != "batch_input_shape" || l.Class == "InputLayer" {
 			rename(l, old, oldSettings[old])
@@ -64,6 +72,20 @@ func modernize(l *checkpoint.Layer) {
 	if order, ok := l.Config["dim_ordering"].(string); ok && l.Config["data_format"] == nil {
 		l.Config["data_format"] = map[string]string{"th": "channels_first", "tf": "channels_last"}[order]
 	}
+}
+
+// withoutCuDNN returns the class of a recurrent layer that cuDNN does not compute, and gives the
+// configuration the settings that cuDNN has. Other classes stay as they are.
+func withoutCuDNN(class string, config map[string]any) string {
+	name, ok := strings.CutPrefix(class, "CuDNN")
+	if !ok || name != "LSTM" && name != "GRU" || config == nil {
+		return class
+	}
+	config["activation"], config["recurrent_activation"] = "tanh", "sigmoid"
+	if name == "GRU" {
+		config["reset_after"] = true
+	}
+	return name
 }
 
 func rename(l *checkpoint.Layer, old, name string) {

@@ -62,6 +62,9 @@ func (t translator) object(o map[string]any) {
 	if !ok {
 		return
 	}
+	if other := withoutCuDNN(class, config); other != class {
+		class, o["class_name"] = other, other
+	}
 	if module, ok := o["module"].(string); ok {
 		o["module"] = strings.Replace(module, "tf_keras.", "keras.", 1)
 	}

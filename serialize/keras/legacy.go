@@ -124,9 +124,12 @@ type legacyReader struct {
 	tree *tree
 	file *File
 	root string // the group of the layers
+
+	cudnn map[string]int // gates, by the entries of layers of cuDNN
 }
 
 func (l legacyReader) list() error {
+	l.cudnn = map[string]int{}
 	if err := l.layers(); err != nil {
 		return err
 	}
@@ -223,6 +226,11 @@ func (l legacyReader) layer(name string, renamed map[string]string) error {
 		}
 		if l.file.Has(e.Name) {
 			e.Name = name + "/" + weight // names that differ in what is left out
+		}
+		if gates := l.cudnnGates(group, weight); gates > 0 && err == nil {
+			l.cudnn[e.Name] = gates
+			e.Array, err = fromCuDNN(e.Array, last(names[i]), gates, false)
+			e.Shared = ""
 		}
 		if err := l.file.Add(e, err); err != nil {
 			return err
@@ -437,7 +445,12 @@ func (l legacyReader) optimizer() error {
 		}
 	}
 	for _, i := range byBuffer(names) {
-		if err := l.file.Add(l.tree.entry(join(optimizerGroup, weights[i]), names[i])); err != nil {
+		e, err := l.tree.entry(join(optimizerGroup, weights[i]), names[i])
+		_, weight := firstPart(strings.TrimPrefix(names[i], optimizerPrefix))
+		if gates := l.cudnn[weight]; gates > 0 && err == nil {
+			e.Array, err = fromCuDNN(e.Array, last(weight), gates, true)
+		}
+		if err := l.file.Add(e, err); err != nil {
 			return err
 		}
 	}
