@@ -196,50 +196,6 @@ func checkGeneration(t *testing.T, path string) {
 	}
 }
 
-// TestPartsOfLargeChunks reads parts of chunks that are large enough to be read by system calls:
-// consecutive rows of one are consecutive in the file, and begin anywhere in the chunk.
-func TestPartsOfLargeChunks(t *testing.T) {
-	w, path := created(t)
-	const rows, columns = 300, 201 // rows of counted differ
-	whole := counted(t, dtype.Float64, rows, columns)
-	layouts := map[string]Layout{
-		"contiguous": {}, "rows": {Chunks: []int{150, columns}}, "blocks": {Chunks: []int{150, 100}}, "edges": {Chunks: []int{220, 130}},
-		"deflate": {Chunks: []int{150, columns}, Filters: []filter.Filter{filter.Deflate(1)}},
-	}
-	for name, layout := range layouts {
-		must(t, w.WriteWith("/"+name, whole, layout))
-	}
-	must(t, w.Close())
-	f, err := hdf5.Open(path)
-	must(t, err)
-	defer f.Close()
-	random := rand.New(rand.NewPCG(5, 6))
-	for name := range layouts {
-		d, err := f.Dataset("/" + name)
-		must(t, err)
-		a, err := d.Array()
-		must(t, err)
-		for range 60 {
-			row, column := random.IntN(rows), random.IntN(columns)*random.IntN(2) // whole rows are consecutive
-			part := func(a storage.Array) storage.Array {
-				v, err := a.View.Slice(0, row, row+1+random.IntN(rows-row), 1)
-				must(t, err)
-				v, err = v.Slice(1, column, columns, 1)
-				must(t, err)
-				return a.With(v)
-			}
-			from := part(a)
-			got, err := bytesOf(from)
-			must(t, err)
-			want, err := bytesOf(whole.With(from.View))
-			must(t, err)
-			if !bytes.Equal(got, want) {
-				t.Fatalf("%s: elements of %+v differ", name, from.View)
-			}
-		}
-	}
-}
-
 // TestPartsWrittenInAnyOrder writes parts of arrays to datasets of random layouts: in any order,
 // some of them more than once and some never, views of any strides, random elements, for which
 // filters are skipped, and others, and with memory for all chunks and for few.
