@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// Fetched returns the numbers of the memo's entries that a pickle fetches. Pickles store nearly
-// every value in the memo and fetch few of them again.
-func Fetched(r io.Reader) (map[uint64]struct{}, error) {
+// Fetched returns the numbers of the memo's entries that a pickle fetches, of which the list may take
+// up to limit bytes. Pickles store nearly every value in the memo and fetch few of them again.
+func Fetched(r io.Reader, limit int) (map[uint64]struct{}, error) {
 	s := scanner{r: r, block: make([]byte, 0, 64<<10)}
 	fetched := map[uint64]struct{}{}
 	for {
@@ -31,6 +31,9 @@ func Fetched(r io.Reader) (map[uint64]struct{}, error) {
 				return nil, err
 			}
 			fetched[at] = struct{}{}
+			if len(fetched) > limit/valueSize {
+				return nil, errors.New("more values are fetched again than allowed")
+			}
 		default:
 			if err := s.skip(code); err != nil {
 				return nil, err

@@ -64,7 +64,7 @@ type machine struct {
 // take accounts for n bytes of values.
 func (m *machine) take(n int) error {
 	if m.memory -= n; m.memory < 0 {
-		return errors.New("its values take more memory than allowed")
+		return fmt.Errorf("its values take more memory than allowed: %d bytes", m.Limit)
 	}
 	return nil
 }

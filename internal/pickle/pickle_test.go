@@ -87,7 +87,7 @@ func TestOnlyFetchedValuesAreKept(t *testing.T) {
 		"unknown":      {"\x80\x02]\xff.", -1},
 		"truncated":    {"\x80\x02](X\xff\xff\x00\x00a", -1},
 	} {
-		fetched, err := pickle.Fetched(strings.NewReader(c.pickled))
+		fetched, err := pickle.Fetched(strings.NewReader(c.pickled), 1<<20)
 		if (err != nil) != (c.fetched < 0) || err == nil && len(fetched) != c.fetched {
 			t.Errorf("%s: %v, %v are fetched, want %d", what, fetched, err, c.fetched)
 		}
@@ -232,4 +232,15 @@ func countValues(value any, limit int) int {
 		n += countValues(part, limit-n)
 	}
 	return n
+}
+
+// TestFetchedIsLimited: the list of the memo's entries takes no more than it may.
+func TestFetchedIsLimited(t *testing.T) {
+	pickled := "\x80\x02]q\x00q\x01q\x02h\x00h\x01h\x02."
+	if _, err := pickle.Fetched(strings.NewReader(pickled), 100); err == nil {
+		t.Error("3 entries in 100 bytes")
+	}
+	if list, err := pickle.Fetched(strings.NewReader(pickled), 200); err != nil || len(list) != 3 {
+		t.Error(list, err)
+	}
 }

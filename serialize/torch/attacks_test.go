@@ -3,10 +3,12 @@ package torch_test
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"path"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/serialize"
@@ -177,4 +179,22 @@ func archiveOf(t *testing.T, pickled []byte) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// TestPicklesTakeMemoryByTheirBytes: a pickle of a few bytes in the file that declares 256 MiB is
+// refused before it is decompressed.
+func TestPicklesTakeMemoryByTheirBytes(t *testing.T) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.CreateRaw(&zip.FileHeader{Name: "archive/data.pkl", Method: zip.Deflate, CompressedSize64: 4, UncompressedSize64: 256 << 20})
+	if err == nil {
+		_, err = w.Write(make([]byte, 4))
+	}
+	if err = cmp.Or(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = serialize.OpenReader(bytes.NewReader(b.Bytes()), int64(b.Len()), "bomb.pt")
+	if err == nil || !strings.Contains(err.Error(), "declares 268435456, more than the 67109888 that are allowed") {
+		t.Error(err)
+	}
 }

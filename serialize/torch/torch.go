@@ -112,6 +112,7 @@ type file struct {
 	count    int                                           // about how many storages there are
 	root     any                                           // the value of the pickle
 	pickled  int64                                         // bytes of pickles
+	memory   int                                           // see memoryOf
 	omitted  loss.List                                     // see Omitted
 	sums     []recordSum                                   // of storages
 	stored   serialize.Checksums
@@ -413,17 +414,26 @@ func (f *file) content(x *ziparchive.Record) ([]byte, error) {
 	return b, err
 }
 
+// memoryOf returns how many bytes of memory the values of a pickle may take, and the names and texts made
+// of them, by its bytes in the file. PyTorch's take up to 64 for each, and compress to a quarter at
+// the least.
+func (f *file) memoryOf(stored int64) int {
+	const least, ratio = 64 << 20, 256
+	f.memory = int(min(int64(f.in.Budget.Limit()), least+ratio*stored))
+	return f.memory
+}
+
 // pickleOf reads the pickle of an archive to its end, where the checksum is compared. What it
 // takes is bounded by the bytes in the file, if it is compressed, too.
 func (f *file) pickleOf(p place) (value any, err error) {
-	if p.deflated {
-		if err := f.in.Budget.Make(int(p.whole), int(p.size)); err != nil {
-			return nil, err
-		}
+	limit := f.memoryOf(p.size)
+	if p.deflated && p.whole > int64(limit) {
+		return nil, fmt.Errorf("data.pkl has %d bytes and declares %d, more than the %d that are allowed for it; "+
+			"if you trust the file, unzip it and zip it with -0: %w", p.size, p.whole, limit, storage.ErrState)
 	}
-	fetched, _ := pickle.Fetched(io.LimitReader(p.open(f.in, "data.pkl"), p.len())) // Load has its errors, too
+	fetched, _ := pickle.Fetched(io.LimitReader(p.open(f.in, "data.pkl"), p.len()), limit) // Load has its errors, too
 	r := bufio.NewReader(io.LimitReader(p.open(f.in, "data.pkl"), p.len()+1))
-	value, n, err := pickle.LoadWith(r, p.len(), pickle.Options{Limit: f.in.Budget.Limit(), Fetched: fetched, Make: makeTensor})
+	value, n, err := pickle.LoadWith(r, p.len(), pickle.Options{Limit: limit, Fetched: fetched, Make: makeTensor})
 	f.pickled += n
 	if _, rest := io.Copy(io.Discard, r); rest != nil { // which explains what is wrong with the values
 		err = rest
@@ -433,7 +443,7 @@ func (f *file) pickleOf(p place) (value any, err error) {
 
 // pickle reads a pickle of at most size bytes and returns where it ends.
 func (f *file) pickle(at, size int64) (value any, end int64, err error) {
-	value, n, err := pickle.Load(io.NewSectionReader(f.in, at, size), size, f.in.Budget.Limit())
+	value, n, err := pickle.Load(io.NewSectionReader(f.in, at, size), size, f.memoryOf(size))
 	f.pickled += n
 	return value, at + n, err
 }

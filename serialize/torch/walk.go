@@ -59,7 +59,7 @@ func (f *file) walk() (*serialize.List, error) {
 	w := &walker{
 		file: f, entries: make([]foundEntry, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{},
 		types: map[string]string{}, paths: map[string][2]string{}, orders: map[string][]int{}, states: map[string]any{}, kept: map[string]int{},
-		within: map[any]int{}, noArray: map[any]bool{}, visits: f.visits(), left: f.in.Budget.Limit(),
+		within: map[any]int{}, noArray: map[any]bool{}, visits: f.visits(), left: f.memory,
 	}
 	root := f.root
 	f.root = nil // names and tensors are in the entries
