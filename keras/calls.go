@@ -85,7 +85,10 @@ func connect(m *checkpoint.Model, c modelConfig) (err error) {
 // hasArguments reports whether the calls of a layer are objects, as in Keras 3.
 func (o object) hasArguments() bool {
 	var nodes []json.RawMessage
-	return json.Unmarshal(o.Inbound, &nodes) == nil && slices.ContainsFunc(nodes, func(node json.RawMessage) bool { return len(node) > 0 && node[0] == '{' })
+	return json.Unmarshal(o.Inbound, &nodes) == nil && slices.ContainsFunc(nodes, func(node json.RawMessage) bool {
+		var call struct{ Args json.RawMessage }
+		return json.Unmarshal(node, &call) == nil && call.Args != nil // Keras 2 has objects of inputs by name
+	})
 }
 
 // arguments are those of a call in Keras 3.

@@ -11,7 +11,7 @@ func (g graph) hasArguments() bool {
 	for _, l := range g.layers {
 		nodes, _ := l["inbound_nodes"].([]any)
 		for _, node := range nodes {
-			if _, ok := node.(map[string]any); ok {
+			if call, ok := node.(map[string]any); ok && call["args"] != nil {
 				return true
 			}
 		}
@@ -37,11 +37,34 @@ func (g graph) restore() {
 		class, _ := l["class_name"].(string)
 		nodes, _ := l["inbound_nodes"].([]any)
 		for i, node := range nodes {
-			if call, ok := node.(map[string]any); ok {
+			call, ok := node.(map[string]any)
+			if !ok {
+				continue
+			}
+			if args, _ := call["args"].([]any); len(args) == 1 && isNamed(args[0]) {
+				nodes[i] = g.namedInputs(args[0].(map[string]any))
+			} else {
 				nodes[i] = g.inputs(class, call)
 			}
 		}
 	}
+}
+
+// isNamed reports whether an argument is an object of tensors by the names of inputs.
+func isNamed(arg any) bool {
+	o, ok := arg.(map[string]any)
+	return ok && o["class_name"] == nil
+}
+
+// namedInputs returns a call with inputs by name as Keras 2 writes it.
+func (g graph) namedInputs(tensors map[string]any) map[string]any {
+	inputs := map[string]any{}
+	for name, v := range tensors {
+		if ref, ok := g.withRefs(v).([]any); ok {
+			inputs[name] = append(ref[:3:3], map[string]any{})
+		}
+	}
+	return inputs
 }
 
 // attentionArguments are the names of the arguments of a MultiHeadAttention by position.

@@ -132,6 +132,9 @@ func (g graph) rewrite(all bool) {
 		}
 		nodes, _ := l["inbound_nodes"].([]any)
 		for i, node := range nodes {
+			if named, ok := node.(map[string]any); ok && named["args"] == nil { // inputs by name
+				nodes[i] = map[string]any{"args": []any{g.tensors(named)}, "kwargs": map[string]any{}}
+			}
 			inputs, ok := node.([]any)
 			if ok && isRef(inputs) { // of a single tensor
 				inputs = []any{inputs}

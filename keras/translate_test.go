@@ -91,6 +91,8 @@ func TestTranslateBack(t *testing.T) {
 			{"class_name":"Add","name":"l","config":{"name":"l"},"inbound_nodes":[[["inner",1,0,{}],["inner",1,1,{}]]]}`, `[["l",0,0],["inner",1,1]]`},
 		{"a model called twice", `{"class_name":"Functional","name":"inner","config":` + inner + `,"inbound_nodes":[[["i",0,0,{}]],[["i",0,0,{}]]]},
 			{"class_name":"Add","name":"l","config":{"name":"l"},"inbound_nodes":[[["inner",1,0,{}],["inner",2,0,{}]]]}`, `[["l",0,0]]`},
+		{"a model of inputs by name", `{"class_name":"Functional","name":"inner","config":` + inner + `,"inbound_nodes":[{"u":["i",0,0,{}],"v":["i",0,0,{}]}]},
+			{"class_name":"Add","name":"l","config":{"name":"l"},"inbound_nodes":[[["inner",1,0,{}],["inner",1,1,{}]]]}`, `[["l",0,0]]`},
 		{"attention", `{"class_name":"MultiHeadAttention","name":"l","config":{"name":"l"},"inbound_nodes":[[["i",0,0,{"key":["i",0,0],"value":["i",0,0]}]]]}`, `[["l",0,0]]`},
 		{"states", `{"class_name":"LSTM","name":"r","config":{"name":"r"},"inbound_nodes":[[["i",0,0,{}]]]},
 			{"class_name":"LSTM","name":"l","config":{"name":"l"},"inbound_nodes":[[["i",0,0,{"training":false}],["r",0,1,{"training":false}],["r",0,2,{"training":false}]]]}`, `[["l",0,0]]`},
