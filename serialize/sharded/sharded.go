@@ -170,8 +170,8 @@ func (f *file) addShards(in serialize.Input, files []string, folder string, meta
 		in.NoteOpened(filepath.Join(folder, name))
 		f.shards = append(f.shards, shard)
 		maps.Copy(meta, shard.Meta())
-		if err := addShard(f.List, shard, name); err != nil {
-			return err
+		if err := addShard(f.List, shard, strconv.Itoa(len(f.shards))); err != nil {
+			return fmt.Errorf("shard %s: %w", name, err)
 		}
 		f.ends = append(f.ends, f.Len())
 	}
@@ -219,15 +219,15 @@ func openShard(name string, options serialize.Options) (serialize.File, error) {
 	return serialize.Open(name, options)
 }
 
-// addShard adds the arrays of a shard to a list. Arrays that the index does not name are added too,
+// addShard adds the arrays of a numbered shard to a list. Arrays that the index does not name are added too,
 // such as other names of the elements of one that it names.
-func addShard(list *serialize.List, shard serialize.File, file string) error {
+func addShard(list *serialize.List, shard serialize.File, number string) error {
 	for e, err := range shard.All() {
 		if e.Shared != "" {
-			e.Shared = file + ":" + e.Shared
+			e.Shared = number + ":" + e.Shared
 		}
 		if err := list.AddKept(e, err); err != nil {
-			return fmt.Errorf("shard %s: %w", file, err)
+			return err
 		}
 	}
 	return nil
