@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/serialize/keras"
@@ -227,5 +228,17 @@ func TestSharedLayersAreReadWhereTheyAreStored(t *testing.T) {
 	}
 	if !slices.Equal(elements[0], elements[2]) || !slices.Equal(elements[1], elements[3]) || len(elements[0]) != 12 {
 		t.Errorf("%v; want the same twice", elements)
+	}
+}
+
+// TestOpaqueBfloat16 reads elements of bfloat16 whose type no attribute names, as in an .h5 of Keras.
+func TestOpaqueBfloat16(t *testing.T) {
+	e, err := serialize.Lookup(open(t, "testdata/bfloat16.h5"), "d/bias")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := storage.Read[float32](e.Array)
+	if err != nil || e.Array.Type != dtype.BFloat16 || got[0] != 1 || got[1] != -3 || !math.IsInf(float64(got[2]), 1) {
+		t.Errorf("%v of %v (%v); want 1, -3 and infinity of bfloat16", got, e.Array.Type, err)
 	}
 }

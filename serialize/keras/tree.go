@@ -191,7 +191,8 @@ func checkSize(d *hdf5.Dataset) error {
 }
 
 // opaque returns the numbers of a type that h5py does not know. Keras stores their bytes
-// and names the type in an attribute.
+// and names the type in an attribute, except in an .h5 and in Keras 2. Two bytes without a name are
+// bfloat16: h5py knows the other types of that size. Keras does not load such files itself.
 func opaque(d *hdf5.Dataset) (storage.Array, error) {
 	name := ""
 	if a, err := d.Attribute("dtype"); err == nil {
@@ -199,7 +200,7 @@ func opaque(d *hdf5.Dataset) (storage.Array, error) {
 			name = list[0]
 		}
 	}
-	if name != "bfloat16" || d.Type.Size != 2 {
+	if name != "bfloat16" && name != "" || d.Type.Size != 2 {
 		return storage.Array{}, fmt.Errorf("%s: elements are %d bytes of the type %q, which is not read: %w", d.Path, d.Type.Size, name, dtype.ErrType)
 	}
 	return storage.Array{Data: rawSource{d}, Type: dtype.BFloat16, View: d.View()}, nil
