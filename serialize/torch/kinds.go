@@ -164,20 +164,23 @@ func (w *walker) cutModules(prefix string) {
 
 // putModules gives the dicts of a tree their attribute.
 func (t *treeWriter) putModules(text string) {
-	for path, modules := range objectIn[map[string]any](text) {
+	states, _ := valueOf(text).(*pickle.Dict)
+	if states == nil {
+		return
+	}
+	for i, key := range states.Keys {
+		path, _ := key.(string)
+		modules, _ := states.Values[i].(*pickle.Dict)
 		d := t.groups[path]
 		if path == "" {
 			d = t.model
 		}
-		if d == nil {
+		if d == nil || modules == nil {
 			continue
 		}
-		list := &pickle.Dict{Class: typeOrdered}
-		for _, name := range slices.Sorted(maps.Keys(modules)) {
-			list.Set(name, fromJSON(modules[name]))
-		}
+		modules.Class = typeOrdered
 		attributes := &pickle.Dict{}
-		attributes.Set(modulesAttribute, list)
+		attributes.Set(modulesAttribute, modules)
 		d.State = append(d.State, attributes)
 	}
 }

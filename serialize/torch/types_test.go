@@ -56,6 +56,22 @@ func TestStructureIsKept(t *testing.T) {
 	}
 }
 
+// TestModulesKeepTheirVersions: load_state_dict of PyTorch finds those other than 1 in an attribute of
+// each state_dict.
+func TestModulesKeepTheirVersions(t *testing.T) {
+	for name, group := range map[string]string{"modules": "", "modules_inside": "a"} {
+		for _, extensions := range [][]string{{".pt"}, {".h5", ".pt"}} {
+			d := pickled(t, through(t, "testdata/"+name+".pt", extensions...)).(*pickle.Dict)
+			if value, ok := d.Get(group); ok {
+				d = value.(*pickle.Dict)
+			}
+			if got, want := python(d.State[0]), `{"_metadata": OrderedDict{"1": {"version": int64 2}}}`; got != want {
+				t.Errorf("%s through %v: %s; want %s", name, extensions, got, want)
+			}
+		}
+	}
+}
+
 // TestPartsOfStructureStayDicts: a list of which an item is left out has no place for the others.
 func TestPartsOfStructureStayDicts(t *testing.T) {
 	f, err := serialize.Open("testdata/structure_list.pt")

@@ -37,6 +37,11 @@ values = {
 for name, value in values.items():
     torch.save(value, os.path.join(folder, f"structure_{name}.pt"))
 
+# State_dicts with modules of version 2, under names that begin with "module." and in another dict.
+model = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.BatchNorm1d(1))
+torch.save(torch.nn.DataParallel(model).state_dict(), os.path.join(folder, "modules.pt"))
+torch.save({"a": model.state_dict(), "b": {"w": one}}, os.path.join(folder, "modules_inside.pt"))
+
 # An archive of torch.package, which is not read.
 from torch.package import PackageExporter
 with PackageExporter(os.path.join(folder, "package.pt")) as package:
