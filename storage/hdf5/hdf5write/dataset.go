@@ -75,7 +75,9 @@ func (w *Writer) CreateDataset(path string, t dtype.Type, shape []int, layout La
 	}
 	err = w.do("create", path, func() (err error) {
 		if layout.contiguous(shape) {
-			d.id, d.offset, err = w.file.Contiguous(path, id, shape)
+			if d.id, d.offset, err = w.file.Contiguous(path, id, shape); err == nil {
+				err = d.clearReused()
+			}
 		} else {
 			d.id, err = w.file.Chunked(path, id, shape, d.max, d.layout.Chunks, filterWords(d.layout.Filters, t.Size()))
 		}
@@ -89,6 +91,21 @@ func (w *Writer) CreateDataset(path string, t dtype.Type, shape []int, layout La
 	w.open[d] = w.number
 	w.number++
 	return d, nil
+}
+
+// clearReused writes zeros to the part of a contiguous dataset's place that the file already
+// has: it is space that chunks had before they were stored with another size.
+func (d *DatasetWriter) clearReused() error {
+	info, err := d.w.out.Stat()
+	if err != nil || d.offset < 0 {
+		return err
+	}
+	end := min(info.Size(), d.offset+int64(views.Of(d.shape...).Len()*d.t.Size()))
+	zeros := make([]byte, max(0, min(end-d.offset, 1<<20)))
+	for at := d.offset; at < end && err == nil; at += int64(len(zeros)) {
+		_, err = d.w.out.WriteAt(zeros[:min(int64(len(zeros)), end-at)], at)
+	}
+	return err
 }
 
 func (d *DatasetWriter) fail(act string, err error) error {

@@ -2,11 +2,13 @@ package hdf5write
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -200,7 +202,7 @@ func checkGeneration(t *testing.T, path string) {
 // some of them more than once and some never, views of any strides, random elements, for which
 // filters are skipped, and others, and with memory for all chunks and for few.
 func TestPartsWrittenInAnyOrder(t *testing.T) {
-	random := rand.New(rand.NewPCG(7, 8))
+	random := rand.New(rand.NewPCG(7, 9))
 	defer func(n int) { maxPartialBytes = n }(maxPartialBytes)
 	pipelines := [][]filter.Filter{nil, {filter.LZ4()}, {filter.Shuffle(), filter.Deflate(1)}, {filter.Zstd(1), filter.Fletcher32()}, {filter.Shuffle(), filter.LZ4(), filter.Deflate(1)}}
 	w, path := created(t)
@@ -227,8 +229,13 @@ func TestPartsWrittenInAnyOrder(t *testing.T) {
 		if random.IntN(4) == 0 {
 			layout = Layout{} // contiguous
 		}
+		extent := slices.Clone(all.Shape)
+		if layout.Chunks != nil && random.IntN(3) == 0 { // grows
+			extent = make([]int, all.Rank())
+			layout.MaxShape = slices.Repeat([]int{hdf5.Unlimited}, all.Rank())
+		}
 		name := fmt.Sprintf("/%d", k)
-		d, err := w.CreateDataset(name, all.Type, all.Shape, layout)
+		d, err := w.CreateDataset(name, all.Type, extent, layout)
 		must(t, err)
 		whole, err := storage.Make(storage.CPU, all.Type, all.Shape...) // zeros
 		must(t, err)
@@ -245,9 +252,16 @@ func TestPartsWrittenInAnyOrder(t *testing.T) {
 				must(t, err)
 				to, err = to.Slice(axis, start[axis], end, 1)
 				must(t, err)
+				extent[axis] = max(extent[axis], end)
+			}
+			if layout.MaxShape != nil {
+				must(t, d.Extend(extent...))
 			}
 			must(t, d.WriteAt(start, all.With(from)))
 			must(t, all.With(from).CopyTo(whole.With(to)))
+		}
+		if layout.MaxShape != nil {
+			must(t, d.Extend(all.Shape...))
 		}
 		want[name] = whole
 	}
@@ -265,5 +279,27 @@ func TestPartsWrittenInAnyOrder(t *testing.T) {
 		if elems, _ := whole.Bytes(); !bytes.Equal(got, elems) {
 			t.Errorf("%s, in chunks of %v, %v: elements differ", name, d.Chunks, d.Filters)
 		}
+	}
+}
+
+// TestMasksOfReplacedChunks replaces a chunk by one of the same size to which other filters were
+// applied.
+func TestMasksOfReplacedChunks(t *testing.T) {
+	w, path := created(t)
+	layout := Layout{Chunks: []int{8}, Filters: []filter.Filter{filter.LZ4(), filter.Deflate(1)}}
+	d, err := w.CreateDataset("/x", dtype.Uint8, []int{8}, layout)
+	must(t, err)
+	c := &partialChunk{start: []int{0}, stored: make([]byte, 8), mask: 3}
+	must(t, d.storeOne(c))
+	c.oldBytes, c.oldMask, c.mask = len(c.stored), c.mask, 1
+	must(t, errors.Join(d.storeOne(c), w.Close()))
+	f, err := hdf5.Open(path)
+	must(t, err)
+	defer f.Close()
+	x, err := f.Dataset("/x")
+	must(t, err)
+	chunks, err := x.StoredChunks()
+	if must(t, err); len(chunks) != 1 || chunks[0].FilterMask != 1 {
+		t.Errorf("chunks %+v, want one with mask 1", chunks)
 	}
 }
