@@ -2,9 +2,9 @@ package native
 
 import "C"
 
-// h5dnn_native_shared does nothing. Because it is exported, shared libraries link C code of this
+// kernels_native_shared does nothing. Because it is exported, shared libraries link C code of this
 // package from the build cache, where the go command looks for it beside a header of exported
 // functions; without one, every build compiles it again, for 40 seconds of processor time.
 //
-//export h5dnn_native_shared
-func h5dnn_native_shared() {}
+//export kernels_native_shared
+func kernels_native_shared() {}

@@ -112,7 +112,7 @@ type file struct {
 	count    int                                           // about how many storages there are
 	root     any                                           // the value of the pickle
 	pickled  int64                                         // bytes of pickles
-	memory   int                                           // see memoryOf
+	memory   int                                           // of names and texts; see memoryOf
 	omitted  loss.List                                     // see Omitted
 	sums     []recordSum                                   // of storages
 	stored   serialize.Checksums
@@ -414,13 +414,14 @@ func (f *file) content(x *ziparchive.Record) ([]byte, error) {
 	return b, err
 }
 
-// memoryOf returns how many bytes of memory the values of a pickle may take, and the names and texts made
-// of them, by its bytes in the file. PyTorch's take up to 64 for each, and compress to a quarter at
-// the least.
+// memoryOf returns how many bytes of memory the values of a pickle may take by its bytes in the file.
+// PyTorch's take up to 64 for each, and compress to a quarter at the least. The names and texts made of
+// them may take as much as those of the largest pickle.
 func (f *file) memoryOf(stored int64) int {
 	const least, ratio = 64 << 20, 256
-	f.memory = int(min(int64(f.in.Budget.Limit()), least+ratio*stored))
-	return f.memory
+	limit := int(min(int64(f.in.Budget.Limit()), least+ratio*stored))
+	f.memory = max(f.memory, limit)
+	return limit
 }
 
 // pickleOf reads the pickle of an archive to its end, where the checksum is compared. What it
