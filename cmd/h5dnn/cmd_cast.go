@@ -99,7 +99,7 @@ func castCommand() *cli.Command {
 				if kept > 0 {
 					state = fmt.Sprintf(" (%s of optimizer state not cast)", plural(kept, "array"))
 				}
-				return fmt.Sprintf("%s written to %s as %v%s, %s", plural(k.arrays, "array"), out, to, state, arrayfmt.Bytes(k.bytes))
+				return fmt.Sprintf("%s written to %s, weights as %v%s, %s", plural(k.arrays, "array"), out, to, state, arrayfmt.Bytes(k.bytes))
 			}}.write(c, file, out)
 		},
 	}

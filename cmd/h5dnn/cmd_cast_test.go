@@ -36,7 +36,7 @@ func TestCastCountsWhatBecomesInfiniteOrZero(t *testing.T) {
 		status, text, errs := in(t, t.Context(), append([]string{"cast", name, out, "--to", "f16"}, strict...)...)
 		want := "large: 2 values lost: values up to 100000 became infinite, beyond the range of float16\n" +
 			"small: 2 values lost: values up to 2e-09 became zero, too small for float16\n" +
-			"3 arrays written to " + out + " as float16 (1 array of optimizer state not cast), "
+			"3 arrays written to " + out + ", weights as float16 (1 array of optimizer state not cast), "
 		if status != len(strict) || !strings.HasPrefix(text, want) {
 			t.Errorf("%s: status %d, %s%s; want %s", ext, status, text, errs, want)
 		}
