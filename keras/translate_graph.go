@@ -132,7 +132,7 @@ func (g graph) rewrite(all bool) {
 		}
 		nodes, _ := l["inbound_nodes"].([]any)
 		for i, node := range nodes {
-			if named, ok := node.(map[string]any); ok && named["args"] == nil { // inputs by name
+			if named, ok := node.(map[string]any); ok && isNamedCall(named) {
 				nodes[i] = map[string]any{"args": []any{g.tensors(named)}, "kwargs": map[string]any{}}
 			}
 			inputs, ok := node.([]any)
@@ -144,6 +144,16 @@ func (g graph) rewrite(all bool) {
 			}
 		}
 	}
+}
+
+// isNamedCall reports whether a call is an object of tensors by the names of inputs, as in Keras 2.
+func isNamedCall(node map[string]any) bool {
+	for _, v := range node {
+		if ref, ok := v.([]any); !ok || !isRef(ref) {
+			return false
+		}
+	}
+	return len(node) > 0
 }
 
 func (g graph) needsNames(class string, inputs []any) bool {
