@@ -41,6 +41,14 @@ type entry struct {
 	err    error
 }
 
+// Arrays returns the file whose arrays an open file lists; nil for HDF5, of which that is the objects.
+func Arrays(file File) serialize.File {
+	if f, ok := file.(*arrayFile); ok {
+		return f.File
+	}
+	return nil
+}
+
 func newArrays(file serialize.File, name, format string) *arrayFile {
 	f := &arrayFile{File: file, list: listOf(file), name: name, format: format, paths: map[int]string{}, index: map[string]int{}, first: map[string]string{}}
 	sharing := map[string]int32{} // the first entry

@@ -220,6 +220,8 @@ func Open(name string, options ...serialize.Options) (File, error) {
 	case slices.Contains(conventions, format.Name):
 	case serialize.Fits(name, "hdf5"):
 		*chosen = "hdf5"
+	default:
+		*chosen = format.Name // as it was detected
 	}
 	if err != nil {
 		return nil, err

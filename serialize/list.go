@@ -144,7 +144,7 @@ func (l *List) Lookup(name string) (Entry, error) {
 	for i, a := range l.arrays {
 		names[i] = a.name
 	}
-	return Entry{}, missing(name, names)
+	return Entry{}, Missing(name, names)
 }
 
 // names keeps texts in large blocks. A name that a reader has cut out of a header would keep all of
@@ -195,11 +195,11 @@ func Lookup(f File, name string) (Entry, error) {
 		}
 		names = append(names, e.Name)
 	}
-	return Entry{}, missing(name, names)
+	return Entry{}, Missing(name, names)
 }
 
-// missing returns the error about a name that is not among names.
-func missing(name string, names []string) error {
+// Missing returns the error, of kind fs.ErrNotExist, about a name that is not among names.
+func Missing(name string, names []string) error {
 	const shown = 10
 	hint, others := spell.Hint(name, names), ""
 	if len(names) > shown {

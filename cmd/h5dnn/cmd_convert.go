@@ -60,19 +60,23 @@ func convertFile(c *cli.Context) error {
 	if format == "hdf5" && c.String("to") == "" && c.String("framework") == checkpoint.Keras {
 		format = "keras-h5" // which the extension does not tell from other HDF5 files
 	}
-	if convertsModel(c, at, format) {
+	if slices.ContainsFunc(frameworkFlags, func(f cli.Flag) bool { return c.IsSet(f.Names()[0]) }) {
 		return convertModel(c, at, out, format)
 	}
-	return convertArrays(c, at, out, format)
-}
-
-// convertArrays converts a file, or what is at a path in it, as arrays.
-func convertArrays(c *cli.Context, at address, out, format string) error {
 	file, err := openToConvert(c, at, format)
 	if err != nil {
 		return err
 	}
+	if holdsModel(c, file, at, format) {
+		file.Close() // which is read as a model
+		return convertModel(c, at, out, format)
+	}
 	defer file.Close()
+	return convertArrays(c, file, at, out, format)
+}
+
+// convertArrays converts an open file, or what is at a path in it, as arrays.
+func convertArrays(c *cli.Context, file inspect.File, at address, out, format string) error {
 	if err := checkConverted(c, out, format); err != nil {
 		return err
 	}

@@ -74,10 +74,6 @@ func diffCommand() *cli.Command {
 // namedByFile reports whether the array of a file has the name of the file, as those of formats with
 // one array have, and a bare tensor in a .pt.
 func namedByFile(name string, file serialize.File) bool {
-	format, err := serialize.FormatOf(name)
-	if err == nil && format.Single {
-		return true
-	}
 	n, named := 0, false
 	for e := range file.All() {
 		if n++; n > 1 {
@@ -85,7 +81,11 @@ func namedByFile(name string, file serialize.File) bool {
 		}
 		named = e.Name == serialize.Input{Name: name}.ArrayName()
 	}
-	return named
+	if named {
+		return true
+	}
+	format, err := serialize.FormatOf(name)
+	return err == nil && format.Single
 }
 
 func diffReport(w io.Writer, r diff.Report, a, b string, all bool) error {

@@ -57,14 +57,14 @@ func inspectOne(c *cli.Context, w io.Writer, at address) error {
 		return err
 	}
 	defer file.Close()
-	var p printer = &treePrinter{w: w, paint: paletteFor(c.App.Writer), attrs: c.Int("attrs"), total: checkpointTotal(c, at)}
+	var p printer = &treePrinter{w: w, paint: paletteFor(c.App.Writer), attrs: c.Int("attrs"), total: checkpointTotal(c, file, at)}
 	if c.Bool("json") {
 		p = &jsonPrinter{w: w}
 	}
 	show := showOptions{stats: c.Bool("stats"), depth: c.Int("depth"), width: widthOf(c.App.Writer)}
 	if !c.Bool("json") && at.path == "" {
 		show.model = func() error {
-			return showModel(w, at.file, openOptions(c.Context))
+			return showModel(w, file, openOptions(c.Context))
 		}
 	}
 	return showObjects(c.Context, file, at, show, p)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/convert"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -30,6 +31,27 @@ func openArrays(c *cli.Context, name string) (serialize.File, error) {
 		addInput(c.Context, name, nil)
 	}
 	return file, err
+}
+
+// arraysOf returns the arrays of an open file, and what to call when they are no longer needed. Of
+// HDF5, of which the objects are open, it opens them.
+func arraysOf(file inspect.File, o serialize.Options) (arrays serialize.File, done func() error, err error) {
+	if arrays := inspect.Arrays(file); arrays != nil {
+		return arrays, func() error { return nil }, nil
+	}
+	arrays, err = serialize.Open(file.Name(), o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return arrays, arrays.Close, nil
+}
+
+// formatOf returns the format of an open file by its content, even if it is HDF5, of which the objects are open.
+func formatOf(file inspect.File) (serialize.Format, error) {
+	if inspect.Arrays(file) != nil {
+		return serialize.ByName(file.Format())
+	}
+	return serialize.FormatOf(file.Name())
 }
 
 // A copier writes what a file holds to another one, as far as that can hold it.

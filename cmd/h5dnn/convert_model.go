@@ -15,6 +15,7 @@ import (
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/convert/models"
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/serialize"
 )
 
@@ -28,24 +29,21 @@ var frameworkFlags = []cli.Flag{
 	&cli.BoolFlag{Name: "optimizer", Usage: "convert the state of the optimizer, too"},
 }
 
-// convertsModel reports whether the arguments of convert ask for the conversion of a
-// model, and not of arrays as they are.
-func convertsModel(c *cli.Context, in address, format string) bool {
-	for _, flag := range []string{"framework", "model", "flatten", "rules", "input-shape", "optimizer"} {
-		if c.IsSet(flag) {
-			return true
-		}
-	}
+// holdsModel reports whether to convert an open file as a model, and not its arrays as they are,
+// where no flag asks for either.
+func holdsModel(c *cli.Context, file inspect.File, in address, format string) bool {
 	target, err := serialize.ByName(format)
-	if err != nil || in.path != "" || target.Single {
+	if err != nil || in.path != "" || target.Single || format == "hdf5" && !strings.HasSuffix(in.file, ".keras") {
 		return false
 	}
-	kind, err := models.KindOf(in.file)
-	switch {
-	case err != nil: // as its conversion says of a model that cannot be read
+	arrays, done, err := arraysOf(file, openOptions(c.Context))
+	if err != nil { // as its conversion says of a model that cannot be read
 		return models.IsKeras(in.file) && format != "hdf5"
+	}
+	defer done()
+	switch kind := models.KindOf(arrays); {
 	case format == "hdf5": // a copy of everything, of files that are HDF5
-		return kind == checkpoint.Keras && strings.HasSuffix(in.file, ".keras")
+		return kind == checkpoint.Keras
 	case kind == checkpoint.Keras:
 		return true
 	case kind == checkpoint.H5dnn:

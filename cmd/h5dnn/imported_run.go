@@ -50,8 +50,12 @@ func runOf(c *cli.Context, name string, args []string) (run *train.Run, imported
 // mayBeStateDict reports whether a file is one of arrays that may be a state_dict of PyTorch. HDF5
 // files that say nothing of a model are data.
 func mayBeStateDict(name string) bool {
-	kind, err := models.KindOf(name)
-	if err != nil || kind != checkpoint.PyTorch {
+	f, err := serialize.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if models.KindOf(f) != checkpoint.PyTorch {
 		return false
 	}
 	format, err := serialize.FormatOf(name)

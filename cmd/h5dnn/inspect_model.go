@@ -8,6 +8,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/keras"
 	"github.com/h5dnn/h5dnn/serialize/transform"
@@ -16,17 +17,17 @@ import (
 // showModel prints what a file of Keras holds: the layers with their shapes and numbers of
 // parameters, and the optimizer. It prints nothing for other files, and why the model
 // cannot be read for damaged ones.
-func showModel(w io.Writer, name string, options serialize.Options) error {
-	format, err := serialize.FormatOf(name)
+func showModel(w io.Writer, file inspect.File, options serialize.Options) error {
+	format, err := formatOf(file)
 	if err != nil || !strings.HasPrefix(format.Name, "keras") {
 		return nil
 	}
-	f, err := serialize.Open(name, options)
+	f, done, err := arraysOf(file, options)
 	if err != nil {
 		fmt.Fprintf(w, "  a file of Keras whose model cannot be read: %s\n", printable(err.Error()))
 		return nil
 	}
-	defer f.Close()
+	defer done()
 	k, ok := f.(*keras.File)
 	if !ok {
 		return nil

@@ -8,7 +8,6 @@ import (
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/inspect"
-	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/transform"
 )
 
@@ -17,19 +16,19 @@ var dataFormats = []string{"hdf5", "npz", "csv", "parquet", "arrow", "arrow-stre
 
 // checkpointTotal counts what a checkpoint holds: arrays, bytes, shared elements, and the state of
 // an optimizer. It is empty for other files, and for a part of one.
-func checkpointTotal(c *cli.Context, at address) string {
-	format, err := serialize.FormatOf(at.file)
+func checkpointTotal(c *cli.Context, file inspect.File, at address) string {
+	format, err := formatOf(file)
 	if err != nil || format.Single || inspect.Clean(at.path) != "/" || slices.Contains(dataFormats, format.Name) || c.Bool("json") {
 		return ""
 	}
-	file, err := serialize.Open(at.file, inputOptions(c.Context))
+	list, done, err := arraysOf(file, inputOptions(c.Context))
 	if err != nil {
 		return ""
 	}
-	defer file.Close()
+	defer done()
 	arrays, shared, bytes, state, stateBytes := 0, 0, 0, 0, 0
-	seen, isState := map[string]bool{}, transform.OptimizerState(file.Meta())
-	for e := range file.All() {
+	seen, isState := map[string]bool{}, transform.OptimizerState(list.Meta())
+	for e := range list.All() {
 		arrays++
 		n := 0
 		if e.Array.Data != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/serialize"
 )
 
@@ -33,8 +34,8 @@ func devicesCommand() *cli.Command { return withoutCgo("devices", "show CPU, GPU
 // frameworkFlags are none: architectures need package nn.
 var frameworkFlags []cli.Flag
 
-func convertsModel(*cli.Context, address, string) bool         { return false }
-func convertModel(*cli.Context, address, string, string) error { return errWithoutCgo }
+func holdsModel(*cli.Context, inspect.File, address, string) bool { return false }
+func convertModel(*cli.Context, address, string, string) error    { return errWithoutCgo }
 
 // runAxes knows no layers, and refuses runs, which have a configuration of the model.
 func runAxes(_ string, file serialize.File) (map[string]int, error) {

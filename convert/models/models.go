@@ -113,20 +113,15 @@ func (s *Source) read() (err error) {
 	return err
 }
 
-// KindOf returns the framework of the named file as Open does, without reading arrays.
-func KindOf(name string) (string, error) {
-	f, err := serialize.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
+// KindOf returns the framework of an open file as Open does, without reading arrays.
+func KindOf(f serialize.File) string {
 	if _, ok := f.(*kerasfile.File); ok {
-		return checkpoint.Keras, nil
+		return checkpoint.Keras
 	}
 	if train.IsRun(f.Meta()) {
-		return checkpoint.H5dnn, nil
+		return checkpoint.H5dnn
 	}
-	return checkpoint.PyTorch, nil
+	return checkpoint.PyTorch
 }
 
 // IsKeras reports whether the named file is one of Keras.

@@ -19,9 +19,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/h5dnn/h5dnn/internal/jsontext"
+	"github.com/h5dnn/h5dnn/internal/nameindex"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -143,10 +145,9 @@ func readIndex(in serialize.Input) (Index, error) {
 
 // openShards opens all shards and lists their arrays, count or more, in the order of files.
 func openShards(in serialize.Input, index Index, count int, folder string) (serialize.File, error) {
-	f := &file{size: index.Size}
-	meta := map[string]string{}
-	f.List = serialize.NewList(count, meta, func() error { return errors.Join(f.closeShards(), in.Close()) })
-	err := f.addShards(in, index.Files, folder, meta)
+	f := &file{index: nameindex.New(count), meta: map[string]string{}, size: index.Size}
+	f.close = sync.OnceValue(func() error { return errors.Join(f.closeShards(), in.Close()) })
+	err := f.addShards(in, index.Files, folder)
 	if err == nil {
 		err = f.checkNames(in, index.Files)
 	}
@@ -154,12 +155,12 @@ func openShards(in serialize.Input, index Index, count int, folder string) (seri
 		f.closeShards()
 		return nil, err
 	}
-	maps.Copy(meta, index.Meta)
+	maps.Copy(f.meta, index.Meta)
 	return f, nil
 }
 
 // addShards opens the shards, and adds their arrays and metadata.
-func (f *file) addShards(in serialize.Input, files []string, folder string, meta map[string]string) error {
+func (f *file) addShards(in serialize.Input, files []string, folder string) error {
 	options := in.Options
 	options.Format, options.Follow = "", ""
 	for _, name := range files {
@@ -168,12 +169,10 @@ func (f *file) addShards(in serialize.Input, files []string, folder string, meta
 			return fmt.Errorf("shard %s: %w", name, err)
 		}
 		in.NoteOpened(filepath.Join(folder, name))
-		f.shards = append(f.shards, shard)
-		maps.Copy(meta, shard.Meta())
-		if err := addShard(f.List, shard, strconv.Itoa(len(f.shards))); err != nil {
+		if err := f.add(shard); err != nil {
 			return fmt.Errorf("shard %s: %w", name, err)
 		}
-		f.ends = append(f.ends, f.Len())
+		maps.Copy(f.meta, shard.Meta())
 	}
 	return nil
 }
@@ -191,20 +190,12 @@ func (f *file) checkNames(in serialize.Input, files []string) error {
 		if !ok {
 			return fmt.Errorf("%q is not in shard %s, where the index says it is: %w", name, want, storage.ErrState)
 		}
-		shard, _ := slices.BinarySearch(f.ends, i+1)
+		shard, _ := f.place(i)
 		if have := files[shard]; have != want {
 			return fmt.Errorf("%q is in shard %s, but the index says %s: %w", name, have, want, storage.ErrState)
 		}
 	}
 	return nil
-}
-
-func (f *file) closeShards() error {
-	var errs []error
-	for _, shard := range f.shards {
-		errs = append(errs, shard.Close())
-	}
-	return errors.Join(errs...)
 }
 
 // openShard opens a file that is not an index itself.
@@ -217,18 +208,4 @@ func openShard(name string, options serialize.Options) (serialize.File, error) {
 		return nil, fmt.Errorf("an index cannot be a shard: %w", storage.ErrState)
 	}
 	return serialize.Open(name, options)
-}
-
-// addShard adds the arrays of a numbered shard to a list. Arrays that the index does not name are added too,
-// such as other names of the elements of one that it names.
-func addShard(list *serialize.List, shard serialize.File, number string) error {
-	for e, err := range shard.All() {
-		if e.Shared != "" {
-			e.Shared = number + ":" + e.Shared
-		}
-		if err := list.AddKept(e, err); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -69,7 +69,7 @@ func Example() {
 
 // TestShardsOfAnyFormat hold what was saved, tied weights and metadata.
 func TestShardsOfAnyFormat(t *testing.T) {
-	for _, base := range []string{"model.safetensors", "model.npz", "pytorch_model.bin"} {
+	for _, base := range []string{"model.safetensors", "model.npz", "model.h5", "pytorch_model.bin"} {
 		name := filepath.Join(t.TempDir(), base+sharded.Extension)
 		meta := map[string]string{"format": "pt", "größe": "\"\n"}
 		if err := sharded.Save(name, serialize.Contents{Entries: model, Meta: meta}, sharded.Options{Size: 24}); err != nil {

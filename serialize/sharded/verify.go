@@ -10,14 +10,6 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A file is a checkpoint whose shards are open.
-type file struct {
-	*serialize.List
-	shards []serialize.File
-	ends   []int // of the arrays of each shard in the list
-	size   int   // bytes of all arrays by the index, or -1 if it does not say
-}
-
 // Verify implements serialize.Verifier: it compares the checksums of the shards whose formats
 // have some, reads the others, and compares the size in the index with that of the arrays.
 func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
