@@ -9,6 +9,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -35,7 +36,7 @@ func (TotalOp) Forward(from []storage.Array) ([]storage.Array, error) {
 func (o TotalOp) Backward([]storage.Array) ([]storage.Array, error) { return nil, oneWay(o) }
 func (TotalOp) String() string                                      { return "sum" }
 
-func oneWay(op Op) error { return fmt.Errorf("%v: %w", op, unsupported("it cannot be undone")) }
+func oneWay(op Op) error { return errkind.Errorf(ErrUnsupported, "%v: it cannot be undone", op) }
 
 // A FoldOp folds a batch normalization into the layer before it. It takes the weight, the bias
 // if there is one, and gamma, beta, mean and variance, and makes

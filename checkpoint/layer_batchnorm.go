@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"fmt"
 
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -99,7 +100,7 @@ func (o ConstantOp) Backward(to []storage.Array) ([]storage.Array, error) {
 	}
 	for _, x := range elems {
 		if x != float64(o.Value) {
-			return nil, unsupported("a gamma or beta of %v, for a layer without one, which stands for %d", x, o.Value)
+			return nil, errkind.Errorf(ErrUnsupported, "a gamma or beta of %v, for a layer of Keras without one, which stands for %d", x, o.Value)
 		}
 	}
 	return to[1:], nil

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -234,7 +235,7 @@ func ImportOptimizer(parameters []Tensor, state map[string]storage.Array, group 
 	var report OptimizerReport
 	i := slices.IndexFunc(optimizers, func(r optimizerRule) bool { return group[r.mark] != "" })
 	if i < 0 {
-		return nil, report, unsupported("an optimizer whose param_groups have none of betas, dampening and alpha")
+		return nil, report, errkind.Errorf(ErrUnsupported, "an optimizer whose param_groups have none of betas, dampening and alpha, which h5dnn does not convert")
 	}
 	rule := optimizers[i]
 	o := &Optimizer{Class: rule.classes[0], Config: rule.config(group)}
@@ -296,7 +297,7 @@ func (r optimizerRule) setSlots(t *Tensor, k int, state map[string]storage.Array
 		}
 		if s.power != 0 {
 			if rate == 0 {
-				return unsupported("momentum for a learning rate of 0")
+				return errkind.Errorf(ErrUnsupported, "momentum for a learning rate of 0, which Keras's has as a factor")
 			}
 			a = Scale(a, s.sign*math.Pow(rate, -float64(s.power)))
 		}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/h5dnn/h5dnn/internal/errkind"
 )
 
 // LinkOptions configure ModelLinks.
@@ -187,7 +189,7 @@ func moduleOf(l *Layer) (string, error) {
 func checkWeightless(l *Layer) error {
 	switch {
 	case l.Class == "Lambda":
-		return unsupported("a Lambda is Python code, which is not run")
+		return errkind.Errorf(ErrNotInPyTorch, "a Lambda is Python code, which is not run")
 	case l.Class == "Masking":
 		return unsupported("later layers skip the steps that it masks; PyTorch's modules take packed sequences")
 	case strings.HasPrefix(l.Class, "MaxPooling"), strings.HasPrefix(l.Class, "AveragePooling"):

@@ -6,12 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/spell"
 )
 
 // ErrUnsupported is the kind of error, for errors.Is, of a layer or a setting that the
 // other framework cannot express.
 var ErrUnsupported = errors.New("not supported by the other framework")
+
+// ErrNotInPyTorch is an ErrUnsupported of a layer or a setting that PyTorch's modules do not have.
+var ErrNotInPyTorch = errkind.Errorf(ErrUnsupported, "not supported by PyTorch")
 
 // A Rule maps the weights of one class of Keras layers to the parameters of a PyTorch
 // module, and back. Layers of h5dnn have the parameters of PyTorch's, in part under other
@@ -78,13 +82,13 @@ func LayerLinks(l *Layer) ([]Link, error) {
 			return nil, fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
 		}
 		if name := untaken(l, links); name != "" {
-			return nil, fmt.Errorf("%s %s: the rule for its class does not take its weight %s, as of a quantized layer or one with LoRA: %w", l.Class, l.Name, name, ErrUnsupported)
+			return nil, fmt.Errorf("%s %s: the rule for its class does not take its weight %s, as of a quantized layer or one with LoRA: %w", l.Class, l.Name, name, ErrNotInPyTorch)
 		}
 		return links, nil
 	case len(weightsOf(l)) == 0:
 		return nil, nil
 	}
-	return nil, fmt.Errorf("%s %s: no rule for layers of this class%s; a rules file can name its weights: %w", l.Class, l.Name, spell.Hint(l.Class, classes()), ErrUnsupported)
+	return nil, errkind.Errorf(ErrNotInPyTorch, "%s %s: no rule for layers of this class%s; a rules file can name its weights", l.Class, l.Name, spell.Hint(l.Class, classes()))
 }
 
 // untaken returns the name of a weight of l that no link takes, or "".
@@ -123,9 +127,9 @@ func H5dnnName(class, parameter string) string {
 	return parameter
 }
 
-// unsupported returns an error of kind ErrUnsupported.
+// unsupported returns an error of kind ErrNotInPyTorch.
 func unsupported(format string, args ...any) error {
-	return fmt.Errorf(format+": %w", append(args, ErrUnsupported)...)
+	return fmt.Errorf(format+": %w", append(args, ErrNotInPyTorch)...)
 }
 
 // biased returns links, with one more for the bias unless the layer has none.

@@ -155,7 +155,7 @@ func TestUnsupportedSettingsAreNamed(t *testing.T) {
 			continue
 		}
 		got := errors.Join(plans[0].Refused, plans[0].Differs)
-		if !errors.Is(got, ErrUnsupported) || !strings.Contains(got.Error(), c.want) || !strings.Contains(got.Error(), c.class) {
+		if !errors.Is(got, ErrUnsupported) || !strings.Contains(got.Error(), c.want) || !strings.Contains(got.Error(), c.class) || strings.Contains(got.Error(), "other framework") {
 			t.Errorf("%s %v: %v; want the class and %s", c.class, c.config, got, c.want)
 		}
 	}

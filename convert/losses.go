@@ -46,6 +46,7 @@ func (p *Plan) decideStep(s *Step) {
 	default:
 		s.leaveOut("%s has no %s links", p.Format, s.Kind)
 	}
+	p.notePrefix(s)
 	if p.Format != "hdf5" {
 		p.decideAttrs(s)
 		return
@@ -53,6 +54,18 @@ func (p *Plan) decideStep(s *Step) {
 	for _, a := range s.Attrs {
 		if _, err := keepHDF5(a); err != nil {
 			s.Lost.AddInherent(s.Path, loss.Attribute, 1, "attribute %s: %v", a.Name, err)
+		}
+	}
+}
+
+// notePrefix notes what serialize/torch has cut off the names of all tensors of a model, which no format gets back.
+func (p *Plan) notePrefix(s *Step) {
+	if s.Kind != "group" || s.Path != "/" || p.file.Format() != "torch" {
+		return
+	}
+	for _, a := range s.Attrs {
+		if value, err := a.Keep(); err == nil && a.Name == "torch.prefix" {
+			s.Notes = append(s.Notes, fmt.Sprintf("names without %q, with which those of the model begin in the file", value))
 		}
 	}
 }

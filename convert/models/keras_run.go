@@ -76,7 +76,7 @@ func (p *Plan) kerasToRun() error {
 func firstRefused(plans []checkpoint.LayerPlan) error {
 	for _, plan := range plans {
 		if plan.Refused != nil {
-			reason := strings.TrimSuffix(plan.Refused.Error(), ": "+checkpoint.ErrUnsupported.Error()) // which h5dnn is not in predictions
+			reason := strings.TrimSuffix(plan.Refused.Error(), ": "+checkpoint.ErrNotInPyTorch.Error()) // which h5dnn is not in predictions
 			return errkind.Errorf(plan.Refused, "layer %s (%s) does not run in h5dnn: %s", plan.Path, plan.Layer.Class, reason)
 		}
 	}

@@ -1,14 +1,19 @@
 package keras_test
 
 import (
+	"archive/zip"
+	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 // TestLayersOfCuDNN reads weights of an LSTM and a GRU of cuDNN, of one feature and two units, and the
@@ -56,6 +61,31 @@ func TestLayersOfCuDNN(t *testing.T) {
 	}
 	if e, err := serialize.Lookup(f, "b/bias"); err != nil || !slices.Equal(e.Array.Shape, []int{2, 6}) {
 		t.Errorf("the bias of the GRU has shape %v (%v); want a row for the input and one for the state", e.Array.Shape, err)
+	}
+}
+
+// TestLayersOfCuDNNInArchives opens a .keras of Keras 2, which has the weights of a layer of cuDNN elsewhere.
+func TestLayersOfCuDNNInArchives(t *testing.T) {
+	const config = `{"class_name": "Sequential", "config": {"name": "s", "layers": [
+		{"class_name": "CuDNNLSTM", "config": {"name": "a", "units": 2, "batch_input_shape": [null, 4, 1]}}]}}`
+	weights, path := filepath.Join(t.TempDir(), "w.h5"), filepath.Join(t.TempDir(), "m.keras")
+	w, err := hdf5write.Create(weights, hdf5write.CreateOptions{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write("/layers/cu_dnnlstm/vars/0", storage.From(make([]float32, 8), 1, 8)), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := archive(t, member{"metadata.json", about, zip.Store}, member{"config.json", config, zip.Store}, member{"model.weights.h5", string(text), zip.Store})
+	if err := os.WriteFile(path, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := serialize.Lookup(open(t, path), "a/kernel"); err == nil || !strings.Contains(err.Error(), "save the model as .h5 in Keras 2") {
+		t.Errorf("%v; want the way out", err)
 	}
 }
 

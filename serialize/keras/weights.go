@@ -110,7 +110,11 @@ func (w weightsReader) datasets(group string) (list []string) {
 func (w weightsReader) add(path, name string) error {
 	t := w.find(path)
 	if t == nil {
-		return w.file.Add(serialize.Entry{Name: name}, fmt.Errorf("there is no dataset %s: %w", path, storage.ErrState))
+		reason := ""
+		if strings.Contains(path, "/cell/vars/") && strings.Contains(w.file.Meta()[MetaConfig], `"CuDNN`) {
+			reason = "; the weights of a CuDNNLSTM or CuDNNGRU are read from an .h5 only: save the model as .h5 in Keras 2"
+		}
+		return w.file.Add(serialize.Entry{Name: name}, fmt.Errorf("there is no dataset %s%s: %w", path, reason, storage.ErrState))
 	}
 	e, err := t.entry(path, name)
 	return w.file.Add(e, err)
