@@ -80,23 +80,32 @@ type file struct {
 // Verify reads every array, and compares its checksum.
 func (o *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		in := o.archive.Input()
-		z, err := zip.NewReader(in, in.Size)
-		if err == nil {
-			err = ziparchive.Check(in, in.Size)
-		}
-		if err != nil && !yield("", err) || z == nil {
-			return
-		}
 		buffer := make([]byte, 1<<20) // for all files, of which there may be hundreds of thousands
-		for i, file := range z.File {
-			z.File[i] = nil
-			name, ok := strings.CutSuffix(file.Name, ".npy")
-			if (ok || beginsLikeArray(file)) && !yield(name, o.archive.verify(ctx, file, buffer)) || ctx.Err() != nil {
+		for in, size := range o.archive.parts() {
+			if !o.archive.verifyPart(ctx, in, size, buffer, yield) {
 				return
 			}
 		}
 	}
+}
+
+// verifyPart is Verify of a part of the archive.
+func (a *archive) verifyPart(ctx context.Context, in io.ReaderAt, size int64, buffer []byte, yield func(string, error) bool) bool {
+	z, err := zip.NewReader(in, size)
+	if err == nil {
+		err = ziparchive.Check(in, size)
+	}
+	if err != nil && !yield("", err) || z == nil {
+		return false
+	}
+	for i, file := range z.File {
+		z.File[i] = nil
+		name, ok := strings.CutSuffix(file.Name, ".npy")
+		if (ok || beginsLikeArray(file)) && !yield(name, a.verify(ctx, file, buffer)) || ctx.Err() != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // verify reads a file of an archive into a buffer, to its end, where its checksum is compared.
@@ -127,10 +136,16 @@ type archive struct {
 	arrays *serialize.List
 	sums   []uint32 // of the arrays
 	stored serialize.Checksums
+
+	// parts yields the archive with its directory, and its size; of a damaged one, with directories of some
+	// files each.
+	parts func() iter.Seq2[io.ReaderAt, int64]
 }
 
 func newArchive(d *serialize.Sections) *archive {
-	a := &archive{Sections: d}
+	a := &archive{Sections: d, parts: func() iter.Seq2[io.ReaderAt, int64] {
+		return func(yield func(io.ReaderAt, int64) bool) { yield(d.Input(), d.Input().Size) }
+	}}
 	a.stored = serialize.Checksums{Table: crc32.IEEETable, Compare: a.compare}
 	return a
 }
@@ -143,44 +158,59 @@ func (a *archive) compare(i int, sum uint32) error {
 // list finds the arrays of a. Those whose elements cannot be read, and other files in the
 // archive, come with an error. Closing the list calls close.
 func (a *archive) list(close func() error) (*serialize.List, error) {
-	z, err := zip.NewReader(a.Input(), a.Input().Size)
-	if errors.Is(err, zip.ErrFormat) {
-		err = fmt.Errorf("the archive has no directory; if the file is truncated, h5dnn repair saves its intact arrays: %w", err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	meta, err := metaOf(z.Comment)
-	if err != nil {
-		return nil, err
-	}
-	list := serialize.NewList(len(z.File)+1, meta, close) // salvage adds what is lost
-	a.arrays, a.sums = list, make([]uint32, len(z.File))
 	var places []serialize.Extent
-	for i, file := range z.File {
-		z.File[i] = nil // only sources that decompress it need it
-		name, ok := strings.CutSuffix(file.Name, ".npy")
-		if !ok && strings.HasSuffix(name, "/") {
-			continue
+	for in, size := range a.parts() {
+		z, err := zip.NewReader(in, size)
+		if errors.Is(err, zip.ErrFormat) {
+			err = fmt.Errorf("the archive has no directory; if the file is truncated, h5dnn repair saves its intact arrays: %w", err)
 		}
-		if !ok && !beginsLikeArray(file) {
-			e, _ := serialize.Unsupported(name, nil, "file")
-			list.AddMarkingDuplicates(e, fmt.Errorf("not an .npy file: %w", dtype.ErrType))
-			continue
+		if err != nil {
+			return nil, err
 		}
-		name = list.Keep(name) // for its place, too
-		e, err := a.entry(name, file)
-		if err != nil && !errors.Is(err, dtype.ErrType) {
-			return nil, fmt.Errorf("%q: %w", name, err)
+		meta, err := metaOf(z.Comment)
+		if err != nil {
+			return nil, err
 		}
-		at, failed := file.DataOffset()
-		if failed != nil {
-			return nil, fmt.Errorf("%q: %w", name, failed)
+		if a.arrays == nil {
+			a.arrays = serialize.NewList(len(z.File)+1, meta, close) // salvage adds what is lost
 		}
-		list.AddMarkingDuplicates(e, cmp.Or(a.checkName(file, at), err))
-		places = append(places, serialize.Extent{Name: name, At: at, Size: int64(file.CompressedSize64)})
+		a.sums = append(a.sums, make([]uint32, len(z.File))...)
+		for i, file := range z.File {
+			z.File[i] = nil // only sources that decompress it need it
+			place, err := a.add(file)
+			if err != nil {
+				return nil, err
+			}
+			if place.At > 0 {
+				places = append(places, place)
+			}
+		}
 	}
-	return list, serialize.CheckOverlap(places)
+	return a.arrays, serialize.CheckOverlap(places)
+}
+
+// add adds a file of the archive to the list, and returns where it is.
+func (a *archive) add(file *zip.File) (place serialize.Extent, err error) {
+	name, ok := strings.CutSuffix(file.Name, ".npy")
+	if !ok && strings.HasSuffix(name, "/") {
+		return place, nil
+	}
+	if !ok && !beginsLikeArray(file) {
+		e, _ := serialize.Unsupported(name, nil, "file")
+		a.arrays.AddMarkingDuplicates(e, fmt.Errorf("not an .npy file: %w", dtype.ErrType))
+		return place, nil
+	}
+	name = a.arrays.Keep(name) // for its place, too
+	e, err := a.entry(name, file)
+	if err != nil && !errors.Is(err, dtype.ErrType) {
+		return place, fmt.Errorf("%q: %w", name, err)
+	}
+	at, failed := file.DataOffset()
+	if failed != nil {
+		return place, fmt.Errorf("%q: %w", name, failed)
+	}
+	a.arrays.AddMarkingDuplicates(e, cmp.Or(a.checkName(file, at), err))
+	return serialize.Extent{Name: name, At: at, Size: int64(file.CompressedSize64)}, nil
 }
 
 // checkName returns an error if the name of a file in the directory is not the one before its bytes,

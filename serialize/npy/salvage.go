@@ -2,9 +2,9 @@ package npy
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/serialize"
@@ -16,32 +16,20 @@ import (
 // from file to file by what precedes each, and makes a directory of the complete ones. The
 // array that is cut off comes with an error. Metadata are lost, which are at the end.
 func salvage(in serialize.Input) (serialize.File, error) {
-	var records []ziparchive.Record
-	lost, at := "", int64(0)
-	for {
-		x, sized, ok := ziparchive.RecordAt(in, in.Size, at)
-		if !ok {
-			break
-		}
-		next, ok := measure(in, &x, sized)
-		if !ok {
-			lost = x.Name
-			break
-		}
-		records, at = append(records, x), next
-	}
-	if len(records) == 0 {
+	count := 0
+	lost, at := completeRecords(in, func(ziparchive.Record) bool { count++; return true })
+	if count == 0 {
 		return nil, fmt.Errorf("no complete array is left: %w", storage.ErrState)
 	}
-	tail := ziparchive.AppendDirectory(nil, records, in.Size)
-	repaired := serialize.Input{ReaderAt: &appendedReader{in, in.Size, tail}, Size: in.Size + int64(len(tail)), Name: in.Name, Options: in.Options}
-	sections, err := repaired.Sections()
+	sections, err := in.Sections()
 	if err != nil {
 		return nil, err
 	}
 	a := newArchive(sections)
-	list, err := a.list(func() error { return errors.Join(a.Close(), in.Close()) })
+	a.parts = func() iter.Seq2[io.ReaderAt, int64] { return salvagedParts(in) }
+	list, err := a.list(a.Close)
 	if err != nil {
+		sections.Release()
 		return nil, err
 	}
 	var next [4]byte
@@ -49,12 +37,30 @@ func salvage(in serialize.Input) (serialize.File, error) {
 	name, ok := strings.CutSuffix(lost, ".npy")
 	reason := "the file ends before its last element, and before the directory, which has the names of later arrays"
 	if lost == "" && string(next[:]) != ziparchive.DirectorySignature {
-		name, ok, reason = fmt.Sprintf("array %d and later", len(records)+1), true, "the file ends before the directory, which has the names"
+		name, ok, reason = fmt.Sprintf("array %d and later", count+1), true, "the file ends before the directory, which has the names"
 	}
 	if ok && !list.Has(name) {
 		err = list.Add(serialize.Entry{Name: name}, fmt.Errorf("%s: %w", reason, storage.ErrState))
 	}
 	return &file{list, a}, err
+}
+
+// completeRecords calls see with the complete records of an archive while it returns true, and returns the name of
+// one that is cut off, or "", and where the complete ones end.
+func completeRecords(in serialize.Input, see func(ziparchive.Record) bool) (lost string, end int64) {
+	for {
+		x, sized, ok := ziparchive.RecordAt(in, in.Size, end)
+		if !ok {
+			return "", end
+		}
+		next, ok := measure(in, &x, sized)
+		if !ok {
+			return x.Name, end
+		}
+		if end = next; !see(x) {
+			return "", end
+		}
+	}
 }
 
 // An appendedReader has bytes after those of another reader.
@@ -97,4 +103,27 @@ func measure(in serialize.Input, x *ziparchive.Record, sized bool) (next int64, 
 		} // else the header of the array is damaged
 	}
 	return x.FindEnd(in, in.Size)
+}
+
+// salvagedParts yields an archive with a directory of some of its complete records, and its size.
+func salvagedParts(in serialize.Input) iter.Seq2[io.ReaderAt, int64] {
+	const most = 1000 // records, whose names all readers of a directory keep
+	return func(yield func(io.ReaderAt, int64) bool) {
+		var records []ziparchive.Record
+		part := func() bool {
+			directory := ziparchive.AppendDirectory(nil, records, in.Size)
+			records = records[:0]
+			return yield(&appendedReader{in, in.Size, directory}, in.Size+int64(len(directory)))
+		}
+		more := true
+		completeRecords(in, func(x ziparchive.Record) bool {
+			if records = append(records, x); len(records) == most {
+				more = part()
+			}
+			return more
+		})
+		if len(records) > 0 {
+			part()
+		}
+	}
 }

@@ -2,6 +2,7 @@ package npy_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -168,4 +169,56 @@ func TestSalvageOfDamagedArchives(t *testing.T) {
 			t.Errorf("%s: %d arrays are salvaged from %d files; want at least %d", name, salvaged, len(whole), least)
 		}
 	}
+}
+
+// TestSalvageOfManyArrays reads the complete arrays of an archive of so many that their directory is made in parts,
+// and finds the damaged one and a name that is there twice.
+func TestSalvageOfManyArrays(t *testing.T) {
+	const count, damaged = 2500, 1700
+	var b bytes.Buffer
+	err := serialize.Write(&b, "npz", serialize.Contents{Entries: func(yield func(serialize.Entry, error) bool) {
+		for i := range count {
+			if !yield(serialize.Entry{Name: fmt.Sprintf("a%06d", i), Array: storage.From([]int32{int32(i)}, 1)}, nil) {
+				return
+			}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := bytes.ReplaceAll(b.Bytes(), []byte("a000001.npy"), []byte("a002400.npy"))
+	at := bytes.Index(whole, []byte(fmt.Sprintf("a%06d.npy", damaged+1)))
+	at = bytes.LastIndex(whole[:at], binary.LittleEndian.AppendUint32(nil, damaged))
+	whole[at+1]++ // an element
+	format, err := serialize.ByName("npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := bytes.Index(whole, []byte("a002499.npy")) + 20
+	f, err := format.Salvage(serialize.Input{ReaderAt: bytes.NewReader(whole[:size]), Size: int64(size), Name: "many.npz"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, bad := 0, []string{}
+	for e, err := range f.All() {
+		if err != nil {
+			bad = append(bad, e.Name)
+			continue
+		}
+		if good++; e.Name == fmt.Sprintf("a%06d", damaged) {
+			continue
+		}
+		if i := binary.LittleEndian.Uint32(bytesOfArray(t, e.Array)); e.Name != fmt.Sprintf("a%06d", i) {
+			t.Errorf("%s has the elements of array %d", e.Name, i)
+		}
+	}
+	if want := []string{"a002400", "a002499"}; good != count-3 || !slices.Equal(bad, want) {
+		t.Errorf("%d arrays, and not %q; want %d, and not %q", good, bad, count-3, want)
+	}
+	for name, err := range serialize.Verify(t.Context(), f) {
+		if err != nil && name == fmt.Sprintf("a%06d", damaged) {
+			return
+		}
+	}
+	t.Error("the damaged array was not found")
 }
