@@ -22,12 +22,13 @@ func (t translator) graph(config map[string]any, layers []map[string]any) {
 		class, _ := l["class_name"].(string)
 		nodes, _ := l["inbound_nodes"].([]any)
 		if isModel(class) {
+			fromOne := g.fromOne(name, len(nodes))
+			if class == "Sequential" && !t.current {
+				withoutInput(l)
+			}
 			switch {
-			case !g.fromOne(name, len(nodes)):
+			case !fromOne:
 			case class == "Sequential":
-				if !t.current {
-					withoutInput(l)
-				}
 				g.shift(name)
 			default:
 				g.counts[name] = 1

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -120,6 +121,20 @@ func TestTranslateBack(t *testing.T) {
 			if _, err := Parse(one); err != nil {
 				t.Errorf("%s: %v", c.name, err)
 			}
+		}
+	}
+}
+
+// TestSequentialInGraphOfKeras2: a Sequential has no InputLayer where its calls are counted from 0,
+// because Keras 2 counts those of one with it from 1, and waits for the call that is not there.
+func TestSequentialInGraphOfKeras2(t *testing.T) {
+	for _, first := range []int{0, 1} {
+		text := fmt.Sprintf(`{"class_name":"Functional","config":{"name":"m","layers":[{"class_name":"InputLayer","name":"i","config":{"name":"i","batch_input_shape":[null,3]},"inbound_nodes":[]},`+
+			`{"class_name":"Sequential","name":"s","config":{"name":"s","layers":[{"class_name":"InputLayer","config":{"name":"j","batch_input_shape":[null,3]}},{"class_name":"Dense","config":{"name":"d"}}]},`+
+			`"inbound_nodes":[[["i",0,0,{}]]]}],"input_layers":[["i",0,0]],"output_layers":[["s",%d,0]]}}`, first)
+		back, err := Translate(text, false)
+		if err != nil || strings.Contains(back, `"j"`) || !strings.Contains(callsIn(t, back), `["s",0,0]`) {
+			t.Errorf("called from %d on: %s, %v", first, back, err)
 		}
 	}
 }
