@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/internal/nameindex"
@@ -176,15 +177,21 @@ func hashable(key any, size int) (any, error) {
 		return [2]string{"bytes", string(key)}, nil
 	case Tuple:
 		text := "("
-		for _, item := range key {
-			if long, ok := item.(string); size+len(text) > maxKey || ok && len(long) > maxKey {
+		for _, value := range key {
+			if long, ok := value.(string); size+len(text) > maxKey || ok && len(long) > maxKey {
 				return nil, errKey
 			}
-			part, err := hashable(item, size+len(text))
+			part, err := hashable(value, size+len(text))
 			if err != nil {
 				return nil, err
 			}
-			text += fmt.Sprintf(" %T %v", part, part)
+			verb := " %T %v"
+			switch part.(type) {
+			case *Object, Made, *Persistent, *Set:
+				verb = " %T %p" // one is equal only to itself
+			}
+			item := fmt.Sprintf(verb, part, part)
+			text += strconv.Itoa(len(item)) + item // with its length, so that no item looks like two
 		}
 		if size+len(text) > maxKey {
 			return nil, errKey

@@ -98,9 +98,12 @@ func TestAttacks(t *testing.T) {
 // TestOddKeys reads dicts whose keys are not names, or are the same name.
 func TestOddKeys(t *testing.T) {
 	for name, want := range map[string]string{
-		"key_that_is_a_tuple": "[[]]", // beside the key of the model, which is a tuple too
-		"equal_names":         "[m.C m.C'2 m.C'3]",
-		"prefixes":            "[w]",
+		"key_that_is_a_tuple":    "[[]]", // beside the key of the model, which is a tuple too
+		"equal_names":            "[m.C m.C'2 m.C'3]",
+		"exponential_object_key": "[w]",
+		"buffers_of_tuples":      `[["a"] b]`, // of a module, and one of them in its set of transient ones
+		"keys_of_equal_text":     `[["a string b"] ["a", "b"]]`,
+		"prefixes":               "[w]",
 	} {
 		f, err := serialize.Open("testdata/odd/" + name + ".pt")
 		if err != nil {

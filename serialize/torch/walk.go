@@ -456,7 +456,7 @@ func (w *walker) outermostModule(path string, o *pickle.Object, module *pickle.D
 // module visits the parameters and buffers of a pickled module under the names that its
 // state_dict would have.
 func (w *walker) module(path string, module *pickle.Dict, depth int) error {
-	transient, _ := module.Get("_non_persistent_buffers_set")
+	transient := textsOf(module, "_non_persistent_buffers_set")
 	if err := w.omitAttributes(path, module); err != nil {
 		return err
 	}
@@ -467,8 +467,8 @@ func (w *walker) module(path string, module *pickle.Dict, depth int) error {
 			continue
 		}
 		for i, key := range members.Keys {
-			if set, ok := transient.(*pickle.Set); ok && kind == "_buffers" && slices.Contains(set.Items, key) {
-				if err := w.omit(memberPath(path, w.keyText(key)), loss.Attribute, 1, "a buffer that is not persistent, so the state_dict of the module does not have it"); err != nil {
+			if name, _ := key.(string); kind == "_buffers" && transient[name] {
+				if err := w.omit(memberPath(path, name), loss.Attribute, 1, "a buffer that is not persistent, so the state_dict of the module does not have it"); err != nil {
 					return err
 				}
 				continue
@@ -482,4 +482,18 @@ func (w *walker) module(path string, module *pickle.Dict, depth int) error {
 		}
 	}
 	return nil
+}
+
+// textsOf returns the strings in a set that is an attribute of a module.
+func textsOf(module *pickle.Dict, name string) map[string]bool {
+	value, _ := module.Get(name)
+	texts := map[string]bool{}
+	if set, ok := value.(*pickle.Set); ok {
+		for _, item := range set.Items {
+			if text, isText := item.(string); isText {
+				texts[text] = true
+			}
+		}
+	}
+	return texts
 }
