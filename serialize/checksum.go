@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"iter"
+	"sync"
+	"sync/atomic"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
@@ -80,17 +82,17 @@ type Checksums struct {
 }
 
 // Verified returns a Source that computes the CRC of all bytes of part i, after others whose CRC is
-// before, whenever a read takes all of them in their order. Such a read fails with the error of
-// Compare. Reads of parts are not checked, because that would take reading everything.
+// before, whenever a read takes all of them in their order, or several do, one after the other. The
+// last of them fails with the error of Compare. Other reads are not checked, because that would take
+// reading everything.
 func (c *Checksums) Verified(data storage.Source, before uint32, i int) storage.Source {
-	v := verified{c, before, int32(i)}
 	switch data := data.(type) {
 	case *storage.Mapped:
-		return &verifiedRange{*data, v}
+		return &verifiedRange{*data, verified{sums: c, before: before, part: int32(i)}}
 	case storage.MappedSource:
-		return &verifiedMapped{data, v}
+		return &verifiedMapped{data, verified{sums: c, before: before, part: int32(i)}}
 	}
-	return &verifiedSource{data, v}
+	return &verifiedSource{data, verified{sums: c, before: before, part: int32(i)}}
 }
 
 // A verified part has a checksum.
@@ -98,13 +100,27 @@ type verified struct {
 	sums   *Checksums
 	before uint32
 	part   int32
+	run    atomic.Pointer[run] // nil until some bytes are read from the first one on
+}
+
+// A run is the CRC of the bytes before next, which reads took one after the other.
+type run struct {
+	sync.Mutex
+	next int
+	sum  uint32
 }
 
 // read reads a view of data, block by block if it takes all bytes.
-func (s verified) read(data storage.Source, dst []byte, t dtype.Type, v views.View, block int) error {
+func (s *verified) read(data storage.Source, dst []byte, t dtype.Type, v views.View, block int) error {
 	n := v.Len() * t.Size()
-	if !v.Contiguous() || n != data.Len() || len(dst) < n {
+	if !v.Contiguous() || n == 0 || len(dst) < n {
 		return data.ReadView(dst, t, v)
+	}
+	if n != data.Len() {
+		if err := data.ReadView(dst, t, v); err != nil {
+			return err
+		}
+		return s.follow(dst[:n], v.Offset*t.Size(), data.Len())
 	}
 	sum := s.before
 	for at := 0; at < n; at += block {
@@ -116,6 +132,30 @@ func (s verified) read(data storage.Source, dst []byte, t dtype.Type, v views.Vi
 		sum = crc32.Update(sum, s.sums.Table, dst[at:][:part])
 	}
 	return s.sums.Compare(int(s.part), sum)
+}
+
+// follow adds bytes that were read at a position to the run if they follow it, or begin one.
+func (s *verified) follow(b []byte, at, total int) error {
+	if at == 0 {
+		s.run.CompareAndSwap(nil, new(run))
+	}
+	r := s.run.Load()
+	if r == nil {
+		return nil
+	}
+	r.Lock()
+	defer r.Unlock()
+	if at == 0 {
+		r.next, r.sum = 0, s.before
+	}
+	if at != r.next {
+		return nil
+	}
+	r.sum = crc32.Update(r.sum, s.sums.Table, b)
+	if r.next += len(b); r.next < total {
+		return nil
+	}
+	return s.sums.Compare(int(s.part), r.sum)
 }
 
 type verifiedSource struct {

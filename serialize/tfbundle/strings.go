@@ -1,11 +1,16 @@
 package tfbundle
 
 import (
+	"cmp"
+	"context"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
+	"math"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -13,10 +18,22 @@ import (
 // texts are the strings of a tensor: their lengths as varints, a checksum of these of 4 bytes, and
 // their bytes. What is in memory is where every indexed string is, and the strings that are asked
 // for.
+//
+// The masked checksum of the lengths, as integers of 4 bytes, or of 8 where these do not suffice, is
+// in the data; the one of the tensor is of the lengths, their checksum and all strings
+// (tensorflow/core/util/tensor_bundle/tensor_bundle.cc, WriteStringTensor).
 type texts struct {
 	data  storage.Source
 	whole views.View
-	index func() ([]place, error)
+	order binary.ByteOrder
+	sum   uint32 // the masked checksum of the tensor
+	index func() (*index, error)
+}
+
+// An index has the place of every indexed string, and the end of all.
+type index struct {
+	places []place
+	sum    uint32 // of the lengths
 }
 
 // A place is where the length of a string is, and its bytes.
@@ -25,17 +42,17 @@ type place struct{ length, text int }
 // indexed is how far apart strings of the index are.
 const indexed = 256
 
-func newTexts(data storage.Source, whole views.View) *texts {
-	t := &texts{data: data, whole: whole}
+func newTexts(data storage.Source, whole views.View, order binary.ByteOrder, sum uint32) *texts {
+	t := &texts{data: data, whole: whole, order: order, sum: sum}
 	t.index = sync.OnceValues(t.makeIndex)
 	return t
 }
 
-// makeIndex returns the place of every indexed string, and the end of all. It reads the lengths,
-// part by part.
-func (t *texts) makeIndex() ([]place, error) {
+// makeIndex reads the lengths, part by part, and compares their checksum.
+func (t *texts) makeIndex() (*index, error) {
 	const part = 1 << 16
 	var list []place
+	sum := uint32(0)
 	var b []byte // the lengths from at.length on, as far as they are read
 	at := place{}
 	for i := range t.whole.Len() {
@@ -53,19 +70,60 @@ func (t *texts) makeIndex() ([]place, error) {
 			return nil, fmt.Errorf("the length of string %d is damaged: %w", i, storage.ErrState)
 		}
 		at.length, at.text, b = at.length+k, at.text+int(size), b[k:]
+		sum = crc32.Update(sum, castagnoli, t.fixed(size))
 		if at.text > t.data.Len() {
 			break
 		}
 	}
-	const checksum = 4
 	if at.length+checksum+at.text != t.data.Len() {
 		return nil, fmt.Errorf("strings of %d bytes in %d: %w", at.text, t.data.Len()-at.length, storage.ErrState)
+	}
+	stored, err := t.bytes(at.length, at.length+checksum)
+	if err != nil {
+		return nil, err
+	}
+	if verifyChecksums {
+		if err := serialize.CompareChecksums("the lengths of strings", masked(sum), t.order.Uint32(stored)); err != nil {
+			return nil, err
+		}
 	}
 	list = append(list, at)
 	for i := range list {
 		list[i].text += at.length + checksum
 	}
-	return list, nil
+	return &index{list, crc32.Update(sum, castagnoli, stored)}, nil
+}
+
+// checksum is the number of bytes of one.
+const checksum = 4
+
+// fixed returns a length as the checksums have it.
+func (t *texts) fixed(size uint64) []byte {
+	b := make([]byte, 8)
+	if size > math.MaxUint32 {
+		t.order.PutUint64(b, size)
+		return b
+	}
+	t.order.PutUint32(b, uint32(size))
+	return b[:4]
+}
+
+// verify reads all strings and compares the checksum of the tensor.
+func (t *texts) verify(ctx context.Context, name string) error {
+	index, err := t.index()
+	if err != nil {
+		return err
+	}
+	const part = 1 << 20
+	sum := index.sum
+	for at := index.places[0].text; at < t.data.Len(); at += part {
+		b, err := t.bytes(at, min(at+part, t.data.Len()))
+		if err := cmp.Or(ctx.Err(), err); err != nil {
+			return err
+		}
+		sum = crc32.Update(sum, castagnoli, b)
+	}
+	return serialize.CompareChecksums(name, masked(sum), t.sum)
 }
 
 // bytes returns the bytes from one position to another.
@@ -87,7 +145,7 @@ func (t *texts) values(v views.View) (values []any, err error) {
 	for at := range v.Positions() {
 		if at/indexed != last {
 			last = at / indexed
-			if ends, err = t.ends(index[last], index[last+1]); err != nil {
+			if ends, err = t.ends(index.places[last], index.places[last+1]); err != nil {
 				return nil, err
 			}
 		}

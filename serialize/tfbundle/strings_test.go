@@ -2,6 +2,11 @@ package tfbundle
 
 import (
 	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,17 +32,25 @@ func (c *counted) ReadView(dst []byte, t dtype.Type, v views.View) error {
 func TestStringsAreReadInParts(t *testing.T) {
 	const n, long = 3000, 1 << 16
 	var b []byte
+	total := 0
 	text := func(i int) string { return strings.Repeat(string(rune('a'+i%26)), i%7*long/6) }
 	for i := range n {
 		b = binary.AppendUvarint(b, uint64(len(text(i))))
 	}
-	b = append(b, 0, 0, 0, 0)
+	var lengths []byte
+	for i := range n {
+		lengths = binary.LittleEndian.AppendUint32(lengths, uint32(len(text(i))))
+	}
+	lengths = binary.LittleEndian.AppendUint32(lengths, masked(crc32.Checksum(lengths, castagnoli)))
+	b = append(b, lengths[4*n:]...)
 	for i := range n {
 		b = append(b, text(i)...)
+		total += len(text(i))
 	}
 	data := &counted{Source: serialize.AsSource(storage.Wrap(b))}
 	whole := views.Of(n)
-	texts := newTexts(data, whole)
+	sum := masked(crc32.Checksum(append(lengths, b[len(b)-total:]...), castagnoli))
+	texts := newTexts(data, whole, binary.LittleEndian, sum)
 	for _, part := range [][3]int{{0, 10, 1}, {250, 270, 1}, {0, n, 511}, {n - 1, n, 1}} {
 		v, err := whole.Slice(0, part[0], part[1], part[2])
 		if err != nil {
@@ -59,9 +72,58 @@ func TestStringsAreReadInParts(t *testing.T) {
 			t.Errorf("%v: %d bytes of %d are read", part, data.n, len(b))
 		}
 	}
+	if err := texts.verify(t.Context(), "s"); err != nil {
+		t.Errorf("checksum: %v", err)
+	}
+	b[len(b)-1] ^= 1
+	if err := texts.verify(t.Context(), "s"); !errors.Is(err, serialize.ErrChecksum) {
+		t.Errorf("a bit of the last string is flipped: %v", err)
+	}
+	b[0] ^= 1
+	if _, err := newTexts(data, whole, binary.LittleEndian, sum).values(views.Of(1)); err == nil {
+		t.Error("a bit of the first length is flipped: no error")
+	}
 	for name, damaged := range map[string][]byte{"one byte less": b[:len(b)-1], "no lengths": b[:20], "a long one": append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}, b...)} {
-		if _, err := newTexts(serialize.AsSource(storage.Wrap(damaged)), whole).values(views.Of(1)); err == nil {
+		if _, err := newTexts(serialize.AsSource(storage.Wrap(damaged)), whole, binary.LittleEndian, sum).values(views.Of(1)); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// TestElementsAreVerified: a bit that is flipped in every fourth byte of the elements is found.
+func TestElementsAreVerified(t *testing.T) {
+	index, err := os.ReadFile("testdata/v1.index")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("testdata/v1.data-00000-of-00001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	name := filepath.Join(folder, "v1.index")
+	if err := os.WriteFile(name, index, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at <= len(data); at += 4 {
+		damaged := slices.Clone(data)
+		if at < len(data) {
+			damaged[at] ^= 1 << (at % 8)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "v1.data-00000-of-00001"), damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := serialize.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, err := range serialize.Verify(t.Context(), f) {
+			found = found || err != nil
+		}
+		if found != (at < len(data)) || !serialize.HasChecksums(f) {
+			t.Errorf("byte %d of %d flipped: found %v", at, len(data), found)
+		}
+		f.Close()
 	}
 }

@@ -10,10 +10,12 @@ package tfbundle
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"math"
 	"os"
@@ -87,6 +89,7 @@ type bundle struct {
 	slices map[string][]slice // of variables that are not joined yet
 	sums   []namedSum
 	stored serialize.Checksums
+	texts  map[string]*texts // by the names of their arrays
 }
 
 // A namedSum is the masked checksum of an array.
@@ -103,7 +106,7 @@ func open(in serialize.Input) (serialize.File, error) {
 		return nil, err
 	}
 	index := table{r: in, size: uint64(in.Size)}
-	b := &bundle{in: in, order: binary.LittleEndian, slices: map[string][]slice{}}
+	b := &bundle{in: in, order: binary.LittleEndian, slices: map[string][]slice{}, texts: map[string]*texts{}}
 	b.stored = serialize.Checksums{Table: castagnoli, Compare: func(i int, sum uint32) error {
 		return serialize.CompareChecksums(b.sums[i].name, masked(sum), b.sums[i].sum)
 	}}
@@ -120,7 +123,27 @@ func open(in serialize.Input) (serialize.File, error) {
 		b.closeShards()
 		return nil, err
 	}
-	return b.list, nil
+	return &file{b.list, b.texts}, nil
+}
+
+// A file is a checkpoint, every array of which has a checksum.
+type file struct {
+	*serialize.List
+	texts map[string]*texts
+}
+
+// Verify reads every array and compares its checksum.
+func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for name, err := range serialize.ReadAll(ctx, f.List) {
+			if t := f.texts[name]; t != nil && err == nil {
+				err = t.verify(ctx, name)
+			}
+			if !yield(name, err) {
+				return
+			}
+		}
+	}
 }
 
 func (b *bundle) closeShards() error {
@@ -303,7 +326,8 @@ func (b *bundle) entry(name string, e entry) (serialize.Entry, error) {
 		if int64(v.Len()) > int64(data.Len()) {
 			return out, fmt.Errorf("%d strings in %d bytes: %w", v.Len(), data.Len(), storage.ErrState)
 		}
-		out.Elements = &serialize.Elements{View: v, Type: "string", Values: newTexts(data, v).values}
+		b.texts[name] = newTexts(data, v, b.order, e.checksum)
+		out.Elements = &serialize.Elements{View: v, Type: "string", Values: b.texts[name].values}
 		return out, nil
 	}
 	if need := v.Len() * t.typ.Size(); need != data.Len() {
