@@ -33,8 +33,10 @@ func lossSummary(c *cli.Context, lost loss.List) string {
 
 // lossFields are the fields of a report in JSON.
 func lossFields(lost loss.List) fields {
-	if lost == nil {
-		lost = loss.List{}
+	items := make(loss.List, len(lost))
+	for i, item := range lost {
+		item.Reason = withoutKind(item.Reason)
+		items[i] = item
 	}
-	return fields{{"lost", lost}, {"complete", len(lost) == 0}}
+	return fields{{"lost", items}, {"complete", len(lost) == 0}}
 }

@@ -19,29 +19,45 @@ const keySuffix = "/*key"
 const metaOrder = "torch.order"
 
 // partsOf returns the parts of names that the keys of the dict at a path become, and notes what the
-// names do not tell of them. Equal texts of different keys become different names.
+// names do not tell of them. Equal texts of different keys become different names. Those of keys that
+// become text are keys themselves when the dict is written, so the others have their names first.
 func (w *walker) partsOf(path string, d *pickle.Dict, dictType string) ([]string, error) {
 	parts := make([]string, len(d.Keys))
-	var taken map[string]int // by text, if keys that are not text are among them
+	var taken map[string]bool // if keys that are not text are among them
 	if slices.ContainsFunc(d.Keys, func(key any) bool { _, isText := key.(string); return !isText }) {
-		taken = make(map[string]int, len(d.Keys))
+		taken = make(map[string]bool, len(d.Keys))
 	}
-	for i, key := range d.Keys {
+	name := func(i int) (err error) {
+		key := d.Keys[i]
 		text := w.keyText(key)
 		part, err := w.nameOf(path, text, d.Values[i])
-		if err != nil {
-			return nil, err
+		if parts[i] = part; err != nil {
+			return err
+		}
+		for n := 2; taken[parts[i]]; n++ {
+			parts[i] = fmt.Sprintf("%s'%d", part, n)
+		}
+		if parts[i] != part && isPlainKey(key) {
+			w.paths[join(path, parts[i])] = [2]string{path, text}
 		}
 		if taken != nil {
-			if taken[part]++; taken[part] > 1 {
-				part = fmt.Sprintf("%s'%d", part, taken[part])
-				w.paths[join(path, part)] = [2]string{path, text}
-			}
+			taken[parts[i]] = true
 		}
-		if parts[i] = part; implied(text, dictType, path == "") == key {
-			continue
+		if implied(text, dictType, path == "") == key {
+			return nil
 		}
-		if err := w.noteKey(join(path, part), text, key); err != nil {
+		return w.noteKey(join(path, parts[i]), text, key)
+	}
+	var last []int
+	for i, key := range d.Keys {
+		if !isPlainKey(key) {
+			last = append(last, i)
+		} else if err := name(i); err != nil {
+			return nil, err
+		}
+	}
+	for _, i := range last {
+		if err := name(i); err != nil {
 			return nil, err
 		}
 	}

@@ -39,6 +39,9 @@ func (w *walker) outermost(value any) error {
 		return w.value(w.in.ArrayName(), value, 0)
 	}
 	d, ok := value.(*pickle.Dict)
+	if o, isObject := value.(*pickle.Object); isObject && moduleOf(o) == nil {
+		w.meta[metaBeside] = "true"
+	}
 	if !ok {
 		return w.value("", value, 0)
 	}
@@ -190,7 +193,7 @@ func (w *walker) cutPrefixes(model []foundEntry) {
 	for again := len(model) > 0; again; {
 		again = false
 		for _, prefix := range prefixes {
-			if slices.ContainsFunc(model, func(e foundEntry) bool { return !strings.HasPrefix(e.name, prefix) }) {
+			if slices.ContainsFunc(model, func(e foundEntry) bool { return !strings.HasPrefix(e.name, prefix) || e.name == prefix }) {
 				continue
 			}
 			for i := range model {

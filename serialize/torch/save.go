@@ -272,8 +272,11 @@ func (t *treeWriter) placed(meta map[string]string) bool {
 }
 
 // isKey reports whether a name with slashes is one key: it begins with a slash, or a name
-// above it is an array, which is not a dict.
+// above it is an array, which is not a dict. The key of a name that was noted is known.
 func (t *treeWriter) isKey(name string, names map[string]bool) bool {
+	if _, noted := t.paths[name]; noted {
+		return false
+	}
 	if name[0] == '/' {
 		return true
 	}

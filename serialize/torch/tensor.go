@@ -232,6 +232,9 @@ func tensorOf(value any, depth int) (tensor, error) {
 		}
 		return tensor{}, fmt.Errorf("%v without a tensor", class)
 	}
+	if o.Is("torch.nn.parameter.UninitializedParameter", "torch.nn.parameter.UninitializedBuffer") { // of LazyLinear and the like
+		return tensor{}, &unsupportedError{kind: "uninitialized", advice: "run the model once before it is saved"}
+	}
 	if class.Module == "torch._utils" && strings.HasPrefix(class.Name, "_rebuild_") && class.Name != "_rebuild_device_tensor_from_numpy" {
 		return tensor{}, unsupportedTensor(class.Name, o.Args)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,7 +16,7 @@ import (
 // maxText bounds the text of a list of scalars.
 const maxText = 64 << 20
 
-// keyText returns a key of a dict as part of a name.
+// keyText returns a key of a dict as part of a name. Objects of classes are their constructor's call.
 func (w *walker) keyText(key any) string {
 	if text, ok := key.(string); ok {
 		return text
@@ -23,6 +24,11 @@ func (w *walker) keyText(key any) string {
 	text, err := w.text(key, false, 0)
 	if err != nil {
 		return pickle.TypeOf(key)
+	}
+	if o, ok := key.(*pickle.Object); ok && !isScalar(o) && !isEscaped(o) && len(o.Args) > 0 && !slices.ContainsFunc(o.Args, containsMore) {
+		if args, err := w.listText(o.Args, 0); err == nil && len(args) <= maxName {
+			return text + "(" + args[1:len(args)-1] + ")"
+		}
 	}
 	return text
 }

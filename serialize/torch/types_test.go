@@ -56,6 +56,38 @@ func TestStructureIsKept(t *testing.T) {
 	}
 }
 
+// TestObjectsKeepTheirArrays: objects as keys and as the outermost value, and modules that are pickled
+// by functions, lose their classes and no array. The files are those of testdata/make_objects.py.
+func TestObjectsKeepTheirArrays(t *testing.T) {
+	for name, want := range map[string]string{
+		"keys": `{"program.Color(1)": tensor(int64 1)false, "program.Color(2)": tensor(int64 2)false, "program.Key": tensor(int64 3)false, ` +
+			`"program.Key'2": tensor(int64 1)false, "program.Key'3": tensor(int64 2)false, "w": tensor(int64 1)false}`,
+		"dict":    `{"class": "program.Settings", "epoch": int64 3, "w": tensor(int64 1)false}`,
+		"graph":   `{"layers.0.bias": tensor(int64 1)false, "layers.0.weight": tensor(int64 1, int64 1)false, "scale": tensor(int64 1)false}`,
+		"slashes": `{"a": {"": tensor(int64 1)false, "/": tensor(int64 2)false, "b/": {"c": tensor(int64 3)false}}}`,
+		"prefix":  `{"module.": tensor(int64 1)false, "module.x": tensor(int64 2)false}`,
+	} {
+		for _, extensions := range [][]string{{".pt"}, {".safetensors", ".pt"}} {
+			if got := structure(t, through(t, "testdata/object_"+name+".pt", extensions...)); got != want {
+				t.Errorf("%s through %v: %s; want %s", name, extensions, got, want)
+			}
+		}
+	}
+}
+
+// TestUninitialized: parameters of LazyLinear are arrays without elements.
+func TestUninitialized(t *testing.T) {
+	f, err := serialize.Open("testdata/object_lazy.pt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	_, err = serialize.Lookup(f, "0.weight")
+	if want := "uninitialized arrays are not read; run the model once before it is saved"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v; want %s", err, want)
+	}
+}
+
 // TestModulesKeepTheirVersions: load_state_dict of PyTorch finds those other than 1 in an attribute of
 // each state_dict.
 func TestModulesKeepTheirVersions(t *testing.T) {

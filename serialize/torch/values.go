@@ -139,9 +139,16 @@ func fileName(o *pickle.Object) string {
 	return cmp.Or(name, ".")
 }
 
+// graphModules are the functions that make a torch.fx.GraphModule of its attributes and its program.
+var graphModules = []string{"torch.fx.graph_module.reduce_graph_module", "torch.fx.graph_module.reduce_deploy_graph_module", "torch.fx.graph_module.reduce_package_graph_module"}
+
 // moduleOf returns the attributes of a pickled torch.nn.Module, or nil.
 func moduleOf(o *pickle.Object) *pickle.Dict {
-	for _, state := range o.State {
+	states := o.State
+	if o.Is(graphModules...) {
+		states = o.Args
+	}
+	for _, state := range states {
 		d, _ := state.(*pickle.Dict)
 		_, parameters := d.Get("_parameters")
 		_, modules := d.Get("_modules")

@@ -324,6 +324,10 @@ func (w *walker) persistent(path string, p *pickle.Persistent) error {
 		path = w.in.ArrayName()
 	}
 	s, err := storageOf(p)
+	id, _ := p.ID.(pickle.Tuple)
+	if class, ok := argument(id, 1).(pickle.Global); ok && argument(id, 0) == "module" { // as legacy files have them
+		return cmp.Or(w.omitName(path, class), w.note(path, class.String()))
+	}
 	if err != nil {
 		w.opaque["persistent id"] = true
 		return w.note(path, "not read: "+err.Error())
