@@ -60,13 +60,12 @@ func recurrentLinks(l *Layer, order []int) ([]Link, error) {
 	return links, nil
 }
 
-// checkRecurrent fails if PyTorch's module cannot compute what l does.
+// checkRecurrent fails if PyTorch's module cannot compute what l does, in one direction or the other.
 func checkRecurrent(l *Layer) error {
 	activation, err1 := activationOf(l, "activation", "tanh")
 	recurrent, err2 := activationOf(l, "recurrent_activation", "sigmoid")
-	backwards, err3 := l.Bool("go_backwards", false)
-	resets, err4 := l.Bool("reset_after", true)
-	if err := firstOf(err1, err2, err3, err4); err != nil {
+	resets, err3 := l.Bool("reset_after", true)
+	if err := firstOf(err1, err2, err3); err != nil {
 		return err
 	}
 	if bias, ok := l.Weight("bias"); ok && l.Class == "GRU" && bias.Array.Rank() == 1 {
@@ -80,8 +79,6 @@ func checkRecurrent(l *Layer) error {
 		return unsupported("activation %s; PyTorch has tanh", activation)
 	case l.Class != "SimpleRNN" && recurrent != "sigmoid":
 		return unsupported("recurrent_activation %s; PyTorch has sigmoid", recurrent)
-	case backwards:
-		return unsupported("go_backwards; reverse the sequences instead")
 	}
 	return nil
 }
@@ -123,5 +120,9 @@ func recurrentCall(l *Layer, name string, gates int, both bool) (string, error) 
 	if bias, _ := l.Bool("use_bias", true); !bias {
 		c.set("bias", false)
 	}
-	return c.String(), nil
+	backwards, err := l.Bool("go_backwards", false)
+	if err == nil && backwards {
+		err = unsupported("go_backwards; reverse the sequences instead")
+	}
+	return c.String(), err
 }

@@ -78,6 +78,7 @@ func recurrentLayer(l *checkpoint.Layer, in []value) (map[string]any, error) {
 	switch err := first(err1, err2, err3, err4, err5, err6, err7); {
 	case err != nil:
 		return nil, err
+	case l.Class == "SimpleRNN" && activation == "relu":
 	case activation != "tanh":
 		return nil, unsupported("activation %s", activation)
 	case l.Class != "SimpleRNN" && gates != "sigmoid" && l.Config["recurrent_activation"] != nil:
@@ -91,7 +92,7 @@ func recurrentLayer(l *checkpoint.Layer, in []value) (map[string]any, error) {
 	}
 	name := strings.ToLower(l.Class)
 	if l.Class == "SimpleRNN" {
-		name = "rnn"
+		name, settings["nonlinearity"] = "rnn", activation
 	}
 	return map[string]any{name: settings}, nil
 }

@@ -290,6 +290,9 @@ func (p *Plan) pyTorchToKeras() error {
 		if plan.Refused != nil {
 			p.Refused = append(p.Refused, plan.Refused)
 		}
+		if plan.Differs != nil {
+			p.Notes = append(p.Notes, fmt.Sprintf("layer %s does not compute what a module of PyTorch does: %v", plan.Path, plan.Differs))
+		}
 		if plan.Note != "" {
 			p.Notes = append(p.Notes, plan.Note)
 		}
