@@ -122,6 +122,9 @@ type trainer struct {
 
 // open prepares everything that training needs.
 func (t *trainer) open(ctx context.Context, data *Data) (err error) {
+	if err := t.CheckOptimizer(); err != nil {
+		return err
+	}
 	if err := t.openSaver(); err != nil {
 		return err
 	}

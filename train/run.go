@@ -36,6 +36,7 @@ type Run struct {
 	compute      compute // that the run was resumed from; zero if it was not
 	hooks        []Hook
 	metrics      metricSet                // of the training epoch so far
+	stripped     bool                     // its file has no state of the optimizer: it predicts only
 	loadedHooks  map[string]storage.Array // state of hooks that a run file had; removed as hooks take it
 	ema          *nn.EMA                  // nil without averages
 	averaged     bool                     // the averages are in the place of the parameters

@@ -218,7 +218,7 @@ func resume(file serialize.File, name string, d storage.Device, checkSize func(i
 	if err := nn.Load(r.Model, under(f, "model/")); err != nil {
 		return nil, err
 	}
-	if err := r.Optimizer.Load(nn.Params(r.Model), under(f, "optimizer/")); err != nil {
+	if err := r.loadOptimizer(f); err != nil {
 		return nil, err
 	}
 	if err := r.loadScaler(f); err != nil {
@@ -344,6 +344,25 @@ func (r *Run) loadSchema1(meta map[string]string) error {
 	r.Position = old.Position
 	r.Position.Running = old.Running.Metrics
 	r.Position.Running.Correct = old.Running.Correct
+	return nil
+}
+
+// loadOptimizer reads the state of the optimizer. A file without any, such as one that h5dnn strip
+// has written, predicts and cannot be trained further.
+func (r *Run) loadOptimizer(f []serialize.Entry) error {
+	state := maps.Collect(under(f, "optimizer/"))
+	if r.stripped = len(state) == 0; r.stripped {
+		return nil
+	}
+	return r.Optimizer.Load(nn.Params(r.Model), maps.All(state))
+}
+
+// CheckOptimizer returns an error if the file of r has no state of the optimizer, without which
+// training cannot go on.
+func (r *Run) CheckOptimizer() error {
+	if r.stripped {
+		return fmt.Errorf("the run has no state of its optimizer, as h5dnn strip leaves it, and cannot be trained further; resume the file that it was stripped from: %w", storage.ErrState)
+	}
 	return nil
 }
 

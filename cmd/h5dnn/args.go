@@ -91,6 +91,16 @@ func flagError(command *cli.Command, err error) error {
 	return fmt.Errorf("--%s %s: want %s", found[2], found[1], want)
 }
 
+// globalFlagError returns err, from parsing the flags before a command, as an error that names the
+// flag as it is written.
+func globalFlagError(err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return err
+	}
+	return fmt.Errorf("unknown flag --%s before the command; see h5dnn --help", name)
+}
+
 // arguments returns the command's arguments. It fails unless there are as many as names.
 func arguments(c *cli.Context, names ...string) ([]string, error) {
 	args := c.Args().Slice()

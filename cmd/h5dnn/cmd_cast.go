@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,11 +49,14 @@ func castCommand() *cli.Command {
 			"for others, say so: --axis up.weight=1.\n" +
 			"IN may be - for standard input, and OUT for standard output, with --format.",
 		Flags: copyFlags(
-			&cli.StringFlag{Name: "to", Usage: "`TYPE` of the weights", Required: true},
+			&cli.StringFlag{Name: "to", Usage: "`TYPE` of the weights"},
 			&cli.StringSliceFlag{Name: "axis", Usage: "`AXIS` of output channels, for int8, or NAME=AXIS for arrays of that name, in which * stands for any text; by default as the architecture says, or else 0, and -1 in files of Keras"},
 		),
 		Action: func(c *cli.Context) error {
 			name := c.String("to")
+			if name == "" {
+				return errors.New("--to TYPE is missing; see h5dnn cast --help")
+			}
 			to, err := castType(name)
 			if err != nil {
 				return fmt.Errorf("--to %s: %w", name, err)

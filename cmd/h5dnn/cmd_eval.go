@@ -41,6 +41,9 @@ func evalCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if err := checkNamedData(c, c.Args().Tail()...); err != nil {
+				return err
+			}
 			if err := train.CheckData(run.Config, name); err != nil {
 				return err
 			}

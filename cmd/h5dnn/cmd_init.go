@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/convert/models"
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -37,6 +39,12 @@ func initCommand() *cli.Command {
 }
 
 func writeConfiguration(c *cli.Context, data, out string) error {
+	if data == "-" {
+		return errors.New("a configuration names its data file, and standard input has no name; write it to a file first")
+	}
+	if models.IsKeras(data) {
+		return fmt.Errorf("%s is a model; name the file of data to train on", data)
+	}
 	file, err := open(c.Context, data)
 	if err != nil {
 		return err
@@ -110,6 +118,9 @@ func check(ctx context.Context, text, out string) error {
 	return err
 }
 
+// fewSamples are too few for a validation set of a tenth of them.
+const fewSamples = 10
+
 // configuration returns the YAML of g for a file.
 func (g guess) configuration(file string) string {
 	var b strings.Builder
@@ -119,6 +130,8 @@ func (g guess) configuration(file string) string {
 	fmt.Fprintf(&b, "  y: %s   # %s\n", quotedYAML(g.y.path), g.y.elements())
 	if g.valX.path != "" {
 		fmt.Fprintf(&b, "  val_x: %s\n  val_y: %s\n", quotedYAML(g.valX.path), quotedYAML(g.valY.path))
+	} else if rows := g.x.shape[0]; g.x.arrays == 1 && rows < fewSamples {
+		fmt.Fprintf(&b, "  # split: 0.1   # share of the samples to validate on, if there were more than %d\n", rows)
 	} else {
 		fmt.Fprintf(&b, "  split: 0.1   # share of the samples to validate on; attr:NAME and mask:PATH are other ways\n")
 	}

@@ -35,6 +35,11 @@ func inspectCommand() *cli.Command {
 				_, err := arguments(c, "FILE")
 				return err
 			}
+			for _, name := range []string{"depth", "attrs"} {
+				if n := c.Int(name); n < 0 && c.IsSet(name) {
+					return fmt.Errorf("--%s cannot be %d; want at least 0, or leave it out for all", name, n)
+				}
+			}
 			return buffered(c.App.Writer, func(w io.Writer) error {
 				for i, arg := range c.Args().Slice() {
 					if i > 0 && !c.Bool("json") {

@@ -100,6 +100,7 @@ func repack(c *cli.Context) error {
 			return err
 		}
 	}
+	before := fileSize(in)
 	bar := newMeter(c.App.ErrWriter, "repack", wanted.work(file, !c.Bool("no-verify")))
 	report, err := hdf5write.Repack(c.Context, file, out, hdf5write.RepackOptions{
 		Layout: wanted.layoutOf, Memory: memory, SkipVerify: c.Bool("no-verify"), DryRun: c.Bool("dry-run"), Complete: c.Bool("in-place"), Materialize: followed(c.Context) != "",
@@ -115,9 +116,9 @@ func repack(c *cli.Context) error {
 	report.Notes = append(wanted.notes, report.Notes...)
 	err = buffered(c.App.Writer, func(w io.Writer) error {
 		if c.Bool("json") {
-			return showRepackedJSON(w, in, out, report)
+			return showRepackedJSON(w, in, out, before, report)
 		}
-		return showRepacked(c, w, in, out, report)
+		return showRepacked(c, w, out, before, report)
 	})
 	if err != nil {
 		return err
@@ -397,7 +398,8 @@ func noteLines(notes []hdf5.Finding) []string {
 	return messages
 }
 
-func showRepacked(c *cli.Context, w io.Writer, in, out string, r hdf5write.RepackReport) error {
+// showRepacked prints what became of a file that had that many bytes before.
+func showRepacked(c *cli.Context, w io.Writer, out string, before int, r hdf5write.RepackReport) error {
 	for _, i := range r.Lost {
 		fmt.Fprintf(w, "%s\n", printable(i.String()))
 	}
@@ -413,12 +415,12 @@ func showRepacked(c *cli.Context, w io.Writer, in, out string, r hdf5write.Repac
 		checked = ""
 	}
 	_, err := fmt.Fprintf(w, "%s  %s copied (%d re-encoded)%s; %s -> %s; %s\n", printable(out), plural(r.Datasets, "dataset"), r.Reencoded,
-		checked, arrayfmt.Bytes(fileSize(in)), arrayfmt.Bytes(fileSize(out)), lossSummary(c, r.Lost))
+		checked, arrayfmt.Bytes(before), arrayfmt.Bytes(fileSize(out)), lossSummary(c, r.Lost))
 	return err
 }
 
-func showRepackedJSON(w io.Writer, in, out string, r hdf5write.RepackReport) error {
-	return encodeLine(w, append(fields{{"in", in}, {"out", out}, {"in_bytes", fileSize(in)}, {"out_bytes", fileSize(out)}, {"groups", r.Groups},
+func showRepackedJSON(w io.Writer, in, out string, before int, r hdf5write.RepackReport) error {
+	return encodeLine(w, append(fields{{"in", in}, {"out", out}, {"in_bytes", before}, {"out_bytes", fileSize(out)}, {"groups", r.Groups},
 		{"datasets", r.Datasets}, {"changed", r.Reencoded}, {"links", r.Links}, {"attributes", r.Attributes},
 		{"notes", findings(r.Notes)}}, lossFields(r.Lost)...))
 }

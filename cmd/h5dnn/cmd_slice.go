@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -37,6 +38,9 @@ func sliceCommand() *cli.Command {
 			args, err := arguments(c, "FILE:/path[EXPR]")
 			if err != nil {
 				return err
+			}
+			if c.Bool("json") && (c.String("output") != "" || c.String("format") != "") {
+				return errors.New("--json prints the elements, and -o and --format write them in another format; leave one out")
 			}
 			at := parseAddress(args[0])
 			format, err := chosenFormat(c.String("output"), c.String("format"))

@@ -287,6 +287,9 @@ func (j *job) resume(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := run.CheckOptimizer(); err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
 	if fixed != "" {
 		if run.Position.Step > 0 {
 			return fmt.Errorf("--%s cannot change when resuming %s", fixed, from)
@@ -299,6 +302,9 @@ func (j *job) resume(c *cli.Context) error {
 	if j.finished(c) {
 		return nil
 	}
+	if err := checkNamedData(c); err != nil {
+		return err
+	}
 	if err := train.CheckData(run.Config, from); err != nil {
 		return err
 	}
@@ -306,6 +312,22 @@ func (j *job) resume(c *cli.Context) error {
 		return err
 	}
 	return j.checkOutputs(c, replace) // none is an input
+}
+
+// checkNamedData returns an error if a data file that a flag names, or one of others, does not exist.
+func checkNamedData(c *cli.Context, others ...string) error {
+	for _, flag := range []string{"data", "y-data", "val-data", "val-y-data"} {
+		others = append(others, c.StringSlice(flag)...)
+	}
+	for _, name := range others {
+		if strings.ContainsAny(name, "*?[") { // a pattern
+			continue
+		}
+		if err := isFile(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finished reports whether a resumed run has made all of its epochs.
@@ -349,7 +371,9 @@ func configOf(c *cli.Context) (train.Config, error) {
 		if failed != nil {
 			return config, failed
 		}
-		if err != nil {
+		if flag := flagOf(err); flag != "" && c.IsSet(flag) {
+			err = flagged(err)
+		} else if err != nil {
 			err = fmt.Errorf("%s:%w", name, err)
 		}
 		for _, warning := range config.Warnings {
@@ -415,17 +439,25 @@ func flagged(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
+	return fmt.Errorf("--%s: %w", flagOf(err), wrong.Err)
+}
+
+// flagOf returns the flag of the setting that is wrong, without dashes, or "" if err is about none.
+func flagOf(err error) string {
+	var wrong *config.Error
+	if !errors.As(err, &wrong) {
+		return ""
+	}
 	steps := append(slices.Clone(wrong.Path), "")
 	setting := fmt.Sprint(steps[0])
 	if inside, ok := steps[1].(string); ok && setting == "data" && inside != "" {
 		setting = inside
 	}
 	other := map[string]string{"file": "data", "memory_mb": "memory", "data": "val-x"}
-	name, ok := other[setting]
-	if !ok {
-		name = strings.ReplaceAll(setting, "_", "-")
+	if name, ok := other[setting]; ok {
+		return name
 	}
-	return fmt.Errorf("--%s: %w", name, wrong.Err)
+	return strings.ReplaceAll(setting, "_", "-")
 }
 
 // sameName reports whether two names lead to one directory entry.

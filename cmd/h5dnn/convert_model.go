@@ -192,6 +192,8 @@ func modelHint(err error) string {
 	var architecture *models.MissingArchitectureError
 	var layer *models.MissingLayerError
 	switch {
+	case errors.Is(err, models.ErrOwnArchitecture):
+		return "leave out --model"
 	case errors.As(err, &layer):
 		return "--framework keras writes a file that Keras loads"
 	case errors.As(err, &shape):

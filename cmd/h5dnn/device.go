@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/convert/models"
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
@@ -34,6 +35,9 @@ func deviceFlag() cli.Flag {
 // resumedOn loads the named run on the device and with the threads that the flags
 // select, whatever device it was trained on.
 func resumedOn(c *cli.Context, name string) (*train.Run, error) {
+	if models.IsKeras(name) {
+		return nil, fmt.Errorf("%s is a model of Keras; make a run of it with h5dnn convert %s run.h5", name, name)
+	}
 	config := train.Config{Device: c.String("device"), Threads: c.Int("threads")}
 	device, err := compute(config)
 	if err != nil {

@@ -114,6 +114,9 @@ func toPipe(ctx context.Context, f *serialize.Format, w io.Writer, arrays ...ins
 	if err := checkType(f, arrays...); err != nil {
 		return err
 	}
+	if f.Name == "sharded" {
+		return errShards
+	}
 	if isTerminal(w) && f.Name != "csv" {
 		return fmt.Errorf("%s is binary; add -o FILE or pipe the output", f.Name)
 	}

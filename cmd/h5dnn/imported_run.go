@@ -91,7 +91,7 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 			return nil, fmt.Errorf("%w; run it in Keras, or in PyTorch with the weights that h5dnn convert writes", err)
 		}
 		if err != nil {
-			return nil, err
+			return nil, withModelFlags(err)
 		}
 		defer plan.Source.Close()
 		if err := checkUnused(plan, architecture); err != nil {
@@ -137,6 +137,9 @@ func planOf(c *cli.Context, name, architecture string, o models.Options) (*model
 	plan, err := models.New(source, "hdf5", o)
 	if err != nil {
 		source.Close()
+		if errors.Is(err, models.ErrOwnArchitecture) {
+			return nil, err
+		}
 		if architecture != "" {
 			name += " with the model of " + architecture
 		}

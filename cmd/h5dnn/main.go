@@ -162,7 +162,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Writer:          stdout,
 		ErrWriter:       stderr,
 		ExitErrHandler:  func(*cli.Context, error) {}, // report does it
-		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return err },
+		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return globalFlagError(err) },
 
 		DisableSliceFlagSeparator: true, // names may have commas
 

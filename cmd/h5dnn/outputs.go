@@ -112,11 +112,13 @@ func checkOutput(c *cli.Context, name string) error {
 	return checkReplaced(c, name, c.Bool("force"))
 }
 
+var errShards = errors.New("shards are several files, which cannot be written to -; name their index, such as model.safetensors.index.json")
+
 // checkWritten is checkOutput for commands that replace files and write to standard output, as -.
 func checkWritten(c *cli.Context, name, format string) error {
 	switch {
 	case name == "-" && format == "sharded":
-		return errors.New("shards are several files, which cannot be written to -; name their index, such as model.safetensors.index.json")
+		return errShards
 	case name == "-" && isTerminal(c.App.Writer):
 		return fmt.Errorf("%s is binary; name a file or pipe the output", format)
 	case name == "-":

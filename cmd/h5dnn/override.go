@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -35,8 +36,11 @@ func override(c *cli.Context, settings *train.Config) error {
 		"model": &settings.Model, "loss": &settings.Loss, "schedule": &settings.Schedule, "optimizer": &settings.Optimizer,
 	})
 	d.OneHot = d.OneHot || c.Bool("one-hot")
-	if c.IsSet("lr") {
-		settings.SetLearningRate(c.Float64("lr"))
+	if rate := c.Float64("lr"); c.IsSet("lr") {
+		if !(rate >= 0) || math.IsInf(rate, 1) {
+			return fmt.Errorf("--lr %v; want at least 0", rate)
+		}
+		settings.SetLearningRate(rate)
 	}
 	if c.IsSet("graph") {
 		settings.Graph = config.No

@@ -141,6 +141,10 @@ func (e *MissingArchitectureError) Error() string {
 	return e.Name + " has weights and no architecture"
 }
 
+// ErrOwnArchitecture is the error of a file that says of what model its weights are, where
+// Options.Architecture names another.
+var ErrOwnArchitecture = errors.New("the file has an architecture of its own, and takes no other")
+
 // FrameworkOf returns the framework whose names files of a format usually have: Keras's
 // for its own formats, h5dnn's for .h5 and PyTorch's for the others.
 func FrameworkOf(format string) string {
@@ -303,8 +307,11 @@ func (p *Plan) noteNames() error {
 }
 
 // take gives s the architecture that the options name, and checks that its weights can be
-// named after it.
+// named after it. PyTorch's files keep only what they were converted from.
 func (s *Source) take(a Architecture) error {
+	if own := s.Config != nil || s.Model != nil && s.Framework == checkpoint.Keras; own && (a.Keras != nil || a.Config != nil) {
+		return fmt.Errorf("%s: %w", s.Name, ErrOwnArchitecture)
+	}
 	if a.Keras != nil && s.Framework == checkpoint.PyTorch && s.isTFCheckpoint() {
 		if err := s.takeTFCheckpoint(a.Keras); err != nil {
 			return err

@@ -53,7 +53,7 @@ var formats = []format{
 	{0, "#ASDF", "an ASDF file", ""},
 	{128, "DICM", "a DICOM file", ""},
 	{344, "n+1\x00", "a NIfTI file", ""},
-	{0, "root", "a ROOT file", ""},
+	{0, "root\x00", "a ROOT file", ""},
 	{2, "b2frame\x00", "a Blosc2 frame", ""},
 	{0, "SQLite format 3\x00", "an SQLite database", ""},
 	{0, "%PDF", "a PDF document", ""},
