@@ -79,9 +79,14 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 	for {
 		plan, err := planOf(c, name, architecture, o)
 		if errors.As(err, new(*models.InputShapeError)) && o.InputShape == nil && len(args) == 1 {
-			if o.InputShape, err = sampleShape(c, parseAddress(args[0])); err == nil && len(o.InputShape) > 0 {
+			shape, failed := sampleShape(c, parseAddress(args[0]))
+			if failed != nil {
+				return nil, failed
+			}
+			if o.InputShape = shape; len(shape) > 0 {
 				continue
 			}
+			return nil, fmt.Errorf("%s has no axis but that of the samples, and %s takes samples with axes", args[0], architecture)
 		}
 		var missing *models.MissingArchitectureError
 		if errors.As(err, &missing) && architecture == "" {

@@ -307,9 +307,11 @@ func (p *Plan) noteNames() error {
 }
 
 // take gives s the architecture that the options name, and checks that its weights can be
-// named after it. PyTorch's files keep only what they were converted from.
+// named after it. A list of layers may replace Keras's description. PyTorch's files keep only
+// what they were converted from.
 func (s *Source) take(a Architecture) error {
-	if own := s.Config != nil || s.Model != nil && s.Framework == checkpoint.Keras; own && (a.Keras != nil || a.Config != nil) {
+	described := s.Model != nil && s.Framework == checkpoint.Keras && a.Keras != nil
+	if described || s.Config != nil && (a.Keras != nil || a.Config != nil) {
 		return fmt.Errorf("%s: %w", s.Name, ErrOwnArchitecture)
 	}
 	if a.Keras != nil && s.Framework == checkpoint.PyTorch && s.isTFCheckpoint() {
