@@ -44,8 +44,11 @@ type failing struct {
 	err error
 }
 
-// NewList returns a list with room for n entries. Close calls close once.
+// NewList returns a list with room for n entries. Close calls close once, if it is not nil.
 func NewList(n int, meta map[string]string, close func() error) *List {
+	if close == nil {
+		close = func() error { return nil }
+	}
 	return &List{arrays: make([]listedArray, 0, n), index: nameindex.New(n), others: map[int]failing{}, meta: meta, close: sync.OnceValue(close)}
 }
 

@@ -255,15 +255,16 @@ func Open(name string, options ...Options) (File, error) {
 	return file, nil
 }
 
-// Salvage opens a file of the named format that was cut short or damaged. Arrays that are
-// lost come with errors. See Format.Salvage.
+// Salvage opens a file that was cut short or damaged, of the named format or, if that is "", the one
+// that its content or else its extension says. Arrays that are lost come with errors. See
+// Format.Salvage.
 func Salvage(name, format string, options ...Options) (File, error) {
-	f, err := ByName(format)
-	if err == nil && f.Salvage == nil {
-		err = fmt.Errorf("damaged %s files cannot be read: %w", f.Name, ErrFormat)
-	}
+	f, err := damagedFormat(name, format)
 	if err != nil {
 		return nil, err
+	}
+	if f.Salvage == nil {
+		return nil, fmt.Errorf("%s: %s files cannot be repaired; files of %s can: %w", name, f.Name, strings.Join(named(func(f Format) bool { return f.Salvage != nil }), ", "), storage.ErrState)
 	}
 	in, err := openInput(name, options)
 	if err != nil {
@@ -275,6 +276,19 @@ func Salvage(name, format string, options ...Options) (File, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return file, nil
+}
+
+// damagedFormat returns the named format or, if that is "", the one of a file whose content may not
+// show it any more.
+func damagedFormat(file, name string) (Format, error) {
+	if name != "" {
+		return ByName(name)
+	}
+	f, err := FormatOf(file)
+	if other, unknown := ByExtension(file); unknown == nil && (err != nil || f.Salvage == nil && other.Salvage != nil) {
+		return other, nil
+	}
+	return f, err
 }
 
 // openInput opens a file as an Input with the last of the options.

@@ -13,7 +13,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// View returns the view that a file declares over size bytes of elements of type t. It is
+// View returns the view that a file declares over size bytes of elements of type t, row-major if
+// stride is nil. It is
 // an error if the view reaches outside of them, has negative strides, or has so many more
 // elements than are stored, by strides of 0, that the budget does not allow it.
 func (in Input) View(t dtype.Type, shape, stride []int, offset, size int) (views.View, error) {
@@ -23,6 +24,9 @@ func (in Input) View(t dtype.Type, shape, stride []int, offset, size int) (views
 	v, err := views.New(shape, math.MaxInt/t.Size())
 	if err != nil {
 		return v, err
+	}
+	if stride == nil {
+		stride = slices.Clone(v.Stride)
 	}
 	if len(stride) != len(shape) {
 		return v, fmt.Errorf("%d strides for a shape of %d axes: %w", len(stride), len(shape), views.ErrShape)

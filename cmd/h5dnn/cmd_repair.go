@@ -38,11 +38,10 @@ func repair(c *cli.Context) error {
 	if err := isFile(in); err != nil {
 		return err
 	}
-	format, err := damagedFormat(in, c.String("from"))
-	if err != nil {
-		return err
+	file, err := serialize.Salvage(in, c.String("from"), openOptions(c.Context))
+	if errors.Is(err, serialize.ErrFormat) && c.String("from") == "" {
+		return fmt.Errorf("%w; --from names it", err)
 	}
-	file, err := serialize.Salvage(in, format.Name, openOptions(c.Context))
 	if err != nil {
 		return err
 	}
@@ -95,21 +94,4 @@ func intact(ctx context.Context, file serialize.File) (arrays serialize.Contents
 		}
 	}
 	return arrays, whole, ctx.Err()
-}
-
-// damagedFormat returns the format of a file whose content may not show it any more.
-func damagedFormat(in, name string) (serialize.Format, error) {
-	format, err := serialize.FormatOf(in)
-	if name != "" {
-		format, err = serialize.ByName(name)
-	} else if other, byName := serialize.ByExtension(in); byName == nil && (err != nil || format.Salvage == nil && other.Salvage != nil) {
-		format, err = other, nil
-	}
-	if err == nil && format.Salvage == nil {
-		err = fmt.Errorf("%s: %s files cannot be repaired; torch, npz, safetensors and native files can", in, format.Name)
-	}
-	if errors.Is(err, serialize.ErrFormat) && name == "" {
-		err = fmt.Errorf("%w; --from names it", err)
-	}
-	return format, err
 }

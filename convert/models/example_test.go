@@ -1,9 +1,12 @@
 package models_test
 
 import (
+	"context"
 	"fmt"
+	"os"
 
 	"github.com/h5dnn/h5dnn/convert/models"
+	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 
@@ -72,4 +75,40 @@ func ExamplePlan_Run() {
 	values, err := storage.Read[float32](y)
 	fmt.Printf("%v %.3f %v\n", y.Shape, values[:5], err)
 	// Output: [4 5] [0.142 0.075 0.611 0.060 0.113] <nil>
+}
+
+// ExampleFromModule writes a file of Keras of a model of package nn.
+func ExampleFromModule() {
+	model := nn.Sequential{
+		nn.NewConv2d(nn.ConvOptions{OutChannels: 4, KernelSize: nn.Sizes{3, 3}}), nn.ReLU{},
+		nn.Flatten{}, nn.NewDense(nn.DenseOptions{OutFeatures: 5}),
+	}
+	if _, err := nn.Build(model, []int{3, 8, 6}); err != nil {
+		panic(err)
+	}
+	nn.Init(model, 1)
+	source, err := models.FromModule(model, []int{3, 8, 6})
+	if err != nil {
+		panic(err)
+	}
+	defer source.Close()
+	plan, err := models.New(source, "keras", models.Options{})
+	if err != nil {
+		panic(err)
+	}
+	defer os.Remove("net.keras")
+	if err := plan.Write(context.Background(), "net.keras"); err != nil {
+		panic(err)
+	}
+	for _, t := range plan.Tensors {
+		fmt.Println(t.Name, t.Array.Shape, t.From)
+	}
+	verified, err := plan.Verify(context.Background(), "net.keras")
+	fmt.Println(verified.Written, "verified,", len(plan.Lost), "lost,", err)
+	// Output:
+	// conv2d_0/kernel [3 3 3 4] [0.weight]
+	// conv2d_0/bias [4] [0.bias]
+	// dense_3/kernel [96 5] [3.weight]
+	// dense_3/bias [5] [3.bias]
+	// 4 verified, 0 lost, <nil>
 }

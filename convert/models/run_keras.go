@@ -12,8 +12,11 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// metaInputs is the name of the features of the model in the metadata of a run.
-const metaInputs = "h5dnn_inputs"
+// Names in the metadata of a run: of its configuration and of the features of its model.
+const (
+	metaConfig = "h5dnn_config"
+	metaInputs = "h5dnn_inputs"
+)
 
 // runToKeras makes a model of Keras of a run: its images have the channels last.
 func (p *Plan) runToKeras() error {
