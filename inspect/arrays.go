@@ -377,7 +377,11 @@ func (e entry) describe() *Dataset {
 		return describeArray(e.Array)
 	}
 	shape := e.Elements.View.Shape
-	return &Dataset{Shape: shape, MaxShape: shape, DType: e.Elements.Type, Layout: "contiguous", Size: -1, Stored: -1}
+	d := &Dataset{Shape: shape, MaxShape: shape, DType: e.Elements.Type, Layout: "contiguous", Size: -1, Stored: -1}
+	if e.Elements.Missing {
+		d.Changes = []string{"empty strings stand for missing ones"}
+	}
+	return d
 }
 
 func describeArray(a storage.Array) *Dataset {

@@ -91,6 +91,8 @@ func (e Entry) Shape() []int {
 type Elements struct {
 	View views.View
 	Type string // "string", or another name of a type
+	// Missing is set if some strings are missing in the file, which empty ones stand for.
+	Missing bool
 	// Fields are those of compounds. Nil if Type is another or they are not known.
 	Fields []Field
 	// Values returns the elements that v selects as Go values.

@@ -3,7 +3,8 @@
 //
 // Columns of numbers, bools, strings, bytes and times are read when their elements are asked for; numbers
 // that are stored in one batch without compression are mapped; integers and bools some of which
-// are missing are float64s with NaN, as in pandas, or strings if float64 has not all of them. Members of structs are columns of their own, "point.x". Lists that
+// are missing are float64s with NaN, as in pandas, or strings if float64 has not all of them, and
+// have their type in the attribute arrow.type. Such columns and times are written as they were. Members of structs are columns of their own, "point.x". Lists that
 // have one length are arrays of two axes; of others, the elements are "name/values", where each
 // list starts is "name/offsets", and which lists are missing "name/missing". Other
 // columns, lists of lists of several lengths among them, are listed with an error. The formats are described in
@@ -33,6 +34,7 @@ func init() {
 		f.Table, f.Meta = true, true
 		f.Types = []dtype.Type{dtype.Bool, dtype.Uint8, dtype.Uint16, dtype.Uint32, dtype.Uint64, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Float16, dtype.Float32, dtype.Float64}
 		f.Elements = func(typ string) bool { return typ == "string" }
+		f.Attr = column.KeepsAttr
 	}
 	fileFormat.Match, fileFormat.Open, fileFormat.Save = matchFile, openFile, saveFile
 	streamFormat.Match, streamFormat.Open, streamFormat.Save = matchStream, openStream, saveStream

@@ -176,7 +176,9 @@ func timeOf(kind int, typ table) (k column.Kind, stores dtype.Type) {
 	}
 	switch kind {
 	case typeTimestamp:
-		return column.Time(units[unit]), stores
+		k = column.Time(units[unit])
+		k.Zone = typ.text(1)
+		return k, stores
 	case typeTime:
 		if typ.intOr(1, 4, 32) == 32 {
 			stores = dtype.Int32

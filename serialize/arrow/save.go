@@ -9,11 +9,13 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/column"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -26,7 +28,12 @@ const (
 	version5  = int16(4)
 )
 
-// saveStream writes columns without compression, and without nulls.
+// nullableRows is how many rows of a column of which some may be missing are in memory, a multiple
+// of 8.
+const nullableRows = 1 << 16
+
+// saveStream writes columns without compression. Times, and what was read as something else because
+// elements are missing, may have nulls.
 func saveStream(w io.Writer, c serialize.Contents) error {
 	s := &saver{w: bufio.NewWriterSize(w, 1<<20)}
 	if _, err := s.table(streamFormat, c); err != nil {
@@ -79,7 +86,8 @@ func (s *saver) table(format serialize.Format, c serialize.Contents) (object, er
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", e.Name, err)
 		}
-		fields = append(fields, object{e.Name, false, kind, typ, nil, []object{}})
+		_, nullable := column.NullableOf(e)
+		fields = append(fields, object{e.Name, nullable, kind, typ, nil, []object{}})
 		if e.Elements != nil {
 			step = stringRows
 		}
@@ -108,6 +116,10 @@ func (s *saver) table(format serialize.Format, c serialize.Contents) (object, er
 
 // typeOf returns the type of a column. Strings are read to find out whether all are UTF-8.
 func typeOf(c serialize.Contents, e serialize.Entry) (uint8, object, error) {
+	if n, ok := column.NullableOf(e); ok {
+		kind, typ := nullableType(n)
+		return kind, typ, nil
+	}
 	if e.Elements != nil {
 		isText, err := allUTF8(c, e)
 		if isText {
@@ -117,6 +129,22 @@ func typeOf(c serialize.Contents, e serialize.Entry) (uint8, object, error) {
 	}
 	kind, typ := numberOf(e.Array.Type)
 	return kind, typ, nil
+}
+
+// nullableType returns the type of times, integers or bools. Days are int32.
+func nullableType(n column.Nullable) (uint8, object) {
+	unit := int16(max(0, slices.IndexFunc(units, func(unit string) bool { return strings.Contains(n.Descr, "["+unit+"]") })))
+	switch {
+	case n.Descr == "":
+		return numberOf(n.Type)
+	case n.Kind == column.Time("D"):
+		return typeDate, object{int16(0)}
+	case n.Descr[1] == 'm':
+		return typeDuration, object{unit}
+	case n.Zone == "":
+		return typeTimestamp, object{unit}
+	}
+	return typeTimestamp, object{unit, n.Zone}
 }
 
 func allUTF8(c serialize.Contents, e serialize.Entry) (bool, error) {
@@ -172,9 +200,9 @@ func (s *saver) batch(entries []serialize.Entry, start, end int) error {
 	le := binary.LittleEndian
 	nodes, buffers, body := structs{}, structs{}, int64(0)
 	for _, e := range entries {
+		sizes, nulls, err := sizesOf(e, start, end)
 		nodes.n++
-		nodes.b = le.AppendUint64(le.AppendUint64(nodes.b, uint64(end-start)), 0)
-		sizes, err := sizesOf(e, start, end)
+		nodes.b = le.AppendUint64(le.AppendUint64(nodes.b, uint64(end-start)), uint64(nulls))
 		if err != nil {
 			return fmt.Errorf("%q: %w", e.Name, err)
 		}
@@ -202,21 +230,125 @@ func (s *saver) batch(entries []serialize.Entry, start, end int) error {
 	return nil
 }
 
-// sizesOf returns the sizes of the buffers of a column; there are no nulls.
-func sizesOf(e serialize.Entry, start, end int) ([]int64, error) {
+// sizesOf returns the sizes of the buffers of a column, and how many nulls there are.
+func sizesOf(e serialize.Entry, start, end int) (sizes []int64, nulls int64, err error) {
 	n := int64(end - start)
+	if column, ok := column.NullableOf(e); ok {
+		err := nullableParts(column, start, end, func(_ []byte, there []bool) error {
+			for _, is := range there {
+				if !is {
+					nulls++
+				}
+			}
+			return nil
+		})
+		size := n * int64(widthOf(column))
+		if column.Type == dtype.Bool {
+			size = (n + 7) / 8
+		}
+		if nulls == 0 {
+			return []int64{0, size}, 0, err
+		}
+		return []int64{(n + 7) / 8, size}, nulls, err
+	}
 	switch {
 	case e.Elements != nil:
 		offsets, content, err := texts(e, start, end)
-		return []int64{0, int64(len(offsets)), int64(len(content))}, err
+		return []int64{0, int64(len(offsets)), int64(len(content))}, 0, err
 	case e.Array.Type == dtype.Bool:
-		return []int64{0, (n + 7) / 8}, nil
+		return []int64{0, (n + 7) / 8}, 0, nil
 	}
-	return []int64{0, n * int64(e.Array.Type.Size())}, nil
+	return []int64{0, n * int64(e.Array.Type.Size())}, 0, nil
+}
+
+// widthOf returns the bytes of an element.
+func widthOf(n column.Nullable) int {
+	if n.Kind == column.Time("D") {
+		return 4
+	}
+	return n.Type.Size()
+}
+
+// nullableParts calls use with the numbers of rows, and which of them are there, part by part.
+func nullableParts(n column.Nullable, start, end int, use func(numbers []byte, there []bool) error) error {
+	for ; start < end; start += nullableRows {
+		numbers, there, err := n.Read(start, min(start+nullableRows, end))
+		if err == nil {
+			err = use(numbers, there)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nullable writes rows of a column of which some may be missing.
+func (s *saver) nullable(n column.Nullable, start, end int) error {
+	_, nulls, err := sizesOf(n.Entry(), start, end)
+	if err == nil && nulls > 0 {
+		err = nullableParts(n, start, end, func(_ []byte, there []bool) error {
+			_, err := s.Write(bitsOf(there))
+			return err
+		})
+		s.pad()
+	}
+	if err != nil {
+		return err
+	}
+	err = nullableParts(n, start, end, func(numbers []byte, there []bool) error {
+		switch {
+		case n.Type == dtype.Bool:
+			bools := make([]bool, len(numbers))
+			for i, x := range numbers {
+				bools[i] = x != 0
+			}
+			numbers = bitsOf(bools)
+		case widthOf(n) < n.Type.Size():
+			var err error
+			if numbers, err = days(numbers); err != nil {
+				return err
+			}
+		default:
+			serialize.NormalizeBytes(numbers, n.Type, binary.LittleEndian)
+		}
+		_, err := s.Write(numbers)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.pad()
+}
+
+// bitsOf returns bools as bits.
+func bitsOf(bools []bool) []byte {
+	b := make([]byte, (len(bools)+7)/8)
+	for i, x := range bools {
+		if x {
+			b[i/8] |= 1 << (i % 8)
+		}
+	}
+	return b
+}
+
+// days returns numbers of days as little-endian int32s.
+func days(numbers []byte) (b []byte, err error) {
+	for ; len(numbers) > 0; numbers = numbers[8:] {
+		day := int64(binary.NativeEndian.Uint64(numbers))
+		if int64(int32(day)) != day {
+			return nil, fmt.Errorf("day %d since 1970 is no date of Arrow, which has 32 bits: %w", day, dtype.ErrType)
+		}
+		b = binary.LittleEndian.AppendUint32(b, uint32(day))
+	}
+	return b, nil
 }
 
 // column writes rows of a column.
 func (s *saver) column(e serialize.Entry, start, end int) error {
+	if n, ok := column.NullableOf(e); ok {
+		return s.nullable(n, start, end)
+	}
 	if e.Elements != nil {
 		offsets, content, err := texts(e, start, end)
 		if err != nil {

@@ -2,7 +2,8 @@
 // strings.
 //
 // Columns are read when their elements are asked for. Integers and bools some of which are
-// missing are float64s with NaN, as in pandas, or strings if float64 has not all of them. Members of structs are columns of their own, "point.x". Lists that
+// missing are float64s with NaN, as in pandas, or strings if float64 has not all of them, and have
+// their type in the attribute arrow.type. Such columns and times, but for seconds, are written as they were. Members of structs are columns of their own, "point.x". Lists that
 // have one length are arrays of two axes; of others, the elements are "name/values", where each
 // list starts is "name/offsets", and which lists are missing "name/missing". Lists of lists, and the
 // compressions that few programs write, are listed with an error. The format is described
@@ -26,8 +27,9 @@ import (
 
 var format = serialize.Format{
 	Name: "parquet", Extensions: []string{".parquet"}, Table: true, Meta: true,
-	Types:    []dtype.Type{dtype.Bool, dtype.Uint8, dtype.Uint16, dtype.Uint32, dtype.Uint64, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Float32, dtype.Float64},
+	Types:    []dtype.Type{dtype.Bool, dtype.Uint8, dtype.Uint16, dtype.Uint32, dtype.Uint64, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Float16, dtype.Float32, dtype.Float64},
 	Elements: func(typ string) bool { return typ == "string" },
+	Attr:     keepsAttr,
 }
 
 func init() {
@@ -314,7 +316,11 @@ func integerOf(physical int64, element object) column.Kind {
 		unit := sub(sub(logical, is.field), 2)
 		for i, name := range []string{"ms", "us", "ns"} {
 			if _, ok := unit[i+1]; ok {
-				return is.kind(name)
+				kind := is.kind(name)
+				if utc, _ := sub(logical, is.field)[1].(bool); utc && is.field == logicalTimestamp {
+					kind.Zone = "UTC"
+				}
+				return kind
 			}
 		}
 	}

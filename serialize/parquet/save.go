@@ -7,11 +7,13 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/column"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -19,7 +21,20 @@ import (
 // have one of each in memory.
 const groupRows = 1 << 17
 
-// save writes columns without compression, and without missing values.
+// nullableOf returns a column of which elements may be missing, and whether an array is one. Parquet
+// has no type of differences of times, and none of seconds.
+func nullableOf(e serialize.Entry) (column.Nullable, bool) {
+	n, ok := column.NullableOf(e)
+	return n, ok && !strings.HasPrefix(n.Descr, "<m8") && n.Descr != "<M8[s]"
+}
+
+func keepsAttr(e serialize.Entry, attr string) bool {
+	_, ok := nullableOf(e)
+	return ok && column.KeepsAttr(e, attr)
+}
+
+// save writes columns without compression. Times, and what was read as something else because
+// elements are missing, may have missing ones.
 func save(w io.Writer, c serialize.Contents) error {
 	entries, err := format.Columns(c)
 	if err != nil {
@@ -90,6 +105,10 @@ func (s *saver) group(entries []serialize.Entry, start, end int) error {
 func pageOf(e serialize.Entry, start, end int) (b []byte, isText bool, err error) {
 	le := binary.LittleEndian
 	isText = true
+	if n, ok := nullableOf(e); ok {
+		b, err := nullablePage(n, start, end)
+		return b, true, err
+	}
 	if e.Elements != nil {
 		values, err := e.Elements.Values(blocks.Between(e.Elements.View, 0, start, end))
 		for _, value := range values {
@@ -106,10 +125,52 @@ func pageOf(e serialize.Entry, start, end int) (b []byte, isText bool, err error
 	if err != nil {
 		return nil, true, err
 	}
-	b = make([]byte, 0, max(4, e.Array.Type.Size())*(end-start))
-	ne := binary.NativeEndian
-	for i := 0; i < len(elements); i += e.Array.Type.Size() {
-		switch x := elements[i:]; e.Array.Type {
+	return numbers(elements, e.Array.Type), true, nil
+}
+
+// nullablePage returns rows of a column of which some are missing: definition levels of one bit, in one
+// run of packed bits, and the others.
+func nullablePage(n column.Nullable, start, end int) ([]byte, error) {
+	elements, there, err := n.Read(start, end)
+	if err != nil {
+		return nil, err
+	}
+	size, count := n.Type.Size(), (len(there)+7)/8
+	levels := binary.AppendUvarint(nil, uint64(count)<<1|1)
+	bits := make([]byte, count)
+	present := elements[:0]
+	for i, is := range there {
+		if is {
+			bits[i/8] |= 1 << (i % 8)
+			present = append(present, elements[i*size:][:size]...)
+		}
+	}
+	levels = append(levels, bits...)
+	b := append(binary.LittleEndian.AppendUint32(nil, uint32(len(levels))), levels...)
+	if n.Kind == column.Time("D") {
+		return appendDays(b, present)
+	}
+	return append(b, numbers(present, n.Type)...), nil
+}
+
+// appendDays appends numbers of days as int32s.
+func appendDays(b, numbers []byte) ([]byte, error) {
+	for ; len(numbers) > 0; numbers = numbers[8:] {
+		day := int64(binary.NativeEndian.Uint64(numbers))
+		if int64(int32(day)) != day {
+			return nil, fmt.Errorf("day %d since 1970 is no date of Parquet, which has 32 bits: %w", day, dtype.ErrType)
+		}
+		b = binary.LittleEndian.AppendUint32(b, uint32(day))
+	}
+	return b, nil
+}
+
+// numbers returns elements in plain encoding.
+func numbers(elements []byte, t dtype.Type) []byte {
+	le, ne := binary.LittleEndian, binary.NativeEndian
+	b := make([]byte, 0, max(4, t.Size())*len(elements)/t.Size())
+	for i := 0; i < len(elements); i += t.Size() {
+		switch x := elements[i:]; t {
 		case dtype.Bool:
 			if i%8 == 0 {
 				b = append(b, 0)
@@ -123,23 +184,35 @@ func pageOf(e serialize.Entry, start, end int) (b []byte, isText bool, err error
 			b = le.AppendUint32(b, uint32(ne.Uint16(x)))
 		case dtype.Int16:
 			b = le.AppendUint32(b, uint32(int16(ne.Uint16(x))))
+		case dtype.Float16:
+			b = le.AppendUint16(b, ne.Uint16(x))
 		case dtype.Uint32, dtype.Int32, dtype.Float32:
 			b = le.AppendUint32(b, ne.Uint32(x))
 		default:
 			b = le.AppendUint64(b, ne.Uint64(x))
 		}
 	}
-	return b, true, nil
+	return b
 }
 
 // physicalOf returns the types of a column; convertedType is -1 if there is none.
 func physicalOf(e serialize.Entry) (physical, convertedType int) {
-	if e.Elements != nil {
+	t := e.Array.Type
+	if n, ok := nullableOf(e); ok {
+		if t = n.Type; n.Kind == column.Time("D") {
+			return physicalInt32, convertedDate
+		}
+		if n.Descr != "" {
+			return physicalInt64, -1
+		}
+	} else if e.Elements != nil {
 		return physicalBytes, 0 // UTF8
 	}
-	switch t := e.Array.Type; t {
+	switch t {
 	case dtype.Bool:
 		return physicalBool, -1
+	case dtype.Float16:
+		return physicalFixed, -1
 	case dtype.Float32:
 		return physicalFloat, -1
 	case dtype.Float64:
@@ -171,8 +244,8 @@ func (e *encoder) rowGroup(entries []serialize.Entry, chunks []chunk) {
 		e.begin()
 		physical, _ := physicalOf(entries[i])
 		e.i32(1, physical)
-		e.list(2, 1, 5)
-		e.b = binary.AppendVarint(e.b, plain)
+		e.list(2, 2, 5)
+		e.b = binary.AppendVarint(binary.AppendVarint(e.b, plain), rle)
 		e.list(3, 1, typeBinary)
 		e.string(entries[i].Name)
 		e.i32(4, uncompressed)
@@ -185,6 +258,30 @@ func (e *encoder) rowGroup(entries []serialize.Entry, chunks []chunk) {
 	}
 	e.i64(2, size)
 	e.i64(3, chunks[0].rows)
+	e.end()
+}
+
+// timestamp appends the logical type of times: LogicalType{TIMESTAMP{isAdjustedToUTC, unit}}.
+func (e *encoder) timestamp(n column.Nullable) {
+	unit := 1 // milliseconds
+	switch {
+	case strings.Contains(n.Descr, "[us]"):
+		unit = 2
+	case strings.Contains(n.Descr, "[ns]"):
+		unit = 3
+	}
+	e.field(10, typeStruct)
+	e.begin()
+	e.field(logicalTimestamp, typeStruct)
+	e.begin()
+	e.bool(1, n.Zone != "")
+	e.field(2, typeStruct)
+	e.begin()
+	e.field(unit, typeStruct)
+	e.begin()
+	e.end()
+	e.end()
+	e.end()
 	e.end()
 }
 
@@ -202,12 +299,31 @@ func (s *saver) footer(entries []serialize.Entry, rows int, meta map[string]stri
 		if s.bytes[i] {
 			convertedType = -1
 		}
+		n, nullable := nullableOf(entry)
+		repetition := 0 // required
+		if nullable {
+			repetition = optional
+		}
 		e.begin()
 		e.i32(1, physical)
-		e.i32(3, 0) // required
+		if physical == physicalFixed {
+			e.i32(2, sizes[physicalFixed])
+		}
+		e.i32(3, repetition)
 		e.text(4, entry.Name)
 		if convertedType >= 0 {
 			e.i32(6, convertedType)
+		}
+		switch {
+		case physical == physicalFixed:
+			e.field(10, typeStruct)
+			e.begin()
+			e.field(logicalFloat16, typeStruct)
+			e.begin()
+			e.end()
+			e.end()
+		case nullable && n.Descr != "" && physical == physicalInt64:
+			e.timestamp(n)
 		}
 		e.end()
 	}

@@ -190,6 +190,13 @@ func (e *encoder) i32(id int, x int)     { e.field(id, 5); e.b = binary.AppendVa
 func (e *encoder) i64(id int, x int64)   { e.field(id, 6); e.b = binary.AppendVarint(e.b, x) }
 func (e *encoder) text(id int, s string) { e.field(id, typeBinary); e.string(s) }
 func (e *encoder) string(s string)       { e.b = append(binary.AppendUvarint(e.b, uint64(len(s))), s...) }
+func (e *encoder) bool(id int, x bool) {
+	typ := byte(typeFalse)
+	if x {
+		typ = typeTrue
+	}
+	e.field(id, typ)
+}
 func (e *encoder) list(id, n int, typ byte) {
 	e.field(id, typeList)
 	if n < 15 {

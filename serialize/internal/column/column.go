@@ -17,11 +17,12 @@ import (
 type Kind struct {
 	Type  dtype.Type // of numbers; Invalid for strings
 	Descr string     // NumPy's type of times, which are int64: <M8[us] since 1970, or a difference <m8[us]; or ""
+	Zone  string     // the time zone of times, if they have one
 }
 
 // Times and differences of them, by the units of Arrow: s, ms, us, ns, or D.
-func Time(unit string) Kind     { return Kind{dtype.Int64, "<M8[" + unit + "]"} }
-func Duration(unit string) Kind { return Kind{dtype.Int64, "<m8[" + unit + "]"} }
+func Time(unit string) Kind     { return Kind{Type: dtype.Int64, Descr: "<M8[" + unit + "]"} }
+func Duration(unit string) Kind { return Kind{Type: dtype.Int64, Descr: "<m8[" + unit + "]"} }
 
 // Values are elements of a column: numbers as bytes, in the byte order of the machine, or
 // strings.

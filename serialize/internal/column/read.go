@@ -81,8 +81,8 @@ type Column struct {
 	widen  func(*Values) (*Values, error)
 }
 
-// Entry returns the column as an array or as strings. The attribute numpy.descr has the
-// type of times, as in package npy. A shape of too many elements is an error.
+// Entry returns the column as an array or as strings. Attributes have what that does not say: see
+// DescrAttr. A shape of too many elements is an error.
 func (c *Column) Entry(name string) (serialize.Entry, error) {
 	e := serialize.Entry{Name: name}
 	if c.Shape == nil {
@@ -109,15 +109,26 @@ func (c *Column) Entry(name string) (serialize.Entry, error) {
 		}
 		return v, nil
 	}
+	e.Attrs = c.attrs(decoded.Type)
 	if !c.Type.Valid() {
-		e.Elements = &serialize.Elements{View: view, Type: "string", Values: c.strings}
+		e.Elements = &serialize.Elements{View: view, Type: "string", Missing: c.Missing && !decoded.Type.Valid(), Values: c.strings}
 		return e, nil
 	}
 	e.Array = storage.Array{Data: c, Type: c.Type, View: view}
-	if c.Descr != "" {
-		e.Attrs = map[string]any{"numpy.descr": c.Descr}
-	}
 	return e, nil
+}
+
+// attrs returns the attributes of a column whose elements have a type in the file.
+func (c *Column) attrs(stored dtype.Type) map[string]any {
+	switch {
+	case c.Zone != "":
+		return map[string]any{DescrAttr: c.Descr, ZoneAttr: c.Zone}
+	case c.Descr != "":
+		return map[string]any{DescrAttr: c.Descr}
+	case c.Type != stored:
+		return map[string]any{TypeAttr: stored.String()}
+	}
+	return nil
 }
 
 // readAs returns the type of a column of integers or bools: their own, float64 if some are
