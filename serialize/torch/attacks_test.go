@@ -8,11 +8,13 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // TestAttacks: testdata/make_attacks.py describes the files.
@@ -93,6 +95,23 @@ func TestAttacks(t *testing.T) {
 		"unknown_storage_class":         "class torch.SecretStorage, which is unknown",
 		"zip_bomb":                      "declares 4294967280 bytes, more than 16310 can be decompressed to",
 	})
+}
+
+// TestViewOfALegacyStorage reads elements 1 and 2 of a view that begins at element 1 of its storage, 0 to 3.
+func TestViewOfALegacyStorage(t *testing.T) {
+	f, err := serialize.Open("testdata/odd/legacy_view.pt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for e, err := range f.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := storage.Read[float32](e.Array); err != nil || !slices.Equal(got, []float32{2, 3}) {
+			t.Errorf("%s: %v, %v; want 2 and 3", e.Name, got, err)
+		}
+	}
 }
 
 // TestOddKeys reads dicts whose keys are not names, or are the same name.

@@ -162,6 +162,7 @@ write("legacy_size_differs", legacy(dict_(w=tensor(at=legacy_storage())), data=s
 write("legacy_truncated", legacy(dict_(w=tensor(at=legacy_storage())), data=struct.pack("<q", 4) + bytes(8)))
 write("legacy_huge", legacy(dict_(w=tensor(at=legacy_storage(2**60))), data=struct.pack("<q", 2**60) + bytes(8)))
 write("legacy_view_outside", legacy(dict_(w=tensor(at=legacy_storage(4, tup(text("1"), num(3), num(4)))))))
+write("../odd/legacy_view", legacy(dict_(w=tensor(offset=1, size=(2,), stride=(1,), at=legacy_storage(4, tup(text("1"), num(1), num(3))))), data=struct.pack("<q4f", 4, 0, 1, 2, 3)))
 write("legacy_storage_twice", legacy(dict_(w=tensor(at=legacy_storage())), keys=b"](" + text("0") + text("0") + b"e", data=(struct.pack("<q", 4) + bytes(16)) * 2))
 write("legacy_version", legacy(dict_(w=tensor(at=legacy_storage())), version=num(7)))
 write("preview", b"PYTORCH1" + bytes(100))
