@@ -75,7 +75,7 @@ func (p *padded) Len() int               { return p.Rows * p.row * p.Type.Size()
 func (p *padded) Device() storage.Device { return storage.File(p.Name) }
 func (p *padded) Shape() []int           { return p.shape }
 
-// ChunkShape is that of the rows that are best read together.
+// ChunkShape is the shape of ChunkRows rows, which are best read together; nil for single rows.
 func (p *padded) ChunkShape() []int {
 	if p.ChunkRows == 1 {
 		return nil

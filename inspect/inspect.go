@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/loss"
@@ -217,7 +216,7 @@ func Open(name string, options ...serialize.Options) (File, error) {
 	switch {
 	case *chosen != "":
 		format, err = serialize.ByName(*chosen)
-	case slices.Contains(conventions, format.Name):
+	case h5format.IsConvention(format.Name):
 	case serialize.Fits(name, "hdf5"):
 		*chosen = "hdf5"
 	default:
@@ -235,6 +234,3 @@ func Open(name string, options ...serialize.Options) (File, error) {
 	}
 	return newArrays(file, name, format.Name), nil
 }
-
-// conventions are the formats of HDF5 files whose objects have meanings of their own.
-var conventions = []string{"anndata", "matlab", "netcdf", "octave"}

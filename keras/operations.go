@@ -200,20 +200,20 @@ func (g graph) operand(name string, v any) any {
 	case hasRefs(v):
 		return nil
 	case name == "slice_spec":
-		return slices3(v)
+		return slicesOfKeras3(v)
 	case isList && name != "indices":
 		return nil
 	}
 	return v
 }
 
-// slices3 returns an index expression as Keras 3 writes it, where slices say that they are some.
-func slices3(spec any) any {
+// slicesOfKeras3 returns an index expression as Keras 3 writes it, where slices say that they are some.
+func slicesOfKeras3(spec any) any {
 	switch v := spec.(type) {
 	case []any:
 		list := make([]any, len(v))
 		for i, one := range v {
-			list[i] = slices3(one)
+			list[i] = slicesOfKeras3(one)
 		}
 		return list
 	case map[string]any:
@@ -225,13 +225,13 @@ func slices3(spec any) any {
 	return spec
 }
 
-// slices2 is the reverse of slices3.
-func slices2(key any) any {
+// slicesOfKeras2 is the reverse of slicesOfKeras3.
+func slicesOfKeras2(key any) any {
 	switch v := key.(type) {
 	case []any:
 		list := make([]any, len(v))
 		for i, one := range v {
-			list[i] = slices2(one)
+			list[i] = slicesOfKeras2(one)
 		}
 		return list
 	case map[string]any:
@@ -312,7 +312,7 @@ func (g graph) functionCall(o operation, node any, settings map[string]any) any 
 	maps.Copy(named, settings)
 	for i, name := range o.operands {
 		if named[name] = g.withRefs(args[1+i]); name == "slice_spec" {
-			named[name] = slices2(args[1+i])
+			named[name] = slicesOfKeras2(args[1+i])
 		}
 	}
 	switch x := g.withRefs(args[0]).(type) {

@@ -14,7 +14,7 @@ import (
 type reduction struct {
 	f    *kernels.Kernel
 	axes []int
-	// grad returns dx from dy, both of y's shape but dx's.
+	// grad returns dx, of x's shape, from dy, which has y's.
 	grad func(x, y, dy *Tensor) *Tensor
 }
 

@@ -13,7 +13,7 @@ import (
 // has told how long they take.
 type graphs struct {
 	recorder      *tensor.GraphCapturer // nil if steps are not captured
-	updates       map[int]bool          // whether a step updates the parameters, by variants that have run
+	updates       map[int]bool          // by variant, once it has run: whether its step updates the parameters
 	retried       bool                  // whether the last capture failed, and its steps ran without
 	order         tensor.GraphOrder     // of the graphs, after the trial
 	stepsPerGraph int

@@ -11,6 +11,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/serialize"
+	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
@@ -67,14 +68,16 @@ func verifiable(ctx context.Context, name string) error {
 		return err
 	}
 	_, err := serialize.FormatOf(name)
-	if f, unknown := serialize.ByExtension(name); err != nil && (unknown != nil || !slices.Contains(storedAsHDF5, f.Name)) {
+	if f, unknown := serialize.ByExtension(name); err != nil && (unknown != nil || !isHDF5(f.Name)) {
 		return err
 	}
 	return nil
 }
 
-// storedAsHDF5 are the formats whose files HDF5 describes, where their content does not show it any more.
-var storedAsHDF5 = []string{"hdf5", "h5ck", "h5ck-exact", "keras-h5", "keras-weights", "anndata", "netcdf", "matlab"}
+// isHDF5 reports whether files of the named format are HDF5 files.
+func isHDF5(format string) bool {
+	return h5format.IsConvention(format) || slices.Contains([]string{"hdf5", "h5ck", "h5ck-exact", "keras-h5", "keras-weights"}, format)
+}
 
 // anHDF5File returns an error if the file does not exist or is of another format. A
 // damaged HDF5 file passes.

@@ -2,23 +2,26 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/inspect"
+	"github.com/h5dnn/h5dnn/serialize"
+	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/serialize/transform"
 )
 
-// dataFormats are formats of several arrays that are rather data than checkpoints.
-var dataFormats = []string{"hdf5", "npz", "csv", "parquet", "arrow", "arrow-stream", "anndata", "matlab", "netcdf", "octave"}
+// isData reports whether files of a format are rather data than checkpoints.
+func isData(f serialize.Format) bool {
+	return f.Single || f.Table || f.Name == "hdf5" || f.Name == "npz" || h5format.IsConvention(f.Name)
+}
 
 // checkpointTotal counts what a checkpoint holds: arrays, bytes, shared elements, and the state of
 // an optimizer. It is empty for other files, and for a part of one.
 func checkpointTotal(c *cli.Context, file inspect.File, at address) string {
 	format, err := formatOf(file)
-	if err != nil || format.Single || inspect.Clean(at.path) != "/" || slices.Contains(dataFormats, format.Name) || c.Bool("json") {
+	if err != nil || isData(format) || inspect.Clean(at.path) != "/" || c.Bool("json") {
 		return ""
 	}
 	list, done, err := arraysOf(file, inputOptions(c.Context))

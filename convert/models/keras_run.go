@@ -76,7 +76,8 @@ func (p *Plan) kerasToRun() error {
 func firstRefused(plans []checkpoint.LayerPlan) error {
 	for _, plan := range plans {
 		if plan.Refused != nil {
-			reason := strings.TrimSuffix(plan.Refused.Error(), ": "+checkpoint.ErrNotInPyTorch.Error()) // which h5dnn is not in predictions
+			// The weights are mapped by the rules for PyTorch, whose errors end in its name.
+			reason := strings.TrimSuffix(plan.Refused.Error(), ": "+checkpoint.ErrNotInPyTorch.Error())
 			return errkind.Errorf(plan.Refused, "layer %s (%s) does not run in h5dnn: %s", plan.Path, plan.Layer.Class, reason)
 		}
 	}

@@ -19,10 +19,11 @@ type task struct {
 	run   func() error
 }
 
-// A position is a number of completed tasks of a stream; the zero position is reached.
+// A position is a point in the work of a stream, after its first tasks. It is reached once they are
+// done. The zero position is always reached.
 type position struct {
 	stream *stream
-	tasks  int
+	tasks  int // before it
 }
 
 func (p position) reached() bool { return p.stream == nil || len(p.stream.done) >= p.tasks }

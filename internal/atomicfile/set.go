@@ -71,7 +71,7 @@ func (s *Set) Commit(path string, index func(named func(file string) string) ([]
 	return nil
 }
 
-// commitIf puts some of the files in place.
+// commitIf puts the files in place that wanted selects.
 func commitIf(files []*File, wanted func(*File) bool) error {
 	for _, f := range files {
 		if wanted(f) {

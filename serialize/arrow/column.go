@@ -103,7 +103,7 @@ type partReader struct {
 	part
 	row, step int // the next row, and how many are decoded at once
 
-	bits     *bufferReader // of what is not null; nil if nothing is
+	bits     *bufferReader // validity bitmap: 1 for values, 0 for nulls; nil if there are no nulls
 	masks    []*maskReader
 	elements *bufferReader // or indices, offsets, views, bits of bools
 	content  *bufferReader // of strings between offsets

@@ -72,8 +72,15 @@ func (m Meaning) Plain() bool {
 	return m.Entry == nil && !m.Part && m.Members == nil && m.Order == nil && m.Axes == nil && m.Hidden == nil
 }
 
+// conventions are the names of those that are registered.
+var conventions []string
+
+// IsConvention reports whether the named format is a convention of HDF5 files.
+func IsConvention(format string) bool { return slices.Contains(conventions, format) }
+
 // Register makes the convention a format that is read.
 func (c Convention) Register() {
+	conventions = append(conventions, c.Name)
 	serialize.Register(serialize.Format{
 		Name: c.Name, Extensions: c.Extensions, Meta: true, Attrs: true, Shares: true,
 		Match: c.match, Open: c.open,

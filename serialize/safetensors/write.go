@@ -65,7 +65,7 @@ type layout struct {
 // A savedTensor is an entry by its number.
 type savedTensor struct {
 	name  string
-	rank  int8 // of its type
+	rank  int8 // of its type in elements, by which the file is ordered
 	entry int
 }
 

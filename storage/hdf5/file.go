@@ -323,7 +323,7 @@ func (f *File) newCursor(what string, buf []byte) *cursor {
 type blockCache struct {
 	sync.Mutex
 	young, old map[int64][]byte
-	free       [][]byte // blocks of the old generation before
+	free       [][]byte // buffers of blocks that were dropped, for others
 }
 
 const (

@@ -64,6 +64,7 @@ func (x entry) checkHeader(r io.ReaderAt) error {
 	differs := func(what string) error {
 		return fmt.Errorf("%s in the archive's directory and before its bytes differ: %w", what, storage.ErrState)
 	}
+	end := x.Header + int64(len(local)) + int64(le.Uint16(local[28:])) + x.Size
 	crc, packed, whole := le.Uint32(local[14:]), le.Uint32(local[18:]), le.Uint32(local[22:])
 	later := le.Uint16(local[6:])&followed != 0 // then they may be 0, or stand for an extra field
 	fits := func(have uint32, want int64) bool { return int64(have) == want || have == math.MaxUint32 }
@@ -80,7 +81,7 @@ func (x entry) checkHeader(r io.ReaderAt) error {
 		return differs("the checksums")
 	case !(later && packed == 0 && whole == 0) && (!fits(packed, x.Size) || !fits(whole, x.Whole)):
 		return differs("the sizes")
-	case later && x.Whole > 0 /* else PyTorch writes none */ && !x.fitsDescriptor(r, x.Header+int64(len(local))+int64(le.Uint16(local[28:]))+x.Size, le.Uint32(x.fields[16:])):
+	case later && x.Whole > 0 && !x.fitsDescriptor(r, end, le.Uint32(x.fields[16:])): // of an empty record PyTorch writes none
 		return fmt.Errorf("the checksum and sizes in the archive's directory and after its bytes differ: %w", storage.ErrState)
 	}
 	return nil

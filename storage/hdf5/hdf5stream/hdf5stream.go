@@ -179,7 +179,7 @@ type Dataset struct {
 	data    *storage.Array // for Write
 }
 
-// Size returns the bytes of the elements.
+// Size returns the number of bytes of the elements.
 func (d *Dataset) Size() int64 {
 	if d.Shape == nil {
 		return 0
