@@ -16,6 +16,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
 	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 )
@@ -40,7 +41,7 @@ func TestTranslatedModelsPredictWhatKerasPredicted(t *testing.T) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			base := strings.TrimSuffix(name, filepath.Ext(name))
 			_, kind, _ := strings.Cut(filepath.Base(base), "_")
-			f := opened(t, name)
+			f := serializetest.Open(t, name)
 			m := f.(*kerasfile.File).Model()
 			translation, err := keras.ToH5dnn(m, checkpoint.LinkOptions{})
 			if kind == "cells" {
@@ -70,20 +71,10 @@ func TestTranslatedModelsPredictWhatKerasPredicted(t *testing.T) {
 	}
 }
 
-func opened(t *testing.T, name string) serialize.File {
-	t.Helper()
-	f, err := serialize.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	return f
-}
-
 // compare loads the weights and compares the outputs with those in the .npz.
 func compare(t *testing.T, model nn.Module, translation *keras.Translation, m *checkpoint.Model, npz string) {
 	t.Helper()
-	stored := opened(t, npz)
+	stored := serializetest.Open(t, npz)
 	load(t, model, translation, m)
 	inputs := numbered(t, stored, "x")
 	outputs := predict(t, model, inputs)

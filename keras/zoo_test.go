@@ -12,6 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/keras"
 	"github.com/h5dnn/h5dnn/nn"
 	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 )
 
 // refusable are the models of the zoo that package nn cannot express, and what the error
@@ -46,7 +47,7 @@ func TestLayersPredictWhatKerasPredicts(t *testing.T) {
 
 func predictsLikeKeras(t *testing.T, name string) {
 	base := strings.TrimSuffix(name, filepath.Ext(name))
-	m := opened(t, name).(*kerasfile.File).Model()
+	m := serializetest.Open(t, name).(*kerasfile.File).Model()
 	translation, err := keras.ToH5dnn(m, checkpoint.LinkOptions{})
 	if want := refusable[filepath.Base(base)]; err != nil && want != "" {
 		if !errors.Is(err, checkpoint.ErrUnsupported) || !strings.Contains(err.Error(), want) {

@@ -153,11 +153,7 @@ func testReading(t *testing.T, format string, file largeFile) {
 	}
 	name := filepath.Join(t.TempDir(), "large"+file.extension)
 	file.write(t, name)
-	f, err := serialize.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, name)
 	if got, err := serialize.FormatOf(name); err != nil || got.Name != format {
 		t.Errorf("opened as %s, %v", got.Name, err)
 	}

@@ -50,11 +50,7 @@ func TestFilesOfPyarrow(t *testing.T) {
 
 // TestDictionariesChange: a stream adds to a dictionary, and replaces it.
 func TestDictionariesChange(t *testing.T) {
-	f, err := serialize.Open("testdata/deltas.arrows")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/deltas.arrows")
 	e, err := serialize.Lookup(f, "words")
 	if err != nil {
 		t.Fatal(err)
@@ -67,11 +63,7 @@ func TestDictionariesChange(t *testing.T) {
 // TestColumnsThatAreNotRead are listed with the name of their type, and those after them
 // are right.
 func TestColumnsThatAreNotRead(t *testing.T) {
-	f, err := serialize.Open("testdata/odd.arrow")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/odd.arrow")
 	for name, typ := range map[string]string{
 		"fixed": "fixed_size_binary", "sparse": "union", "dense": "union", "runs": "run_end_encoded", "list view": "list_view",
 	} {
@@ -183,11 +175,7 @@ func TestManyRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := serialize.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, name)
 	a, err := serialize.Find(f, "b")
 	if err != nil {
 		t.Fatal(err)
@@ -320,11 +308,7 @@ func FuzzOpen(f *testing.F) {
 func TestTimesAreInt64(t *testing.T) {
 	const missing = math.MinInt64
 	for _, file := range []string{"times.arrow", "times_zstd.arrow"} {
-		f, err := serialize.Open("testdata/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
+		f := serializetest.Open(t, "testdata/"+file)
 		for name, want := range map[string]struct {
 			descr string
 			elems []int64
@@ -363,11 +347,7 @@ func TestTimesAreInt64(t *testing.T) {
 // as streams, and with missing elements of each kind.
 func TestLongCompressedColumns(t *testing.T) {
 	for name, rows := range map[string]int{"long/zstd.arrow": 35_000, "long/lz4.arrow": 150_000} {
-		f, err := serialize.Open("testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
+		f := serializetest.Open(t, "testdata/"+name)
 		for e, err := range f.All() {
 			if err != nil {
 				t.Fatal(name, e.Name, err)

@@ -34,11 +34,7 @@ func Example() {
 // TestFilesOfLlamaCpp compares what testdata/make.py wrote with the values of its library.
 func TestFilesOfLlamaCpp(t *testing.T) {
 	for name, arrays := range serializetest.Expected[map[string]map[string]serializetest.Values](t) {
-		f, err := serialize.Open(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
+		f := serializetest.Open(t, filepath.Join("testdata", name))
 		serializetest.CheckArrays(t, f, "", arrays)
 		for key, want := range map[string]string{
 			"a.uint32": "4294967295", "a.int8": "-5", "a.float32": "0.1", "a.bool": "true", "a.text": "größe", "a.scores": "[0.5, -1]",
@@ -53,11 +49,7 @@ func TestFilesOfLlamaCpp(t *testing.T) {
 
 // TestViewsOfQuantizedElements reads any part of them, mapped or not.
 func TestViewsOfQuantizedElements(t *testing.T) {
-	mapped, err := serialize.Open("testdata/types.gguf")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mapped.Close()
+	mapped := serializetest.Open(t, "testdata/types.gguf")
 	b, err := os.Open("testdata/types.gguf")
 	if err != nil {
 		t.Fatal(err)

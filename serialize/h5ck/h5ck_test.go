@@ -159,11 +159,7 @@ func TestIndexAndHDF5Agree(t *testing.T) {
 	}
 	list = append(list, serialize.Entry{Name: "empty", Array: storage.From([]float32{}, 0, 3)}, serialize.Entry{Name: "scalar", Array: storage.From([]float64{2.5})})
 	name := save(t, serialize.Entries(list...), h5ck.Options{})
-	indexed, err := serialize.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer indexed.Close()
+	indexed := serializetest.Open(t, name)
 	for what, err := range indexed.(serialize.Verifier).Verify(context.Background()) {
 		if err != nil {
 			t.Errorf("verify %s: %v", what, err)
@@ -178,11 +174,7 @@ func TestIndexAndHDF5Agree(t *testing.T) {
 		t.Fatal(err)
 	}
 	damageIndex(t, copied)
-	walked, err := serialize.Open(copied)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer walked.Close()
+	walked := serializetest.Open(t, copied)
 	for e, err := range indexed.All() {
 		other, err2 := serialize.Lookup(walked, e.Name)
 		if err := errors.Join(err, err2); err != nil {
@@ -273,11 +265,7 @@ with h5py.File(sys.argv[1], "r+") as f:
 	if out != want {
 		t.Errorf("Python reads\n%s, want\n%s", out, want)
 	}
-	f, err := serialize.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, name)
 	if got := describe(t, f); !strings.Contains(got, "new float64[3][1] [0 1 2] <nil>") || !strings.Contains(got, "head float32[2 3]") {
 		t.Errorf("after a change:\n%s", got)
 	}

@@ -51,11 +51,7 @@ func TestMoreThan4GiB(t *testing.T) {
 	if err := w.write(sparseFile{out}); err != nil {
 		t.Fatal(err)
 	}
-	f, err := serialize.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, name)
 	a, err := serialize.Find(f, "a")
 	if err != nil || a.Len() != n {
 		t.Fatalf("%v, %v; want %d elements", a, err, n)

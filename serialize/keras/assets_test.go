@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 )
 
 // TestFilesOfLayersAreOmitted: conversions lose the vocabulary of a layer by name.
@@ -21,11 +22,11 @@ func TestFilesOfLayersAreOmitted(t *testing.T) {
 	if err := os.WriteFile(name, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	omitted := open(t, name).(serialize.Omitter).Omitted()
+	omitted := serializetest.Open(t, name).(serialize.Omitter).Omitted()
 	if len(omitted) != 1 || omitted[0].Path != "/assets/layers/text_vectorization/vocabulary.txt" || omitted[0].Inherent {
 		t.Errorf("%v; want the vocabulary", omitted)
 	}
-	if omitted := open(t, "testdata/keras3_cnn.keras").(serialize.Omitter).Omitted(); len(omitted) > 0 {
+	if omitted := serializetest.Open(t, "testdata/keras3_cnn.keras").(serialize.Omitter).Omitted(); len(omitted) > 0 {
 		t.Errorf("%v of a file without", omitted)
 	}
 }

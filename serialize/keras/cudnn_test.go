@@ -12,6 +12,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
@@ -41,7 +42,7 @@ func TestLayersOfCuDNN(t *testing.T) {
 	if err := serialize.Save(to, "keras-h5", serialize.Contents{Entries: entries, Meta: map[string]string{"model_config": config, "keras_version": "2.3.1"}}); err != nil {
 		t.Fatal(err)
 	}
-	f := open(t, to)
+	f := serializetest.Open(t, to)
 	for name, want := range map[string][]float32{
 		"a/kernel":           {0, 1, 2, 3, 4, 5, 6, 7},
 		"a/recurrent_kernel": {0, 8, 2, 10, 4, 12, 6, 14, 1, 9, 3, 11, 5, 13, 7, 15},
@@ -84,7 +85,7 @@ func TestLayersOfCuDNNInArchives(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := serialize.Lookup(open(t, path), "a/kernel"); err == nil || !strings.Contains(err.Error(), "save the model as .h5 in Keras 2") {
+	if _, err := serialize.Lookup(serializetest.Open(t, path), "a/kernel"); err == nil || !strings.Contains(err.Error(), "save the model as .h5 in Keras 2") {
 		t.Errorf("%v; want the way out", err)
 	}
 }
@@ -110,8 +111,8 @@ m = model(keras.layers.LSTM, keras.layers.GRU)
 m.load_weights(sys.argv[1] + "/weights.h5")
 m.save(sys.argv[1] + "/cpu.h5")
 `, folder))
-	gpu, n := open(t, filepath.Join(folder, "gpu.h5")), 0
-	for want, err := range open(t, filepath.Join(folder, "cpu.h5")).All() {
+	gpu, n := serializetest.Open(t, filepath.Join(folder, "gpu.h5")), 0
+	for want, err := range serializetest.Open(t, filepath.Join(folder, "cpu.h5")).All() {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
@@ -40,7 +41,7 @@ func TestKernelsOfKeras1AreReordered(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := open(t, name)
+	f := serializetest.Open(t, name)
 	e, err := serialize.Lookup(f, "c_1/kernel")
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +106,7 @@ func TestGatesOfKeras1AreJoined(t *testing.T) {
 	write(whole, "/model_weights", config)
 	write(only, "/", "")
 	for _, name := range []string{whole, only} {
-		f := open(t, name)
+		f := serializetest.Open(t, name)
 		for entry, want := range map[string][]float32{
 			"l/kernel": {0, 2, 1, 3}, "l/recurrent_kernel": {0, 2, 1, 3}, "l/bias": {0, 2, 1, 3},
 			"b/forward/kernel": {4, 5, 6}, "b/backward/bias": {14, 15, 16},

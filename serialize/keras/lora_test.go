@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -34,7 +35,7 @@ func TestLoRA(t *testing.T) {
 	if err := save(merged, "keras-h5", kernel, bias); err != nil {
 		t.Fatal(err)
 	}
-	if text := open(t, merged).Meta()["model_config"]; strings.Contains(text, "lora") {
+	if text := serializetest.Open(t, merged).Meta()["model_config"]; strings.Contains(text, "lora") {
 		t.Errorf("a kernel alone, and a description with LoRA: %s", text)
 	}
 	beside := filepath.Join(dir, "beside.h5")
@@ -42,7 +43,7 @@ func TestLoRA(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	f := open(t, beside)
+	f := serializetest.Open(t, beside)
 	for e, err := range f.All() {
 		if err != nil {
 			t.Error(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
@@ -50,7 +51,7 @@ func TestNamesWithSlashes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := open(t, name)
+	f := serializetest.Open(t, name)
 	n := 0
 	for e, err := range f.All() {
 		if n++; err != nil || e.Array.Len() != 2 {

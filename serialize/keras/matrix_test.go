@@ -36,7 +36,7 @@ func TestEveryTypeIsKept(t *testing.T) {
 		if err := serialize.Save(name, format, contents); err != nil {
 			t.Fatal(err)
 		}
-		f := open(t, name)
+		f := serializetest.Open(t, name)
 		for _, want := range list {
 			name := want.Name
 			unnamed := format == "keras-weights" && want.Array.Rank() != 2 // which has numbers, and this is not a kernel

@@ -12,6 +12,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/serialize/keras"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -38,21 +39,11 @@ func fixtures(t *testing.T) map[string][]string {
 	return found
 }
 
-func open(t *testing.T, name string) serialize.File {
-	t.Helper()
-	f, err := serialize.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	return f
-}
-
 // weightsOf returns the weights that the framework had in a model.
 func weightsOf(t *testing.T, npz string) map[string]storage.Array {
 	t.Helper()
 	want := map[string]storage.Array{}
-	for e, err := range open(t, npz).All() {
+	for e, err := range serializetest.Open(t, npz).All() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +62,7 @@ func TestEveryLayoutHasTheWeightsOfTheModel(t *testing.T) {
 		for _, name := range files {
 			t.Run(filepath.Base(name), func(t *testing.T) {
 				seen := 0
-				for e, err := range open(t, name).All() {
+				for e, err := range serializetest.Open(t, name).All() {
 					if err != nil {
 						t.Errorf("%s: %v", e.Name, err)
 						continue
@@ -136,7 +127,7 @@ func TestOptimizerStateIsNamedByWeight(t *testing.T) {
 			if strings.Contains(name, ".weights.") || strings.Contains(name, "_only") {
 				continue
 			}
-			f := open(t, name).(*keras.File)
+			f := serializetest.Open(t, name).(*keras.File)
 			trained := 0
 			for e, err := range f.All() {
 				rest, ok := strings.CutPrefix(e.Name, "optimizer/")
@@ -164,7 +155,7 @@ func TestOptimizerStateIsNamedByWeight(t *testing.T) {
 // TestModelsHaveTheirWeights holds what conversions use: the layers with their weights and
 // the optimizer's buffers.
 func TestModelsHaveTheirWeights(t *testing.T) {
-	f := open(t, "testdata/keras3_graph.keras").(*keras.File)
+	f := serializetest.Open(t, "testdata/keras3_graph.keras").(*keras.File)
 	m := f.Model()
 	if m.Class != "Functional" || m.Name != "graph" || m.Version != "3.15.1" || len(m.Inputs) != 2 || len(m.Outputs) != 2 {
 		t.Errorf("model %s %s of Keras %s with inputs %v and outputs %v", m.Class, m.Name, m.Version, m.Inputs, m.Outputs)
@@ -177,7 +168,7 @@ func TestModelsHaveTheirWeights(t *testing.T) {
 	if !ok || w.Path != "inner/d1/kernel" || !slices.Equal(w.Array.Shape, []int{3, 4}) || !slices.Equal(w.Slots["velocity"].Shape, []int{3, 4}) {
 		t.Errorf("inner/d1/kernel: %+v", w)
 	}
-	old := open(t, "testdata/keras2_graph.h5").(*keras.File).Model().Layer("inner")
+	old := serializetest.Open(t, "testdata/keras2_graph.h5").(*keras.File).Model().Layer("inner")
 	if len(old.Calls) != 2 || old.Calls[1][0].Layer != "inner" || old.Calls[1][0].Node != 0 {
 		t.Errorf("calls of a nested model in Keras 2: %v", old.Calls)
 	}
@@ -193,10 +184,10 @@ func TestWeightsTakeTheNamesOfAModel(t *testing.T) {
 		{"keras2_graph_only.h5", "keras2_graph.keras"},
 		{"keras2_cnn_only.h5", "keras3_cnn.keras"},
 	} {
-		f := open(t, "testdata/"+c.weights).(*keras.File)
+		f := serializetest.Open(t, "testdata/"+c.weights).(*keras.File)
 		base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(c.weights, ".h5"), ".json"), ".weights")
 		want := weightsOf(t, "testdata/"+strings.TrimSuffix(base, "_only")+".npz")
-		if err := f.SetModel(open(t, "testdata/"+c.model).(*keras.File).Model()); err != nil {
+		if err := f.SetModel(serializetest.Open(t, "testdata/"+c.model).(*keras.File).Model()); err != nil {
 			t.Errorf("%s: %v", c.weights, err)
 			continue
 		}
@@ -213,8 +204,8 @@ func TestWeightsTakeTheNamesOfAModel(t *testing.T) {
 			t.Errorf("%s: %d weights; want %d", c.weights, seen, len(want))
 		}
 	}
-	f := open(t, "testdata/keras2_cnn_only.h5").(*keras.File)
-	if err := f.SetModel(open(t, "testdata/keras3_graph.keras").(*keras.File).Model()); err == nil {
+	f := serializetest.Open(t, "testdata/keras2_cnn_only.h5").(*keras.File)
+	if err := f.SetModel(serializetest.Open(t, "testdata/keras3_graph.keras").(*keras.File).Model()); err == nil {
 		t.Error("weights of one model are taken for those of another")
 	}
 }
@@ -222,7 +213,7 @@ func TestWeightsTakeTheNamesOfAModel(t *testing.T) {
 // TestSharedLayersAreReadWhereTheyAreStored: a Dense that is also within a TimeDistributed has its
 // weights there.
 func TestSharedLayersAreReadWhereTheyAreStored(t *testing.T) {
-	names, elements := contents(t, open(t, "testdata/shared.keras"))
+	names, elements := contents(t, serializetest.Open(t, "testdata/shared.keras"))
 	if want := []string{"each/kernel", "each/bias", "shared/kernel", "shared/bias"}; !slices.Equal(names, want) {
 		t.Fatalf("%v; want %v", names, want)
 	}
@@ -233,7 +224,7 @@ func TestSharedLayersAreReadWhereTheyAreStored(t *testing.T) {
 
 // TestOpaqueBfloat16 reads elements of bfloat16 whose type no attribute names, as in an .h5 of Keras.
 func TestOpaqueBfloat16(t *testing.T) {
-	e, err := serialize.Lookup(open(t, "testdata/bfloat16.h5"), "d/bias")
+	e, err := serialize.Lookup(serializetest.Open(t, "testdata/bfloat16.h5"), "d/bias")
 	if err != nil {
 		t.Fatal(err)
 	}

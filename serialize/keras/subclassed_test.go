@@ -7,6 +7,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -29,7 +30,7 @@ func contents(t *testing.T, f serialize.File) (names []string, elements [][]floa
 // TestModelsOfOwnClassesAreWeights opens the file of a model whose layers a program defines: its
 // arrays have the names of the file, and go back to their places.
 func TestModelsOfOwnClassesAreWeights(t *testing.T) {
-	f := open(t, "testdata/subclassed.keras")
+	f := serializetest.Open(t, "testdata/subclassed.keras")
 	if m := f.(*keras.File).Model(); m != nil {
 		t.Fatalf("the model is %v; want none", m)
 	}
@@ -48,7 +49,7 @@ func TestModelsOfOwnClassesAreWeights(t *testing.T) {
 			if err := serialize.Save(name, format, serialize.Contents{Entries: f.All(), Meta: f.Meta()}); err != nil {
 				t.Fatal(err)
 			}
-			copied := open(t, name).(*keras.File)
+			copied := serializetest.Open(t, name).(*keras.File)
 			if err := copied.Describe(f.Meta()); err != nil { // which a .weights.h5 does not have
 				t.Fatal(err)
 			}

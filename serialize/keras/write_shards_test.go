@@ -8,6 +8,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestShardsHoldTheModel(t *testing.T) {
 	for _, name := range []string{"keras3_graph.keras", "keras2_transformer.keras", "keras3_recurrent.h5"} {
 		for _, size := range []int{1, 300, 1 << 20} {
-			source := open(t, "testdata/"+name)
+			source := serializetest.Open(t, "testdata/"+name)
 			index := filepath.Join(t.TempDir(), "model"+keras.IndexExtension)
 			shards := 0
 			err := keras.SaveShards(index, serialize.Contents{Entries: source.All(), Meta: source.Meta()}, keras.ShardOptions{Size: size, Check: func(string) error { shards++; return nil }})
@@ -25,7 +26,7 @@ func TestShardsHoldTheModel(t *testing.T) {
 			if most := size == 1<<20; most != (shards == 1) {
 				t.Errorf("%s: %d shards of %d bytes", name, shards, size)
 			}
-			f := open(t, index).(*keras.File)
+			f := serializetest.Open(t, index).(*keras.File)
 			if err := f.SetModel(source.(*keras.File).Model()); err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +46,7 @@ func TestShardsHoldTheModel(t *testing.T) {
 
 // TestShardsOfOthersStay refuses to replace a shard without its index.
 func TestShardsOfOthersStay(t *testing.T) {
-	source := open(t, "testdata/keras3_mlp.keras")
+	source := serializetest.Open(t, "testdata/keras3_mlp.keras")
 	index := filepath.Join(t.TempDir(), "model"+keras.IndexExtension)
 	contents := serialize.Contents{Entries: source.All(), Meta: source.Meta()}
 	for range 2 {

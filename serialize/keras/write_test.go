@@ -13,6 +13,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 )
 
 // extensions of the formats that files are written in, weights only for keras-h5 at the end.
@@ -23,7 +24,7 @@ var written = []struct{ extension, format string }{
 // rewrite writes the content of a file of Keras in another layout.
 func rewrite(t *testing.T, from, to, format string) {
 	t.Helper()
-	f := open(t, from)
+	f := serializetest.Open(t, from)
 	meta := f.Meta()
 	entries := func(yield func(serialize.Entry, error) bool) {
 		for e, err := range f.All() {
@@ -66,11 +67,11 @@ func whole(t *testing.T, version string) []string {
 func TestWrittenFilesAreReadAsTheyWere(t *testing.T) {
 	dir := t.TempDir()
 	for _, from := range append(whole(t, "keras2"), whole(t, "keras3")...) {
-		want := open(t, from)
+		want := serializetest.Open(t, from)
 		for _, layout := range written {
 			to := filepath.Join(dir, strings.TrimSuffix(filepath.Base(from), filepath.Ext(from))+layout.extension)
 			rewrite(t, from, to, layout.format)
-			got := open(t, to)
+			got := serializetest.Open(t, to)
 			if f, err := serialize.FormatOf(to); err != nil || f.Name != layout.format {
 				t.Errorf("%s is taken for %s (%v); want %s", to, f.Name, err, layout.format)
 			}
@@ -178,7 +179,7 @@ func examined(t *testing.T, interpreter, dir string) {
 // TestAttentionOfKeras2 writes weights whose description, model.to_json() of Keras 2, says the
 // version: the layers within an attention are private attributes there.
 func TestAttentionOfKeras2(t *testing.T) {
-	f := open(t, "testdata/keras2_transformer.keras")
+	f := serializetest.Open(t, "testdata/keras2_transformer.keras")
 	meta := f.Meta()
 	meta["model_config"] = strings.Replace(meta["model_config"], "{", `{"keras_version": "2.15.0", `, 1)
 	delete(meta, "keras_version")
@@ -203,7 +204,7 @@ func TestAttentionOfKeras2(t *testing.T) {
 // keep it, as hard_sigmoid has another slope in another version.
 func TestVersionOfConfig(t *testing.T) {
 	for name, want := range map[string]string{"keras2_graph.keras": "2.15.0", "keras3_graph.keras": "3.0.0"} {
-		f := open(t, "testdata/"+name)
+		f := serializetest.Open(t, "testdata/"+name)
 		text := f.Meta()["model_config"]
 		if want == "2.15.0" { // as model.to_json() says it
 			text = strings.Replace(text, "{", `{"keras_version": "2.15.0", `, 1)
@@ -224,7 +225,7 @@ func TestVersionOfConfig(t *testing.T) {
 			if err := serialize.Save(to, w.format, serialize.Contents{Entries: entries, Meta: map[string]string{"model_config": text}}); err != nil {
 				t.Fatal(err)
 			}
-			got := open(t, to)
+			got := serializetest.Open(t, to)
 			if version := got.Meta()["keras_version"]; version != want {
 				t.Errorf("%s as %s: version %q; want %q", name, w.format, version, want)
 			}
@@ -235,7 +236,7 @@ func TestVersionOfConfig(t *testing.T) {
 // TestUnknownOptimizersAreNotNumbered writes the state of an optimizer of a class that is not
 // known: formats that number its variables refuse it, as Keras would read it in another order.
 func TestUnknownOptimizersAreNotNumbered(t *testing.T) {
-	f := open(t, "testdata/keras2_cnn.h5")
+	f := serializetest.Open(t, "testdata/keras2_cnn.h5")
 	meta := f.Meta()
 	meta["training_config"] = regexp.MustCompile(`"class_name": "(Custom>)?Adam"`).ReplaceAllString(meta["training_config"], `"class_name": "Mine"`)
 	if !strings.Contains(meta["training_config"], "Mine") {

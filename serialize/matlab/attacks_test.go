@@ -26,11 +26,7 @@ with h5py.File(sys.argv[1], "w", userblock_size=512) as f:
     cell.attrs["MATLAB_class"] = np.bytes_("cell")
 with open(sys.argv[1], "r+b") as f: f.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\0\2IM")
 `, name)
-	f, err := serialize.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, name)
 	e, err := serialize.Lookup(f, "cell")
 	if err != nil || e.Elements == nil {
 		t.Fatalf("%v, %v", e, err)

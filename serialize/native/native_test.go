@@ -59,11 +59,7 @@ func Example() {
 // TestFilesOfAnotherImplementation are read: testdata/native.py wrote them from the
 // specification.
 func TestFilesOfAnotherImplementation(t *testing.T) {
-	f, err := serialize.Open("testdata/views.h5dn")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/views.h5dn")
 	for name, want := range map[string]string{
 		"row-major": "[0 1 2 3 4 5]", "transposed": "[0 3 1 4 2 5]", "column": "[1 4]", "broadcast": "[0 1 2 0 1 2 0 1 2 0 1 2]",
 		"größe": "[-7]", "empty": "[]",
@@ -97,11 +93,7 @@ import sys
 sys.argv, path = ["native.py", "read", sys.argv[2]], sys.argv[1]
 exec(open(path).read())
 `, "testdata/native.py", name)
-	f, err := serialize.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, name)
 	want := "{\"epoch\": \"3\", \"note\": \"\\\"\\n\\u0001\\u00e4\"}\n"
 	for e, err := range f.All() {
 		var b bytes.Buffer

@@ -78,11 +78,7 @@ func TestPythonObjectsAreRefused(t *testing.T) {
 	if f, err := serialize.Open("testdata/object.npy"); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "Python objects") {
 		t.Errorf("object.npy: %v, %v; want a one-line error", f, err)
 	}
-	f, err := serialize.Open("testdata/mixed.npz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/mixed.npz")
 	if _, err := serialize.Lookup(f, "objects"); !errors.Is(err, dtype.ErrType) || !strings.Contains(err.Error(), "Python objects") {
 		t.Errorf("objects: %v", err)
 	}

@@ -38,11 +38,7 @@ func Example() {
 
 // TestConstantsAndGraphsOfNodes lists numbers in attributes, and what is in the branches of If.
 func TestConstantsAndGraphsOfNodes(t *testing.T) {
-	f, err := serialize.Open("testdata/graphs.onnx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/graphs.onnx")
 	got := map[string]string{}
 	for e, err := range f.All() {
 		if err != nil {
@@ -101,11 +97,7 @@ func TestFilesOfONNX(t *testing.T) {
 // TestOtherTensors: scalars, empty ones, strings, those of Constant nodes, and types that
 // are not known.
 func TestOtherTensors(t *testing.T) {
-	f, err := serialize.Open("testdata/typed.onnx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/typed.onnx")
 	for name, shape := range map[string][]int{"scalar": {}, "empty": {0, 3}, "constant_output": {3}} {
 		if a, err := serialize.Find(f, name); err != nil || !slices.Equal(a.Shape, shape) {
 			t.Errorf("%s: %v, %v", name, a, err)
@@ -189,11 +181,7 @@ func FuzzOpen(f *testing.F) {
 // TestArraysOutsideTheGraph lists what is in functions and in the graphs of training, and the
 // strings of constants.
 func TestArraysOutsideTheGraph(t *testing.T) {
-	f, err := serialize.Open("testdata/elsewhere.onnx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/elsewhere.onnx")
 	got := map[string]string{}
 	for e, err := range f.All() {
 		if err != nil {

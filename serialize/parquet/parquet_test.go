@@ -56,11 +56,7 @@ func TestEncodings(t *testing.T) {
 	if err := json.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
 	}
-	f, err := serialize.Open("testdata/encodings.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/encodings.parquet")
 	if len(want) != 11 {
 		t.Errorf("%d columns", len(want))
 	}
@@ -69,11 +65,7 @@ func TestEncodings(t *testing.T) {
 
 // TestOldTimes are those of Spark and Hive: 12 bytes.
 func TestOldTimes(t *testing.T) {
-	f, err := serialize.Open("testdata/int96.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/int96.parquet")
 	e, err := serialize.Lookup(f, "int96")
 	if err != nil || e.Attrs["numpy.descr"] != "<M8[ns]" {
 		t.Fatalf("%v, %v", e.Attrs, err)
@@ -86,11 +78,7 @@ func TestOldTimes(t *testing.T) {
 // TestCompressionsThatAreNotRead are errors before any element is read, so that the other
 // columns are converted.
 func TestCompressionsThatAreNotRead(t *testing.T) {
-	f, err := serialize.Open("testdata/brotli.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/brotli.parquet")
 	e, err := serialize.Lookup(f, "x")
 	if !errors.Is(err, dtype.ErrType) || !strings.Contains(err.Error(), "BROTLI") || !slices.Equal(e.Shape(), []int{2}) {
 		t.Errorf("%v, %v", e.Shape(), err)
@@ -112,11 +100,7 @@ func TestRepeatedNames(t *testing.T) {
 
 // TestColumnsOfOtherTypes: those after them are right.
 func TestColumnsOfOtherTypes(t *testing.T) {
-	f, err := serialize.Open("testdata/odd.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/odd.parquet")
 	for name, want := range map[string][]int64{"x": {1, 2}, "time": {1, 2}, "struct.a": {1, 3}, "list/offsets": {0, 2, 3}} {
 		a, err := serialize.Find(f, name)
 		if got, wrong := storage.Read[int64](a); err != nil || wrong != nil || !slices.Equal(got, want) {
@@ -195,11 +179,7 @@ func FuzzOpen(f *testing.F) {
 func TestTimesAreInt64(t *testing.T) {
 	const missing = math.MinInt64
 	for _, file := range []string{"times.parquet"} {
-		f, err := serialize.Open("testdata/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
+		f := serializetest.Open(t, "testdata/"+file)
 		for name, want := range map[string]struct {
 			descr string
 			elems []int64
@@ -247,11 +227,7 @@ func TestDecimalsAreStrings(t *testing.T) {
 		{"duckdb_deltas", "dec18", []any{"-0.250", "", "123456789012345.678", "-0.250"}},
 		{"duckdb", "dec38", []any{"-1", "", "12345678901234567890123456789012345678", "-1"}},
 	} {
-		f, err := serialize.Open("testdata/" + test.file + ".parquet")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
+		f := serializetest.Open(t, "testdata/"+test.file+".parquet")
 		e, err := serialize.Lookup(f, test.name)
 		if err != nil || e.Elements == nil {
 			t.Errorf("%s: %v, %v", test.name, e, err)

@@ -61,11 +61,7 @@ func Example() {
 
 // TestFilesOfTheReferenceImplementation are read, each type with the numbers from 0 to 5.
 func TestFilesOfTheReferenceImplementation(t *testing.T) {
-	f, err := serialize.Open("testdata/types.safetensors")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/types.safetensors")
 	held, _ := serialize.ByName("safetensors")
 	for _, typ := range held.Types {
 		e, err := serialize.Lookup(f, typ.String())
@@ -102,11 +98,7 @@ func complexes(list []float64) []complex128 {
 // TestTiedWeightsHaveBothNames: the reference implementation stores them once and names
 // the other in the metadata.
 func TestTiedWeightsHaveBothNames(t *testing.T) {
-	f, err := serialize.Open("testdata/tied.safetensors")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/tied.safetensors")
 	a, err1 := serialize.Lookup(f, "embedding.weight")
 	b, err2 := serialize.Lookup(f, "head.weight")
 	if err := errors.Join(err1, err2); err != nil || a.Shared != b.Shared || !a.SameElements(b) {
@@ -152,11 +144,7 @@ func TestWrittenFiles(t *testing.T) {
 		t.Errorf("elements begin at %d", data)
 	}
 	var order []string
-	f, err := serialize.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, name)
 	for e := range f.All() {
 		order = append(order, e.Name)
 	}
@@ -175,11 +163,7 @@ func TestMetadataThatNamesAnArray(t *testing.T) {
 		if err := serialize.Save(name, "", serialize.Contents{Entries: all, Meta: meta}); err != nil {
 			t.Fatal(err)
 		}
-		f, err := serialize.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
+		f := serializetest.Open(t, name)
 		list, err := serialize.Collect(f)
 		if err != nil || len(list) != 3 || !maps.Equal(f.Meta(), meta) {
 			t.Errorf("%d arrays, metadata %q, want %q; %v", len(list), f.Meta(), meta, err)
@@ -202,11 +186,7 @@ func TestReservedNames(t *testing.T) {
 // TestReferenceImplementationReadsWhatIsWritten, values and metadata.
 func TestReferenceImplementationReadsWhatIsWritten(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.safetensors")
-	f, err := serialize.Open("testdata/types.safetensors")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/types.safetensors")
 	if err := serialize.Save(name, "", serialize.Contents{Entries: f.All(), Meta: map[string]string{"format": "pt", "a": "\"\n\x01ä"}}); err != nil {
 		t.Fatal(err)
 	}

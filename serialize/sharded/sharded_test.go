@@ -255,11 +255,7 @@ func TestLinkedShardsAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, err := serialize.Open(filepath.Join(cache, "m.safetensors.index.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, filepath.Join(cache, "m.safetensors.index.json"))
 	if list, err := serialize.Collect(f); err != nil || len(list) != 3 {
 		t.Errorf("%d arrays, %v", len(list), err)
 	}
@@ -274,11 +270,7 @@ func TestVerifyReadsTheShards(t *testing.T) {
 		t.Fatal(err)
 	}
 	problems := func() (list []string) {
-		f, err := serialize.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
+		f := serializetest.Open(t, name)
 		for what, err := range f.(serialize.Verifier).Verify(t.Context()) {
 			if err != nil {
 				list = append(list, what+": "+err.Error())

@@ -38,11 +38,7 @@ func Example() {
 
 // TestFilesOfTensorFlow compares what testdata/make.py wrote.
 func TestFilesOfTensorFlow(t *testing.T) {
-	f, err := serialize.Open("testdata/types.index")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/types.index")
 	serializetest.CheckArrays(t, f, "model/", serializetest.Expected[map[string]serializetest.Values](t))
 	for name, shape := range map[string][]int{"model/scalar": {}, "model/empty": {0, 3}} {
 		if a, err := serialize.Find(f, name); err != nil || !slices.Equal(a.Shape, shape) {
@@ -63,11 +59,7 @@ func TestFilesOfTensorFlow(t *testing.T) {
 
 // TestSlicesAreJoined: a partitioned variable is one array. Any view of it can be read.
 func TestSlicesAreJoined(t *testing.T) {
-	f, err := serialize.Open("testdata/slices.index")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/slices.index")
 	var got []string
 	for e, err := range f.All() {
 		if got = append(got, fmt.Sprint(e.Name, e.Shape())); err != nil {
@@ -119,11 +111,7 @@ func TestSlicesAreJoined(t *testing.T) {
 // TestTablesWithManyBlocks: names share beginnings, and blocks may be compressed.
 func TestTablesWithManyBlocks(t *testing.T) {
 	for _, name := range []string{"v1.index", "snappy.index"} {
-		f, err := serialize.Open(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
+		f := serializetest.Open(t, filepath.Join("testdata", name))
 		for i := range 200 {
 			a, err := serialize.Find(f, fmt.Sprintf("dense/with_a_long_name_%04d", i))
 			if err != nil {

@@ -99,11 +99,7 @@ func TestAttacks(t *testing.T) {
 
 // TestViewOfALegacyStorage reads elements 1 and 2 of a view that begins at element 1 of its storage, 0 to 3.
 func TestViewOfALegacyStorage(t *testing.T) {
-	f, err := serialize.Open("testdata/odd/legacy_view.pt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/odd/legacy_view.pt")
 	for e, err := range f.All() {
 		if err != nil {
 			t.Fatal(err)

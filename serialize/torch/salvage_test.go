@@ -139,11 +139,7 @@ func read(t *testing.T, f serialize.File, want map[string]string, damaged map[st
 // TestSalvageReadsAllOfAFileWithoutDirectory that was written here, and that PyTorch wrote.
 func TestSalvageReadsAllOfAFileWithoutDirectory(t *testing.T) {
 	var b bytes.Buffer
-	f, err := serialize.Open("testdata/types.pt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/types.pt")
 	if err := serialize.Write(&b, "torch", serialize.Contents{Entries: f.All()}); err != nil {
 		t.Fatal(err)
 	}

@@ -60,11 +60,7 @@ func TestFilesOfPyTorch(t *testing.T) {
 	}](t)
 	for name, want := range files {
 		t.Run(name, func(t *testing.T) {
-			f, err := serialize.Open(filepath.Join("testdata", name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
+			f := serializetest.Open(t, filepath.Join("testdata", name))
 			for key, value := range want.Meta {
 				if got, ok := f.Meta()[key]; !ok || got != value {
 					t.Errorf("metadata %q is %q, want %q; all are %q", key, got, value, f.Meta())
@@ -135,11 +131,7 @@ func TestProgramsAreRefusedByName(t *testing.T) {
 // TestEqualNamesAreSaid: arrays of one name get others, and say which they have in the file.
 // A set can be a key.
 func TestEqualNamesAreSaid(t *testing.T) {
-	f, err := serialize.Open("testdata/collisions.pt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/collisions.pt")
 	list, err := serialize.Collect(f)
 	if err != nil {
 		t.Fatal(err)
@@ -172,11 +164,7 @@ func TestPartsOfDistributedCheckpointsAreRefusedByName(t *testing.T) {
 // beside it.
 func TestTensorsBesideDictsStayThere(t *testing.T) {
 	for name, wrapped := range map[string]bool{"nested.pt": false, "checkpoint.pt": true} {
-		f, err := serialize.Open("testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
+		f := serializetest.Open(t, "testdata/"+name)
 		var b bytes.Buffer
 		if err := serialize.Write(&b, "torch", serialize.Contents{Entries: f.All(), Meta: f.Meta()}); err != nil {
 			t.Fatal(err)
@@ -204,11 +192,7 @@ func TestTensorsThatAreNotRead(t *testing.T) {
 		"odd3.pt": {"bits": {4}, "e8m0": {3}},
 		"odd4.pt": {"record": {1}},
 	} {
-		f, err := serialize.Open(filepath.Join("testdata", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
+		f := serializetest.Open(t, filepath.Join("testdata", file))
 		for name, shape := range shapes {
 			e, err := serialize.Lookup(f, name)
 			if !errors.Is(err, dtype.ErrType) || e.Elements == nil || !slices.Equal(e.Elements.View.Shape, shape) {
@@ -243,11 +227,7 @@ func TestChecksumsAreCompared(t *testing.T) {
 		t.Errorf("in a good file: %q", bad)
 	}
 	damaged := bytes.Clone(whole)
-	f, err := serialize.Open("testdata/state.pth")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := serializetest.Open(t, "testdata/state.pth")
 	a, err := serialize.Find(f, "0.weight")
 	if err != nil {
 		t.Fatal(err)
