@@ -329,7 +329,10 @@ func TestConvertedModelsAreTrained(t *testing.T) {
 		want   string
 	}{
 		{"train " + digits + " --epochs 1", 0, "run written to run.h5"},
-		{"convert run.h5 run.pt", 0, "x: 1 property lost: the inputs are normalized before the model"},
+		{"convert run.h5 run.pt", 0, "x: 1 property lost: the inputs are normalized before the model; do the same to what PyTorch's module takes: x*0.1"},
+		{"train " + digits + " --loss mse --epochs 1 -o values.h5", 0, "assumed: y is standardized"},
+		{"convert values.h5 values.pt", 0, "y: 1 property lost: the outputs are normalized as the targets were; they are in the units of the data as (y + "},
+		{"convert values.h5 values.keras", 1, "y: 1 property lost: the outputs are normalized as the targets were"},
 		{"convert run.pt head.pt --rules drop.yaml", 0, "1.weight: 1 array lost: dropped by a rule"},
 		{"convert run.h5 model.keras", 1, "x: 1 property lost: the inputs are normalized before the model"},
 		{"convert run.h5 model.keras --force", 1, "optimizer: 9 arrays lost: a model of Keras has the weights only"},

@@ -114,11 +114,7 @@ func (p *Plan) runToPyTorch() error {
 	if err != nil {
 		return err
 	}
-	for _, f := range features {
-		if !p.Source.Config.Data.Normalize.For(f.Name).IsIdentity() {
-			p.Lost.AddInherent(f.Name, loss.Property, 1, "the inputs are normalized before the model; do the same to what PyTorch's module takes")
-		}
-	}
+	p.loseNormalization(features, "PyTorch's module", p.Lost.AddInherent)
 	var others []string
 	for _, e := range p.Source.Entries {
 		switch {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/keras"
-	"github.com/h5dnn/h5dnn/loss"
 	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -132,10 +131,8 @@ func (p *Plan) runInputs(c train.Config) ([]keras.Input, error) {
 	inputs := make([]keras.Input, len(features))
 	for i, f := range prepared {
 		inputs[i] = keras.Input{Name: f.Name, Shape: f.Sample(f.Shape)}
-		if !c.Data.Normalize.For(f.Name).IsIdentity() {
-			p.Lost.Add(f.Name, loss.Property, 1, "the inputs are normalized before the model; do the same to what Keras takes")
-		}
 	}
+	p.loseNormalization(features, "Keras", p.Lost.Add)
 	return inputs, nil
 }
 
