@@ -74,7 +74,11 @@ func simpleType(descr string) (elementType, error) {
 		return unknown()
 	}
 	t := elementType{descr: descr, order: orderOf(descr)}
-	if number, ok := names[code]; ok {
+	number, ok := names[code]
+	if code == "f1" { // which ml_dtypes writes for float8_e5m2 alone, and NumPy does not read
+		number, ok = dtype.Float8E5M2, true
+	}
+	if ok {
 		t.number, t.size = number, number.Size()
 		return t, nil
 	}
@@ -272,6 +276,8 @@ func (t elementType) numeric(b []byte) any {
 		return t.order.Uint64(b)
 	case dtype.Int64:
 		return int64(t.order.Uint64(b))
+	case dtype.Float8E5M2:
+		return float64(dtype.F8E5M2(b[0]).Float32())
 	case dtype.Float16:
 		return float64(dtype.F16(t.order.Uint16(b)).Float32())
 	case dtype.Float32:

@@ -39,7 +39,7 @@ func (h header) entry(name string, data storage.Source, in serialize.Input) (ser
 	case 'V':
 		if number = in.Void; !number.Valid() || number.Size() != h.typ.size {
 			e.Elements = &serialize.Elements{View: h.view, Type: h.typ.name()}
-			return e, fmt.Errorf("NumPy wrote only that elements have %d bytes, as for types of other libraries such as bfloat16; name their type: %w", h.typ.size, dtype.ErrType)
+			return e, fmt.Errorf("NumPy wrote only the size of elements, V%d, as for types of other libraries such as bfloat16; name their type: %w", h.typ.size, dtype.ErrType)
 		}
 		e.Attrs = map[string]any{Descr: h.typ.descr}
 	case 'M', 'm':

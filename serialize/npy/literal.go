@@ -93,7 +93,7 @@ func (p *parser) value(depth int) any {
 		return tuple(p.items(")", depth))
 	case p.take("["):
 		return list(p.items("]", depth))
-	case c == '\'' || c == '"':
+	case c == '\'' || c == '"' || c == 'u':
 		return p.quoted()
 	}
 	return p.integer()
@@ -126,8 +126,10 @@ func (p *parser) integer() int {
 	return n
 }
 
-// quoted reads a string in either kind of quotes, as repr writes it.
+// quoted reads a string in either kind of quotes, as repr writes it: that of Python 2 before those of
+// Unicode a u.
 func (p *parser) quoted() string {
+	p.take("u")
 	if p.space(); p.at == len(p.text) || p.text[p.at] != '\'' && p.text[p.at] != '"' {
 		p.fail("want a string")
 		return ""

@@ -107,6 +107,35 @@ func TestSlicesOfAnArchiveReadTheirPart(t *testing.T) {
 	}
 }
 
+// TestHeadersOfOtherWriters: Python 2 wrote strings of Unicode with a u, and ml_dtypes writes
+// float8_e5m2 as f1.
+func TestHeadersOfOtherWriters(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x.npy")
+	for dict, want := range map[string]dtype.Type{
+		"{u'descr': u'<f4', u'fortran_order': False, u'shape': (1L,)}": dtype.Float32,
+		"{'descr': '<f1', 'fortran_order': False, 'shape': (4,)}":      dtype.Float8E5M2,
+	} {
+		file := string(binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(dict)))) + dict + "\x00\x00\x80\x3f"
+		if err := os.WriteFile(name, []byte(file), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		f, err := serialize.Open(name)
+		if err != nil {
+			t.Errorf("%s: %v", dict, err)
+			continue
+		}
+		defer f.Close()
+		a, err := serialize.Find(f, "x")
+		if err != nil || a.Type != want {
+			t.Errorf("%s: %v, %v", dict, a.Type, err)
+			continue
+		}
+		if x, err := storage.Read[float64](a); err != nil || x[len(x)-1] != map[dtype.Type]float64{dtype.Float32: 1, dtype.Float8E5M2: 1.75}[want] {
+			t.Errorf("%s: %v, %v", dict, x, err)
+		}
+	}
+}
+
 func TestHostileHeadersAreErrors(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x.npy")
 	for _, dict := range []string{

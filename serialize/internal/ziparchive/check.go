@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -38,8 +37,8 @@ func checkEnd(r io.ReaderAt, size int64, count int) error {
 	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil {
 		return err
 	}
-	i := strings.LastIndex(string(tail), EndSignature)
-	if i < 0 || len(tail)-i < EndSize {
+	i := endOf(tail)
+	if i < 0 {
 		return fmt.Errorf("the archive has no directory: %w", storage.ErrState)
 	}
 	end := tail[i:]

@@ -45,7 +45,7 @@ func TestCheckFindsWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestCheckAcceptsOtherWriters: those of package archive/zip have compressed records.
+// TestCheckAcceptsOtherWriters: those of package archive/zip have compressed records, and a comment.
 func TestCheckAcceptsOtherWriters(t *testing.T) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -57,6 +57,9 @@ func TestCheckAcceptsOtherWriters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := z.SetComment("ends in " + ziparchive.EndSignature + ", and 18 bytes more"); err != nil {
+		t.Fatal(err)
 	}
 	if err := z.Close(); err != nil {
 		t.Fatal(err)

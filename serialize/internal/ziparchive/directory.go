@@ -39,6 +39,21 @@ func Directory(r io.ReaderAt, size int64) ([]Record, error) {
 	return records, checkOverlap(records, at)
 }
 
+// endOf returns where the end of the directory is in the last bytes of an archive, or a negative
+// number. A comment follows it, which may have the same signature.
+func endOf(tail []byte) int {
+	for i := len(tail) - EndSize; i >= 0; i-- {
+		if string(tail[i:][:len(EndSignature)]) == EndSignature && len(tail)-i-EndSize == int(le.Uint16(tail[i+20:])) {
+			return i
+		}
+	}
+	i := strings.LastIndex(string(tail), EndSignature)
+	if len(tail)-i < EndSize {
+		return -1
+	}
+	return i
+}
+
 // findDirectory returns where the central directory is. It is at the end, after which
 // PyTorch writes no comment.
 func findDirectory(r io.ReaderAt, size int64) (at, length int64, count int, err error) {
@@ -49,8 +64,8 @@ func findDirectory(r io.ReaderAt, size int64) (at, length int64, count int, err 
 	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil {
 		return 0, 0, 0, err
 	}
-	i := strings.LastIndex(string(tail), EndSignature)
-	if i < 0 || len(tail)-i < EndSize {
+	i := endOf(tail)
+	if i < 0 {
 		return damaged("the archive has no directory")
 	}
 	end := tail[i:]
