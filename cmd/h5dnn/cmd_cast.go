@@ -52,61 +52,64 @@ func castCommand() *cli.Command {
 			&cli.StringFlag{Name: "to", Usage: "`TYPE` of the weights"},
 			&cli.StringSliceFlag{Name: "axis", Usage: "`AXIS` of output channels, for int8, or NAME=AXIS for arrays of that name, in which * stands for any text; by default as the architecture says, or else 0, and -1 in files of Keras"},
 		),
-		Action: func(c *cli.Context) error {
-			name := c.String("to")
-			if name == "" {
-				return errors.New("--to TYPE is missing; see h5dnn cast --help")
-			}
-			to, err := castType(name)
-			if err != nil {
-				return fmt.Errorf("--to %s: %w", name, err)
-			}
-			rules, err := parseAxes(c.StringSlice("axis"))
-			if err != nil {
-				return err
-			}
-			if len(rules) > 0 && to != dtype.Int8 {
-				return fmt.Errorf("--axis is for --to int8")
-			}
-			file, in, out, err := openIn(c)
-			if err != nil {
-				return err
-			}
-			defer file.Close()
-			for _, r := range rules {
-				if err := r.check(in, file); err != nil {
-					return err
-				}
-			}
-			quantize, isState := transform.QuantizeOptions{}, transform.OptimizerState(file.Meta())
-			if to == dtype.Int8 {
-				if quantize.Axis, err = outputAxes(in, file, rules); err != nil {
-					return err
-				}
-			}
-			kept := 0
-			skip := func(name string) bool {
-				if isState(name) {
-					kept++
-				}
-				return isState(name)
-			}
-			change := func(k *copier, arrays serialize.Contents) serialize.Contents {
-				if to == dtype.Int8 {
-					return transform.Quantize(arrays, quantize)
-				}
-				return transform.Cast(arrays, transform.CastOptions{To: to, Skip: skip, Lost: k.ranges.add})
-			}
-			return arrayCopy{change: change, done: func(k *copier, out string) string {
-				k.ranges.lose(&k.lost, to)
-				state := ""
-				if kept > 0 {
-					state = fmt.Sprintf(" (%s of optimizer state not cast)", plural(kept, "array"))
-				}
-				return fmt.Sprintf("%s written to %s, weights as %v%s, %s", plural(k.arrays, "array"), out, to, state, arrayfmt.Bytes(k.bytes))
-			}}.write(c, file, out)
-		},
+		Action: castWeights,
 	}
+}
+
+// castWeights is the action of cast.
+func castWeights(c *cli.Context) error {
+	name := c.String("to")
+	if name == "" {
+		return errors.New("--to TYPE is missing; see h5dnn cast --help")
+	}
+	to, err := castType(name)
+	if err != nil {
+		return fmt.Errorf("--to %s: %w", name, err)
+	}
+	rules, err := parseAxes(c.StringSlice("axis"))
+	if err != nil {
+		return err
+	}
+	if len(rules) > 0 && to != dtype.Int8 {
+		return fmt.Errorf("--axis is for --to int8")
+	}
+	file, in, out, err := openIn(c)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	for _, r := range rules {
+		if err := r.check(in, file); err != nil {
+			return err
+		}
+	}
+	quantize, isState := transform.QuantizeOptions{}, transform.OptimizerState(file.Meta())
+	if to == dtype.Int8 {
+		if quantize.Axis, err = outputAxes(in, file, rules); err != nil {
+			return err
+		}
+	}
+	kept := 0
+	skip := func(name string) bool {
+		if isState(name) {
+			kept++
+		}
+		return isState(name)
+	}
+	change := func(k *copier, arrays serialize.Contents) serialize.Contents {
+		if to == dtype.Int8 {
+			return transform.Quantize(arrays, quantize)
+		}
+		return transform.Cast(arrays, transform.CastOptions{To: to, Skip: skip, Lost: k.ranges.add})
+	}
+	return arrayCopy{change: change, done: func(k *copier, out string) string {
+		k.ranges.lose(&k.lost, to)
+		state := ""
+		if kept > 0 {
+			state = fmt.Sprintf(" (%s of optimizer state not cast)", plural(kept, "array"))
+		}
+		return fmt.Sprintf("%s written to %s, weights as %v%s, %s", plural(k.arrays, "array"), out, to, state, arrayfmt.Bytes(k.bytes))
+	}}.write(c, file, out)
 }
 
 // rangeLosses are the values of arrays that another type does not have.

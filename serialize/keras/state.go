@@ -37,16 +37,7 @@ type rankOf func(weight string) int
 func layoutOf(o *described, old bool, rank rankOf) (s slotLayout, ok bool) {
 	class, config := o.Class, o.Config
 	if strings.HasPrefix(class, "LossScaleOptimizer") {
-		inner, ok := o.inner()
-		if !ok || old { // those of Keras 2 have no variables of their own
-			return layoutOf(inner, old, rank)
-		}
-		s, ok = layoutOf(inner, false, rank)
-		s.first = append([]string{"step_counter", "dynamic_scale", "inner_optimizer/iteration", "inner_optimizer/learning_rate"}, s.first...)
-		if _, scheduled := inner.Config["learning_rate"].(map[string]any); scheduled {
-			s.first = s.first[:3]
-		}
-		return s, ok
+		return scaledLayoutOf(o, old, rank)
 	}
 	if config["use_ema"] == true {
 		s.before = append(s.before, "average")
@@ -104,6 +95,20 @@ func layoutOf(o *described, old bool, rank rankOf) (s slotLayout, ok bool) {
 		return s, false
 	}
 	return s, true
+}
+
+// scaledLayoutOf is layoutOf for a LossScaleOptimizer.
+func scaledLayoutOf(o *described, old bool, rank rankOf) (s slotLayout, ok bool) {
+	inner, ok := o.inner()
+	if !ok || old { // those of Keras 2 have no variables of their own
+		return layoutOf(inner, old, rank)
+	}
+	s, ok = layoutOf(inner, false, rank)
+	s.first = append([]string{"step_counter", "dynamic_scale", "inner_optimizer/iteration", "inner_optimizer/learning_rate"}, s.first...)
+	if _, scheduled := inner.Config["learning_rate"].(map[string]any); scheduled {
+		s.first = s.first[:3]
+	}
+	return s, ok
 }
 
 // inner returns the optimizer within a LossScaleOptimizer.

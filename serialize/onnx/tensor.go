@@ -190,66 +190,80 @@ func (f *file) section(field protowire.Field, typ dtype.Type) (storage.Storage, 
 // this way, which takes at least a byte for each element.
 func (f *file) unpacked(t tensor, element elementType, n int) (storage.Storage, error) {
 	width := element.typ.Size()
-	scalars, scalar := n, width // complex elements are two
+	s := scalars{tensor: fmt.Sprintf("%v%v", element.typ, t.dims), want: n, size: width}
 	if element.typ.IsComplex() {
-		scalars, scalar = 2*n, width/2
+		s.want, s.size = 2*n, width/2
 	}
 	stored := int64(0)
 	for _, part := range t.parts {
 		stored += max(1, part.Size)
 	}
-	if int64(scalars) > stored {
-		return nil, fmt.Errorf("%v%v has more elements than the %d bytes that are stored: %w", element.typ, t.dims, stored, storage.ErrState)
+	if int64(s.want) > stored {
+		return nil, fmt.Errorf("%s has more elements than the %d bytes that are stored: %w", s.tensor, stored, storage.ErrState)
 	}
 	f.decoded += n * width
 	if err := f.in.Budget.Allocate(f.decoded, int(f.in.Size)); err != nil {
 		return nil, err
 	}
-	b := make([]byte, 0, n*width)
-	count := 0
-	add := func(x uint64) error {
-		if count++; count > scalars {
-			return fmt.Errorf("%v%v has more than %d elements: %w", element.typ, t.dims, scalars, storage.ErrState)
-		}
-		var bytes [8]byte
-		binary.LittleEndian.PutUint64(bytes[:], x)
-		b = append(b, bytes[:scalar]...)
-		return nil
-	}
+	s.bytes = make([]byte, 0, n*width)
 	floats := element.field == tensorFloats || element.field == tensorDoubles
 	for _, part := range t.parts {
-		if part.Type != 2 {
-			if err := add(part.Value); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if floats {
-			chunk := make([]byte, part.Size)
-			if err := f.in.ReadFull(chunk, part.At); err != nil {
-				return nil, err
-			}
-			if count += len(chunk) / scalar; count > scalars || len(chunk)%scalar != 0 {
-				return nil, fmt.Errorf("%v%v has %d bytes of elements: %w", element.typ, t.dims, len(b)+len(chunk), storage.ErrState)
-			}
-			b = append(b, chunk...)
-			continue
-		}
-		for r := protowire.NewReader(f.in, part.At, part.Size); r.More(); {
-			x, err := r.Varint()
-			if err == nil {
-				err = add(x)
-			}
-			if err != nil {
-				return nil, err
-			}
+		if err := f.readPart(&s, part, floats); err != nil {
+			return nil, err
 		}
 	}
-	if count != scalars {
-		return nil, fmt.Errorf("%v%v has %d elements instead of %d: %w", element.typ, t.dims, count, scalars, storage.ErrState)
+	if s.count != s.want {
+		return nil, fmt.Errorf("%s has %d elements instead of %d: %w", s.tensor, s.count, s.want, storage.ErrState)
 	}
-	serialize.NormalizeBytes(b, element.typ, binary.LittleEndian)
-	return storage.Wrap(b), nil
+	serialize.NormalizeBytes(s.bytes, element.typ, binary.LittleEndian)
+	return storage.Wrap(s.bytes), nil
+}
+
+// scalars are the numbers of a tensor, of which complex elements are two.
+type scalars struct {
+	tensor     string // in errors: its type and shape
+	size, want int    // bytes of one, and how many there must be
+	count      int    // that were read
+	bytes      []byte
+}
+
+// add adds a number.
+func (s *scalars) add(x uint64) error {
+	if s.count++; s.count > s.want {
+		return fmt.Errorf("%s has more than %d elements: %w", s.tensor, s.want, storage.ErrState)
+	}
+	var bytes [8]byte
+	binary.LittleEndian.PutUint64(bytes[:], x)
+	s.bytes = append(s.bytes, bytes[:s.size]...)
+	return nil
+}
+
+// readPart reads a field of scalars: one of them, packed floats or packed varints.
+func (f *file) readPart(s *scalars, part protowire.Field, floats bool) error {
+	switch {
+	case part.Type != 2:
+		return s.add(part.Value)
+	case floats:
+		chunk := make([]byte, part.Size)
+		if err := f.in.ReadFull(chunk, part.At); err != nil {
+			return err
+		}
+		if s.count += len(chunk) / s.size; s.count > s.want || len(chunk)%s.size != 0 {
+			return fmt.Errorf("%s has %d bytes of elements: %w", s.tensor, len(s.bytes)+len(chunk), storage.ErrState)
+		}
+		s.bytes = append(s.bytes, chunk...)
+		return nil
+	}
+	for r := protowire.NewReader(f.in, part.At, part.Size); r.More(); {
+		x, err := r.Varint()
+		if err == nil {
+			err = s.add(x)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // strings returns a tensor of strings.
