@@ -8,9 +8,9 @@ import (
 )
 
 var (
-	_ = register(class{variables: weighted("kernel"), shapes: convShapes, nodes: convNodes}, "Conv1D", "Conv2D", "Conv3D")
-	_ = register(class{variables: weighted("kernel"), shapes: depthwiseShapes, nodes: depthwiseNodes}, "DepthwiseConv1D", "DepthwiseConv2D")
-	_ = register(class{variables: weighted("depthwise_kernel", "pointwise_kernel"), shapes: convShapes, nodes: separableNodes}, "SeparableConv1D", "SeparableConv2D")
+	_ = register(class{variables: weighted("kernel"), settings: biased, shapes: convShapes, nodes: convNodes}, "Conv1D", "Conv2D", "Conv3D")
+	_ = register(class{variables: weighted("kernel"), settings: biased, shapes: depthwiseShapes, nodes: depthwiseNodes}, "DepthwiseConv1D", "DepthwiseConv2D")
+	_ = register(class{variables: weighted("depthwise_kernel", "pointwise_kernel"), settings: biased, shapes: convShapes, nodes: separableNodes}, "SeparableConv1D", "SeparableConv2D")
 )
 
 // sliding reads the window and the input of a layer that slides a window.

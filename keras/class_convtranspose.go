@@ -7,7 +7,7 @@ import (
 	"github.com/h5dnn/h5dnn/checkpoint"
 )
 
-var _ = register(class{variables: weighted("kernel"), shapes: transposedShapes, nodes: transposedNodes}, "Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose")
+var _ = register(class{variables: weighted("kernel"), settings: biased, shapes: transposedShapes, nodes: transposedNodes}, "Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose")
 
 // cut returns what a transposed convolution leaves out of its full result at the beginning
 // and at the end of each axis, and adds at the end. It is the gradient of a convolution

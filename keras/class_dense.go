@@ -8,9 +8,9 @@ import (
 )
 
 var (
-	_ = register(class{variables: weighted("kernel"), shapes: denseShapes, nodes: denseNodes}, "Dense")
-	_ = register(class{variables: einsumDense, shapes: unknownShapes}, "EinsumDense")
-	_ = register(class{variables: fixed(positions("embeddings")...), shapes: embeddingShapes, nodes: embeddingNodes}, "Embedding")
+	_ = register(class{variables: weighted("kernel"), settings: biased, shapes: denseShapes, nodes: denseNodes}, "Dense")
+	_ = register(class{variables: einsumDense, settings: []map[string]any{{}, {"bias_axes": "a"}}, shapes: unknownShapes}, "EinsumDense")
+	_ = register(class{variables: fixed(positions("embeddings")...), settings: always, shapes: embeddingShapes, nodes: embeddingNodes}, "Embedding")
 )
 
 // einsumDense has a bias if it has axes for it.

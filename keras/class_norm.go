@@ -8,12 +8,14 @@ import (
 )
 
 var (
-	_ = register(class{variables: normalized("moving_mean", "moving_variance"), nodes: batchNormNodes}, "BatchNormalization")
-	_ = register(class{variables: normalized(), nodes: layerNormNodes}, "LayerNormalization")
-	_ = register(class{variables: normalized(), nodes: groupNormNodes}, "GroupNormalization")
-	_ = register(class{variables: fixed(positions("scale")...)}, "RMSNormalization")
-	_ = register(class{variables: adapted, nodes: normalizationNodes}, "Normalization")
+	_ = register(class{variables: normalized("moving_mean", "moving_variance"), settings: append(centered, map[string]any{"scale": false, "center": false}), nodes: batchNormNodes}, "BatchNormalization")
+	_ = register(class{variables: normalized(), settings: centered, nodes: layerNormNodes}, "LayerNormalization")
+	_ = register(class{variables: normalized(), settings: centered, nodes: groupNormNodes}, "GroupNormalization")
+	_ = register(class{variables: fixed(positions("scale")...), settings: always}, "RMSNormalization")
+	_ = register(class{variables: adapted, settings: always, nodes: normalizationNodes}, "Normalization")
 )
+
+var centered = []map[string]any{{}, {"scale": false}, {"center": false}}
 
 // adapted are the statistics of a Normalization, unless its settings have them.
 func adapted(l *checkpoint.Layer) ([]Variable, error) {

@@ -9,11 +9,11 @@ import (
 )
 
 var (
-	_ = register(class{variables: recurrent, shapes: recurrentShapes, nodes: recurrentNodes}, "LSTM", "GRU", "SimpleRNN")
+	_ = register(class{variables: recurrent, settings: biased, shapes: recurrentShapes, nodes: recurrentNodes}, "LSTM", "GRU", "SimpleRNN")
 	_ = register(class{variables: recurrent, shapes: convRecurrentShapes}, "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
-	_ = register(class{variables: bidirectional, shapes: bidirectionalShapes, nodes: bidirectionalNodes}, "Bidirectional")
-	_ = register(class{variables: timeDistributed, shapes: timeDistributedShapes, nodes: timeDistributedNodes}, "TimeDistributed")
-	_ = register(class{variables: multiHeadAttention, shapes: attentionShapes, nodes: attentionNodes}, "MultiHeadAttention")
+	_ = register(class{variables: bidirectional, settings: wrapping("LSTM"), shapes: bidirectionalShapes, nodes: bidirectionalNodes}, "Bidirectional")
+	_ = register(class{variables: timeDistributed, settings: wrapping("Dense"), shapes: timeDistributedShapes, nodes: timeDistributedNodes}, "TimeDistributed")
+	_ = register(class{variables: multiHeadAttention, settings: biased, shapes: attentionShapes, nodes: attentionNodes}, "MultiHeadAttention")
 	_ = register(class{variables: groupedAttention}, "GroupQueryAttention", "GroupedQueryAttention")
 )
 

@@ -12,6 +12,10 @@ import (
 type class struct {
 	// variables returns the variables of a layer; nil if it has none.
 	variables func(l *checkpoint.Layer) ([]Variable, error)
+	// settings are examples of settings, one for each set of variables that a layer may have,
+	// by which InferNames knows the variables of a layer without its configuration. Nil if it
+	// does not.
+	settings []map[string]any
 	// shapes returns the shapes of the outputs for inputs of those shapes, without the
 	// batch; -1 is an unknown size. Nil if the output has the shape of the first input.
 	shapes func(l *checkpoint.Layer, in [][]int) ([][]int, error)

@@ -21,7 +21,7 @@ func InferNames(group string, paths []string, shapes [][]int) ([]string, error) 
 		return withoutVars(paths), nil
 	}
 	var found [][]string
-	for _, settings := range possible[class] {
+	for _, settings := range classes[class].settings {
 		l := &checkpoint.Layer{Class: class, Name: group, Config: settings}
 		variables, _, err := Variables(l)
 		if err != nil {
@@ -43,36 +43,11 @@ func InferNames(group string, paths []string, shapes [][]int) ([]string, error) 
 		len(paths), class, strings.Join(found[0], ", "), strings.Join(found[1], ", "), ErrConfig)
 }
 
-// possible lists the settings on which the number of variables depends.
-var possible = map[string][]map[string]any{
-	"BatchNormalization": {{}, {"scale": false}, {"center": false}, {"scale": false, "center": false}},
-	"LayerNormalization": {{}, {"scale": false}, {"center": false}},
-	"GroupNormalization": {{}, {"scale": false}, {"center": false}},
-	"EinsumDense":        {{}, {"bias_axes": "a"}},
-	"Embedding":          {{}},
-	"PReLU":              {{}},
-	"RMSNormalization":   {{}},
-	"Normalization":      {{}},
-	"Dense":              biased,
-	"Conv1D":             biased,
-	"Conv2D":             biased,
-	"Conv3D":             biased,
-	"Conv1DTranspose":    biased,
-	"Conv2DTranspose":    biased,
-	"Conv3DTranspose":    biased,
-	"DepthwiseConv1D":    biased,
-	"DepthwiseConv2D":    biased,
-	"SeparableConv1D":    biased,
-	"SeparableConv2D":    biased,
-	"LSTM":               biased,
-	"GRU":                biased,
-	"SimpleRNN":          biased,
-	"MultiHeadAttention": biased,
-	"Bidirectional":      wrapping("LSTM"),
-	"TimeDistributed":    wrapping("Dense"),
-}
-
-var biased = []map[string]any{{}, {"use_bias": false}}
+// The settings of layers with one set of variables, and of layers with a bias or none.
+var (
+	always = []map[string]any{{}}
+	biased = []map[string]any{{}, {"use_bias": false}}
+)
 
 // wrapping returns settings of a layer around another one. All recurrent layers have
 // variables of the same names.
@@ -85,8 +60,9 @@ func wrapping(class string) (list []map[string]any) {
 
 // classOf returns the class whose layers have groups of that name, or "".
 func classOf(group string) string {
-	for class := range possible {
-		if name := Snake(class); name == group || name == numbered.ReplaceAllString(group, "") {
+	for class, c := range classes {
+		name := Snake(class)
+		if c.settings != nil && (name == group || name == numbered.ReplaceAllString(group, "")) {
 			return class
 		}
 	}
@@ -120,7 +96,7 @@ func matchPaths(class string, variables []Variable, paths []string, shapes [][]i
 // plausible reports whether a variable can have that shape: a bias of a Dense is not a
 // matrix, and a kernel is not a vector.
 func plausible(class, name string, shape []int) bool {
-	if shape == nil || strings.HasPrefix(class, "Ein") || class == "MultiHeadAttention" || class == "PReLU" || class == "Normalization" {
+	if shape == nil || strings.HasPrefix(class, "Ein") || class == "MultiHeadAttention" {
 		return true
 	}
 	switch name[strings.LastIndexByte(name, '/')+1:] {
