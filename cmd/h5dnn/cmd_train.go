@@ -540,6 +540,9 @@ func adviseMemory(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
+	if e.Loading && strings.Contains(e.Err.Error(), "open fewer blocks") {
+		return fmt.Errorf("%w; --memory allows more, and --window opens fewer", e.Err)
+	}
 	if e.Loading {
 		return fmt.Errorf("%w; --memory allows more", e.Err)
 	}

@@ -297,7 +297,9 @@ func verifiedText(v models.Verification) string {
 	if v.Restored > 0 {
 		text += fmt.Sprintf(", %s of IN restored from it", plural(v.Restored, "array"))
 	}
-	if v.Predicted {
+	if v.Predicted && v.Restored == 0 {
+		text += "; both models predict the same"
+	} else if v.Predicted {
 		text += ", which predict the same"
 	} else if v.Restored > 0 {
 		text += "; h5dnn does not run this model, so predictions were not compared"

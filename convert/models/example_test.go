@@ -104,11 +104,11 @@ func ExampleFromModule() {
 		fmt.Println(t.Name, t.Array.Shape, t.From)
 	}
 	verified, err := plan.Verify(context.Background(), "net.keras")
-	fmt.Println(verified.Written, "verified,", len(plan.Lost), "lost,", err)
+	fmt.Println(verified.Written, verified.Predicted, len(plan.Lost), err)
 	// Output:
 	// conv2d_0/kernel [3 3 3 4] [0.weight]
 	// conv2d_0/bias [4] [0.bias]
 	// dense_3/kernel [96 5] [3.weight]
 	// dense_3/bias [5] [3.bias]
-	// 4 verified, 0 lost, <nil>
+	// 4 true 0 <nil>
 }

@@ -21,8 +21,8 @@ import (
 type Verification struct {
 	Written  int // arrays of the output that are what the plan computes
 	Restored int // arrays of the source that the output was converted back to
-	// Predicted is set if h5dnn runs the model: the source and what the output was
-	// converted back to have predicted the same of random inputs.
+	// Predicted is set if h5dnn runs the model: the source and the output, or what it was
+	// converted back to, have predicted the same of random inputs.
 	Predicted bool
 }
 
@@ -59,6 +59,15 @@ func (p *Plan) Verify(ctx context.Context, out string) (v Verification, err erro
 		}
 		v.Written++
 	}
+	switch {
+	case p.From == checkpoint.H5dnn && p.To == checkpoint.Keras:
+		v.Predicted, err = p.predictRun(written)
+	case p.From == checkpoint.PyTorch && p.To == checkpoint.Keras && p.options.Rules == nil:
+		v.Predicted, err = p.predictStateDict(written)
+	}
+	if err != nil {
+		return v, fmt.Errorf("verify %s: %w", out, err)
+	}
 	restored, err := p.restore(ctx, entries)
 	if err == nil && len(restored) > 0 {
 		v.Restored = len(restored)
@@ -81,43 +90,66 @@ func (p *Plan) predictBoth(restored map[string]storage.Array) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	inputs := make([]storage.Array, len(source.Inputs()))
+	return p.sameOutputs(source, back)
+}
+
+// sameOutputs compares what two models predict of the same random inputs: want is that of the source.
+func (p *Plan) sameOutputs(want, got *train.Predictor) (bool, error) {
+	inputs, err := randomInputs(want.Inputs())
+	if err != nil {
+		return false, err
+	}
+	for i := range want.Outputs() {
+		x, err1 := predicted(want, i, inputs)
+		y, err2 := predicted(got, i, inputs)
+		if err := errors.Join(err1, err2); err != nil {
+			return false, err
+		}
+		if err := p.agree(x, y); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+const samples = 4 // that a verification predicts of
+
+// randomInputs returns samples of random numbers.
+func randomInputs(features []train.Feature) ([]storage.Array, error) {
+	inputs := make([]storage.Array, len(features))
 	random := rand.New(rand.NewPCG(1, 2))
-	for i, f := range source.Inputs() {
+	for i, f := range features {
 		x := make([]float64, views.Of(f.Shape...).Len()*samples)
 		for k := range x {
 			if x[k] = random.NormFloat64(); f.Type.IsInt() {
 				x[k] = 0 // an index that every embedding has
 			}
 		}
+		var err error
 		if inputs[i], err = checkpoint.Cast(storage.From(x, append([]int{samples}, f.Shape...)...), f.Type).To(storage.CPU); err != nil {
-			return false, err
+			return nil, err
 		}
 	}
-	for i := range source.Outputs() {
-		if err := errors.Join(source.SelectOutput(i), back.SelectOutput(i)); err != nil {
-			return false, err
-		}
-		want, err1 := source.Predict(inputs...)
-		got, err2 := back.Predict(inputs...)
-		if err := errors.Join(err1, err2); err != nil {
-			return false, err
-		}
-		x, err1 := storage.Read[float64](want)
-		y, err2 := storage.Read[float64](got)
-		if err := errors.Join(err1, err2); err != nil {
-			return false, err
-		}
-		for k := range x {
-			if d := math.Abs(x[k] - y[k]); !(d <= 1e-5*max(1, math.Abs(x[k]))) {
-				return false, fmt.Errorf("its prediction is %v; that of %s is %v", y[k], p.Source.Name, x[k])
-			}
-		}
-	}
-	return true, nil
+	return inputs, nil
 }
 
-const samples = 4 // that predictBoth predicts of
+// agree returns an error unless two predictions are nearly the same: want is that of the source.
+func (p *Plan) agree(want, got storage.Array) error {
+	if !slices.Equal(want.Shape, got.Shape) {
+		return fmt.Errorf("its predictions have the shape %v; those of %s %v", got.Shape, p.Source.Name, want.Shape)
+	}
+	x, err1 := storage.Read[float64](want)
+	y, err2 := storage.Read[float64](got)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	for k := range x {
+		if d := math.Abs(x[k] - y[k]); !(d <= 1e-5*max(1, math.Abs(x[k]))) {
+			return fmt.Errorf("its prediction is %v; that of %s is %v", y[k], p.Source.Name, x[k])
+		}
+	}
+	return nil
+}
 
 // predictor runs a model of Keras on the CPU.
 func (p *Plan) predictor(m *checkpoint.Model) (*train.Predictor, error) {
