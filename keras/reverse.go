@@ -234,8 +234,36 @@ func names(value any) (list []string) {
 	return list
 }
 
+// outputs are those of the inputs and nodes of a graph, by name.
+type outputs map[string][]tensor
+
+// find returns the outputs of the named node, or the one of a name such as node.1.
+func (o outputs) find(name string) ([]tensor, error) {
+	if v, ok := o[name]; ok {
+		return v, nil
+	}
+	node, number, _ := strings.Cut(name, ".")
+	i, err := strconv.Atoi(number)
+	if v := o[node]; err == nil && i >= 0 && i < len(v) {
+		return v[i : i+1], nil
+	}
+	return nil, unsupported("node or input %q comes after its use", name)
+}
+
+// all returns the outputs of several nodes, one after the other.
+func (o outputs) all(names []string) (list []tensor, err error) {
+	for _, name := range names {
+		v, err := o.find(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v...)
+	}
+	return list, nil
+}
+
 func (r *reverser) graph(l *checkpoint.Layer, in []tensor) ([]tensor, error) {
-	known := map[string][]tensor{}
+	known := outputs{}
 	inputs := names(l.Config["inputs"])
 	if inputs == nil {
 		inputs = []string{"x"}
@@ -246,17 +274,6 @@ func (r *reverser) graph(l *checkpoint.Layer, in []tensor) ([]tensor, error) {
 	for i, name := range inputs {
 		known[name] = in[i : i+1]
 	}
-	find := func(name string) ([]tensor, error) {
-		if v, ok := known[name]; ok {
-			return v, nil
-		}
-		node, number, _ := strings.Cut(name, ".")
-		i, err := strconv.Atoi(number)
-		if v := known[node]; err == nil && i >= 0 && i < len(v) {
-			return v[i : i+1], nil
-		}
-		return nil, unsupported("node or input %q comes after its use", name)
-	}
 	nodes, _ := l.Config["nodes"].([]any)
 	previous := in
 	for _, one := range nodes {
@@ -264,13 +281,9 @@ func (r *reverser) graph(l *checkpoint.Layer, in []tensor) ([]tensor, error) {
 		name := fmt.Sprint(node["name"])
 		from := previous
 		if given := names(node["from"]); given != nil {
-			from = nil
-			for _, source := range given {
-				v, err := find(source)
-				if err != nil {
-					return nil, err
-				}
-				from = append(from, v...)
+			var err error
+			if from, err = known.all(given); err != nil {
+				return nil, err
 			}
 		}
 		path := below(l.Name, name)
@@ -285,19 +298,10 @@ func (r *reverser) graph(l *checkpoint.Layer, in []tensor) ([]tensor, error) {
 		}
 		known[name], previous = out, out
 	}
-	outputs := names(l.Config["outputs"])
-	if outputs == nil {
-		return previous, nil
+	if last := names(l.Config["outputs"]); last != nil {
+		return known.all(last)
 	}
-	var all []tensor
-	for _, name := range outputs {
-		v, err := find(name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v...)
-	}
-	return all, nil
+	return previous, nil
 }
 
 // layerOf returns the layer of the named node.

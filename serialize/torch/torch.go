@@ -361,6 +361,12 @@ func (a *archive) find(key string) (place, *typedSource, error) {
 	return placeOf(x.Record), &x.typedSource, a.failed[key]
 }
 
+// place returns the place of a storage.
+func (a *archive) place(key string) (place, error) {
+	p, _, err := a.find(key)
+	return p, err
+}
+
 // byteOrder reads the record of that name, if there is one.
 func (f *file) byteOrder(x *ziparchive.Record) (binary.ByteOrder, error) {
 	if x == nil {

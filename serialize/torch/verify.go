@@ -25,23 +25,24 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 			if !yield("", err) || a == nil {
 				return
 			}
-			find = func(key string) (place, error) {
-				p, _, err := a.find(key)
-				return p, err
-			}
+			find = a.place
 		}
 		seen := map[string]error{} // by storage
+		verify := func(key string) error {
+			err, known := seen[key]
+			if known {
+				return err
+			}
+			p, err := find(key)
+			if err == nil {
+				err = f.verify(ctx, p, "data/"+key)
+			}
+			seen[key] = err
+			return err
+		}
 		for e, err := range f.All() {
-			key := keyOfStorage(e)
-			if err == nil && key != "" {
-				known := false
-				if err, known = seen[key]; !known {
-					var p place
-					if p, err = find(key); err == nil {
-						err = f.verify(ctx, p, "data/"+key)
-					}
-					seen[key] = err
-				}
+			if key := keyOfStorage(e); err == nil && key != "" {
+				err = verify(key)
 			}
 			if !yield(e.Name, err) || ctx.Err() != nil {
 				return
