@@ -36,10 +36,11 @@ func budgetOf(ctx context.Context) *storage.Budget {
 	return b
 }
 
-// limitAdvice returns the end of an error that a larger budget would avoid.
+// limitAdvice returns the end of an error that a larger budget would avoid, or "" if no machine has
+// so much.
 func limitAdvice(err error) string {
 	var over *storage.BudgetError
-	if !errors.As(err, &over) {
+	if !errors.As(err, &over) || over.Bytes > 1<<50 {
 		return ""
 	}
 	gib := (over.Bytes + 1<<30 - 1) >> 30

@@ -214,3 +214,18 @@ func TestWindowsTakeNoMemory(t *testing.T) {
 		t.Errorf("a bool took %d bytes of memory", used)
 	}
 }
+
+// TestEncryptedFilesAreRefused: the metadata may be encrypted, or columns.
+func TestEncryptedFilesAreRefused(t *testing.T) {
+	b := hostile{physical: physicalInt32, rows: 1, pages: make([]byte, 10)}.bytes()
+	copy(b, encrypted)
+	copy(b[len(b)-4:], encrypted)
+	if _, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.parquet", serialize.Options{}); err == nil || !strings.Contains(err.Error(), "the file is encrypted") {
+		t.Errorf("metadata: %v", err)
+	}
+	c := &columnReader{file: &file{}}
+	groups := []any{object{1: []any{object{chunkCrypto: object{}}}}}
+	if err := c.findChunks(groups, 0); err == nil || !strings.Contains(err.Error(), "the column is encrypted") {
+		t.Errorf("a column: %v", err)
+	}
+}

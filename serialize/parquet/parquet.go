@@ -37,17 +37,20 @@ func init() {
 	serialize.Register(format)
 }
 
-const magic = "PAR1"
+const (
+	magic     = "PAR1"
+	encrypted = "PARE" // the metadata are encrypted
+)
 
 func match(r io.ReaderAt, size int64) serialize.Confidence {
 	var head, tail [4]byte
 	if size < 12 {
 		return serialize.NoMatch
 	}
-	if _, err := r.ReadAt(head[:], 0); err != nil || string(head[:]) != magic {
+	if _, err := r.ReadAt(head[:], 0); err != nil || string(head[:]) != magic && string(head[:]) != encrypted {
 		return serialize.NoMatch
 	}
-	if _, err := r.ReadAt(tail[:], size-4); err != nil || string(tail[:]) != magic {
+	if _, err := r.ReadAt(tail[:], size-4); err != nil || tail != head {
 		return serialize.NoMatch
 	}
 	return serialize.ExactMatch
@@ -81,6 +84,9 @@ func open(in serialize.Input) (serialize.File, error) {
 	}
 	if err := in.ReadFull(tail[:], in.Size-8); err != nil {
 		return nil, err
+	}
+	if string(tail[4:]) == encrypted {
+		return nil, fmt.Errorf("the file is encrypted; programs that have its key can write it without: %w", dtype.ErrType)
 	}
 	size := int64(binary.LittleEndian.Uint32(tail[:]))
 	if string(tail[4:]) != magic || size > in.Size-12 {
@@ -206,6 +212,9 @@ func (f *file) reader(x leaf, metadata object, index int) (*columnReader, error)
 	return c, c.findChunks(list(metadata, 4), index)
 }
 
+// chunkCrypto is the field of a ColumnChunk that says with which key it is encrypted.
+const chunkCrypto = 8
+
 // findChunks finds the pages of the column in row groups.
 func (c *columnReader) findChunks(groups []any, index int) error {
 	f, total := c.file, int64(0)
@@ -216,6 +225,9 @@ func (c *columnReader) findChunks(groups []any, index int) error {
 			return fmt.Errorf("a row group has %d columns: %w", len(chunks), errThrift)
 		}
 		chunk, _ := chunks[index].(object)
+		if _, ok := chunk[chunkCrypto]; ok {
+			return fmt.Errorf("the column is encrypted; programs that have its key can write it without: %w", dtype.ErrType)
+		}
 		chunk = sub(chunk, 3)
 		if err := c.checkRead(chunk); err != nil {
 			return err

@@ -72,6 +72,7 @@ type Column struct {
 	next    func(*Values) error // nil if pages are not being decoded
 	page    *Values
 	first   int  // row of page
+	texts   int  // bytes of the strings that are decoded
 	stopped bool // by other columns, before its end
 	allowed bool // by the budget
 	count   int  // of elements
@@ -264,7 +265,7 @@ func (c *Column) read(v views.View, use func(d *Values, from, to int)) (*Spool, 
 // restart begins with the page before the first.
 func (c *Column) restart() {
 	c.Table.start(c)
-	c.next, c.page, c.first, c.stopped = c.Start(), &Values{}, 0, false
+	c.next, c.page, c.first, c.texts, c.stopped = c.Start(), &Values{}, 0, 0, false
 }
 
 func (c *Column) stop() {
@@ -280,6 +281,9 @@ func (c *Column) turn() error {
 	if err == nil {
 		page, err = c.widen(page)
 	}
+	if err == nil {
+		err = c.addTexts(page.Texts)
+	}
 	if err == io.EOF {
 		err = fmt.Errorf("%d rows instead of %d: %w", c.first, c.count, storage.ErrState)
 	}
@@ -287,6 +291,18 @@ func (c *Column) turn() error {
 		c.stop()
 	}
 	return err
+}
+
+// addTexts returns an error if the strings so far, each of which may be stored once for any number of
+// rows, have more bytes than the budget allows.
+func (c *Column) addTexts(texts []string) error {
+	for _, text := range texts {
+		c.texts += len(text)
+	}
+	if stored, limit := c.Stored(), c.In.Budget.Limit(); c.texts/storage.ExpansionRatio > stored && c.texts-stored*storage.ExpansionRatio > limit {
+		return &storage.BudgetError{Bytes: c.texts, Stored: stored, Limit: limit}
+	}
+	return nil
 }
 
 // decode writes the column to a Spool.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -188,5 +189,35 @@ func TestConcurrentReadsOfColumns(t *testing.T) {
 	}
 	for range 4 {
 		<-done
+	}
+}
+
+// TestRepeatedStringsAreBounded: a string that is stored once for any number of rows takes part of the
+// budget for each.
+func TestRepeatedStringsAreBounded(t *testing.T) {
+	const rows, stored = 5000, 1 << 20
+	long := strings.Repeat("x", 1<<20)
+	for _, limit := range []int{1 << 30, 5 << 30} {
+		n := 0
+		start := func() func(*column.Values) error {
+			return func(v *column.Values) error {
+				n += 100
+				for range 100 {
+					v.Texts = append(v.Texts, long)
+				}
+				return nil
+			}
+		}
+		in := serialize.Input{Options: serialize.Options{Budget: storage.NewBudget(limit)}}
+		c := &column.Column{Table: &column.Table{In: in, Rows: rows, Check: func() error { return nil }}, Stored: func() int { return stored }, Start: start}
+		e, err := c.Entry("x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = e.Elements.Values(e.Elements.View)
+		var over *storage.BudgetError
+		if refused := limit < rows<<20-1000*stored; errors.As(err, &over) != refused || n > rows {
+			t.Errorf("limit of %d bytes: %v after %d rows", limit, err, n)
+		}
 	}
 }
