@@ -29,6 +29,17 @@ func (c *Collection) At(i int) Entry {
 	return e
 }
 
+// All yields the entries in order.
+func (c *Collection) All() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for i := range c.n {
+			if !yield(c.At(i)) {
+				return
+			}
+		}
+	}
+}
+
 // Err returns the first error of At. What was saved is wrong if there is one.
 func (c *Collection) Err() error { return c.err }
 

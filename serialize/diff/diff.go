@@ -122,6 +122,9 @@ func listOf(f serialize.File) (indexed, error) {
 	if list, ok := f.(indexed); ok {
 		return list, nil
 	}
+	if file, ok := f.(numbered); ok {
+		return namesOf(file)
+	}
 	list := serialize.NewList(0, nil, f.Close)
 	for e, err := range f.All() {
 		if e.Name == "" && err != nil && e.Array.Data == nil && e.Elements == nil {

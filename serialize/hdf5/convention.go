@@ -382,20 +382,36 @@ func (s sorter) flush(yield func(Item, error) bool) bool {
 
 // entries yields the arrays of the file.
 func (f *File) entries(yield func(serialize.Entry, error) bool) {
-	root, err := f.Root()
-	if err != nil {
-		yield(serialize.Entry{}, err)
-		return
-	}
-	for item, err := range f.Items(root) {
-		e, ok := serialize.Entry{Name: strings.TrimPrefix(item.Listed, "/")}, true
-		if err == nil || item.Meaning.Entry != nil {
-			e, ok, err = item.entry(err)
-		}
-		if ok && !yield(e, err) {
+	for l, err := range f.arrays() {
+		if !yield(l.Entry, err) {
 			return
 		}
 	}
+}
+
+// arrays yields the arrays of the file, and the items that they are.
+func (f *File) arrays() iter.Seq2[listedArray, error] {
+	return func(yield func(listedArray, error) bool) {
+		root, err := f.Root()
+		if err != nil {
+			yield(listedArray{}, err)
+			return
+		}
+		for item, err := range f.Items(root) {
+			l, ok := listedArray{item, serialize.Entry{Name: strings.TrimPrefix(item.Listed, "/")}}, true
+			if err == nil || item.Meaning.Entry != nil {
+				l.Entry, ok, err = item.entry(err)
+			}
+			if ok && !yield(l, err) {
+				return
+			}
+		}
+	}
+}
+
+type listedArray struct {
+	Item
+	serialize.Entry
 }
 
 // entry returns the array that an item is. ok is false for groups, links and

@@ -8,6 +8,7 @@
 package hdf5
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -80,6 +81,7 @@ type File struct {
 	meanings Meanings               // of a convention; nil for HDF5
 	prefix   string                 // see Convention
 	members  func() map[string]Item // see listMembers; nil for HDF5
+	list     *list
 	close    func() error
 }
 
@@ -90,7 +92,7 @@ func openFile(in serialize.Input) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{in: h5, format: "hdf5", close: sync.OnceValue(func() error { return errors.Join(h5.Close(), in.Close()) })}
+	f := &File{in: h5, format: "hdf5", list: &list{}, close: sync.OnceValue(func() error { return errors.Join(h5.Close(), in.Close()) })}
 	if f.meta, err = metaOf(h5); err != nil {
 		h5.Close()
 		return nil, err
@@ -120,6 +122,10 @@ func (f *File) HDF5() *hdf5.File { return f.in }
 // All yields the datasets, those with several hard links once for each. Of a file that
 // follows a convention it yields the arrays of that. Datasets without a value are left out.
 func (f *File) All() iter.Seq2[serialize.Entry, error] { return f.entries }
+
+// At returns entry i in the order of All, and the error that comes with it. It reads the header of the
+// object again, so that little is kept of each array.
+func (f *File) At(i int) (serialize.Entry, error) { return f.list.at(f, i) }
 
 // Lookup returns the named dataset. A name that is not there is an error of kind
 // fs.ErrNotExist.
@@ -227,11 +233,15 @@ func (f *File) Meta() map[string]string { return maps.Clone(f.meta) }
 func (f *File) Close() error { return f.close() }
 
 func save(name string, c serialize.Contents) error {
-	entries, err := collect(c)
+	format, err := serialize.ByName("hdf5")
 	if err != nil {
 		return err
 	}
-	w, err := hdf5write.Create(name, hdf5write.CreateOptions{Space: serialize.ElementBytes(slices.Values(entries))})
+	entries, err := format.Collect(c)
+	if err != nil {
+		return err
+	}
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{Space: serialize.ElementBytes(entries.All())})
 	if err != nil {
 		return err
 	}
@@ -242,23 +252,12 @@ func save(name string, c serialize.Contents) error {
 		}
 	}
 	written := shared{}
-	for _, e := range entries {
-		if err := written.write(w, e); err != nil {
+	for e := range entries.All() {
+		if err := cmp.Or(entries.Err(), written.write(w, e)); err != nil {
 			return err
 		}
 	}
 	return w.Close()
-}
-
-// collect returns the entries of contents, or the first error.
-func collect(c serialize.Contents) (list []serialize.Entry, err error) {
-	for e, err := range c.Entries {
-		if err != nil {
-			return nil, e.Wrap(err)
-		}
-		list = append(list, e)
-	}
-	return list, nil
 }
 
 func write(w *hdf5write.Writer, e serialize.Entry) error {

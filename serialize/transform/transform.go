@@ -82,14 +82,17 @@ func Replace(c serialize.Contents, replace func(i int, e serialize.Entry, err er
 			before++
 		}
 		source, sourceErr := at(int(sources[k]))
-		err = cmp.Or(sourceErr, fmt.Errorf("%q was not made again: %w", source.Name, storage.ErrState))
+		found := false
 		made.Name = source.Name
 		replace(int(sources[k]), source, sourceErr, func(e serialize.Entry, e2 error) bool {
 			if before--; before < 0 {
-				made, err = e, e2
+				made, err, found = e, e2, true
 			}
 			return before >= 0
 		})
+		if !found {
+			err = cmp.Or(sourceErr, fmt.Errorf("%q was not made again: %w", source.Name, storage.ErrState))
+		}
 		return made, err
 	}
 	return c

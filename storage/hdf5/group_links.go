@@ -57,12 +57,13 @@ const (
 	linkExternal = 64
 )
 
-func parseLink(c *cursor) link {
+// parseLink reads a link of a group, whose path ends in "/".
+func parseLink(c *cursor, group string) link {
 	if v := c.u8(); v != 1 {
 		c.fail("version %d is not known", v)
 	}
 	flags := c.u8()
-	l, kind := link{}, linkHard
+	l, kind := link{base: len(group)}, linkHard
 	if flags&(1<<3) != 0 {
 		kind = c.u8()
 	}
@@ -72,7 +73,7 @@ func parseLink(c *cursor) link {
 	if flags&(1<<4) != 0 {
 		c.skip(1)
 	}
-	l.path = string(c.bytes(c.count(1 << (flags & 3))))
+	l.path = group + string(c.bytes(c.count(1<<(flags&3))))
 	if kind == linkHard {
 		l.address = c.address()
 		return l
@@ -92,12 +93,12 @@ func parseLink(c *cursor) link {
 	return l
 }
 
-// messageLinks returns the links among a header's messages.
-func (f *File) messageLinks(h *header) (links []link, err error) {
+// messageLinks returns the links among the messages of a group's header.
+func (f *File) messageLinks(group string, h *header) (links []link, err error) {
 	for _, m := range h.messages {
 		if m.kind == msgLink {
 			c := f.newCursor("link", m.body)
-			links = append(links, parseLink(c))
+			links = append(links, parseLink(c, group))
 			if c.err != nil {
 				return links, c.err
 			}
@@ -106,8 +107,8 @@ func (f *File) messageLinks(h *header) (links []link, err error) {
 	return links, nil
 }
 
-// denseLinks returns the links that a link info message refers to.
-func (f *File) denseLinks(m message) (links []link, err error) {
+// denseLinks returns the links that the link info message of a group refers to.
+func (f *File) denseLinks(group string, m message) (links []link, err error) {
 	c := f.newCursor("link info", m.body)
 	c.skip(1)
 	if c.u8()&1 != 0 {
@@ -141,7 +142,7 @@ func (f *File) denseLinks(m message) (links []link, err error) {
 			return links, err
 		}
 		c := f.newCursor("link", body)
-		links = append(links, parseLink(c))
+		links = append(links, parseLink(c, group))
 		if c.err != nil {
 			return links, c.err
 		}

@@ -16,7 +16,7 @@ import "fmt"
 //	| key, child, …, key    | L, O
 //
 //	a local heap: | HEAP | 0 (1) | 0 (3) | size (L) | free list (L) | data (O) |
-func (f *File) symbolLinks(m message) ([]link, error) {
+func (f *File) symbolLinks(group string, m message) ([]link, error) {
 	c := f.newCursor("symbol table", m.body)
 	tree, heap := c.address(), c.address()
 	if c.err != nil {
@@ -26,13 +26,14 @@ func (f *File) symbolLinks(m message) ([]link, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := symbols{f: f, names: names, visited: map[uint64]bool{}}
+	s := symbols{f: f, group: group, names: names, visited: map[uint64]bool{}}
 	err = s.tree(tree, -1)
 	return s.links, err
 }
 
 type symbols struct {
 	f       *File
+	group   string // its path, which ends in "/"
 	names   []byte
 	links   []link
 	visited map[uint64]bool
@@ -91,7 +92,7 @@ func (s *symbols) node(address uint64) error {
 		if err != nil {
 			return err
 		}
-		l := link{path: name, address: c.address()}
+		l := link{path: s.group + name, base: len(s.group), address: c.address()}
 		const cachesTarget = 2
 		if c.count(4) == cachesTarget {
 			c.skip(4)

@@ -68,6 +68,10 @@ func (f *File) object(path string, address uint64) (*Object, error) {
 	return o, nil
 }
 
+// ObjectAt returns the object of a path and an address that [Object.Address] returned, without
+// looking for the path.
+func (f *File) ObjectAt(path string, address uint64) (*Object, error) { return f.object(path, address) }
+
 // fail adds the names of the file and the object to an error.
 func (f *File) fail(path string, err error) error { return &objectError{f.name, path, err} }
 
@@ -164,20 +168,17 @@ func (o *Object) links() ([]link, error) {
 
 // readLinks reads the links of the group at a path, wherever its header says they are stored.
 func (f *File) readLinks(path string, h *header) ([]link, error) {
-	links, err := f.messageLinks(h)
+	group := strings.TrimSuffix(path, "/") + "/"
+	links, err := f.messageLinks(group, h)
 	if m, ok := h.find(msgSymbolTable); ok {
-		more, failed := f.symbolLinks(m)
+		more, failed := f.symbolLinks(group, m)
 		links, err = append(links, more...), cmp.Or(err, failed)
 	}
 	if m, ok := h.find(msgLinkInfo); ok {
-		more, failed := f.denseLinks(m)
+		more, failed := f.denseLinks(group, m)
 		links, err = append(links, more...), cmp.Or(err, failed)
 	}
 	slices.SortStableFunc(links, func(a, b link) int { return strings.Compare(a.path, b.path) })
-	group := strings.TrimSuffix(path, "/") + "/"
-	for i := range links {
-		links[i].path, links[i].base = group+links[i].path, len(group)
-	}
 	return links, err
 }
 
