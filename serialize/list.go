@@ -58,6 +58,10 @@ func (l *List) Add(e Entry, err error) error {
 	return l.AddKept(e, err)
 }
 
+// NamesIn says that names of that many bytes in all, which are added next, are parts of a text of size
+// bytes. If they are most of it, the list keeps the text instead of copies.
+func (l *List) NamesIn(size, names int) { l.names.shared = names > size/4*3 }
+
 // Keep returns a copy of the name of the entry that is added next, for what else keeps the name.
 func (l *List) Keep(name string) string { return l.names.keep(name) }
 
@@ -153,14 +157,19 @@ func (l *List) Lookup(name string) (Entry, error) {
 // names keeps texts in large blocks. A name that a reader has cut out of a header would keep all of
 // the header.
 type names struct {
-	block strings.Builder
-	last  string // text that was kept
+	block  strings.Builder
+	last   string // text that was kept
+	shared bool   // they are most of a text, which is kept
 }
 
 // keep returns a copy of a text, the same one if it is asked for again.
 func (n *names) keep(text string) string {
 	if text == n.last {
 		return n.last
+	}
+	if n.shared {
+		n.last = text
+		return text
 	}
 	const block = 32 << 10
 	if n.block.Cap()-n.block.Len() < len(text) {

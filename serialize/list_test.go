@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
@@ -38,5 +39,18 @@ func TestListsKeepLittleOfEachEntry(t *testing.T) {
 	e, err := list.Lookup("layer012345.weight")
 	if err != nil || e.Array.Data != a.Data || !slices.Equal(e.Shape(), []int{4}) || list.Len() != count {
 		t.Errorf("%v, %v", e, err)
+	}
+}
+
+// TestNamesThatAreMostOfATextAreNotCopied, and others are, which would keep the text.
+func TestNamesThatAreMostOfATextAreNotCopied(t *testing.T) {
+	text := "a long name: 1"
+	for end, copied := range map[int]bool{len("a long name"): false, len("a"): true} {
+		list := serialize.NewList(1, nil, func() error { return nil })
+		list.NamesIn(len(text), end)
+		name := list.Keep(text[:end])
+		if got := unsafe.StringData(name) != unsafe.StringData(text); got != copied || name != text[:end] {
+			t.Errorf("%q of %q is copied: %v, want %v", name, text, got, copied)
+		}
 	}
 }

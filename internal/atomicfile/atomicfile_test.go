@@ -3,6 +3,7 @@ package atomicfile_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -205,7 +206,10 @@ func TestSets(t *testing.T) {
 	}
 	commit := func(text string) func(*atomicfile.Set) error {
 		return func(set *atomicfile.Set) error {
-			return set.Commit(path("index"), func(func(string) string) ([]byte, error) { return []byte(text), nil })
+			return set.Commit(path("index"), func(w io.Writer, _ func(string) string) error {
+				_, err := io.WriteString(w, text)
+				return err
+			})
 		}
 	}
 	write("old", commit("old"))
@@ -242,7 +246,7 @@ func TestIndexesFitTheirFiles(t *testing.T) {
 				}
 			}
 			obstacle := path(names[failing])
-			return set.Commit(path("index"), func(named func(string) string) ([]byte, error) {
+			return set.Commit(path("index"), func(w io.Writer, named func(string) string) error {
 				if fail {
 					if err := errors.Join(os.Remove(obstacle), os.MkdirAll(filepath.Join(obstacle, "x"), 0o777)); err != nil {
 						t.Fatal(err)
@@ -253,7 +257,8 @@ func TestIndexesFitTheirFiles(t *testing.T) {
 				for _, name := range names {
 					lines = append(lines, named(name))
 				}
-				return []byte(strings.Join(lines, "\n")), nil
+				_, err := io.WriteString(w, strings.Join(lines, "\n"))
+				return err
 			})
 		}
 		indexed := func() (all string) {
@@ -307,7 +312,10 @@ func TestExitsWaitForSets(t *testing.T) {
 		return &set
 	}
 	commit := func(set *atomicfile.Set, dir, text string) error {
-		return set.Commit(filepath.Join(dir, "index"), func(func(string) string) ([]byte, error) { return []byte(text), nil })
+		return set.Commit(filepath.Join(dir, "index"), func(w io.Writer, _ func(string) string) error {
+			_, err := io.WriteString(w, text)
+			return err
+		})
 	}
 	if dir := os.Getenv(variable); dir != "" {
 		set := write(dir, "new")

@@ -1,8 +1,10 @@
 package atomicfile
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -27,22 +29,26 @@ func (s *Set) Write(path string, write func(f *File) error) error {
 	return write(f)
 }
 
+// An IndexWriter writes an index, in which a file has the name that named returns for it.
+type IndexWriter func(w io.Writer, named func(file string) string) error
+
+// to returns the function that writes the index to a file.
+func (x IndexWriter) to(named func(file string) string) func(f *File) error {
+	return func(f *File) error {
+		w := bufio.NewWriter(f)
+		return cmp.Or(x(w, named), w.Flush())
+	}
+}
+
 // Commit puts the files in place, in the order in which they were written, and then their index
-// at path. The function index returns its text, in which a file has the name that named returns
-// for it.
+// at path.
 //
 // A crash in between leaves an index and the files that it names, either the old or the new
 // ones: before files are replaced, the old index is replaced by one that names hidden links to the
 // new files. The next Commit removes such links. Where the file system has no links, the old index is
 // removed before files are replaced, so that a crash leaves none that they do not fit.
-func (s *Set) Commit(path string, index func(named func(file string) string) ([]byte, error)) error {
-	text, err := index(func(file string) string { return file })
-	if err == nil {
-		err = s.Write(path, func(f *File) error {
-			_, err := f.Write(text)
-			return err
-		})
-	}
+func (s *Set) Commit(path string, index IndexWriter) error {
+	err := s.Write(path, index.to(func(file string) string { return file }))
 	if err != nil {
 		return err
 	}
@@ -85,7 +91,7 @@ func commitIf(files []*File, wanted func(*File) bool) error {
 
 // keepIndexed replaces the old index by one that names links to the files that will be replaced,
 // or removes it where there are no links.
-func (s *Set) keepIndexed(path string, index func(named func(file string) string) ([]byte, error)) error {
+func (s *Set) keepIndexed(path string, index IndexWriter) error {
 	last := len(s.files) - 1
 	links := map[string]string{} // by the names of files
 	id := rand.Uint32()
@@ -105,14 +111,7 @@ func (s *Set) keepIndexed(path string, index func(named func(file string) string
 	if len(links) == 0 {
 		return nil
 	}
-	text, err := index(func(file string) string { return cmp.Or(links[file], file) })
-	if err != nil {
-		return err
-	}
-	return Write(path, func(f *File) error {
-		_, err := f.Write(text)
-		return err
-	})
+	return Write(path, index.to(func(file string) string { return cmp.Or(links[file], file) }))
 }
 
 // linkPrefix begins the names of the links that Commit makes for an index.

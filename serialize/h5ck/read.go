@@ -49,7 +49,7 @@ func openIndexed(in serialize.Input) (*file, error) {
 	if f.sections, err = in.Sections(); err != nil {
 		return nil, err
 	}
-	f.List = serialize.NewList(h.Len(), h.Meta, f.sections.Close)
+	f.List = h.NewList(f.sections.Close)
 	if err := f.list(); err != nil {
 		f.sections.Release()
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -143,7 +144,7 @@ func SaveShards(name string, c serialize.Contents, o ShardOptions) error {
 			}
 		}
 	}
-	return set.Commit(name, func(named func(string) string) ([]byte, error) { return encodeIndex(in, named, total) })
+	return set.Commit(name, func(w io.Writer, named func(string) string) error { return encodeIndex(w, in, named, total) })
 }
 
 func shardName(base string, i int) string { return fmt.Sprintf("%s_%05d.weights.h5", base, i) }
@@ -181,8 +182,8 @@ func writeShard(name string, groups []plannedGroup) error {
 	return w.Close()
 }
 
-// encodeIndex returns the text of an index, in which files have the names that named returns.
-func encodeIndex(in map[string][]string, named func(string) string, total int) ([]byte, error) {
+// encodeIndex writes an index, in which files have the names that named returns.
+func encodeIndex(w io.Writer, in map[string][]string, named func(string) string, total int) error {
 	files := map[string]any{}
 	for group, list := range in {
 		var names []string
@@ -193,5 +194,9 @@ func encodeIndex(in map[string][]string, named func(string) string, total int) (
 			files[group] = names[0]
 		}
 	}
-	return json.MarshalIndent(map[string]any{"metadata": map[string]any{"total_size": total}, "weight_map": files}, "", "    ")
+	text, err := json.MarshalIndent(map[string]any{"metadata": map[string]any{"total_size": total}, "weight_map": files}, "", "    ")
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
 }

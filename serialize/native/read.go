@@ -110,7 +110,7 @@ func (f *file) list(checked bool) error {
 	if f.sections, err = f.in.Sections(); err != nil {
 		return err
 	}
-	f.List = serialize.NewList(f.header.Len(), f.header.Meta, f.sections.Close)
+	f.List = f.header.NewList(f.sections.Close)
 	if checked { // errors name arrays that are not in the list yet
 		tensors := slices.Collect(f.header.Tensors())
 		f.users = f.header.Users(func(i int) string { return tensors[i].Name })

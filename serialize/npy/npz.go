@@ -81,7 +81,11 @@ type file struct {
 func (o *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		buffer := make([]byte, 1<<20) // for all files, of which there may be hundreds of thousands
-		for in, size := range o.archive.parts() {
+		in := o.archive.Input()
+		if err := ziparchive.Check(in, in.Size); err != nil && !yield("", err) {
+			return
+		}
+		for in, size := range o.archive.parts {
 			if !o.archive.verifyPart(ctx, in, size, buffer, yield) {
 				return
 			}
@@ -92,10 +96,8 @@ func (o *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 // verifyPart is Verify of a part of the archive.
 func (a *archive) verifyPart(ctx context.Context, in io.ReaderAt, size int64, buffer []byte, yield func(string, error) bool) bool {
 	z, err := zip.NewReader(in, size)
-	if err == nil {
-		err = ziparchive.Check(in, size)
-	}
-	if err != nil && !yield("", err) || z == nil {
+	if err != nil {
+		yield("", err)
 		return false
 	}
 	for i, file := range z.File {
@@ -137,15 +139,14 @@ type archive struct {
 	sums   []uint32 // of the arrays
 	stored serialize.Checksums
 
-	// parts yields the archive with its directory, and its size; of a damaged one, with directories of some
-	// files each.
-	parts func() iter.Seq2[io.ReaderAt, int64]
+	// parts yields the archive with directories of some files each, and the size of both.
+	parts iter.Seq2[io.ReaderAt, int64]
+	count int // of files, if it is known
 }
 
 func newArchive(d *serialize.Sections) *archive {
-	a := &archive{Sections: d, parts: func() iter.Seq2[io.ReaderAt, int64] {
-		return func(yield func(io.ReaderAt, int64) bool) { yield(d.Input(), d.Input().Size) }
-	}}
+	a := &archive{Sections: d}
+	a.parts, a.count = ziparchive.Parts(d.Input(), d.Input().Size)
 	a.stored = serialize.Checksums{Table: crc32.IEEETable, Compare: a.compare}
 	return a
 }
@@ -159,7 +160,7 @@ func (a *archive) compare(i int, sum uint32) error {
 // archive, come with an error. Closing the list calls close.
 func (a *archive) list(close func() error) (*serialize.List, error) {
 	var places []serialize.Extent
-	for in, size := range a.parts() {
+	for in, size := range a.parts {
 		z, err := zip.NewReader(in, size)
 		if errors.Is(err, zip.ErrFormat) {
 			err = fmt.Errorf("the archive has no directory; if the file is truncated, h5dnn repair saves its intact arrays: %w", err)
@@ -172,11 +173,12 @@ func (a *archive) list(close func() error) (*serialize.List, error) {
 			return nil, err
 		}
 		if a.arrays == nil {
-			a.arrays = serialize.NewList(len(z.File)+1, meta, close) // salvage adds what is lost
+			a.arrays = serialize.NewList(max(a.count, len(z.File))+1, meta, close) // salvage adds what is lost
 		}
 		a.sums = append(a.sums, make([]uint32, len(z.File))...)
 		for i, file := range z.File {
-			z.File[i] = nil // only sources that decompress it need it
+			z.File[i] = nil  // only sources that decompress it need it
+			file.Extra = nil // a part of the bytes that have the name, too
 			place, err := a.add(file)
 			if err != nil {
 				return nil, err

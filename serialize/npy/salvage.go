@@ -1,7 +1,6 @@
 package npy
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"iter"
@@ -26,7 +25,7 @@ func salvage(in serialize.Input) (serialize.File, error) {
 		return nil, err
 	}
 	a := newArchive(sections)
-	a.parts = func() iter.Seq2[io.ReaderAt, int64] { return salvagedParts(in) }
+	a.parts, a.count = salvagedParts(in), count
 	list, err := a.list(a.Close)
 	if err != nil {
 		sections.Release()
@@ -63,24 +62,6 @@ func completeRecords(in serialize.Input, see func(ziparchive.Record) bool) (lost
 	}
 }
 
-// An appendedReader has bytes after those of another reader.
-type appendedReader struct {
-	io.ReaderAt
-	size int64
-	tail []byte
-}
-
-func (a *appendedReader) ReadAt(b []byte, at int64) (n int, err error) {
-	if at < a.size {
-		n, err = a.ReaderAt.ReadAt(b[:min(int64(len(b)), a.size-at)], at)
-		if n == len(b) || int64(n) < a.size-at {
-			return n, err
-		}
-	}
-	more, err := bytes.NewReader(a.tail).ReadAt(b[n:], at+int64(n)-a.size)
-	return n + more, err
-}
-
 // measure finds where the bytes of x end and the next record begins, and reports whether they are all
 // there. The header of an array that is not compressed says its size.
 func measure(in serialize.Input, x *ziparchive.Record, sized bool) (next int64, ok bool) {
@@ -113,7 +94,7 @@ func salvagedParts(in serialize.Input) iter.Seq2[io.ReaderAt, int64] {
 		part := func() bool {
 			directory := ziparchive.AppendDirectory(nil, records, in.Size)
 			records = records[:0]
-			return yield(&appendedReader{in, in.Size, directory}, in.Size+int64(len(directory)))
+			return yield(ziparchive.WithDirectory(in, in.Size, directory))
 		}
 		more := true
 		completeRecords(in, func(x ziparchive.Record) bool {

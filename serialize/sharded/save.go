@@ -2,6 +2,7 @@ package sharded
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -58,13 +59,13 @@ func Save(name string, c serialize.Contents, o Options) error {
 			}
 		}
 	}
-	in := map[string]string{} // the file of each array
+	in := make([]indexed, 0, entries.Len())
 	var set atomicfile.Set
 	defer set.Discard()
 	for i, shard := range shards {
 		file := FileName(base, i+1, len(shards))
 		for _, k := range shard {
-			in[entries.At(int(k)).Name] = file
+			in = append(in, indexed{entries.At(int(k)).Name, file})
 		}
 		path := filepath.Join(filepath.Dir(name), file)
 		if err := set.Write(path, func(f *atomicfile.File) error { return writeShard(f, format, part(entries, shard), c) }); err != nil {
@@ -74,7 +75,8 @@ func Save(name string, c serialize.Contents, o Options) error {
 	if err := entries.Err(); err != nil {
 		return err
 	}
-	return set.Commit(name, func(named func(string) string) ([]byte, error) { return encode(in, named, c.Meta, total), nil })
+	slices.SortFunc(in, func(a, b indexed) int { return strings.Compare(a.name, b.name) })
+	return set.Commit(name, func(w io.Writer, named func(string) string) error { return encode(w, in, named, c.Meta, total) })
 }
 
 // FormatOf returns the format of the shards of an index that Save writes: that of their
@@ -166,21 +168,29 @@ func (c counter) bytes(e serialize.Entry) int {
 	return n
 }
 
-// encode returns the text of an index, laid out as the library of Hugging Face does, in which
+// An indexed array has a file.
+type indexed struct{ name, file string }
+
+// encode writes an index of arrays, laid out as the library of Hugging Face does, in which
 // files have the names that named returns.
-func encode(in map[string]string, named func(string) string, meta map[string]string, total int) []byte {
+func encode(w io.Writer, in []indexed, named func(string) string, meta map[string]string, total int) error {
 	b := []byte("{\n  \"metadata\": {\n")
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		b = append(jsontext.Append(append(b, "    "...), key), ": "...)
 		b = append(jsontext.Append(b, meta[key]), ",\n"...)
 	}
 	b = append(strconv.AppendInt(append(b, "    \"total_size\": "...), int64(total), 10), "\n  },\n  \"weight_map\": {"...)
-	for i, name := range slices.Sorted(maps.Keys(in)) {
+	for i, array := range in {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(jsontext.Append(append(b, "\n    "...), name), ": "...)
-		b = jsontext.Append(b, named(in[name]))
+		b = append(jsontext.Append(append(b, "\n    "...), array.name), ": "...)
+		b = jsontext.Append(b, named(array.file))
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		b = b[:0]
 	}
-	return append(b, "\n  }\n}\n"...)
+	_, err := w.Write(append(b, "\n  }\n}\n"...))
+	return err
 }

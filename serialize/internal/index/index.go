@@ -33,6 +33,8 @@ type Header struct {
 	Storages []Storage
 
 	tensors   jsontext.Parser // at the object of tensors
+	size      int             // of the text
+	names     int             // bytes of the names of tensors
 	storageOf []int32         // of each tensor
 	users     []int32         // the number of tensors of each storage, once it is checked
 }
@@ -66,7 +68,7 @@ type Tensor struct {
 func Parse(text string) (*Header, error) {
 	const storageKey, shortestStorage = `"nbytes":`, `{"dtype":"","offset":0,"nbytes":0},`
 	n := min(strings.Count(text, storageKey), len(text)/len(shortestStorage))
-	h := &Header{Meta: map[string]string{}, Storages: make([]Storage, 0, n), storageOf: make([]int32, 0, n)}
+	h := &Header{size: len(text), Meta: map[string]string{}, Storages: make([]Storage, 0, n), storageOf: make([]int32, 0, n)}
 	p := jsontext.New(text)
 	seen := 0
 	p.Object(func(key string) {
@@ -82,6 +84,7 @@ func Parse(text string) (*Header, error) {
 				if len(name) > MaxName {
 					p.Fail("a name of %d bytes; at most %d are allowed", len(name), MaxName)
 				}
+				h.names += len(name)
 				t := parseTensor(p, name)
 				if t.Storage > MaxTensors {
 					p.Fail("%q: storage %d; at most %d are allowed", name, t.Storage, MaxTensors)
@@ -101,6 +104,13 @@ func Parse(text string) (*Header, error) {
 		return nil, fmt.Errorf("header: %w", err)
 	}
 	return h, nil
+}
+
+// NewList returns a list with the metadata and room for the tensors. Close calls close once.
+func (h *Header) NewList(close func() error) *serialize.List {
+	list := serialize.NewList(h.Len(), h.Meta, close)
+	list.NamesIn(h.size, h.names)
+	return list
 }
 
 // Len returns the number of tensors.

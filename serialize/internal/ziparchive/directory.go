@@ -92,6 +92,22 @@ type entry struct {
 // entries yields the entries of a central directory, or an error, which is the last.
 func entries(r io.ReaderAt, at, length int64) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
+		for b, err := range stored(r, at, length) {
+			var x Record
+			if err == nil {
+				x, err = parseEntry(b)
+			}
+			if !yield(entry{x, b[:min(len(b), entrySize)]}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// stored yields the bytes of each entry of a central directory, which are valid until the next one, or
+// an error, which is the last.
+func stored(r io.ReaderAt, at, length int64) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
 		directory := bufio.NewReaderSize(io.NewSectionReader(r, at, length), entrySize+3*math.MaxUint16)
 		for {
 			b, err := directory.Peek(entrySize)
@@ -101,13 +117,10 @@ func entries(r io.ReaderAt, at, length int64) iter.Seq2[entry, error] {
 			if err == nil {
 				b, err = directory.Peek(sizeOfEntry(b))
 			}
-			var x Record
-			if err == nil {
-				x, err = parseEntry(b)
-			} else if err == io.EOF {
+			if err == io.EOF {
 				err = errors.New("the archive's directory is cut off")
 			}
-			if !yield(entry{x, b[:min(len(b), entrySize)]}, err) || err != nil {
+			if !yield(b, err) || err != nil {
 				return
 			}
 			directory.Discard(len(b))
