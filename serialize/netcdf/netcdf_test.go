@@ -1,7 +1,6 @@
 package netcdf_test
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"reflect"
@@ -55,13 +54,7 @@ func TestNumbersAreThoseOfXarray(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if a.Type != e.Array.Type || !slices.Equal(a.Shape, e.Array.Shape) {
-			t.Errorf("%s: %v%v, want %v%v", e.Name, a.Type, a.Shape, e.Array.Type, e.Array.Shape)
-			continue
-		}
-		if x, y := serializetest.Bytes(t, a), serializetest.Bytes(t, e.Array); !bytes.Equal(x, y) {
-			t.Errorf("%s: %x, want %x", e.Name, x, y)
-		}
+		serializetest.CheckEqual(t, e.Name, a, e.Array)
 		n++
 	}
 	all := 0

@@ -234,6 +234,18 @@ func Open(t testing.TB, name string) serialize.File {
 	return f
 }
 
+// CheckEqual fails the test if two arrays differ in their types, shapes or elements.
+func CheckEqual(t testing.TB, name string, got, want storage.Array) {
+	t.Helper()
+	if got.Type != want.Type || !slices.Equal(got.Shape, want.Shape) {
+		t.Errorf("%s: %v%v, want %v%v", name, got.Type, got.Shape, want.Type, want.Shape)
+		return
+	}
+	if x, y := Bytes(t, got), Bytes(t, want); !bytes.Equal(x, y) {
+		t.Errorf("%s: %x, want %x", name, x, y)
+	}
+}
+
 // Bytes returns the elements of an array in row-major order.
 func Bytes(t testing.TB, a storage.Array) []byte {
 	t.Helper()
