@@ -2,6 +2,7 @@ package convert_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,7 +12,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 )
 
-// TestVerifyComparesStructures: another value in OUT is found, NaNs are equal.
+// TestVerifyComparesStructures: another value in OUT is found, NaNs are equal. OUT has the types of the fields.
 func TestVerifyComparesStructures(t *testing.T) {
 	header := "\x93NUMPY\x01\x00\x76\x00{'descr': [('a', '<f4'), ('b', '<i2', (2,)), ('c', '|S3')], 'fortran_order': False, 'shape': (2,), }"
 	for len(header) < 127 {
@@ -34,6 +35,16 @@ func TestVerifyComparesStructures(t *testing.T) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	written, err := inspect.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer written.Close()
+	read, err1 := file.Find("/")
+	kept, err2 := written.Find("/in")
+	if got, want := fmt.Sprint(kept.Fields), fmt.Sprint(read.Fields); err1 != nil || err2 != nil || got != want {
+		t.Errorf("fields %s, want %s; %v, %v", got, want, err1, err2)
 	}
 	other := filepath.Join(t.TempDir(), "other.npy")
 	if err := os.WriteFile(other, []byte(header+"\n"+record+record[:4]+"\x02\x00\x02\x00abc"), 0o666); err != nil {
