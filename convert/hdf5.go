@@ -61,7 +61,7 @@ func (p *Plan) writeHDF5(ctx context.Context, out string) error {
 		return fmt.Errorf("save %s: %w", out, err)
 	}
 	defer w.Abort()                // unless it was closed
-	written := map[string][]Step{} // by what they share
+	written := map[string][]Step{} // by their elements
 	for s := range p.Steps() {
 		if s.writesData() {
 			err = p.find(s)
@@ -99,15 +99,15 @@ func (p *Plan) elementBytes(ctx context.Context) (n int64, err error) {
 // write writes the object, as a hard link if its elements are written already.
 func (s *Step) write(ctx context.Context, w *hdf5write.Writer, written map[string][]Step) error {
 	var err error
-	shared := s.data.Shared
 	switch {
 	case s.LeftOut:
 		return nil
-	case shared != "" && s.data.Numbers:
-		if same := s.sameAs(written[shared]); same != nil {
+	case s.data.Shared != "" && s.data.Numbers:
+		elements := serialize.Entry{Shared: s.data.Shared, Array: s.data.Array}.SharedElements()
+		if same := s.sameAs(written[elements]); same != nil {
 			return w.HardLink(s.To, same.To)
 		}
-		written[shared] = append(written[shared], *s)
+		written[elements] = append(written[elements], *s)
 		err = writeDataset(ctx, w, s.To, s.data)
 	case s.Data != nil:
 		err = writeDataset(ctx, w, s.To, s.data)

@@ -67,16 +67,13 @@ func (s *Step) withAttrs() serialize.Entry {
 	return e
 }
 
-// sameAs returns the step among others that writes the same elements with the same
-// attributes, such as tied weights; nil if there is none.
+// sameAs returns the step among others of the same elements that has the same attributes, such as
+// tied weights; nil if there is none.
 func (s *Step) sameAs(others []Step) *Step {
-	e := s.withAttrs()
-	e.Shared = s.data.Shared
+	attrs := s.withAttrs().Attrs
 	for i := range others {
-		other := &others[i]
-		o := other.withAttrs()
-		if o.Shared = other.data.Shared; e.SameElements(o) && serialize.SameAttrs(e.Attrs, o.Attrs) {
-			return other
+		if serialize.SameAttrs(attrs, others[i].withAttrs().Attrs) {
+			return &others[i]
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package serialize
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"reflect"
@@ -102,19 +103,17 @@ func (p *Plan) own(entry int) {
 // with the same attributes.
 func NewRowMajorPlan(entries *Collection) *Plan {
 	p := newPlan(entries)
-	first := map[string][]int{} // entries by what they share
+	first := map[string][]int{} // entries by their elements
 	for i := range entries.Len() {
 		e := entries.At(i)
-		same := slices.IndexFunc(first[e.Shared], func(k int) bool {
-			other := entries.At(k)
-			return e.SameElements(other) && SameAttrs(e.Attrs, other.Attrs)
-		})
+		elements := e.SharedElements()
+		same := slices.IndexFunc(first[elements], func(k int) bool { return SameAttrs(e.Attrs, entries.At(k).Attrs) })
 		if same >= 0 {
-			p.storage[i] = p.storage[first[e.Shared][same]]
+			p.storage[i] = p.storage[first[elements][same]]
 			continue
 		}
-		if p.own(i); e.Shared != "" {
-			first[e.Shared] = append(first[e.Shared], i)
+		if p.own(i); elements != "" {
+			first[elements] = append(first[elements], i)
 		}
 	}
 	return p
@@ -190,10 +189,13 @@ func (p *Plan) addGroup(group []member) {
 func (p *Plan) add(group []member) {
 	first, last, total, keep := math.MaxInt, 0, 0, true
 	var distinct []member
+	owner := make(map[string]int, len(group)) // the first entry of each view
 	for _, m := range group {
-		if slices.ContainsFunc(distinct, func(other member) bool { return sameView(m.View, other.View) }) {
+		view := string(appendView(nil, m.View))
+		if _, again := owner[view]; again {
 			continue
 		}
+		owner[view] = m.entry
 		distinct = append(distinct, m)
 		lo, hi := m.Bounds()
 		first, last, total = min(first, lo), max(last, hi), total+m.Len()
@@ -211,45 +213,58 @@ func (p *Plan) add(group []member) {
 	}
 	for _, m := range distinct { // row-major, and those with the same view once
 		p.own(m.entry)
-		for _, other := range group {
-			if sameView(m.View, other.View) {
-				p.storage[other.entry] = p.storage[m.entry]
-			}
-		}
+	}
+	for _, m := range group {
+		p.storage[m.entry] = p.storage[owner[string(appendView(nil, m.View))]]
 	}
 }
 
-// sameView reports whether two views are equal.
-func sameView(v, w views.View) bool {
-	return v.Offset == w.Offset && slices.Equal(v.Shape, w.Shape) && slices.Equal(v.Stride, w.Stride)
+// appendView appends what distinguishes a view from all others.
+func appendView(key []byte, v views.View) []byte {
+	key = binary.AppendVarint(binary.AppendVarint(key, int64(v.Rank())), int64(v.Offset))
+	for i, size := range v.Shape {
+		key = binary.AppendVarint(binary.AppendVarint(key, int64(size)), int64(v.Stride[i]))
+	}
+	return key
+}
+
+// SharedElements identifies the elements of e and their order, by what e says it shares: one stored
+// array can be all entries of one text. It is "" if e shares none.
+func (e Entry) SharedElements() string {
+	if e.Shared == "" {
+		return ""
+	}
+	key := append(make([]byte, 0, 64), byte(e.Array.Type))
+	key = appendView(binary.AppendVarint(key, int64(e.Array.Data.Len())), e.Array.View)
+	return string(append(key, e.Shared...))
 }
 
 // SameElements reports whether e and other are the same elements in the same order, by what
 // they say they share: one stored array can be both.
 func (e Entry) SameElements(other Entry) bool {
-	a, b := e.Array, other.Array
-	return e.Shared != "" && e.Shared == other.Shared && a.Type == b.Type && a.Data.Len() == b.Data.Len() && sameView(a.View, b.View)
+	elements := e.SharedElements()
+	return elements != "" && elements == other.SharedElements()
 }
 
 // Aliases finds entries that have the same elements as an earlier one. The zero value is
 // ready to use.
 type Aliases struct {
-	first map[string][]Entry // by Entry.Shared
+	first map[string]string // names by Entry.SharedElements
 }
 
 // Of returns the name of the first entry that has the elements of e, or "" if that is e.
 func (a *Aliases) Of(e Entry) string {
-	for _, other := range a.first[e.Shared] {
-		if e.SameElements(other) {
-			return other.Name
-		}
+	elements := e.SharedElements()
+	if elements == "" {
+		return ""
 	}
-	if e.Shared != "" {
-		if a.first == nil {
-			a.first = map[string][]Entry{}
-		}
-		a.first[e.Shared] = append(a.first[e.Shared], e)
+	if first, ok := a.first[elements]; ok {
+		return first
 	}
+	if a.first == nil {
+		a.first = map[string]string{}
+	}
+	a.first[elements] = e.Name
 	return ""
 }
 

@@ -8,10 +8,12 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/storagetest"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -188,5 +190,41 @@ func TestMissingNamesAreNotListedWithoutEnd(t *testing.T) {
 	want := `no array "layer99"; did you mean layer9?; there are ["layer0" "layer1" "layer2" "layer3" "layer4" "layer5" "layer6" "layer7" "layer8"] and 3 others`
 	if _, err := serialize.Find(l, "layer99"); err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+// TestViewsOfOneStorage: the time of many views of one storage grows with their number. Comparing each with
+// all before it took 20 seconds.
+func TestViewsOfOneStorage(t *testing.T) {
+	const n = 60_000
+	a := counted(n, 1)
+	list := []serialize.Entry{{Name: "all", Array: a, Shared: "a"}}
+	for i := range n {
+		row, err := a.Slice(0, i, i+1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, serialize.Entry{Name: fmt.Sprint(i), Array: a.With(row), Shared: "a"})
+	}
+	entries, err := serialize.Format{Meta: true, Shares: true, Views: true}.Collect(serialize.Contents{Entries: serialize.Entries(list...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := storagetest.CPUTime(t)
+	plan, rows := serialize.NewPlan(entries), serialize.NewRowMajorPlan(entries)
+	if plan.Len() != 1 || rows.Len() != n+1 {
+		t.Errorf("%d and %d storages; want 1 and %d", plan.Len(), rows.Len(), n+1)
+	}
+	var known serialize.Aliases
+	for _, e := range list {
+		if first := known.Of(e); first != "" {
+			t.Fatalf("%s is %s", e.Name, first)
+		}
+	}
+	if first := known.Of(list[n]); first != list[n].Name {
+		t.Errorf("%s is %q", list[n].Name, first)
+	}
+	if took := storagetest.CPUTime(t) - start; took > 5*time.Second {
+		t.Errorf("%v of processor time", took)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
-// shared holds the entries written so far by what they share.
+// shared holds the entries written so far by their elements.
 type shared map[string][]serialize.Entry
 
 // write writes e as a hard link if an entry with the same elements and attributes was
@@ -17,7 +17,8 @@ func (s shared) write(w *hdf5write.Writer, e serialize.Entry) error {
 	if e.Shared == "" || e.Elements != nil {
 		return write(w, e)
 	}
-	for _, before := range s[e.Shared] {
+	elements := e.SharedElements()
+	for _, before := range s[elements] {
 		same, err := alike(before, e)
 		if err != nil {
 			return err
@@ -26,7 +27,7 @@ func (s shared) write(w *hdf5write.Writer, e serialize.Entry) error {
 			return w.HardLink("/"+e.Name, "/"+before.Name)
 		}
 	}
-	s[e.Shared] = append(s[e.Shared], e)
+	s[elements] = append(s[elements], e)
 	return write(w, e)
 }
 

@@ -362,14 +362,15 @@ func Quantize(c serialize.Contents, o QuantizeOptions) serialize.Contents {
 
 // quantizedOf returns the quantized form of an entry, the same for the same elements and axis.
 func quantizedOf(shared map[string][]*quantizedArray, e serialize.Entry, axis int) *quantizedArray {
-	for _, q := range shared[e.Shared] {
-		if q.axis == axis && e.SameElements(q.entry) {
+	elements := e.SharedElements()
+	for _, q := range shared[elements] {
+		if q.axis == axis {
 			return q
 		}
 	}
 	q := &quantizedArray{entry: e, axis: axis}
-	if e.Shared != "" {
-		shared[e.Shared] = append(shared[e.Shared], q)
+	if elements != "" {
+		shared[elements] = append(shared[elements], q)
 	}
 	return q
 }
