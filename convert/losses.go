@@ -104,7 +104,7 @@ func (p *Plan) decideAttrs(s *Step) {
 	case s.Data == nil && format.Meta:
 		s.Lost.AddInherent(s.Path, loss.Attribute, lost, "%s keeps texts of the root as metadata, and no other attributes of groups", p.Format)
 	default:
-		s.Lost.AddInherent(s.Path, loss.Attribute, lost, "%s has no attributes", p.Format)
+		s.Lost.AddInherent(s.Path, loss.Attribute, lost, "%s", p.targetFormat().NoAttrs())
 	}
 }
 

@@ -102,4 +102,39 @@ func TestSharedElementsAreHardLinks(t *testing.T) {
 	if addresses["embedding"] != addresses["layers/head"] || addresses["embedding"] == addresses["transposed"] {
 		t.Errorf("addresses %v: want one object for embedding and layers/head, and another for transposed", addresses)
 	}
+	sharesAgain(t, out, "/layers/head", "/embedding")
+	sharesAgain(t, "../testdata/tour.h5", "/numbers/int8", "/links/hard")
+}
+
+// sharesAgain reports where two paths of an HDF5 file do not share their elements in a file that it is
+// converted to.
+func sharesAgain(t *testing.T, in, path, first string) {
+	t.Helper()
+	file, err := inspect.Open(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	out := filepath.Join(t.TempDir(), "again.h5dn")
+	plan, err := New(context.Background(), file, "", "native", Options{Out: out})
+	if err == nil {
+		err = plan.Write(context.Background(), out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := inspect.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	objects, err := again.Entries("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for o := range objects {
+		if o.Path == path && o.Data.Shares != first {
+			t.Errorf("%s: %s shares %q; want %s", in, path, o.Data.Shares, first)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
@@ -51,14 +52,28 @@ func (f HDF5) Entries(path string) (iter.Seq[Object], error) {
 		return nil, err
 	}
 	return func(yield func(Object) bool) {
+		linked := map[uint64]string{} // the first path of datasets with several hard links
 		for item, err := range f.convention.Items(start) {
 			o := describeItem(item, err)
 			o.Path = item.Listed
+			if address, several := f.sharedAddress(item.Object); several && o.Data != nil && o.Data.Numbers {
+				if o.Data.Shares = linked[address]; o.Data.Shares == "" {
+					linked[address] = o.Path
+				}
+			}
 			if !yield(o) {
 				return
 			}
 		}
 	}, nil
+}
+
+// sharedAddress returns the address of an object of the file with several hard links.
+func (f HDF5) sharedAddress(o *hdf5.Object) (address uint64, several bool) {
+	if o == nil || o.File() != f.File || o.Links() < 2 {
+		return 0, false
+	}
+	return o.Address()
 }
 
 // describeItem describes an object as its meaning says.
@@ -352,6 +367,9 @@ func (f HDF5) selectAll(listed string, d *hdf5.Dataset) (Selection, error) {
 	}
 	a, err := d.Array()
 	s.Array, s.Numbers = a, true
+	if address, several := f.sharedAddress(d.Object); several {
+		s.Shared = strconv.FormatUint(address, 16)
+	}
 	s.Names, s.NameValues = d.Type.EnumMembers()
 	return s, err
 }

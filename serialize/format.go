@@ -34,6 +34,7 @@ type Format struct {
 	Table  bool         // columns: arrays of one axis and the same length; or one array
 	Meta   bool         // metadata
 	Attrs  bool         // attributes of arrays; see Attr
+	Nulls  bool         // attributes without a value, which are nil
 	Shares bool         // entries of the same elements, stored once: see Entry.Shared
 	Views  bool         // strides: shared elements are stored once also if views of them differ
 	// Aliases is set if shared elements have the name of their first entry alone, for
@@ -199,7 +200,7 @@ func (f Format) Check(e Entry) error {
 	_, lost := f.KeepAttrs(e)
 	switch {
 	case lost > 0:
-		return fmt.Errorf("%s files have no attributes: %w", f.Name, storage.ErrState)
+		return fmt.Errorf("%s: %w", f.NoAttrs(), storage.ErrState)
 	case e.Elements != nil && (f.Elements == nil || !f.Elements(e.Elements.Type)):
 		return fmt.Errorf("%s files cannot store elements of type %s: %w", f.Name, e.Elements.Type, dtype.ErrType)
 	case e.Elements == nil && !f.Holds(e.Array.Type) && e.Array.Type.IsFloat():
@@ -215,12 +216,28 @@ func (f Format) Check(e Entry) error {
 // KeepAttrs returns the attributes of an entry that the format can store, and the number of
 // the others.
 func (f Format) KeepAttrs(e Entry) (kept map[string]any, lost int) {
-	if f.Attrs || len(e.Attrs) == 0 {
-		return e.Attrs, 0
+	loses := func(name string, value any) bool {
+		if f.Attrs {
+			return value == nil && !f.Nulls
+		}
+		return f.Attr == nil || !f.Attr(e, name)
 	}
-	kept = maps.Clone(e.Attrs)
-	maps.DeleteFunc(kept, func(name string, _ any) bool { return f.Attr == nil || !f.Attr(e, name) })
-	return kept, len(e.Attrs) - len(kept)
+	for name, value := range e.Attrs {
+		if loses(name, value) {
+			kept = maps.Clone(e.Attrs)
+			maps.DeleteFunc(kept, loses)
+			return kept, len(e.Attrs) - len(kept)
+		}
+	}
+	return e.Attrs, 0
+}
+
+// NoAttrs says which attributes the format has no place for.
+func (f Format) NoAttrs() string {
+	if f.Attrs {
+		return f.Name + " has no attributes without a value"
+	}
+	return f.Name + " has no attributes"
 }
 
 // KeepMeta returns the metadata that the format can store, and why it cannot store the

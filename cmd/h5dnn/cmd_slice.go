@@ -125,7 +125,7 @@ func attributesFor(file inspect.File, at address, f *serialize.Format, data insp
 		}
 		attrs, n := f.KeepAttrs(serialize.Entry{Array: a, Attrs: attrs})
 		if n > 0 {
-			lost.AddInherent(o.Path, loss.Attribute, n, "%s has no attributes", f.Name)
+			lost.AddInherent(o.Path, loss.Attribute, n, "%s", f.NoAttrs())
 		}
 		return attrs, lost
 	}

@@ -208,7 +208,7 @@ func (k *copier) count(e serialize.Entry, err error, known *serialize.Aliases) {
 func (k *copier) fit(e serialize.Entry, again bool) (serialize.Entry, error) {
 	var lost int
 	if e.Attrs, lost = k.format.KeepAttrs(e); lost > 0 && !again {
-		k.lost.AddInherent(e.Name, loss.Attribute, lost, "%s has no attributes", k.format.Name)
+		k.lost.AddInherent(e.Name, loss.Attribute, lost, "%s", k.format.NoAttrs())
 	}
 	if e.Elements == nil && !k.format.Holds(e.Array.Type) && e.Array.Type != k.to {
 		if wide := convert.ForNumPy(e.Array); k.format.Holds(wide.Type) {

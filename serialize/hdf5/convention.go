@@ -82,7 +82,7 @@ func IsConvention(format string) bool { return slices.Contains(conventions, form
 func (c Convention) Register() {
 	conventions = append(conventions, c.Name)
 	serialize.Register(serialize.Format{
-		Name: c.Name, Extensions: c.Extensions, Meta: true, Attrs: true, Shares: true,
+		Name: c.Name, Extensions: c.Extensions, Meta: true, Attrs: true, Nulls: true, Shares: true,
 		Match: c.match, Open: c.open,
 	})
 }

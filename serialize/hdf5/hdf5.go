@@ -30,7 +30,7 @@ import (
 func init() {
 	serialize.Register(serialize.Format{
 		Name: "hdf5", Extensions: []string{".h5", ".hdf5", ".he5"},
-		Meta: true, Attrs: true, Shares: true, Elements: func(typ string) bool { return typ == "string" }, Match: match, Open: open, SaveFile: save,
+		Meta: true, Attrs: true, Nulls: true, Shares: true, Elements: func(typ string) bool { return typ == "string" }, Match: match, Open: open, SaveFile: save,
 		Fits: fits, FitsMeta: fitsMeta,
 	})
 }

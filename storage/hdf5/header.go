@@ -28,8 +28,9 @@ import (
 //
 // A further block of version 2 is | OCHK | messages … | checksum |.
 type header struct {
-	address  uint64
-	messages []message
+	address    uint64
+	messages   []message
+	references int // hard links to the object
 }
 
 type message struct {
@@ -56,6 +57,7 @@ const (
 	msgContinuation  = 0x10
 	msgSymbolTable   = 0x11
 	msgAttributeInfo = 0x15
+	msgReferences    = 0x16
 	msgCacheImage    = 0x18
 	msgLastKnown     = 0x18
 )
@@ -138,7 +140,7 @@ func (r *headerReader) version1(address uint64) error {
 	c := r.f.cursor("prefix", address, 16)
 	c.skip(2)
 	count := c.u16()
-	c.skip(4)
+	r.h.references = c.u32()
 	if err := r.add(byteExtent{address + 16, c.count(4)}); err != nil {
 		return err
 	}
@@ -174,6 +176,7 @@ func (r *headerReader) version2(address uint64, flags byte) error {
 	if err := r.add(byteExtent{address, size + first + 4}); err != nil {
 		return err
 	}
+	r.h.references = 1 // if no message says more
 	for k := 0; k < len(r.blocks); k++ {
 		c = r.f.cursor("messages", r.blocks[k].address, r.blocks[k].size)
 		if k == 0 {

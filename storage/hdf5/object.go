@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -94,6 +95,17 @@ func (o *Object) Address() (address uint64, ok bool) {
 		return 0, false
 	}
 	return o.header.address, true
+}
+
+// Links returns the number of hard links to the object, as its header says.
+func (o *Object) Links() int {
+	if o.header == nil {
+		return 1
+	}
+	if m, ok := o.header.find(msgReferences); ok && len(m.body) >= 5 { // | version 0 | references: 4 |
+		return int(binary.LittleEndian.Uint32(m.body[1:]))
+	}
+	return o.header.references
 }
 
 // resolveLink returns the object that a hard link of the group at path refers to, or the
