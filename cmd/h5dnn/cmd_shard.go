@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -19,7 +22,8 @@ func shardCommand() *cli.Command {
 		ArgsUsage: "IN OUT" + sharded.Extension,
 		Description: "Writes OUT" + sharded.Extension + ", such as model.safetensors" + sharded.Extension + ", and shards such as\n" +
 			"model-00001-of-00003.safetensors beside it, in the layout of Hugging Face. Shards may be of any format that\n" +
-			"holds several arrays. Arrays that share elements go into one shard. OUT" + keras.IndexExtension + " is an index of shards that\n" +
+			"holds several arrays. Arrays that share elements go into one shard. With --force, shards of the index that is\n" +
+			"replaced are removed if the new one has another number of them. OUT" + keras.IndexExtension + " is an index of shards that\n" +
 			"Keras loads, of a file of Keras that has its architecture.",
 		Flags: copyFlags(&cli.StringFlag{Name: "size", Usage: "most `BYTES` of elements in a shard, such as 500MiB; by default 5 GB"}),
 		Action: func(c *cli.Context) error {
@@ -43,14 +47,32 @@ func shardCommand() *cli.Command {
 				shards++
 				return checkOutput(c, filepath.Join(filepath.Dir(out), name))
 			}
+			removed := 0
+			remove := func(name string) error {
+				name = filepath.Join(filepath.Dir(out), name)
+				if checkOutput(c, name) != nil { // it is IN, or a part of it
+					return nil
+				}
+				err := os.Remove(name)
+				if err == nil {
+					removed++
+				} else if errors.Is(err, fs.ErrNotExist) {
+					err = nil
+				}
+				return err
+			}
 			save := func(out string, contents serialize.Contents) error {
 				if strings.HasSuffix(out, keras.IndexExtension) {
 					return keras.SaveShards(out, contents, keras.ShardOptions{Size: size, Check: check})
 				}
-				return sharded.Save(out, contents, sharded.Options{Size: size, Check: check})
+				return sharded.Save(out, contents, sharded.Options{Size: size, Check: check, Old: remove})
 			}
 			return arrayCopy{save: save, done: func(k *copier, out string) string {
-				return fmt.Sprintf("%s written to %s and %s", plural(k.arrays, "array"), out, plural(shards, "shard"))
+				done := fmt.Sprintf("%s written to %s and %s", plural(k.arrays, "array"), out, plural(shards, "shard"))
+				if removed > 0 {
+					done += fmt.Sprintf(", and %s removed", plural(removed, "old shard"))
+				}
+				return done
 			}}.run(c)
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,6 +26,9 @@ type Options struct {
 	// Check is called with the name of each shard, without a folder, before any is
 	// written. Its error ends Save.
 	Check func(file string) error
+	// Old is called with the name of each shard of the index that is replaced, if the new one has no such
+	// shard, when all files are written. Without it, old shards stay where they are.
+	Old func(file string) error
 }
 
 // Save writes an index, such as model.safetensors.index.json, and its shards beside it,
@@ -59,6 +63,7 @@ func Save(name string, c serialize.Contents, o Options) error {
 			}
 		}
 	}
+	old := oldShards(name, base, len(shards))
 	in := make([]indexed, 0, entries.Len())
 	var set atomicfile.Set
 	defer set.Discard()
@@ -76,7 +81,35 @@ func Save(name string, c serialize.Contents, o Options) error {
 		return err
 	}
 	slices.SortFunc(in, func(a, b indexed) int { return strings.Compare(a.name, b.name) })
-	return set.Commit(name, func(w io.Writer, named func(string) string) error { return encode(w, in, named, c.Meta, total) })
+	err = set.Commit(name, func(w io.Writer, named func(string) string) error { return encode(w, in, named, c.Meta, total) })
+	for _, file := range old {
+		if err == nil && o.Old != nil {
+			err = o.Old(file)
+		}
+	}
+	return err
+}
+
+// oldShards returns the shards of the index of a name, if there is one, that are called as those of a
+// checkpoint of another number of shards.
+func oldShards(name, base string, shards int) (files []string) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	index, err := ParseIndex(string(text))
+	if err != nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, file := range index.Files {
+		var i, n int
+		end := strings.TrimPrefix(file, strings.TrimSuffix(base, filepath.Ext(base)))
+		if k, _ := fmt.Sscanf(end, "-%d-of-%d", &i, &n); k == 2 && n != shards && file == FileName(base, i, n) && !seen[file] {
+			files, seen[file] = append(files, file), true
+		}
+	}
+	return files
 }
 
 // FormatOf returns the format of the shards of an index that Save writes: that of their
