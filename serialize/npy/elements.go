@@ -158,7 +158,7 @@ func (k *kind) include(value any) error {
 	switch value := value.(type) {
 	case string:
 		if strings.HasSuffix(value, "\x00") {
-			return fmt.Errorf("%q ends in a zero, which NumPy would cut off: %w", value, storage.ErrState)
+			return fmt.Errorf("%q ends in a zero, which NumPy would cut off; write .h5 or .parquet: %w", value, storage.ErrState)
 		}
 		k.bytes, k.runes = max(k.bytes, len(value)), max(k.runes, utf8.RuneCountInString(value))
 		k.binary = k.binary || !utf8.ValidString(value)
