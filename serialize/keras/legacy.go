@@ -273,9 +273,7 @@ func (l legacyReader) namesOf(layer, to string, weights []string) []string {
 			names[i] = pathWithin(layer, w)
 		}
 	}
-	if i := slices.Index(names, "depthwise_kernel"); i >= 0 && !slices.Contains(names, "pointwise_kernel") {
-		names[i] = "kernel" // of a DepthwiseConv in Keras 3
-	}
+	renameDepthwise(names)
 	if l.file.model == nil {
 		return prefixed(to, names)
 	}
@@ -288,6 +286,17 @@ func (l legacyReader) namesOf(layer, to string, weights []string) []string {
 		names = matched(described, names)
 	}
 	return prefixed(to, names)
+}
+
+// renameDepthwise gives the depthwise_kernel of a DepthwiseConv, also within a model, its name
+// in Keras 3, which is kernel. A SeparableConv has a pointwise_kernel as well.
+func renameDepthwise(names []string) {
+	for i, name := range names {
+		layer, ok := strings.CutSuffix("/"+name, "/depthwise_kernel")
+		if ok && !slices.Contains(names, (layer + "/pointwise_kernel")[1:]) {
+			names[i] = (layer + "/kernel")[1:]
+		}
+	}
 }
 
 func prefixed(layer string, names []string) []string {

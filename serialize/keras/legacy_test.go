@@ -142,3 +142,26 @@ func TestNamesOfModelsWithinModels(t *testing.T) {
 		t.Errorf("%s; want %s", got, want)
 	}
 }
+
+// TestDepthwiseKernelsHaveTheNameOfKeras3 also within models, and where the names of other weights
+// are those of no layer: a Normalization that was adapted before the model had it.
+func TestDepthwiseKernelsHaveTheNameOfKeras3(t *testing.T) {
+	m, err := keras.Parse(`{"class_name": "Sequential", "config": {"name": "m", "layers": [{"class_name": "Sequential", "config": {"name": "b", "layers": [
+		{"class_name": "InputLayer", "config": {"name": "i", "batch_input_shape": [null, 8, 8, 3]}},
+		{"class_name": "SeparableConv2D", "config": {"name": "s", "filters": 2, "kernel_size": 1, "use_bias": false}},
+		{"class_name": "DepthwiseConv2D", "config": {"name": "x/d", "kernel_size": 3, "use_bias": false}},
+		{"class_name": "Normalization", "config": {"name": "n", "axis": [-1]}}]}}]}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for weights, want := range map[string]string{
+		"s/depthwise_kernel:0 s/pointwise_kernel:0 x/d/depthwise_kernel:0 n/mean:0 n/variance:0 n/count:0": "b/s/depthwise_kernel b/s/pointwise_kernel b/x/d/kernel b/n/mean b/n/variance b/n/count",
+		"s/depthwise_kernel:0 s/pointwise_kernel:0 x/d/depthwise_kernel:0 mean:0 variance:0 count:0":       "b/s/depthwise_kernel b/s/pointwise_kernel b/x/d/kernel b/n/mean b/n/variance b/n/count",
+	} {
+		f := newFile(nil, func() error { return nil })
+		f.model = m
+		if got := strings.Join(legacyReader{file: f}.namesOf("b", "b", strings.Fields(weights)), " "); got != want {
+			t.Errorf("%s: %s; want %s", weights, got, want)
+		}
+	}
+}
