@@ -138,20 +138,20 @@ func (g graph) operation(l map[string]any) {
 // that have names.
 func (g graph) arguments(node any, list bool) (first any, named map[string]any, ok bool) {
 	inputs, _ := node.([]any)
-	if isRef(inputs) {
+	if isRef(inputs) || isConstant(inputs) {
 		inputs = []any{inputs}
 	}
 	var tensors []any
 	for _, one := range inputs {
 		ref, _ := one.([]any)
-		if !isRef(ref) {
+		if !isRef(ref) && !isConstant(ref) {
 			return nil, nil, false
 		}
 		if len(ref) == 4 {
 			named, _ = ref[3].(map[string]any)
 		}
 		if ref[0] == constantValue {
-			tensors = append(tensors, ref[2])
+			tensors = append(tensors, g.operand("", ref[2]))
 		} else {
 			tensors = append(tensors, g.tensor(ref))
 		}
@@ -165,6 +165,10 @@ func (g graph) arguments(node any, list bool) (first any, named map[string]any, 
 	}
 	return tensors[0], named, true
 }
+
+// isConstant reports whether v is a number or an array, and the arguments, where a call of Keras 2
+// has a tensor.
+func isConstant(v []any) bool { return len(v) >= 3 && v[0] == constantValue }
 
 // settingsOf returns the settings of the operation for arguments of the function, and whether it has
 // all of them.
@@ -202,9 +206,38 @@ func (g graph) operand(name string, v any) any {
 	case name == "slice_spec":
 		return slicesOfKeras3(v)
 	case isList && name != "indices":
-		return nil
+		return array(list)
 	}
 	return v
+}
+
+// array returns the object that Keras 3 has for an array, of lists of numbers or bools, or nil.
+func array(list []any) any {
+	dtype := ""
+	var kind func(v any) bool
+	kind = func(v any) bool {
+		one := "float32"
+		switch v := v.(type) {
+		case []any:
+			return len(v) > 0 && !slices.ContainsFunc(v, func(inner any) bool { return !kind(inner) })
+		case bool:
+			one = "bool"
+		case json.Number:
+			if _, err := v.Int64(); err == nil {
+				one = "int32"
+			}
+		default:
+			return false
+		}
+		if one == "float32" || dtype == "" {
+			dtype = one
+		}
+		return true
+	}
+	if !kind(list) {
+		return nil
+	}
+	return map[string]any{"class_name": "__numpy__", "config": map[string]any{"value": list, "dtype": dtype}}
 }
 
 // slicesOfKeras3 returns an index expression as Keras 3 writes it, where slices say that they are some.
@@ -315,20 +348,27 @@ func (g graph) functionCall(o operation, node any, settings map[string]any) any 
 			named[name] = slicesOfKeras2(args[1+i])
 		}
 	}
-	switch x := g.withRefs(args[0]).(type) {
+	list, several := args[0].([]any)
+	if !several {
+		return g.firstArgument(args[0], named)
+	}
+	inputs := make([]any, len(list))
+	for i, one := range list {
+		if inputs[i] = g.firstArgument(one, named); inputs[i] == nil {
+			return nil
+		}
+	}
+	return inputs
+}
+
+// firstArgument returns a tensor or a constant with the further arguments of a function, or nil.
+func (g graph) firstArgument(v any, named map[string]any) any {
+	switch x := g.withRefs(v).(type) {
 	case []any:
 		if isRef(x) {
-			return append(x, named)
+			return append(x[:3:3], named)
 		}
-		list := make([]any, len(x))
-		for i, one := range x {
-			ref, ok := one.([]any)
-			if !ok || !isRef(ref) {
-				return nil
-			}
-			list[i] = append(ref[:3:3], named)
-		}
-		return list
+		return []any{constantValue, json.Number("-1"), x, named}
 	case json.Number:
 		return []any{constantValue, json.Number("-1"), x, named}
 	}

@@ -99,7 +99,7 @@ func (g graph) inputs(class string, call map[string]any) []any {
 }
 
 // withRefs returns an argument with references, [layer, call, output], in place of the objects of
-// tensors.
+// tensors, and with lists in place of those of arrays.
 func (g graph) withRefs(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -111,6 +111,9 @@ func (g graph) withRefs(v any) any {
 	case map[string]any:
 		if v["class_name"] == "__keras_tensor__" {
 			return g.ref(v)
+		}
+		if config, _ := v["config"].(map[string]any); v["class_name"] == "__numpy__" && config["value"] != nil {
+			return config["value"]
 		}
 		object := map[string]any{}
 		for name, one := range v {

@@ -109,7 +109,8 @@ func (p *Plan) noteTraining() {
 	}
 }
 
-// forKeras2 reports the layers of a model of Keras 2 that an .h5 cannot have.
+// forKeras2 reports the layers of a model of Keras 2 that an .h5 cannot have, and the variables of its
+// optimizer that only Keras 3 has.
 func (p *Plan) forKeras2(text string) error {
 	text, err := keras.Translate(text, false)
 	if err != nil {
@@ -118,6 +119,11 @@ func (p *Plan) forKeras2(text string) error {
 	m, err := keras.Parse(text)
 	if err != nil {
 		return err
+	}
+	extra := kerasfile.NotInKeras2(m, p.meta, p.entries())
+	p.Tensors = slices.DeleteFunc(p.Tensors, func(t checkpoint.Tensor) bool { return slices.Contains(extra, t.Name) })
+	if len(extra) > 0 {
+		p.Lost.AddInherent(OptimizerPath, loss.Value, len(extra), "variables such as %s, which the optimizer does not have in Keras 2", extra[0])
 	}
 	for path, l := range m.All() {
 		if operation, ok := strings.CutPrefix(l.Class, "ops."); ok {
@@ -130,14 +136,18 @@ func (p *Plan) forKeras2(text string) error {
 	return nil
 }
 
+// entries returns the arrays of OUT.
+func (p *Plan) entries() (list []serialize.Entry) {
+	for _, t := range p.Tensors {
+		list = append(list, serialize.Entry{Name: t.Name, Array: t.Array})
+	}
+	return list
+}
+
 // completeOptimizer makes the state of an optimizer of Keras 2 what Keras 3 has, which skips the
 // state of one with another number of variables.
 func (p *Plan) completeOptimizer(m *checkpoint.Model) {
-	var entries []serialize.Entry
-	for _, t := range p.Tensors {
-		entries = append(entries, serialize.Entry{Name: t.Name, Array: t.Array})
-	}
-	missing, extra, ok := kerasfile.StateForKeras3(m, p.meta, entries)
+	missing, extra, ok := kerasfile.StateForKeras3(m, p.meta, p.entries())
 	if !ok {
 		p.Lost.Add(OptimizerPath, loss.Property, 1, "Keras 3 does not load the state of this optimizer, which has other variables there; the file has it")
 		return

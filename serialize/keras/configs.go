@@ -257,14 +257,18 @@ func legacyConfig(text, version string) string {
 	return string(shorter)
 }
 
-// legacyOptimizer returns the optimizer_config of an .h5. Keras 2 finds AdamW, Lion and Adafactor,
-// which it did not always have, under names of registered classes alone.
-func legacyOptimizer(class string, text json.RawMessage) json.RawMessage {
+// legacyOptimizer returns the optimizer_config of an .h5 of a version of Keras. Keras 2 finds AdamW,
+// Lion and Adafactor, which it did not always have, under names of registered classes alone. It
+// takes an optimizer for one of before 2.11 unless the settings say that it is not.
+func legacyOptimizer(class string, text json.RawMessage, version string) json.RawMessage {
 	var o struct {
 		Config map[string]json.RawMessage `json:"config"`
 	}
 	if json.Unmarshal(text, &o) != nil || o.Config == nil {
 		o.Config = map[string]json.RawMessage{} // a name: the default settings
+	}
+	if !strings.HasPrefix(version, "3.") && o.Config["is_legacy_optimizer"] == nil && o.Config["ema_momentum"] != nil {
+		o.Config["is_legacy_optimizer"] = json.RawMessage("false") // which a .keras for Keras 3 lacks
 	}
 	if _, of2 := o.Config["is_legacy_optimizer"]; of2 && slices.Contains([]string{"AdamW", "Lion", "Adafactor"}, class) {
 		class = "Custom>" + class
@@ -276,9 +280,9 @@ func legacyOptimizer(class string, text json.RawMessage) json.RawMessage {
 	return config
 }
 
-// legacyTraining returns the training_config of an .h5 for a compile_config. Without an
-// optimizer there is none: Keras could not load the model.
-func legacyTraining(text string) string {
+// legacyTraining returns the training_config of an .h5 of a version of Keras for a compile_config.
+// Without an optimizer there is none: Keras could not load the model.
+func legacyTraining(text, version string) string {
 	var settings map[string]json.RawMessage
 	if text == "" || json.Unmarshal([]byte(text), &settings) != nil {
 		return text
@@ -287,7 +291,7 @@ func legacyTraining(text string) string {
 		return ""
 	}
 	if o := optimizerIn(text); o != nil && o.Class != "" && settings["optimizer"] != nil {
-		settings["optimizer_config"] = legacyOptimizer(o.Class, settings["optimizer"])
+		settings["optimizer_config"] = legacyOptimizer(o.Class, settings["optimizer"], version)
 		delete(settings, "optimizer")
 	}
 	for _, key := range []string{"loss", "loss_weights", "metrics", "weighted_metrics"} { // without which Keras does not load the model

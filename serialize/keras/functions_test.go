@@ -19,7 +19,7 @@ func TestNamesOfLossesInLegacyFiles(t *testing.T) {
 		{"wrapped", `{"optimizer_config": {"class_name": "SGD", "config": {}}, "loss": null, "metrics": [[{"class_name": "MeanMetricWrapper", "config": {"name": "mse", "dtype": "float32", "fn": "mean_squared_error"}}]]}`,
 			`"metrics":[[{"class_name":"MeanSquaredError","config":{"dtype":"float32","name":"mse"}}]]`},
 	} {
-		if got := legacyTraining(c.training); !strings.Contains(got, c.want) || !json.Valid([]byte(got)) {
+		if got := legacyTraining(c.training, "3.12.0"); !strings.Contains(got, c.want) || !json.Valid([]byte(got)) {
 			t.Errorf("%s: %s; want %s", c.name, got, c.want)
 		}
 	}

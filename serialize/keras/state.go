@@ -235,6 +235,38 @@ func StateForKeras3(model *checkpoint.Model, meta map[string]string, state []ser
 	return missing, extra, true
 }
 
+// NotInKeras2 lists the variables of the optimizer of a model of Keras 2 that only Keras 3 has, such
+// as those that StateForKeras3 added. Keras 2 skips the state of one with another number of variables.
+func NotInKeras2(model *checkpoint.Model, meta map[string]string, state []serialize.Entry) (extra []string) {
+	o := optimizerIn(meta[MetaTraining])
+	if model == nil || o == nil || o.Config["ema_momentum"] == nil { // one of before 2.11
+		return nil
+	}
+	entries := map[string]serialize.Entry{}
+	for _, e := range state {
+		entries[e.Name] = e
+	}
+	layout, ok := layoutOf(o, true, func(weight string) int { return entries[weight].Array.Rank() })
+	if !ok {
+		return nil
+	}
+	want := map[string]bool{optimizerPrefix + "iteration": true}
+	for _, name := range layout.all(trainable(model, "", true)) {
+		want[optimizerPrefix+name] = true
+	}
+	for name := range want {
+		if _, found := entries[name]; !found {
+			return nil
+		}
+	}
+	for _, e := range state {
+		if strings.HasPrefix(e.Name, optimizerPrefix) && !want[e.Name] {
+			extra = append(extra, e.Name)
+		}
+	}
+	return extra
+}
+
 // OptimizerDifferences lists what the optimizer of a model of Keras 2 does otherwise in Keras 3.
 // Meta are the metadata of its file.
 func OptimizerDifferences(meta map[string]string) (list []string) {

@@ -161,9 +161,33 @@ func TestOptimizersByNameInLegacyFiles(t *testing.T) {
 				Config *map[string]any `json:"config"`
 			} `json:"optimizer_config"`
 		}
-		if err := json.Unmarshal([]byte(legacyTraining(training)), &got); err != nil || got.Optimizer.Class != want || got.Optimizer.Config == nil {
+		if err := json.Unmarshal([]byte(legacyTraining(training, "3.12.0")), &got); err != nil || got.Optimizer.Class != want || got.Optimizer.Config == nil {
 			t.Errorf("%s: %v (%v); want class %s with a config", training, got, err, want)
 		}
+	}
+}
+
+// TestOptimizersOfKeras2ComeBack from a .keras for Keras 3: 2.15 takes one whose settings do not say
+// otherwise for one of before 2.11, and skips the state if it has other variables.
+func TestOptimizersOfKeras2ComeBack(t *testing.T) {
+	const current = `{"optimizer": {"class_name": "AdamW", "config": {"ema_momentum": 0.99}}, "loss": "mse"}`
+	for training, want := range map[string]bool{current: true, `{"optimizer": {"class_name": "Adam", "config": {"learning_rate": 0.1}}}`: false} {
+		got := legacyTraining(training, "2.15.0")
+		if strings.Contains(got, `"is_legacy_optimizer":false`) != want || strings.Contains(got, `Custom\u003eAdamW`) != want {
+			t.Errorf("%s: %s; want is_legacy_optimizer: %v", training, got, want)
+		}
+	}
+	c := stateOf(current, "2.15.0", "iteration", "learning_rate", "momentum/d/kernel", "velocity/d/kernel", "momentum/d/bias", "velocity/d/bias")
+	var state []serialize.Entry
+	for e := range c.Entries {
+		state = append(state, e)
+	}
+	m, err := parse(c.Meta[MetaConfig])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := NotInKeras2(m, c.Meta, state); !slices.Equal(got, []string{"optimizer/learning_rate"}) {
+		t.Errorf("%v; want the learning rate, which Keras 2 has in the settings", got)
 	}
 }
 

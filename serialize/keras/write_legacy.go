@@ -52,7 +52,7 @@ func (s *saver) legacy() error {
 				return err
 			}
 		}
-		if err := s.attributes("/", MetaVersion, version, MetaBackend, backend, MetaConfig, config, MetaTraining, legacyTraining(s.meta[MetaTraining])); err != nil {
+		if err := s.attributes("/", MetaVersion, version, MetaBackend, backend, MetaConfig, config, MetaTraining, legacyTraining(s.meta[MetaTraining], version)); err != nil {
 			return err
 		}
 		if err := s.w.Group(root); err != nil {
