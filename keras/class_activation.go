@@ -174,6 +174,7 @@ func activationNodes(b *builder, u use, in []value) (value, error) {
 var (
 	_ = register(class{nodes: func(_ *builder, _ use, in []value) (value, error) { return in[0], nil }}, "Activation")
 	_ = register(class{nodes: activationNodes}, "ReLU", "LeakyReLU", "ELU", "Softmax")
+	_ = register(class{}, "ThresholdedReLU")
 	_ = register(class{variables: fixed(positions("alpha")...), settings: always, nodes: preluNodes}, "PReLU")
 )
 

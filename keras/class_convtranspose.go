@@ -48,11 +48,23 @@ func transposedShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, after, added, err := w.cut(l)
+	given, err := l.Ints("output_padding")
 	if err != nil {
 		return nil, err
 	}
 	sizes := slices.Clone(s.sizes)
+	if len(given) > 0 && w.padding == "same" { // which pads half a window on each side
+		for i, n := range sizes {
+			if n > 0 {
+				sizes[i] = (n-1)*w.stride[i] + w.reach(i) - w.reach(i)/2*2 + given[min(i, len(given)-1)]
+			}
+		}
+		return [][]int{s.with(sizes, filters)}, nil
+	}
+	before, after, added, err := w.cut(l)
+	if err != nil {
+		return nil, err
+	}
 	for i, n := range sizes {
 		if n > 0 {
 			sizes[i] = (n-1)*w.stride[i] + w.reach(i) - before[i] - after[i] + added[i]

@@ -15,7 +15,7 @@ var (
 	_ = register(class{shapes: mergeShapes, nodes: merging("maximum")}, "Maximum")
 	_ = register(class{shapes: mergeShapes, nodes: merging("minimum")}, "Minimum")
 	_ = register(class{shapes: concatShapes, nodes: concatNodes}, "Concatenate")
-	_ = register(class{shapes: unknownShapes}, "Dot")
+	_ = register(class{shapes: dotShapes}, "Dot")
 )
 
 // alike returns all values in the order of axes of the first.
@@ -46,9 +46,24 @@ func nodesOf(list []value) (names []string) {
 	return names
 }
 
-// unknownShapes are those of a class whose outputs are not worked out.
-func unknownShapes(*checkpoint.Layer, [][]int) ([][]int, error) {
-	return nil, unsupported("the shape of its output is not known")
+// dotShapes returns the axes of both inputs but those over which the products are added.
+func dotShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {
+	axes, err := l.Ints("axes")
+	if err != nil || len(axes) == 0 || len(axes) > 2 || len(in) != 2 {
+		return nil, first(err, unsupported("axes %v of %d inputs", axes, len(in)))
+	}
+	var shape []int
+	for i, s := range in {
+		at := axis(axes[min(i, len(axes)-1)], len(s)+1) - 1
+		if at < 0 || at >= len(s) {
+			return nil, unsupported("axes %v of %v", axes, in)
+		}
+		shape = append(append(shape, s[:at]...), s[at+1:]...)
+	}
+	if len(shape) == 0 {
+		shape = []int{1}
+	}
+	return [][]int{shape}, nil
 }
 
 // mergeShapes returns the shape to which inputs are broadcast.

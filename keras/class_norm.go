@@ -12,6 +12,7 @@ var (
 	_ = register(class{variables: normalized(), settings: centered, nodes: layerNormNodes}, "LayerNormalization")
 	_ = register(class{variables: normalized(), settings: centered, nodes: groupNormNodes}, "GroupNormalization")
 	_ = register(class{variables: fixed(positions("scale")...), settings: always}, "RMSNormalization")
+	_ = register(class{}, "UnitNormalization")
 	_ = register(class{variables: adapted, settings: always, nodes: normalizationNodes}, "Normalization")
 )
 

@@ -14,6 +14,7 @@ var (
 	_ = register(class{variables: bidirectional, settings: wrapping("LSTM"), shapes: bidirectionalShapes, nodes: bidirectionalNodes}, "Bidirectional")
 	_ = register(class{variables: timeDistributed, settings: wrapping("Dense"), shapes: timeDistributedShapes, nodes: timeDistributedNodes}, "TimeDistributed")
 	_ = register(class{variables: multiHeadAttention, settings: biased, shapes: attentionShapes, nodes: attentionNodes}, "MultiHeadAttention")
+	_ = register(class{variables: variablesOfFile, shapes: dotAttentionShapes}, "Attention", "AdditiveAttention")
 	_ = register(class{variables: groupedAttention}, "GroupQueryAttention", "GroupedQueryAttention")
 )
 
@@ -165,6 +166,16 @@ func timeDistributedNodes(b *builder, u use, in []value) (value, error) {
 		return v, err
 	}
 	return b.activated(use{inner, u.path}, v)
+}
+
+// dotAttentionShapes returns the steps of the query with the features of the value.
+func dotAttentionShapes(_ *checkpoint.Layer, in [][]int) ([][]int, error) {
+	if len(in) < 2 || len(in[0]) == 0 || len(in[1]) == 0 {
+		return nil, unsupported("inputs of shapes %v", in)
+	}
+	shape := slices.Clone(in[0])
+	shape[len(shape)-1] = in[1][len(in[1])-1]
+	return [][]int{shape}, nil
 }
 
 func attentionShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {

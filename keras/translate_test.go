@@ -3,6 +3,7 @@ package keras
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -265,6 +266,32 @@ func TestWrappedModelsReturnOneTensor(t *testing.T) {
 		got, err := Translate(config, current)
 		if err != nil || !strings.Contains(strings.ReplaceAll(got, " ", ""), want) {
 			t.Errorf("current %v: %s %v, want %s", current, got, err, want)
+		}
+	}
+}
+
+// TestShapesOfLayersThatDoNotRun: an .h5 does not have them, and the Dense behind a Flatten needs them.
+func TestShapesOfLayersThatDoNotRun(t *testing.T) {
+	for layer, want := range map[string][]int{
+		`{"class_name": "UnitNormalization", "name": "l", "config": {"name": "l"}, "inbound_nodes": [[["a", 0, 0, {}]]]}`:                                                                                           {4, 6},
+		`{"class_name": "ThresholdedReLU", "name": "l", "config": {"name": "l"}, "inbound_nodes": [[["a", 0, 0, {}]]]}`:                                                                                             {4, 6},
+		`{"class_name": "Dot", "name": "l", "config": {"name": "l", "axes": [2, -1]}, "inbound_nodes": [[["a", 0, 0, {}], ["b", 0, 0, {}]]]}`:                                                                       {4, 5},
+		`{"class_name": "Dot", "name": "l", "config": {"name": "l", "axes": 1}, "inbound_nodes": [[["c", 0, 0, {}], ["c", 0, 0, {}]]]}`:                                                                             {1},
+		`{"class_name": "Attention", "name": "l", "config": {"name": "l"}, "inbound_nodes": [[["a", 0, 0, {}], ["b", 0, 0, {}]]]}`:                                                                                  {4, 6},
+		`{"class_name": "EinsumDense", "name": "l", "config": {"name": "l", "equation": "abc,cd->abd", "output_shape": [null, 9]}, "inbound_nodes": [[["a", 0, 0, {}]]]}`:                                           {4, 9},
+		`{"class_name": "EinsumDense", "name": "l", "config": {"name": "l", "equation": "ab,bc->ac", "output_shape": 9}, "inbound_nodes": [[["c", 0, 0, {}]]]}`:                                                     {9},
+		`{"class_name": "Conv1DTranspose", "name": "l", "config": {"name": "l", "filters": 3, "kernel_size": [3], "strides": [2], "padding": "same", "output_padding": [0]}, "inbound_nodes": [[["a", 0, 0, {}]]]}`: {7, 3},
+	} {
+		m, err := Parse(`{"class_name": "Functional", "config": {"name": "m", "layers": [
+			{"class_name": "InputLayer", "name": "a", "config": {"name": "a", "batch_input_shape": [null, 4, 6]}, "inbound_nodes": []},
+			{"class_name": "InputLayer", "name": "b", "config": {"name": "b", "batch_input_shape": [null, 5, 6]}, "inbound_nodes": []},
+			{"class_name": "InputLayer", "name": "c", "config": {"name": "c", "batch_input_shape": [null, 7]}, "inbound_nodes": []},
+			` + layer + `], "input_layers": [["a", 0, 0], ["b", 0, 0], ["c", 0, 0]], "output_layers": [["l", 0, 0]]}}`)
+		if err != nil {
+			t.Fatalf("%s: %v", layer, err)
+		}
+		if got := m.Layer("l").OutputShapes; len(got) != 1 || !slices.Equal(got[0], want) {
+			t.Errorf("%s: %v; want %v", layer, got, want)
 		}
 	}
 }

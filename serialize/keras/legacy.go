@@ -336,6 +336,7 @@ func allWithin(l *checkpoint.Layer, names []string) []string {
 	for i, name := range names {
 		found[i] = within(l.Model, name)
 	}
+	nameAdapted(l.Model, found)
 	variables, err := keras.ModelVariables(l.Model, l.Config["trainable"] != false)
 	if err != nil || len(variables) != len(names) {
 		return found
@@ -355,6 +356,19 @@ func allWithin(l *checkpoint.Layer, names []string) []string {
 		delete(known, name)
 	}
 	return found
+}
+
+// nameAdapted gives the weights of a Normalization the name of the layer, which Keras 2 leaves out
+// if it was adapted before the model had it.
+func nameAdapted(m *checkpoint.Model, names []string) {
+	for path, l := range m.All() {
+		for i, name := range names {
+			full := path + "/" + name
+			if l.Class == "Normalization" && slices.Contains([]string{"mean", "variance", "count"}, name) && !slices.Contains(names, full) {
+				names[i] = full
+			}
+		}
+	}
 }
 
 // within returns the name of a weight of a model within a model: Keras 2 leaves out the

@@ -150,6 +150,7 @@ func TestDepthwiseKernelsHaveTheNameOfKeras3(t *testing.T) {
 		{"class_name": "InputLayer", "config": {"name": "i", "batch_input_shape": [null, 8, 8, 3]}},
 		{"class_name": "SeparableConv2D", "config": {"name": "s", "filters": 2, "kernel_size": 1, "use_bias": false}},
 		{"class_name": "DepthwiseConv2D", "config": {"name": "x/d", "kernel_size": 3, "use_bias": false}},
+		{"class_name": "Mine>Scale", "config": {"name": "own"}},
 		{"class_name": "Normalization", "config": {"name": "n", "axis": [-1]}}]}}]}}`)
 	if err != nil {
 		t.Fatal(err)
