@@ -51,8 +51,11 @@ func depthwiseShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.channels > 0 {
+		s.channels *= multiplier
+	}
 	sizes, err := w.sizes(s.sizes)
-	return [][]int{s.with(sizes, s.channels*multiplier)}, err
+	return [][]int{s.with(sizes, s.channels)}, err
 }
 
 // spatially returns v as layers of package nn take inputs with spatial axes.

@@ -88,10 +88,14 @@ func outputShapes(l *checkpoint.Layer, in [][]int) [][]int {
 		return inferModel(l.Model, in)
 	}
 	if slices.ContainsFunc(in, func(s []int) bool { return s == nil }) {
-		if len(l.InputShapes) < len(in) {
+		switch n := axesOf(l.Class); {
+		case len(l.InputShapes) >= len(in):
+			in = l.InputShapes // of build_config
+		case len(in) == 1 && n > 0:
+			in = [][]int{slices.Repeat([]int{-1}, n+1)} // behind a layer of an unknown class
+		default:
 			return nil
 		}
-		in = l.InputShapes // of build_config
 	}
 	c, ok := classes[l.Class]
 	if !ok || len(in) == 0 {

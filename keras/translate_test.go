@@ -295,3 +295,23 @@ func TestShapesOfLayersThatDoNotRun(t *testing.T) {
 		}
 	}
 }
+
+// TestShapesBehindUnknownLayers: the number of axes follows from the class of the next layer, and
+// that says which BatchNorm PyTorch needs.
+func TestShapesBehindUnknownLayers(t *testing.T) {
+	m, err := Parse(`{"class_name": "Sequential", "config": {"name": "m", "layers": [
+		{"class_name": "InputLayer", "config": {"name": "i", "batch_input_shape": [null, 8, 8, 3]}},
+		{"class_name": "Mine>Scale", "config": {"name": "own"}},
+		{"class_name": "DepthwiseConv2D", "config": {"name": "d", "kernel_size": 3, "depth_multiplier": 2}},
+		{"class_name": "Conv2D", "config": {"name": "c", "filters": 4, "kernel_size": 3}},
+		{"class_name": "BatchNormalization", "config": {"name": "n"}},
+		{"class_name": "GlobalAveragePooling2D", "config": {"name": "g"}}]}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for layer, want := range map[string][]int{"d": {-1, -1, -1}, "n": {-1, -1, 4}, "g": {4}} {
+		if got := m.Layer(layer).OutputShapes; len(got) != 1 || !slices.Equal(got[0], want) {
+			t.Errorf("%s: %v; want %v", layer, got, want)
+		}
+	}
+}
