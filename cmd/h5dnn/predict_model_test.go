@@ -86,3 +86,31 @@ func TestPredictSaysHowItDiffersFromKeras(t *testing.T) {
 		}
 	}
 }
+
+// TestSamplesHaveTheShapeOfTheirInput: a vector of numbers fits an input of one feature, also where it
+// is not the first one.
+func TestSamplesHaveTheShapeOfTheirInput(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const config = `{"class_name": "Functional", "config": {"name": "m", "layers": [
+		{"class_name": "InputLayer", "name": "a", "config": {"name": "a", "batch_input_shape": [null, 2]}, "inbound_nodes": []},
+		{"class_name": "InputLayer", "name": "b", "config": {"name": "b", "batch_input_shape": [null, 1]}, "inbound_nodes": []},
+		{"class_name": "Concatenate", "name": "c", "config": {"name": "c"}, "inbound_nodes": [[["a", 0, 0, {}], ["b", 0, 0, {}]]]},
+		{"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 1, "use_bias": false}, "inbound_nodes": [[["c", 0, 0, {}]]]}],
+		"input_layers": [["a", 0, 0], ["b", 0, 0]], "output_layers": [["d", 0, 0]]}}`
+	kernel := serialize.Entry{Name: "d/kernel", Array: storage.From([]float32{1, 10, 100}, 3, 1)}
+	if err := serialize.Save("m.h5", "keras-h5", serialize.Contents{Entries: serialize.Entries(kernel), Meta: map[string]string{"model_config": config}}); err != nil {
+		t.Fatal(err)
+	}
+	samples := serialize.Entries(
+		serialize.Entry{Name: "pairs", Array: storage.From([]float32{1, 2, 3, 4}, 2, 2)},
+		serialize.Entry{Name: "numbers", Array: storage.From([]float32{5, 6}, 2)})
+	if err := serialize.Save("x.npz", "", serialize.Contents{Entries: samples}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := output(t, "h5dnn predict m.h5 a=x.npz:/pairs b=x.npz:/numbers -o - --format csv"), "521.0\n643.0\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := output(t, "h5dnn predict m.h5 a=x.npz:/pairs b=x.npz:/pairs -o - --format csv"), "b: samples of [2]; m.h5 was trained on samples of [1]"; !strings.Contains(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
