@@ -35,7 +35,18 @@ func (p *Plan) number(m *checkpoint.Model) {
 			}
 		}
 		for n, i := range own {
-			p.Tensors[i].Name = path + "/" + strconv.Itoa(n)
+			p.rename(p.Tensors[i].Name, path+"/"+strconv.Itoa(n))
+		}
+	}
+}
+
+// rename renames a weight and its buffers.
+func (p *Plan) rename(from, to string) {
+	for i, t := range p.Tensors {
+		if before, isBuffer := strings.CutSuffix(t.Name, "/"+from); isBuffer && strings.HasPrefix(t.Name, OptimizerPath+"/") {
+			p.Tensors[i].Name = before + "/" + to
+		} else if t.Name == from {
+			p.Tensors[i].Name = to
 		}
 	}
 }

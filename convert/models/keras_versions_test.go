@@ -186,3 +186,48 @@ for i, y in enumerate(keras.models.load_model(sys.argv[1] + "/m.keras").predict(
 		t.Errorf("predictions of Keras 3 differ from those of Keras 2:\n%s", out)
 	}
 }
+
+// TestBuffersOfLayersOfUnknownClasses have their place in the state of the optimizer, whose variables
+// have numbers in a .keras.
+func TestBuffersOfLayersOfUnknownClasses(t *testing.T) {
+	const config = `{"class_name": "Sequential", "config": {"name": "m", "layers": [
+		{"class_name": "InputLayer", "config": {"name": "i", "batch_input_shape": [null, 1]}},
+		{"class_name": "Mine>Scale", "config": {"name": "own"}},
+		{"class_name": "Dense", "config": {"name": "d", "units": 1, "use_bias": false}}]}}`
+	const training = `{"loss": "mse", "optimizer_config": {"class_name": "Custom>RMSprop", "config": {"learning_rate": 0.5, "is_legacy_optimizer": false, "ema_momentum": 0.99}}}`
+	step := storage.From([]int64{3}, 1)
+	var err error
+	if step.View, err = step.Reshape(); err != nil {
+		t.Fatal(err)
+	}
+	contents := serialize.Contents{Meta: map[string]string{"model_config": config, "training_config": training, "keras_version": "2.15.0"}, Entries: serialize.Entries(
+		serialize.Entry{Name: "own/w", Array: storage.From([]float32{1}, 1)}, serialize.Entry{Name: "d/kernel", Array: storage.From([]float32{2}, 1, 1)},
+		serialize.Entry{Name: "optimizer/iteration", Array: step},
+		serialize.Entry{Name: "optimizer/velocity/own/w", Array: storage.From([]float32{7}, 1)},
+		serialize.Entry{Name: "optimizer/velocity/d/kernel", Array: storage.From([]float32{8}, 1, 1)})}
+	dir := t.TempDir()
+	if err := serialize.Save(filepath.Join(dir, "m.h5"), "keras-h5", contents); err != nil {
+		t.Fatal(err)
+	}
+	p := planned(t, filepath.Join(dir, "m.h5"), "keras", models.Options{})
+	if len(p.Lost) > 0 {
+		t.Errorf("lost %v", p.Lost)
+	}
+	if err := p.Write(t.Context(), filepath.Join(dir, "m.keras")); err != nil {
+		t.Fatal(err)
+	}
+	f, err := serialize.Open(filepath.Join(dir, "m.keras"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for name, want := range map[string]float32{"optimizer/1": 0.5, "optimizer/2": 7, "optimizer/3": 8} { // iteration, learning rate, buffers
+		a, err := serialize.Find(f, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := storage.Read[float32](a); err != nil || got[0] != want {
+			t.Errorf("%s is %v, %v; want %v", name, got, err, want)
+		}
+	}
+}

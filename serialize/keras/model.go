@@ -151,16 +151,20 @@ func (f *File) setRate(o *checkpoint.Optimizer) {
 	}
 }
 
-// trainable lists the names of the weights that are trained, in the order of the model.
-func trainable(m *checkpoint.Model, prefix string, on bool) (list []string) {
+// trainable lists the names of the weights that are trained, in the order of the model. Of a layer of
+// an unknown class, they are those that buffered returns for the beginning of its names.
+func trainable(m *checkpoint.Model, prefix string, on bool, buffered func(prefix string) []string) (list []string) {
 	for i := range m.Layers {
 		l := &m.Layers[i]
 		trained := on && l.Config["trainable"] != false
 		if l.Model != nil {
-			list = append(list, trainable(l.Model, prefix+l.Name+"/", trained)...)
+			list = append(list, trainable(l.Model, prefix+l.Name+"/", trained, buffered)...)
 			continue
 		}
-		variables, _, _ := keras.Variables(l)
+		variables, known, _ := keras.Variables(l)
+		if !known && trained {
+			list = append(list, buffered(prefix+l.Name+"/")...)
+		}
 		for _, v := range variables {
 			if trained && v.Trainable {
 				list = append(list, prefix+l.Name+"/"+v.Name)
@@ -168,4 +172,27 @@ func trainable(m *checkpoint.Model, prefix string, on bool) (list []string) {
 		}
 	}
 	return list
+}
+
+// unbuffered is for files whose optimizer's variables have numbers.
+func unbuffered(string) []string { return nil }
+
+// withBuffers returns a function that lists the names, in their order, that begin with a prefix and are
+// those of a weight for which the optimizer has a buffer.
+func withBuffers(names []string) func(prefix string) []string {
+	has := map[string]bool{}
+	for _, name := range names {
+		if rest, ok := strings.CutPrefix(name, optimizerPrefix); ok {
+			_, weight := firstPart(rest)
+			has[weight] = true
+		}
+	}
+	return func(prefix string) (list []string) {
+		for _, name := range names {
+			if strings.HasPrefix(name, prefix) && has[name] {
+				list = append(list, name)
+			}
+		}
+		return list
+	}
 }

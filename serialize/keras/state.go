@@ -171,7 +171,7 @@ func (f *File) slotsByPosition(n int) []string {
 		if !ok {
 			return nil
 		}
-		if names := layout.names(trainable(f.model, "", true), n); names != nil {
+		if names := layout.names(trainable(f.model, "", true, unbuffered), n); names != nil {
 			return names
 		}
 	}
@@ -194,9 +194,11 @@ func (f *File) rank(name string) int {
 func StateForKeras3(model *checkpoint.Model, meta map[string]string, state []serialize.Entry) (missing []serialize.Entry, extra []string, ok bool) {
 	o := optimizerIn(meta[MetaTraining])
 	entries := map[string]serialize.Entry{}
+	var names []string
 	n := 0
 	for _, e := range state {
 		entries[e.Name] = e
+		names = append(names, e.Name)
 		if strings.HasPrefix(e.Name, optimizerPrefix) {
 			n++
 		}
@@ -212,7 +214,7 @@ func StateForKeras3(model *checkpoint.Model, meta map[string]string, state []ser
 	if !ok {
 		return nil, nil, false
 	}
-	want := append([]string{"iteration"}, layout.all(trainable(model, "", true))...)
+	want := append([]string{"iteration"}, layout.all(trainable(model, "", true, withBuffers(names)))...)
 	if _, scheduled := o.Config["learning_rate"].(map[string]any); !scheduled {
 		want = slices.Insert(want, 1, "learning_rate")
 	}
@@ -243,15 +245,17 @@ func NotInKeras2(model *checkpoint.Model, meta map[string]string, state []serial
 		return nil
 	}
 	entries := map[string]serialize.Entry{}
+	var names []string
 	for _, e := range state {
 		entries[e.Name] = e
+		names = append(names, e.Name)
 	}
 	layout, ok := layoutOf(o, true, func(weight string) int { return entries[weight].Array.Rank() })
 	if !ok {
 		return nil
 	}
 	want := map[string]bool{optimizerPrefix + "iteration": true}
-	for _, name := range layout.all(trainable(model, "", true)) {
+	for _, name := range layout.all(trainable(model, "", true, withBuffers(names))) {
 		want[optimizerPrefix+name] = true
 	}
 	for name := range want {

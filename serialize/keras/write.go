@@ -197,7 +197,7 @@ func (s *saver) stateOrder(n int) []string {
 		if !ok {
 			continue
 		}
-		names := layout.names(trainable(s.model, "", true), n)
+		names := layout.names(trainable(s.model, "", true, withBuffers(s.order)), n)
 		for i := range names {
 			names[i] = optimizerPrefix + names[i]
 		}

@@ -296,7 +296,7 @@ func (s *saver) oldOrder(entries []string) []string {
 		layout.first = []string{name}
 	}
 	var ordered []string
-	for _, name := range layout.names(trainable(s.model, "", true), len(entries)) {
+	for _, name := range layout.names(trainable(s.model, "", true, withBuffers(s.order)), len(entries)) {
 		if !s.isEntry(optimizerPrefix + name) {
 			return nil
 		}
