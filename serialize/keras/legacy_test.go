@@ -35,6 +35,7 @@ func TestOrderOfOldOptimizers(t *testing.T) {
 		`{"class_name": "RMSprop", "config": {"learning_rate": 0.1, "momentum": 0.5}}`: {
 			"iteration", "velocity/d/kernel", "momentum/d/kernel", "velocity/d/bias", "momentum/d/bias"},
 		`{"class_name": "Custom>Adam", "config": {"learning_rate": 0.1, "is_legacy_optimizer": false}}`: nil,
+		`{"class_name": "Adam", "config": {"learning_rate": 0.1, "ema_momentum": 0.99}}`:                nil, // from a .keras for Keras 3
 	} {
 		meta := map[string]string{MetaConfig: model, MetaTraining: `{"loss": "mse", "optimizer_config": ` + settings + `}`, MetaVersion: "2.4.0"}
 		var entries []serialize.Entry

@@ -241,7 +241,7 @@ func StateForKeras3(model *checkpoint.Model, meta map[string]string, state []ser
 // as those that StateForKeras3 added. Keras 2 skips the state of one with another number of variables.
 func NotInKeras2(model *checkpoint.Model, meta map[string]string, state []serialize.Entry) (extra []string) {
 	o := optimizerIn(meta[MetaTraining])
-	if model == nil || o == nil || o.Config["ema_momentum"] == nil { // one of before 2.11
+	if model == nil || o == nil || !o.isCurrent() {
 		return nil
 	}
 	entries := map[string]serialize.Entry{}

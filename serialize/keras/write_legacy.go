@@ -280,7 +280,7 @@ func (s *saver) oldOrder(entries []string) []string {
 			o = inner
 		}
 	}
-	if !s.isOld() || s.model == nil || o == nil || len(o.Config) == 0 || o.Config["is_legacy_optimizer"] != nil || o.Config["jit_compile"] != nil {
+	if !s.isOld() || s.model == nil || o == nil || len(o.Config) == 0 || o.isCurrent() {
 		return nil
 	}
 	layout, ok := layoutOf(o, true, func(string) int { return 0 })
@@ -303,6 +303,11 @@ func (s *saver) oldOrder(entries []string) []string {
 		ordered = append(ordered, optimizerPrefix+name)
 	}
 	return ordered
+}
+
+// isCurrent reports whether an optimizer is one of Keras 2.11 or later, from its settings.
+func (d *described) isCurrent() bool {
+	return d.Config["is_legacy_optimizer"] != nil || d.Config["jit_compile"] != nil || d.Config["ema_momentum"] != nil
 }
 
 func (s *saver) isEntry(name string) bool { _, ok := s.entries[name]; return ok }
