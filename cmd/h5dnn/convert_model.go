@@ -74,6 +74,10 @@ func convertModel(c *cli.Context, in address, out, format string) error {
 		return err
 	}
 	plan, err := models.New(source, format, o)
+	toRun := format == "hdf5" && !c.IsSet("framework") && source.Framework == checkpoint.Keras
+	if toRun && (errors.Is(err, checkpoint.ErrUnsupported) || errors.Is(err, checkpoint.ErrNotInPyTorch)) {
+		return fmt.Errorf("%w (--framework keras writes a file that Keras loads)", err)
+	}
 	if err != nil {
 		return withModelFlags(err)
 	}
