@@ -358,14 +358,14 @@ func allWithin(l *checkpoint.Layer, names []string) []string {
 	return found
 }
 
-// nameAdapted gives the weights of a Normalization the name of the layer, which Keras 2 leaves out
-// if it was adapted before the model had it.
+// nameAdapted gives weights without the name of a layer that of the first one that has a variable of
+// the name and lacks it. Keras 2 leaves it out if a layer was adapted before the model had it.
 func nameAdapted(m *checkpoint.Model, names []string) {
 	for path, l := range m.All() {
-		for i, name := range names {
-			full := path + "/" + name
-			if l.Class == "Normalization" && slices.Contains([]string{"mean", "variance", "count"}, name) && !slices.Contains(names, full) {
-				names[i] = full
+		variables, _, _ := keras.Variables(l)
+		for _, v := range variables {
+			if i := slices.Index(names, v.Name); i >= 0 && !slices.Contains(names, path+"/"+v.Name) {
+				names[i] = path + "/" + v.Name
 			}
 		}
 	}
