@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/serialize"
@@ -93,6 +94,7 @@ func openShards(in serialize.Input) (serialize.File, error) {
 			closeAll()
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		t.shard = strconv.Itoa(len(opened)) + ":"
 		w.trees = append(w.trees, t)
 	}
 	f.trees = w.trees

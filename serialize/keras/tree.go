@@ -19,6 +19,7 @@ type tree struct {
 	file    *hdf5.File
 	objects map[string]*hdf5.Object
 	members map[string][]string // names in groups, numbers in order
+	shard   string              // begins the names of stored elements, if the file is one of several
 }
 
 // maxObjects bounds the groups and datasets of a file.
@@ -167,7 +168,7 @@ func (t *tree) entry(path, name string) (serialize.Entry, error) {
 		return e, err
 	}
 	if address, ok := d.Address(); ok {
-		e.Shared = strconv.FormatUint(address, 16)
+		e.Shared = t.shard + strconv.FormatUint(address, 16)
 	}
 	if e.Array, err = d.Array(); err != nil && d.Type.Class == hdf5.ClassOpaque {
 		e.Array, err = opaque(d)
