@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -34,8 +35,30 @@ func devicesCommand() *cli.Command { return withoutCgo("devices", "show CPU, GPU
 // frameworkFlags are none: architectures need package nn.
 var frameworkFlags []cli.Flag
 
-func holdsModel(*cli.Context, inspect.File, address, string) bool { return false }
-func convertModel(*cli.Context, address, string, string) error    { return errWithoutCgo }
+// holdsModel reports whether the program with cgo would convert the layers of a model: copying
+// their arrays as they are would leave them in the layouts of another framework.
+func holdsModel(c *cli.Context, file inspect.File, in address, format string) bool {
+	target, err := serialize.ByName(format)
+	if err != nil || in.path != "" || target.Single || format == "hdf5" {
+		return false
+	}
+	if f, err := formatOf(file); err == nil && strings.HasPrefix(f.Name, "keras") {
+		return true
+	}
+	if format != "torch" && format != "safetensors" {
+		return false // which keep runs as they are
+	}
+	arrays, done, err := arraysOf(file, openOptions(c.Context))
+	if err != nil {
+		return false
+	}
+	defer done()
+	return arrays.Meta()["h5dnn_config"] != ""
+}
+
+func convertModel(*cli.Context, address, string, string) error {
+	return errors.New("this program was built without cgo, which converting models needs; build it with CGO_ENABLED=1 and a C compiler")
+}
 
 // runAxes knows no layers, and refuses runs, which have a configuration of the model.
 func runAxes(_ string, file serialize.File) (map[string]int, error) {

@@ -45,6 +45,8 @@ func TestProgramWithoutCgo(t *testing.T) {
 		"train --data testdata/digits.h5 --x train/images --y train/labels": "without cgo, which computing needs",
 		"devices":                            "without cgo, which computing needs",
 		"convert testdata/digits.h5 copy.h5": "without cgo, which writing HDF5 files needs",
+		"convert testdata/rnn.weights.h5 rnn.safetensors": "without cgo, which converting models needs",
+		"convert testdata/cnn.keras cnn.pt":               "without cgo, which converting models needs", // whose kernels are transposed
 	} {
 		message, err := exec.Command(program, strings.Fields(line)...).CombinedOutput()
 		var exit *exec.ExitError
