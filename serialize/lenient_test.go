@@ -25,12 +25,12 @@ func TestStridesAndCloseMayBeNil(t *testing.T) {
 }
 
 func TestSalvageFindsTheFormat(t *testing.T) {
-	bytes, err := os.ReadFile("../testdata/cut.h5dn")
+	damaged, err := os.ReadFile("../testdata/cut.h5dn")
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "unnamed") // by its content alone
-	if err := os.WriteFile(name, bytes, 0o666); err != nil {
+	if err := os.WriteFile(name, damaged, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"../testdata/cut.h5dn", name} {
@@ -39,5 +39,24 @@ func TestSalvageFindsTheFormat(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Close()
+	}
+}
+
+func TestContentsWithoutEntriesAreSaved(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "none.h5dn")
+	if err := serialize.Save(name, "", serialize.Contents{Meta: map[string]string{"epoch": "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if entries, err := serialize.Collect(f); len(entries) != 0 || err != nil || f.Meta()["epoch"] != "1" {
+		t.Errorf("%d entries, metadata %v, %v", len(entries), f.Meta(), err)
+	}
+	var b bytes.Buffer
+	if err := serialize.Write(&b, "native", serialize.Contents{}); err != nil {
+		t.Error(err)
 	}
 }

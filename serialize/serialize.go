@@ -113,7 +113,7 @@ type Field struct {
 // Contents are what Save writes.
 type Contents struct {
 	// Entries may be collected before the first element is read, by formats whose files
-	// begin with a list of arrays. Save returns the first error.
+	// begin with a list of arrays. Save returns the first error. Nil is no entry.
 	Entries iter.Seq2[Entry, error]
 	// At makes entry i of Entries once more. Formats that need several passes then keep little of
 	// each entry, instead of collecting them. It may be nil.
@@ -121,6 +121,14 @@ type Contents struct {
 	Meta map[string]string // may be nil
 	// Context ends writing when it is done, with its error; nil never does.
 	Context context.Context
+}
+
+// withEntries returns c with Entries that are not nil.
+func (c Contents) withEntries() Contents {
+	if c.Entries == nil {
+		c.Entries = Entries()
+	}
+	return c
 }
 
 // Err returns the error of the context, if there is one.
@@ -375,6 +383,7 @@ func Save(name, format string, c Contents) error {
 	if err != nil {
 		return err
 	}
+	c = c.withEntries()
 	if f.SaveFile != nil {
 		err = f.SaveFile(name, c)
 	} else {
@@ -393,6 +402,7 @@ func Write(w io.Writer, format string, c Contents) error {
 	if err != nil {
 		return err
 	}
+	c = c.withEntries()
 	if f.SaveFile == nil {
 		return f.Save(c.writer(w), c)
 	}
