@@ -131,12 +131,18 @@ func (s interruptedError) Error() string {
 	return fmt.Sprintf("interrupted; continue with: h5dnn train --resume %s", s.file)
 }
 
+// unnamedModel ends the error of weights of Keras that have no numbers without their model.
+const unnamedModel = "the metadata must have its model_config"
+
 // forPeople returns the text of an error without its kind at the end, which is for
 // errors.Is, and with the flag that helps.
 func forPeople(err error) string {
 	text := withoutKind(err.Error())
 	if other := (*hdf5.NotFollowedError)(nil); errors.As(err, &other) {
 		text += "; add --follow FOLDER to open files in a folder"
+	}
+	if strings.HasSuffix(text, unnamedModel) {
+		text += ", which h5dnn convert takes from --model FILE"
 	}
 	return flagsFor(err, text) + limitAdvice(err)
 }

@@ -73,7 +73,7 @@ func (s *saver) storedVars() error {
 	for _, name := range s.order {
 		match := numbered.FindStringSubmatch(name)
 		if match == nil {
-			return fmt.Errorf("a .weights.h5 has numbers instead of names such as %s, and they follow from the model: the metadata must have its %s, which h5dnn convert takes from --model FILE: %w", name, MetaConfig, storage.ErrState)
+			return fmt.Errorf("a .weights.h5 has numbers instead of names such as %s, and they follow from the model: the metadata must have its %s: %w", name, MetaConfig, storage.ErrState)
 		}
 		path := "/" + name
 		if group := match[1]; group != "" && !strings.HasSuffix(group, "vars/") {
