@@ -7,16 +7,12 @@ import "strings"
 var _ = register(Rule{
 	Class: "EinsumDense", Counterpart: "nn.Linear", Layer: "",
 	Links: func(l *Layer) ([]Link, error) {
-		equation, err := l.Text("equation", "")
-		if err != nil {
+		if err := CheckEinsum(l); err != nil {
 			return nil, err
 		}
-		if !isMatrixProduct(equation) {
-			return nil, unsupported("the equation %q is not a product of the last axis with a matrix", equation)
-		}
 		links := []Link{{[]string{"kernel"}, []string{"weight"}, TransposeOp(1, 0)}}
-		if axes, err := l.Text("bias_axes", ""); err != nil || axes == "" {
-			return links, err
+		if l.Config["bias_axes"] == nil {
+			return links, nil
 		}
 		return append(links, Link{[]string{"bias"}, []string{"bias"}, Same{}}), nil
 	},
@@ -26,6 +22,22 @@ var _ = register(Rule{
 		sample("EinsumDense", map[string]any{"equation": "...x,xy->...y", "bias_axes": nil}, w("kernel", 3, 5)),
 	},
 })
+
+// CheckEinsum fails if an EinsumDense is not a Dense: by its equation, or by a bias of other axes than
+// the last.
+func CheckEinsum(l *Layer) error {
+	equation, err1 := l.Text("equation", "")
+	axes, err2 := l.Text("bias_axes", "")
+	switch err := firstOf(err1, err2); {
+	case err != nil:
+		return err
+	case !isMatrixProduct(equation):
+		return unsupported("the equation %q is not a product of the last axis with a matrix", equation)
+	case l.Config["bias_axes"] != nil && axes != equation[len(equation)-1:]:
+		return unsupported("a bias of the axes %q of %q; a dense layer has one of the last axis", axes, equation)
+	}
+	return nil
+}
 
 // isMatrixProduct reports whether an equation is that of a Dense.
 func isMatrixProduct(equation string) bool {

@@ -141,6 +141,7 @@ func TestUnsupportedSettingsAreNamed(t *testing.T) {
 		{"LayerNormalization", map[string]any{"rms_scaling": true}, "rms_scaling"},
 		{"LayerNormalization", map[string]any{"axis": -2.0}, "axis [-2]"},
 		{"EinsumDense", map[string]any{"equation": "abc,cde->abde"}, "abc,cde->abde"},
+		{"EinsumDense", map[string]any{"equation": "abc,cd->abd", "bias_axes": "bd"}, `axes "bd"`},
 		{"Lambda", nil, "Lambda"},
 		{"Conv2D", map[string]any{"kernel_size": 3.0, "strides": 2.0, "padding": "same"}, `"same" with strides [2 2]`},
 		{"Conv1D", map[string]any{"kernel_size": 3.0, "padding": "causal"}, "causal"},

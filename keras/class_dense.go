@@ -3,52 +3,14 @@ package keras
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 )
 
 var (
 	_ = register(class{variables: weighted("kernel"), settings: biased, shapes: denseShapes, nodes: denseNodes}, "Dense")
-	_ = register(class{variables: einsumDense, settings: []map[string]any{{}, {"bias_axes": "a"}}, shapes: einsumShapes}, "EinsumDense")
 	_ = register(class{variables: fixed(positions("embeddings")...), settings: always, shapes: embeddingShapes, nodes: embeddingNodes}, "Embedding")
 )
-
-// einsumDense has a bias if it has axes for it.
-func einsumDense(l *checkpoint.Layer) ([]Variable, error) {
-	if l.Config["bias_axes"] == nil {
-		return positions("kernel"), nil
-	}
-	return positions("kernel", "bias"), nil
-}
-
-// einsumShapes returns the sizes of output_shape. Those that it leaves out are those of the input
-// with the same subscript in the equation.
-func einsumShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {
-	equation, err := l.Text("equation", "")
-	from, rest, ok1 := strings.Cut(equation, ",")
-	_, to, ok2 := strings.Cut(rest, "->")
-	list, isList := l.Config["output_shape"].([]any)
-	if !isList {
-		list = []any{l.Config["output_shape"]}
-	}
-	if err != nil || !ok1 || !ok2 || len(to) != len(list)+1 || len(from) != len(in[0])+1 || strings.Contains(equation, ".") {
-		return nil, first(err, unsupported("equation %q for an input of shape %v", equation, in[0]))
-	}
-	shape := make([]int, len(list))
-	for i, size := range list {
-		at := strings.IndexByte(from, to[i+1]) - 1 // without the batch
-		switch n, given := size.(float64); {
-		case given:
-			shape[i] = int(n)
-		case at < 0:
-			return nil, unsupported("output_shape %v", list)
-		default:
-			shape[i] = in[0][at]
-		}
-	}
-	return [][]int{shape}, nil
-}
 
 func denseShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {
 	units, err := l.Int("units", 0)

@@ -11,7 +11,7 @@ var (
 	_ = register(class{variables: normalized("moving_mean", "moving_variance"), settings: append(centered, map[string]any{"scale": false, "center": false}), nodes: batchNormNodes}, "BatchNormalization")
 	_ = register(class{variables: normalized(), settings: centered, nodes: layerNormNodes}, "LayerNormalization")
 	_ = register(class{variables: normalized(), settings: centered, nodes: groupNormNodes}, "GroupNormalization")
-	_ = register(class{variables: fixed(positions("scale")...), settings: always}, "RMSNormalization")
+	_ = register(class{variables: fixed(positions("scale")...), settings: always, nodes: rmsNormNodes}, "RMSNormalization")
 	_ = register(class{}, "UnitNormalization")
 	_ = register(class{variables: adapted, settings: always, nodes: normalizationNodes}, "Normalization")
 )
@@ -135,6 +135,21 @@ func layerNormNodes(b *builder, u use, in []value) (value, error) {
 	center, err3 := u.Bool("center", true)
 	v.node = b.add(u, "", map[string]any{"layernorm": map[string]any{"normalized_shape": shape, "eps": eps, "affine": scale || center}}, v.node)
 	return v, first(err1, err2, err3)
+}
+
+func rmsNormNodes(b *builder, u use, in []value) (value, error) {
+	n := len(in[0].shape)
+	axes, err1 := u.Ints("axis")
+	eps, err2 := u.Float("epsilon", 1e-6)
+	v, err3 := b.last(in[0])
+	switch err := first(err1, err2, err3); {
+	case err != nil:
+		return v, err
+	case len(axes) > 1 || len(axes) == 1 && axis(axes[0], n+1) != n:
+		return v, unsupported("axis %v of an input of shape %v; want the last", axes, v.shape)
+	}
+	v.node = b.add(u, "", map[string]any{"rmsnorm": map[string]any{"normalized_shape": v.shape[n-1:], "eps": eps}}, v.node)
+	return v, nil
 }
 
 func groupNormNodes(b *builder, u use, in []value) (value, error) {

@@ -9,19 +9,55 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// TestALayerThatIsAddedRuns registers a layer that the engine lacks, with the settings and the
-// parameters of PyTorch's nn.RNN, and runs a model of Keras that needs it. Nothing else knows of it.
+// TestALayerThatIsAddedRuns registers layers that the engine lacks, with the settings and the
+// parameters of PyTorch's nn.RNN and nn.RMSNorm, and runs models of Keras that need them. Nothing else
+// knows of the layers.
 func TestALayerThatIsAddedRuns(t *testing.T) {
-	_, err := kerasRun(t, "testdata/rnn.keras", models.Options{})
-	if missing := (*models.MissingLayerError)(nil); !errors.As(err, &missing) || missing.Layer != "rnn" {
-		t.Fatalf("error %v; want one about the layer rnn", err)
+	for _, c := range []struct {
+		file, layer string
+		register    func()
+	}{
+		{"rnn", "rnn", func() { nn.RegisterLayer("rnn", newRNN, rnnOptions{}) }},
+		{"rms", "rmsnorm", func() { nn.RegisterLayer("rmsnorm", newRMSNorm, rmsNormOptions{}) }},
+	} {
+		_, err := kerasRun(t, "testdata/"+c.file+".keras", models.Options{})
+		if missing := (*models.MissingLayerError)(nil); !errors.As(err, &missing) || missing.Layer != c.layer {
+			t.Fatalf("error %v; want one about the layer %s", err, c.layer)
+		}
+		c.register()
+		plan, err := kerasRun(t, "testdata/"+c.file+".keras", models.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		predictsAsKeras(t, c.file+".keras", plan, "testdata/"+c.file+".npz")
 	}
-	nn.RegisterLayer("rnn", newRNN, rnnOptions{})
-	plan, err := kerasRun(t, "testdata/rnn.keras", models.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	predictsAsKeras(t, "rnn.keras", plan, "testdata/rnn.npz")
+}
+
+type rmsNormOptions struct {
+	NormalizedShape []int   `json:"normalized_shape"`
+	Eps             float64 `json:"eps"`
+}
+
+// An rmsNorm divides the last axis by the root of the mean of its squares.
+type rmsNorm struct {
+	nn.Registry
+	options rmsNormOptions
+}
+
+func newRMSNorm(o rmsNormOptions) *rmsNorm {
+	r, allocator := &rmsNorm{options: o}, nn.NewAllocator("rmsnorm", nil, 0)
+	r.RegisterParameter("weight", allocator.Param(nn.ConstantFill(1), o.NormalizedShape...))
+	return r
+}
+
+// Config returns the settings.
+func (r *rmsNorm) Config() any { return r.options }
+
+// Forward takes x (N, …, features).
+func (r *rmsNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	squares := x.Mul(x).MeanKeepDims(len(x.Shape) - 1)
+	root := squares.Add(tensor.Full(x.Type, r.options.Eps, 1)).Sqrt()
+	return x.Div(root).Mul(r.Parameter("weight").Tensor)
 }
 
 type rnnOptions struct {

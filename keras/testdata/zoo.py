@@ -66,6 +66,8 @@ for name in ("hard_sigmoid", "mish"):
     sequential("dense_" + name, (6,), lambda a=name: L.Dense(5, activation=a))
 sequential("dense_steps", (4, 8), lambda: L.Dense(5, activation="tanh"), lambda: L.TimeDistributed(L.Dense(3)), lambda: L.Flatten(), lambda: L.Dense(2))
 sequential("dense_image", image, lambda: L.Dense(5, activation="softmax"), lambda: L.Conv2D(3, 2), lambda: L.Dense(4))
+sequential("einsum_steps", (4, 8), lambda: L.EinsumDense("abc,cd->abd", (4, 5), bias_axes="d", activation="relu"), lambda: L.Flatten(), lambda: L.EinsumDense("ab,bc->ac", 3))
+sequential("einsum_image", image, lambda: L.EinsumDense("...x,xy->...y", 4), lambda: L.Conv2D(3, 2))
 sequential("dense_volume", (3, 4, 2, 3), lambda: L.Dense(5, use_bias=False), lambda: L.Flatten(), lambda: L.Dense(2))
 sequential("permuted_dense", (6, 4), lambda: L.Permute((2, 1)), lambda: L.Reshape((3, 8)), lambda: L.Dense(5))
 sequential("repeated", (5,), lambda: L.RepeatVector(3), lambda: L.Conv1D(4, 2), lambda: L.Flatten(), lambda: L.Dense(2))
