@@ -140,7 +140,10 @@ func checkReplaced(c *cli.Context, name string, replace bool) error {
 	if err == nil && info.IsDir() {
 		return isFolder(name)
 	}
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+	if errors.Is(err, fs.ErrNotExist) {
+		return checkFolder(name)
+	}
+	if err == nil && !info.Mode().IsRegular() {
 		return nil
 	}
 	if err != nil {
@@ -153,6 +156,15 @@ func checkReplaced(c *cli.Context, name string, replace bool) error {
 	}
 	if !replace {
 		return fmt.Errorf("%s exists; use --force to replace it, or name another file", name)
+	}
+	return nil
+}
+
+// checkFolder returns an error if the folder of a new file does not exist.
+func checkFolder(name string) error {
+	folder := filepath.Dir(name)
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: there is no folder %s; make it, or name another file", name, folder)
 	}
 	return nil
 }
