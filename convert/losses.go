@@ -18,6 +18,9 @@ func (p *Plan) decide(ctx context.Context) error {
 		p.decideStep(s)
 		p.keep(s)
 	}
+	if err := p.loseValues(ctx); err != nil {
+		return err
+	}
 	p.loseGroups()
 	p.moveBelowArrays()
 	if err := p.noteAliases(ctx); err != nil {
@@ -187,6 +190,32 @@ func (p *Plan) fit(format serialize.Format, s *Step) {
 		return
 	}
 	s.leaveOut("%v", err)
+}
+
+// loseValues leaves out arrays with values that the format does not have, such as a string that
+// ends in a zero byte.
+func (p *Plan) loseValues(ctx context.Context) error {
+	format := p.targetFormat()
+	if format.FitsValues == nil {
+		return nil
+	}
+	for s := range p.Arrays() {
+		if err := p.find(s); err != nil {
+			return err
+		}
+		if s.data.Numbers {
+			continue
+		}
+		misfit, err := format.CheckValues(ctx, p.entry(ctx, s).Elements)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Path, err)
+		}
+		if misfit != nil {
+			s.leaveOut("%v", misfit)
+			p.keep(s)
+		}
+	}
+	return nil
 }
 
 // loseGroups leaves out the groups that no array's name implies, where the format has

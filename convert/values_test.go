@@ -5,12 +5,60 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/convert"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/inspect"
+	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/arrow"
+	_ "github.com/h5dnn/h5dnn/serialize/csv"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
+
+// TestValuesThatTheFormatLacksLoseTheirArray, and no other. A dry run says so, too.
+func TestValuesThatTheFormatLacksLoseTheirArray(t *testing.T) {
+	texts := func(name string, list ...any) serialize.Entry {
+		values := func(v views.View) (some []any, err error) {
+			for at := range v.Positions() {
+				some = append(some, list[at])
+			}
+			return some, nil
+		}
+		return serialize.Entry{Name: name, Elements: &serialize.Elements{View: views.Of(len(list)), Type: "string", Values: values}}
+	}
+	in := filepath.Join(t.TempDir(), "in.arrow")
+	entries := serialize.Entries(texts("end", "a", "b", "c\x00"), texts("middle", "a\x00b", "", ""), serialize.Entry{Name: "x", Array: storage.From([]float64{1, 2, 3}, 3)})
+	if err := serialize.Save(in, "arrow", serialize.Contents{Entries: entries}); err != nil {
+		t.Fatal(err)
+	}
+	file, err := inspect.Open(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for format, want := range map[string]string{
+		"npz": `[/end: 1 array lost: element [2]: "c\x00" ends in a zero byte, which NumPy would cut off; write .arrow or .parquet]`,
+		"csv": `[/end: 1 array lost: element [2]: "c\x00" has a zero byte, which text files do not have; write .arrow or .parquet ` +
+			`/middle: 1 array lost: element [0]: "a\x00b" has a zero byte, which text files do not have; write .arrow or .parquet]`,
+	} {
+		plan, err := convert.New(context.Background(), file, "/", format, convert.Options{Verify: true})
+		if err != nil {
+			t.Errorf("%s: %v", format, err)
+			continue
+		}
+		kinds := strings.NewReplacer(": "+dtype.ErrType.Error(), "", ": "+storage.ErrState.Error(), "")
+		if got := kinds.Replace(fmt.Sprint(plan.Lost)); got != want {
+			t.Errorf("%s: lost %s, want %s", format, got, want)
+		}
+		if err := plan.Write(context.Background(), filepath.Join(t.TempDir(), "out."+format)); err != nil {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+}
 
 // TestVerifyComparesStructures: another value in OUT is found, NaNs are equal. OUT has the types of the fields.
 func TestVerifyComparesStructures(t *testing.T) {

@@ -1,6 +1,7 @@
 package serialize
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -49,6 +50,9 @@ type Format struct {
 	// Fits returns why an array of a type that can be stored cannot be, such as its name
 	// or its number of axes. Nil if all can.
 	Fits func(e Entry) error
+	// FitsValues returns a function that is called with each value of elements that are not numbers,
+	// and returns why it cannot be stored. Save returns the same errors. Nil if all can.
+	FitsValues func(e *Elements) func(value any) error
 	// FitsMeta returns why metadata cannot be stored, such as a name or their size. Nil
 	// if all can.
 	FitsMeta func(meta map[string]string) error
@@ -211,6 +215,15 @@ func (f Format) Check(e Entry) error {
 		return f.Fits(e)
 	}
 	return nil
+}
+
+// CheckValues reads elements that are not numbers, and returns as misfit why the first value that
+// the format cannot store cannot be.
+func (f Format) CheckValues(ctx context.Context, e *Elements) (misfit, err error) {
+	if e == nil || f.FitsValues == nil {
+		return nil, nil
+	}
+	return e.Check(ctx, f.FitsValues(e))
 }
 
 // KeepAttrs returns the attributes of an entry that the format can store, and the number of

@@ -19,10 +19,12 @@ import (
 	"iter"
 	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -97,6 +99,38 @@ type Elements struct {
 	Fields []Field
 	// Values returns the elements that v selects as Go values.
 	Values func(v views.View) ([]any, error)
+}
+
+// Check calls check with each value, in order, until it returns an error. That is the misfit, with the
+// index of the value; err is one of reading.
+func (e *Elements) Check(ctx context.Context, check func(value any) error) (misfit, err error) {
+	const valuesAtOnce = 1 << 16 // about
+	n := 0
+	for part, err := range blocks.Views(ctx, e.View, valuesAtOnce) {
+		if err != nil {
+			return nil, err
+		}
+		values, err := e.Values(part)
+		if err != nil {
+			return nil, err
+		}
+		for _, value := range values {
+			if err := check(value); err != nil {
+				return fmt.Errorf("element %v: %w", indexOf(n, e.View.Shape), err), nil
+			}
+			n++
+		}
+	}
+	return nil, nil
+}
+
+// indexOf returns the index of element n of a shape, in row-major order.
+func indexOf(n int, shape []int) []int {
+	index := make([]int, len(shape))
+	for axis, size := range slices.Backward(shape) {
+		index[axis], n = n%size, n/size
+	}
+	return index
 }
 
 // A Field is a field of compounds: a value, or an array of values.

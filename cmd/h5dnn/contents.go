@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -152,13 +153,24 @@ func (k *copier) groupAttributes(item h5format.Item) (n int) {
 // ends with an error if that is all.
 func (k *copier) contents(arrays serialize.Contents) serialize.Contents {
 	var known serialize.Aliases
-	listed := 0 // entries; they may be made again
+	listed := 0                // entries; they may be made again
+	misfits := map[int]error{} // entries with values that the format does not have
 	c := transform.Replace(arrays, func(i int, e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
 		again := i < listed
 		listed = max(listed, i+1)
 		if err == nil {
 			e, err = k.fit(e, again)
 		}
+		if err == nil && !again {
+			misfit, failed := k.format.CheckValues(k.c.Context, e.Elements)
+			if failed != nil {
+				return yield(e, failed)
+			}
+			if misfit != nil {
+				misfits[i] = misfit
+			}
+		}
+		err = cmp.Or(err, misfits[i])
 		asked := e.Elements == nil && e.Array.Type.Valid() && e.Array.Type == k.to
 		if err != nil && e.Name != "" && !asked {
 			if !again {

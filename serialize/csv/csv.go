@@ -31,6 +31,8 @@ import (
 
 var format = serialize.Format{
 	Name: "csv", Extensions: []string{".csv"}, Plain: true, Table: true, Elements: func(string) bool { return true },
+	Fits:       func(e serialize.Entry) error { return checkCell(e.Name) },
+	FitsValues: func(*serialize.Elements) func(any) error { return checkValue },
 }
 
 func init() {
@@ -60,9 +62,11 @@ func isRecords(e serialize.Entry) bool { return e.Elements != nil && e.Elements.
 
 // A lineWriter writes records.
 type lineWriter struct {
-	w   *bufio.Writer // of csv, too
-	csv *csv.Writer
-	err error
+	w     *bufio.Writer // of csv, too
+	csv   *csv.Writer
+	names []string // of the columns; nil without a header line
+	row   int      // of the next record, without the header line
+	err   error
 }
 
 func newLineWriter(w io.Writer) *lineWriter {
@@ -77,17 +81,46 @@ func (l *lineWriter) write(cells []string) {
 		l.w.WriteString("\"\"\n")
 		return
 	}
-	for _, cell := range cells {
-		if strings.IndexByte(cell, 0) >= 0 && l.err == nil {
-			l.err = fmt.Errorf("the text %.40q has a zero byte, which text files do not have; save it as parquet or arrow: %w", cell, dtype.ErrType)
+	for i, cell := range cells {
+		if err := checkCell(cell); err != nil && l.err == nil {
+			l.err = fmt.Errorf("row %d, column %d: %w", l.row, i, err)
+			if l.names != nil {
+				l.err = fmt.Errorf("row %d of column %q: %w", l.row, l.names[i], err)
+			}
 		}
 	}
+	l.row++
 	l.csv.Write(cells)
+}
+
+// checkCell returns an error if a text file cannot have a cell.
+func checkCell(text string) error {
+	if strings.IndexByte(text, 0) >= 0 {
+		return fmt.Errorf("%.40q has a zero byte, which text files do not have; write .arrow or .parquet: %w", text, dtype.ErrType)
+	}
+	return nil
+}
+
+// checkValue returns an error if a text file cannot have a value.
+func checkValue(value any) error {
+	cells := []any{value}
+	if record, ok := value.(dtype.Record); ok {
+		cells = record.Values
+	}
+	for _, cell := range cells {
+		if text, ok := cell.(string); ok { // others are written without zero bytes
+			if err := checkCell(text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // header writes the names of columns, in quotes if they would else be taken for values or for a
 // comment.
 func (l *lineWriter) header(names []string) {
+	defer func() { l.names, l.row = names, 0 }()
 	plain := slices.ContainsFunc(names, func(name string) bool { return !isNumber(DecimalPoint(name)) && !IsMissing(name) && !isBool(name) })
 	if _, n := namedSeparator([]byte(names[0] + "\n")); plain && n == 0 && !strings.HasPrefix(names[0], "#") {
 		l.write(names)
@@ -265,7 +298,7 @@ func writeValues(ctx context.Context, w io.Writer, e *serialize.Elements) error 
 			if record, ok := value.(dtype.Record); ok && columns == 1 {
 				if !headed {
 					lines.write(record.Names)
-					headed = true
+					lines.names, lines.row, headed = record.Names, 0, true
 				}
 				lines.write(texts(record.Values))
 				continue

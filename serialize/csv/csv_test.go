@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"strings"
@@ -451,5 +452,24 @@ func TestLongTablesAreReadInAnyOrder(t *testing.T) {
 	}
 	if _, err := storage.Read[int64](a); !errors.Is(err, storage.ErrState) {
 		t.Errorf("numbers of a closed table: %v", err)
+	}
+}
+
+// TestZeroBytesAreRefused, with their place.
+func TestZeroBytesAreRefused(t *testing.T) {
+	texts := func(name string) serialize.Entry {
+		values := func(v views.View) ([]any, error) { return []any{"a", "b\x00", "c"}, nil }
+		return serialize.Entry{Name: name, Elements: &serialize.Elements{View: views.Of(3), Type: "string", Values: values}}
+	}
+	n := serialize.Entry{Name: "n", Array: storage.From([]float64{1, 2, 3}, 3)}
+	for want, entries := range map[string][]serialize.Entry{
+		`row 1 of column "text": "b\x00" has a zero byte`: {n, texts("text")},
+		`row 1, column 0: "b\x00" has a zero byte`:        {texts("")},
+		`"a\x00" has a zero byte`:                         {texts("a\x00"), n},
+	} {
+		err := serialize.Write(io.Discard, "csv", serialize.Contents{Entries: serialize.Entries(entries...)})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
 	}
 }

@@ -1,6 +1,8 @@
 package npy
 
 import (
+	"cmp"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -20,19 +22,9 @@ import (
 // elements have one size, which is that of the longest string.
 func writeElements(w io.Writer, e *serialize.Elements) error {
 	k := kindOf(e)
-	err := eachBlock(e, func(values []any) error {
-		for _, value := range values {
-			if err := k.include(value); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	misfit, err := e.Check(context.Background(), k.include)
+	if err = cmp.Or(misfit, err); err != nil {
 		return err
-	}
-	if k.goType == "" && e.Type != "string" {
-		return fmt.Errorf("there is no element, so that the fields of %s are unknown: %w", e.Type, dtype.ErrType)
 	}
 	if err := writeHeader(w, k.descr(), e.View.Shape); err != nil {
 		return err
@@ -121,10 +113,13 @@ func recordOf(fields []serialize.Field) kind {
 	return k
 }
 
-// checkFields returns an error if compounds have a field that NumPy does not have.
+// checkFields returns an error if compounds have a field that NumPy does not have, or none that is known.
 func checkFields(e serialize.Entry) error {
 	if e.Elements == nil {
 		return nil
+	}
+	if e.Elements.Fields == nil && e.Elements.Type != "string" && e.Elements.View.Len() == 0 {
+		return fmt.Errorf("there is no element, so that the fields of %s are unknown: %w", e.Elements.Type, dtype.ErrType)
 	}
 	return checkEach(e.Elements.Fields)
 }
@@ -158,7 +153,7 @@ func (k *kind) include(value any) error {
 	switch value := value.(type) {
 	case string:
 		if strings.HasSuffix(value, "\x00") {
-			return fmt.Errorf("%q ends in a zero, which NumPy would cut off; write .h5 or .parquet: %w", value, storage.ErrState)
+			return fmt.Errorf("%.40q ends in a zero byte, which NumPy would cut off; write .arrow or .parquet: %w", value, storage.ErrState)
 		}
 		k.bytes, k.runes = max(k.bytes, len(value)), max(k.runes, utf8.RuneCountInString(value))
 		k.binary = k.binary || !utf8.ValidString(value)

@@ -32,6 +32,8 @@ func init() {
 	npzFormat.Salvage = salvage
 	npyFormat.Fits = func(e serialize.Entry) error { return cmp.Or(checkRank(e.Shape()), checkFields(e)) }
 	npzFormat.Fits = func(e serialize.Entry) error { return cmp.Or(checkName(e.Name), checkRank(e.Shape()), checkFields(e)) }
+	npyFormat.FitsValues = func(e *serialize.Elements) func(any) error { return kindOf(e).include }
+	npzFormat.FitsValues = npyFormat.FitsValues
 	npzFormat.FitsMeta = func(meta map[string]string) error {
 		_, err := commentOf(meta)
 		return err
