@@ -63,7 +63,7 @@ func shardCommand() *cli.Command {
 			}
 			save := func(out string, contents serialize.Contents) error {
 				if strings.HasSuffix(out, keras.IndexExtension) {
-					return keras.SaveShards(out, contents, keras.ShardOptions{Size: size, Check: check})
+					return keras.SaveShards(out, contents, keras.ShardOptions{Size: size, Check: check, Old: remove})
 				}
 				return sharded.Save(out, contents, sharded.Options{Size: size, Check: check, Old: remove})
 			}

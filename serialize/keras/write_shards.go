@@ -32,6 +32,9 @@ type ShardOptions struct {
 	// written. Its error ends SaveShards. By default it is an error if a shard is there
 	// and the index is not.
 	Check func(file string) error
+	// Old is called with the name of each shard of the index that is replaced, if the new one has no such
+	// shard, when all files are written. Without it, old shards stay where they are.
+	Old func(file string) error
 }
 
 // A target is where the weights of a model are written: an HDF5 file, or a plan of several.
@@ -130,6 +133,7 @@ func SaveShards(name string, c serialize.Contents, o ShardOptions) error {
 			return err
 		}
 	}
+	old := oldShards(name, base, len(shards))
 	in := map[string][]string{}
 	var set atomicfile.Set
 	defer set.Discard()
@@ -144,7 +148,35 @@ func SaveShards(name string, c serialize.Contents, o ShardOptions) error {
 			}
 		}
 	}
-	return set.Commit(name, func(w io.Writer, named func(string) string) error { return encodeIndex(w, in, named, total) })
+	err = set.Commit(name, func(w io.Writer, named func(string) string) error { return encodeIndex(w, in, named, total) })
+	for _, file := range old {
+		if err == nil && o.Old != nil {
+			err = o.Old(file)
+		}
+	}
+	return err
+}
+
+// oldShards returns the shards of the index of a name, if there is one, that are called as those after
+// the last of so many.
+func oldShards(name, base string, shards int) (files []string) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	var x index
+	if json.Unmarshal(text, &x) != nil {
+		return nil
+	}
+	list, _ := x.shards()
+	for _, file := range list {
+		var i int
+		end, ok := strings.CutPrefix(file, base)
+		if n, _ := fmt.Sscanf(end, "_%d.weights.h5", &i); ok && n == 1 && i >= shards && file == shardName(base, i) {
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 func shardName(base string, i int) string { return fmt.Sprintf("%s_%05d.weights.h5", base, i) }

@@ -91,8 +91,19 @@ func Save(name string, c serialize.Contents, o Options) error {
 }
 
 // oldShards returns the shards of the index of a name, if there is one, that are called as those of a
-// checkpoint of another number of shards.
+// checkpoint of another number of shards. The index, which may be large, is read if there are such files.
 func oldShards(name, base string, shards int) (files []string) {
+	list, _ := os.ReadDir(filepath.Dir(name)) // an error is that of writing
+	for _, file := range list {
+		var i, n int
+		end, ok := strings.CutPrefix(file.Name(), strings.TrimSuffix(base, filepath.Ext(base)))
+		if k, _ := fmt.Sscanf(end, "-%d-of-%d", &i, &n); ok && k == 2 && n != shards && file.Name() == FileName(base, i, n) {
+			files = append(files, file.Name())
+		}
+	}
+	if files == nil {
+		return nil
+	}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil
@@ -101,15 +112,7 @@ func oldShards(name, base string, shards int) (files []string) {
 	if err != nil {
 		return nil
 	}
-	seen := map[string]bool{}
-	for _, file := range index.Files {
-		var i, n int
-		end := strings.TrimPrefix(file, strings.TrimSuffix(base, filepath.Ext(base)))
-		if k, _ := fmt.Sscanf(end, "-%d-of-%d", &i, &n); k == 2 && n != shards && file == FileName(base, i, n) && !seen[file] {
-			files, seen[file] = append(files, file), true
-		}
-	}
-	return files
+	return slices.DeleteFunc(files, func(file string) bool { return !slices.Contains(index.Files, file) })
 }
 
 // FormatOf returns the format of the shards of an index that Save writes: that of their
