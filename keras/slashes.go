@@ -11,7 +11,7 @@ import (
 )
 
 // WithoutSlashes renames the layers of a description that have slashes in their names, which
-// Keras 3 refuses: conv1/bn becomes conv1_bn. renamed has the new paths of layers by the old
+// Keras 3 refuses, or dots, which its PyTorch backend refuses: conv1/bn.a becomes conv1_bn_a. renamed has the new paths of layers by the old
 // ones, in models within models too.
 func WithoutSlashes(text string) (changed string, renamed map[string]string, err error) {
 	o, err := decode(text)
@@ -33,9 +33,11 @@ func WithoutSlashes(text string) (changed string, renamed map[string]string, err
 
 func replaceName(config map[string]any) {
 	if name, ok := config["name"].(string); ok {
-		config["name"] = strings.ReplaceAll(name, "/", "_")
+		config["name"] = underscores.Replace(name)
 	}
 }
+
+var underscores = strings.NewReplacer("/", "_", ".", "_")
 
 // slashes collects the paths of renamed layers.
 type slashes struct{ renamed map[string]string }
@@ -51,10 +53,10 @@ func (s slashes) layers(config map[string]any, old, new string) {
 	for _, l := range layers {
 		name := nameOf(l)
 		to := name
-		if strings.Contains(name, "/") {
-			to = strings.ReplaceAll(name, "/", "_")
+		if strings.ContainsAny(name, "/.") {
+			to = underscores.Replace(name)
 			for i := 1; taken[to]; i++ {
-				to = fmt.Sprintf("%s_%d", strings.ReplaceAll(name, "/", "_"), i)
+				to = fmt.Sprintf("%s_%d", underscores.Replace(name), i)
 			}
 			taken[to] = true
 			names[name] = to

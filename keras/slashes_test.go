@@ -12,7 +12,7 @@ func TestWithoutSlashes(t *testing.T) {
 		{"class_name": "InputLayer", "name": "in/x", "config": {"name": "in/x", "batch_input_shape": [null, 3]}, "inbound_nodes": []},
 		{"class_name": "Dense", "name": "a/b", "config": {"name": "a/b", "units": 2}, "inbound_nodes": [[["in/x", 0, 0, {}]]]},
 		{"class_name": "Dense", "name": "a_b", "config": {"name": "a_b", "units": 2}, "inbound_nodes": [[["a/b", 0, 0, {}]]]},
-		{"class_name": "Sequential", "name": "s/t", "config": {"name": "s/t", "layers": [{"class_name": "Dense", "config": {"name": "d/e", "units": 1}}, {"class_name": "Dense", "config": {"name": "plain", "units": 1}}]}, "inbound_nodes": [[["a_b", 0, 0, {}]]]}],
+		{"class_name": "Sequential", "name": "s/t", "config": {"name": "s/t", "layers": [{"class_name": "Dense", "config": {"name": "d.e", "units": 1}}, {"class_name": "Dense", "config": {"name": "plain", "units": 1}}]}, "inbound_nodes": [[["a_b", 0, 0, {}]]]}],
 		"input_layers": [["in/x", 0, 0]], "output_layers": [["s/t", 1, 0]]}}`
 	got, renamed, err := WithoutSlashes(text)
 	if err != nil || strings.Contains(got, "/") {
@@ -23,7 +23,7 @@ func TestWithoutSlashes(t *testing.T) {
 		t.Errorf("%v: %s", err, got)
 	}
 	for entry, want := range map[string]string{
-		"a/b/kernel": "a_b_1/kernel", "a_b/kernel": "a_b/kernel", "s/t/d/e/bias": "s_t/d_e/bias", "s/t/plain/bias": "s_t/plain/bias",
+		"a/b/kernel": "a_b_1/kernel", "a_b/kernel": "a_b/kernel", "s/t/d.e/bias": "s_t/d_e/bias", "s/t/plain/bias": "s_t/plain/bias",
 		"optimizer/momentum/a/b/kernel": "optimizer/momentum/a_b_1/kernel", "optimizer/iteration": "optimizer/iteration",
 	} {
 		if got := Renamed(entry, renamed); got != want {

@@ -68,10 +68,13 @@ func (t translator) object(o map[string]any) {
 	if module, ok := o["module"].(string); ok {
 		o["module"] = strings.Replace(module, "tf_keras.", "keras.", 1)
 	}
-	if registered, _ := o["registered_name"].(string); !t.current && strings.HasSuffix(registered, ">"+class) {
-		o["class_name"] = registered // by which Keras 2 finds it in an .h5
-		delete(o, "module")
-		delete(o, "registered_name")
+	if registered, _ := o["registered_name"].(string); strings.HasSuffix(registered, ">"+class) {
+		class = registered // not Keras's class of that name
+		if !t.current {
+			o["class_name"] = registered // by which Keras 2 finds it in an .h5
+			delete(o, "module")
+			delete(o, "registered_name")
+		}
 	}
 	if isModel(class) {
 		t.model(o, config)

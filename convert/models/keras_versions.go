@@ -51,7 +51,7 @@ func (p *Plan) rename(from, to string) {
 	}
 }
 
-// forKeras3 renames layers of Keras 2 with slashes in a .keras, which Keras 3 loads, and reports
+// forKeras3 renames layers of Keras 2 with slashes or dots in a .keras, which Keras 3 loads, and reports
 // which layers of Keras 2 are other ones there: as lost in a .keras, as a note in an .h5, which
 // is for Keras 2.
 func (p *Plan) forKeras3() error {
@@ -93,6 +93,7 @@ func (p *Plan) forKeras3() error {
 		return p.forKeras2(text)
 	case "keras":
 	default:
+		p.noteMetrics()
 		return nil
 	}
 	p.completeOptimizer(m)
@@ -104,8 +105,19 @@ func (p *Plan) forKeras3() error {
 	for i, t := range p.Tensors {
 		p.Tensors[i].Name = keras.Renamed(t.Name, renamed)
 	}
-	p.Notes = append(p.Notes, fmt.Sprintf("%d layers have slashes in their names, which Keras 3 refuses; they are underscores in OUT", len(renamed)))
+	p.Notes = append(p.Notes, fmt.Sprintf("%d layers have slashes or dots in their names, which Keras 3 or its PyTorch backend refuses; they are underscores in OUT", len(renamed)))
 	return nil
+}
+
+// noteMetrics notes that a .weights.h5 of a compiled model lacks its metrics, as IN does. Keras 2.15
+// makes those of a model when it is first trained or evaluated, and wants them from then on.
+func (p *Plan) noteMetrics() {
+	var training map[string]any
+	if json.Unmarshal([]byte(p.meta[kerasfile.MetaTraining]), &training) != nil || len(training) == 0 ||
+		slices.ContainsFunc(p.Tensors, func(t checkpoint.Tensor) bool { return strings.HasPrefix(t.Name, "metrics/") }) {
+		return
+	}
+	p.Notes = append(p.Notes, "IN has no metrics, which load_weights of Keras 2.15 wants once the model was trained or evaluated: load OUT before, or with skip_mismatch=True")
 }
 
 // noteTraining notes that an .h5 has no training_config if that names no optimizer, as those of
@@ -131,10 +143,10 @@ func (p *Plan) forKeras2(text string) error {
 	if err != nil {
 		return err
 	}
-	extra := kerasfile.NotInKeras2(m, p.meta, p.entries())
+	extra, why := kerasfile.NotInKeras2(m, p.meta, p.entries())
 	p.Tensors = slices.DeleteFunc(p.Tensors, func(t checkpoint.Tensor) bool { return slices.Contains(extra, t.Name) })
 	if len(extra) > 0 {
-		p.Lost.AddInherent(OptimizerPath, loss.Value, len(extra), "variables such as %s, which the optimizer does not have in Keras 2", extra[0])
+		p.Lost.AddInherent(OptimizerPath, loss.Value, len(extra), "variables such as %s, %s", extra[0], why)
 	}
 	for path, l := range m.All() {
 		if operation, ok := strings.CutPrefix(l.Class, "ops."); ok {

@@ -37,7 +37,7 @@ func TestOldNamesInKeras3(t *testing.T) {
 	}
 	p := planned(t, in, "keras", models.Options{})
 	notes := strings.Join(p.Notes, "\n")
-	if !strings.Contains(notes, "1 layers have slashes") {
+	if !strings.Contains(notes, "1 layers have slashes or dots") {
 		t.Errorf("notes: %s", notes)
 	}
 	if lost := p.Lost.Of("block/dense"); !lost.Avoidable() {
@@ -121,6 +121,34 @@ func TestLegacyFilesThatKeras2DoesNotLoad(t *testing.T) {
 	}
 }
 
+// TestClassesNamedLikeOperations: a program's own Norm is not the operation of Keras 3.
+func TestClassesNamedLikeOperations(t *testing.T) {
+	const config = `{"class_name": "Functional", "config": {"name": "f", "layers": [
+		{"class_name": "InputLayer", "name": "i", "config": {"name": "i", "batch_input_shape": [null, 3]}, "inbound_nodes": []},
+		{"module": null, "class_name": "Norm", "name": "n", "config": {"name": "n"}, "registered_name": "mine>Norm", "inbound_nodes": [[["i", 0, 0, {}]]]}],
+		"input_layers": [["i", 0, 0]], "output_layers": [["n", 0, 0]]}}`
+	in := filepath.Join(t.TempDir(), "m.keras")
+	entries := serialize.Entries(serialize.Entry{Name: "n/0", Array: storage.From([]float32{1, 2, 3}, 3)})
+	if err := serialize.Save(in, "keras", serialize.Contents{Entries: entries, Meta: map[string]string{"model_config": config, "keras_version": "2.15.0"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"keras", "keras-h5"} {
+		if p := planned(t, in, format, models.Options{}); len(p.Lost) > 0 {
+			t.Errorf("%s: lost %v", format, p.Lost)
+		}
+	}
+}
+
+// TestMissingMetricsAreNoted: Keras 2.15 wants those of a model that was trained.
+func TestMissingMetricsAreNoted(t *testing.T) {
+	for in, want := range map[string]bool{"keras2_cnn.h5": true, "keras2_cnn.keras": false} {
+		p := planned(t, "../../serialize/keras/testdata/"+in, "keras-weights", models.Options{})
+		if got := strings.Contains(strings.Join(p.Notes, " "), "IN has no metrics"); got != want {
+			t.Errorf("%s: notes %q; want one about metrics: %v", in, p.Notes, want)
+		}
+	}
+}
+
 // TestTrainingWithoutOptimizerIsNoted: an .h5 cannot have it.
 func TestTrainingWithoutOptimizerIsNoted(t *testing.T) {
 	const config = `{"class_name": "Sequential", "config": {"name": "s", "layers": [{"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 1]}}, {"class_name": "Flatten", "config": {"name": "f"}}]}}`
@@ -187,8 +215,8 @@ for i, y in enumerate(keras.models.load_model(sys.argv[1] + "/m.keras").predict(
 	}
 }
 
-// TestBuffersOfLayersOfUnknownClasses have their place in the state of the optimizer, whose variables
-// have numbers in a .keras.
+// TestBuffersOfLayersOfUnknownClasses have their place in the state of the optimizer, from which they
+// get their names back.
 func TestBuffersOfLayersOfUnknownClasses(t *testing.T) {
 	const config = `{"class_name": "Sequential", "config": {"name": "m", "layers": [
 		{"class_name": "InputLayer", "config": {"name": "i", "batch_input_shape": [null, 1]}},
@@ -221,7 +249,7 @@ func TestBuffersOfLayersOfUnknownClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for name, want := range map[string]float32{"optimizer/1": 0.5, "optimizer/2": 7, "optimizer/3": 8} { // iteration, learning rate, buffers
+	for name, want := range map[string]float32{"optimizer/learning_rate": 0.5, "optimizer/velocity/own/0": 7, "optimizer/velocity/d/kernel": 8} {
 		a, err := serialize.Find(f, name)
 		if err != nil {
 			t.Fatal(err)

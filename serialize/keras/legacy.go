@@ -462,10 +462,11 @@ func (l legacyReader) optimizer() error {
 		return err
 	}
 	names := slotNames(l.file.List, weights)
-	if known := l.file.slotsByPosition(len(weights)); l.fits(known, weights) || l.agrees(known, names, weights) {
-		for i, name := range known {
-			names[i] = optimizerPrefix + name
-		}
+	known := l.file.slotsByPosition(len(weights), func(known []string) bool {
+		return l.fits(known, weights) || l.agrees(known, names, weights)
+	})
+	for i, name := range known {
+		names[i] = optimizerPrefix + name
 	}
 	for _, i := range byBuffer(names) {
 		e, err := l.tree.entry(join(optimizerGroup, weights[i]), names[i])

@@ -160,8 +160,9 @@ func (s slotLayout) all(trained []string) []string {
 // slotsByPosition returns the names of the n variables of the optimizer in a file of
 // Keras 3, where they have numbers, or nil if they cannot be told: iteration,
 // learning_rate unless it is a schedule or the file is one of Keras 2, the averages of
-// the weights, and then the buffers of each weight that is trained.
-func (f *File) slotsByPosition(n int) []string {
+// the weights, and then the buffers of each weight that is trained. Of the layers of unknown
+// classes, none are trained or all, whichever fits.
+func (f *File) slotsByPosition(n int, fits func(names []string) bool) []string {
 	o := f.compiledOptimizer()
 	if f.model == nil || o == nil {
 		return nil
@@ -171,11 +172,23 @@ func (f *File) slotsByPosition(n int) []string {
 		if !ok {
 			return nil
 		}
-		if names := layout.names(trainable(f.model, "", true, unbuffered), n); names != nil {
-			return names
+		for _, buffered := range []func(string) []string{unbuffered, f.namesBelow} {
+			if names := layout.names(trainable(f.model, "", true, buffered), n); names != nil && fits(names) {
+				return names
+			}
 		}
 	}
 	return nil
+}
+
+// namesBelow lists the names of the entries that begin with prefix.
+func (f *File) namesBelow(prefix string) (names []string) {
+	for e := range f.All() {
+		if strings.HasPrefix(e.Name, prefix) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
 }
 
 // rank returns the number of axes of an entry.
@@ -237,38 +250,67 @@ func StateForKeras3(model *checkpoint.Model, meta map[string]string, state []ser
 	return missing, extra, true
 }
 
-// NotInKeras2 lists the variables of the optimizer of a model of Keras 2 that only Keras 3 has, such
-// as those that StateForKeras3 added. Keras 2 skips the state of one with another number of variables.
-func NotInKeras2(model *checkpoint.Model, meta map[string]string, state []serialize.Entry) (extra []string) {
+// NotInKeras2 lists the variables of the optimizer of a model of Keras 2 that its .h5 must not have,
+// and why, such as those that StateForKeras3 added. Keras 2 skips the state of one with another number
+// of variables.
+func NotInKeras2(model *checkpoint.Model, meta map[string]string, state []serialize.Entry) (extra []string, why string) {
+	const onlyKeras3 = "which the optimizer does not have in Keras 2"
 	o := optimizerIn(meta[MetaTraining])
-	if model == nil || o == nil || !o.isCurrent() {
-		return nil
+	if model == nil || o == nil {
+		return nil, ""
 	}
 	entries := map[string]serialize.Entry{}
-	var names []string
+	var names, variables []string
 	for _, e := range state {
 		entries[e.Name] = e
 		names = append(names, e.Name)
-	}
-	layout, ok := layoutOf(o, true, func(weight string) int { return entries[weight].Array.Rank() })
-	if !ok {
-		return nil
-	}
-	want := map[string]bool{optimizerPrefix + "iteration": true}
-	for _, name := range layout.all(trainable(model, "", true, withBuffers(names))) {
-		want[optimizerPrefix+name] = true
-	}
-	for name := range want {
-		if _, found := entries[name]; !found {
-			return nil
+		if strings.HasPrefix(e.Name, optimizerPrefix) {
+			variables = append(variables, e.Name)
 		}
 	}
-	for _, e := range state {
-		if strings.HasPrefix(e.Name, optimizerPrefix) && !want[e.Name] {
-			extra = append(extra, e.Name)
+	_, numbered := entries[optimizerPrefix+"1"]
+	if numbered && len(o.Config) > 0 && !o.isCurrent() {
+		return variables, "whose order in Keras 2 does not follow from the classes of the layers"
+	}
+	rest := func(wanted map[string]bool) []string {
+		return slices.DeleteFunc(variables, func(name string) bool { return wanted[name] })
+	}
+	if layout, ok := layoutOf(o, true, func(weight string) int { return entries[weight].Array.Rank() }); ok && o.isCurrent() {
+		want := map[string]bool{optimizerPrefix + "iteration": true}
+		for _, name := range layout.all(trainable(model, "", true, withBuffers(names))) {
+			want[optimizerPrefix+name] = true
+		}
+		complete := true
+		for name := range want {
+			_, found := entries[name]
+			complete = complete && found
+		}
+		if complete {
+			return rest(want), onlyKeras3
 		}
 	}
-	return extra
+	if rate := rateIn(entries); rate != "" {
+		return []string{rate}, onlyKeras3
+	}
+	return nil, ""
+}
+
+// rateIn returns the name of the variable of the learning rate or, where variables have numbers, of
+// the second one, if that is a number and no weight is one. It returns "" if there is none.
+func rateIn(entries map[string]serialize.Entry) string {
+	if name := optimizerPrefix + "learning_rate"; entries[name].Name != "" {
+		return name
+	}
+	second := entries[optimizerPrefix+"1"]
+	if second.Name == "" || second.Array.Rank() > 0 {
+		return ""
+	}
+	for name, e := range entries {
+		if e.Array.Rank() == 0 && !strings.HasPrefix(name, optimizerPrefix) {
+			return ""
+		}
+	}
+	return second.Name
 }
 
 // OptimizerDifferences lists what the optimizer of a model of Keras 2 does otherwise in Keras 3.

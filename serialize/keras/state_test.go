@@ -186,8 +186,67 @@ func TestOptimizersOfKeras2ComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := NotInKeras2(m, c.Meta, state); !slices.Equal(got, []string{"optimizer/learning_rate"}) {
-		t.Errorf("%v; want the learning rate, which Keras 2 has in the settings", got)
+	const old = `{"optimizer": {"class_name": "Adam", "config": {"learning_rate": 0.1}}}` // of before 2.11
+	numbered := []serialize.Entry{{Name: "own/0", Array: storage.From([]float32{1}, 1)}}
+	for i := range 4 {
+		e := serialize.Entry{Name: optimizerPrefix + itoa(i), Array: scalar[float32](1)}
+		if i > 1 {
+			e.Array = numbered[0].Array
+		}
+		numbered = append(numbered, e)
+	}
+	for _, c := range []struct {
+		training string
+		state    []serialize.Entry
+		want     string
+	}{
+		{current, state, "optimizer/learning_rate"}, // which Keras 2 has in the settings
+		{old, state, "optimizer/learning_rate"},
+		{current, numbered, "optimizer/1"},
+		{`{"optimizer": "adam"}`, numbered, "optimizer/1"},
+		{`{"optimizer": "adam"}`, slices.Delete(slices.Clone(numbered), 2, 3), ""},
+		{old, numbered, "optimizer/0 optimizer/1 optimizer/2 optimizer/3"},
+	} {
+		if got, _ := NotInKeras2(m, map[string]string{MetaTraining: c.training}, c.state); strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v; want %s", c.training, got, c.want)
+		}
+	}
+}
+
+// TestVariablesOfOptimizersOfUnknownLayers have names where all weights of a layer of an unknown class
+// are trained, and numbers where as many variables as without it have other shapes.
+func TestVariablesOfOptimizersOfUnknownLayers(t *testing.T) {
+	own := strings.Replace(oneDense, `{"class_name": "Dense"`, `{"class_name": "Mine>Norm", "config": {"name": "own"}}, {"class_name": "Dense"`, 1)
+	for _, c := range []struct {
+		shapes [][]int
+		want   string // the second variable
+	}{
+		{[][]int{{}, {3}, {3}, {1, 1}, {1}}, "optimizer/momentum/own/0"},
+		{[][]int{{}, {}, {3}, {3}, {1, 1}, {1}}, "optimizer/learning_rate"},
+		{[][]int{{}, {3}, {1, 1}, {1}}, "optimizer/1"}, // as many as of the Dense with the learning rate
+	} {
+		list := []serialize.Entry{{Name: "own/0", Array: storage.From(make([]float32, 3), 3)}, {Name: "own/1", Array: storage.From(make([]float32, 3), 3)},
+			{Name: "d/kernel", Array: storage.From([]float32{1}, 1, 1)}, {Name: "d/bias", Array: storage.From([]float32{1}, 1)}}
+		for i, shape := range c.shapes {
+			e := serialize.Entry{Name: optimizerPrefix + itoa(i), Array: scalar[float32](1)}
+			if len(shape) > 0 {
+				e.Array = storage.From(make([]float32, shape[0]), shape...)
+			}
+			list = append(list, e)
+		}
+		name := filepath.Join(t.TempDir(), "m.keras")
+		meta := map[string]string{MetaConfig: own, MetaVersion: "2.15.0", MetaTraining: `{"optimizer": {"class_name": "SGD", "config": {"momentum": 0.9, "ema_momentum": 0.99}}}`}
+		if err := serialize.Save(name, "keras", serialize.Contents{Entries: serialize.Entries(list...), Meta: meta}); err != nil {
+			t.Fatal(err)
+		}
+		f, err := serialize.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := serialize.Find(f, c.want); err != nil {
+			t.Errorf("%d variables: %v", len(c.shapes), err)
+		}
 	}
 }
 

@@ -351,7 +351,7 @@ func (w weightsReader) optimizer(claimed map[string]bool) error {
 		claimed[path] = true
 		names[i] = optimizerPrefix + last(path)
 	}
-	if known := w.file.slotsByPosition(len(paths)); known != nil {
+	if known := w.file.slotsByPosition(len(paths), w.fits); known != nil {
 		for i, path := range paths {
 			if k, err := strconv.Atoi(last(path)); err == nil && k < len(known) {
 				names[i] = optimizerPrefix + known[k]
@@ -365,6 +365,28 @@ func (w weightsReader) optimizer(claimed map[string]bool) error {
 		}
 	}
 	return nil
+}
+
+// fits reports whether the optimizer's variables may have these names: scalars are those of no
+// weight, and buffers have the shapes of their weights, but for Adafactor's sums.
+func (w weightsReader) fits(names []string) bool {
+	for i, name := range names {
+		path := join("/optimizer/vars", itoa(i))
+		t := w.find(path)
+		if t == nil {
+			return false
+		}
+		buffer, weight := firstPart(name)
+		e, err1 := t.entry(path, "")
+		of, err2 := w.file.Lookup(weight)
+		if err1 != nil || weight != "" && err2 != nil || buffer == "r" || buffer == "c" {
+			continue
+		}
+		if !slices.Equal(e.Array.Shape, of.Array.Shape) {
+			return false
+		}
+	}
+	return true
 }
 
 // innerVars is the group of the variables of the optimizer within a LossScaleOptimizer, which are
