@@ -312,6 +312,45 @@ func refsOf(value any) (all []checkpoint.Ref) {
 	return all
 }
 
+// inboundShapes returns the shapes that Keras 3 writes of the tensors in the first call of a layer, or
+// nil. Calls that were translated from those of Keras 2 have shapes of the batch alone.
+func inboundShapes(text json.RawMessage) (all [][]int) {
+	var calls []any
+	if json.Unmarshal(text, &calls) != nil || len(calls) == 0 {
+		return nil
+	}
+	known := true
+	var visit func(v any)
+	visit = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, one := range v {
+				visit(one)
+			}
+		case map[string]any:
+			if v["class_name"] == "__keras_tensor__" {
+				shapes := inputShape(&checkpoint.Layer{Config: map[string]any{"batch_shape": field(v, "shape")}})
+				known = known && len(shapes) == 1 && len(shapes[0]) > 0
+				all = append(all, shapes...)
+				return
+			}
+			for _, key := range argumentOrder(v) {
+				visit(v[key])
+			}
+		}
+	}
+	if visit(calls[0]); !known {
+		return nil
+	}
+	return all
+}
+
+// field returns a field of the configuration of an object.
+func field(object map[string]any, name string) any {
+	config, _ := object["config"].(map[string]any)
+	return config[name]
+}
+
 // constantValue is the name that Keras 2 has in place of a layer's where the first argument of a
 // function is a number: ["_CONSTANT_VALUE", -1, 1.0, {"y": ["dense", 0, 0]}] is 1/y.
 const constantValue = "_CONSTANT_VALUE"

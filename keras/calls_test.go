@@ -3,6 +3,7 @@ package keras
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,24 @@ func TestCallsThatComputeOtherThings(t *testing.T) {
 		_, err = ToH5dnn(m, checkpoint.LinkOptions{})
 		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, checkpoint.ErrUnsupported) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s %s: error %v; want %q", c.class, c.calls, err, c.want)
+		}
+	}
+}
+
+// TestShapesBehindOperations are those that Keras 3 writes with the tensors of calls: an .h5 has no
+// others. Calls that were translated from Keras 2 have a shape of the batch alone.
+func TestShapesBehindOperations(t *testing.T) {
+	for shape, want := range map[string][][]int{"[null, 2, null, 3]": {{2, -1, 3}}, "[null]": nil} {
+		m, err := Parse(`{"class_name": "Functional", "config": {"name": "m", "layers": [
+			{"class_name": "InputLayer", "name": "i", "config": {"name": "i", "batch_shape": [null, 4, null, 3]}, "inbound_nodes": []},
+			{"class_name": "GetItem", "name": "g", "config": {"name": "g"}, "inbound_nodes": [{"args": [{"class_name": "__keras_tensor__", "config": {"shape": [null, 4, null, 3], "keras_history": ["i", 0, 0]}}, [1]], "kwargs": {}}]},
+			{"class_name": "Flatten", "name": "f", "config": {"name": "f"}, "inbound_nodes": [{"args": [{"class_name": "__keras_tensor__", "config": {"shape": ` + shape + `, "keras_history": ["g", 0, 0]}}], "kwargs": {}}]}],
+			"input_layers": [["i", 0, 0]], "output_layers": [["f", 0, 0]]}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Layer("f").InputShapes; !slices.EqualFunc(got, want, slices.Equal[[]int]) {
+			t.Errorf("shape %s: %v; want %v", shape, got, want)
 		}
 	}
 }

@@ -187,6 +187,9 @@ func (p *parser) layer(o object, depth int) (*checkpoint.Layer, error) {
 	if json.Unmarshal(o.Build, &build) == nil {
 		l.InputShapes = shapesOf(build.Shape)
 	}
+	if l.InputShapes == nil {
+		l.InputShapes = inboundShapes(o.Inbound) // of an .h5, which has no build_config
+	}
 	modernize(l)
 	l.Training = o.training()
 	return l, nil
