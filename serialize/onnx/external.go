@@ -107,6 +107,8 @@ func (x *externals) open(location string) (*storage.Mapping, error) {
 	switch {
 	case x.folder == "":
 		return nil, fmt.Errorf("%q is beside the model, which is not a file in a folder; Options.Follow names the folder: %w", location, storage.ErrState)
+	case strings.ContainsRune(location, 0):
+		return nil, fmt.Errorf("%q is no name of a file: %w", location, storage.ErrState)
 	case !filepath.IsLocal(name):
 		return nil, fmt.Errorf("%q leads out of the folder of the model: %w", location, storage.ErrState)
 	}
@@ -121,10 +123,13 @@ func (x *externals) open(location string) (*storage.Mapping, error) {
 		return nil, fmt.Errorf("%q, which has the elements, is not beside the model: %w", location, fs.ErrNotExist)
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%q is not a regular file: %w", location, storage.ErrState)
+		err = fmt.Errorf("not a regular file: %w", storage.ErrState)
+	}
+	if failed := new(fs.PathError); errors.As(err, &failed) {
+		err = failed.Err
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%q: %w", location, err)
 	}
 	file, err := x.root.Open(name)
 	if err != nil {

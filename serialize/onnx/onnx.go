@@ -3,6 +3,8 @@
 // such as a branch of If, is named NODE/ATTRIBUTE/NAME; what is in a function,
 // DOMAIN.FUNCTION/NAME; and what only training needs, training/algorithm/NAME.
 //
+// The documentation of a tensor is its attribute doc_string.
+//
 // Elements stay in the file, or in the files beside it that hold external data. The schema
 // is onnx.proto of github.com/onnx/onnx.
 package onnx
@@ -75,7 +77,7 @@ type file struct {
 	meta     map[string]string
 	list     *serialize.List
 	copies   map[string]int // how many arrays of nodes have a name
-	names    int            // bytes of memory of the list, about
+	names    int            // bytes of memory of the list and its attributes, about
 	decoded  int            // bytes of elements in memory
 }
 
@@ -409,9 +411,14 @@ func (f *file) initializer(r *protowire.Reader, prefix string, n int) error {
 
 func (f *file) addTensor(t tensor, prefix string) error {
 	var err error
+	f.names += len(t.doc)
 	if t.name, err = f.unused(prefix, t.name); err != nil {
 		return err
 	}
-	f.list.AddMarkingDuplicates(f.entry(t))
+	e, err := f.entry(t)
+	if t.doc != "" {
+		e.Attrs = map[string]any{"doc_string": t.doc}
+	}
+	f.list.AddMarkingDuplicates(e, err)
 	return nil
 }

@@ -1,6 +1,7 @@
 package onnx_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -171,6 +172,46 @@ func TestDamageWithinATensorIsAnError(t *testing.T) {
 	tensor := slices.Concat([]byte{1 << 3, 2, 2 << 3, 1}, field(8<<3|2, 'w'), external)
 	model := slices.Concat([]byte{1 << 3, 7}, field(7<<3|2, field(5<<3|2, tensor...)...))
 	serializetest.TestAttackBytes(t, "onnx", "model", model, "a field reaches beyond the end of its message")
+}
+
+// modelOf returns a model of one tensor, of which fields are given after its shape, type and name.
+func modelOf(fields ...[]byte) []byte {
+	tensor := slices.Concat([]byte{1 << 3, 1, 2 << 3, 1}, field(8<<3|2, "w"), slices.Concat(fields...))
+	return slices.Concat([]byte{1 << 3, 7}, field(7<<3|2, string(field(5<<3|2, string(tensor)))))
+}
+
+func field(tag byte, content string) []byte {
+	return append([]byte{tag, byte(len(content))}, content...)
+}
+
+// TestExternalDataHasTheNameOfAFile: one with a zero byte is refused as such.
+func TestExternalDataHasTheNameOfAFile(t *testing.T) {
+	location := slices.Concat(field(1<<3|2, "location"), field(2<<3|2, "a\x00b"))
+	model := modelOf(field(13<<3|2, string(location)), []byte{14 << 3, 1})
+	f, err := serialize.OpenReader(bytes.NewReader(model), int64(len(model)), "model", serialize.Options{Follow: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for e, err := range f.All() {
+		if want := `external data: "a\x00b" is no name of a file`; e.Name != "w" || err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", e.Name, err, want)
+		}
+	}
+}
+
+// TestDocumentationIsAnAttribute of the tensor.
+func TestDocumentationIsAnAttribute(t *testing.T) {
+	model := modelOf(field(12<<3|2, "of the head"), field(9<<3|2, "\x00\x00\x80\x3f"))
+	f, err := serialize.OpenReader(bytes.NewReader(model), int64(len(model)), "model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	e, err := serialize.Lookup(f, "w")
+	if got := e.Attrs["doc_string"]; err != nil || got != "of the head" {
+		t.Errorf("doc_string %v, %v", got, err)
+	}
 }
 
 func FuzzOpen(f *testing.F) {

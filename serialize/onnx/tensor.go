@@ -26,6 +26,7 @@ const (
 	tensorRaw      = 9  // little-endian, of any type
 	tensorDoubles  = 10 // of DOUBLE and COMPLEX128
 	tensorUlongs   = 11 // uint64, of UINT32 and UINT64
+	tensorDoc      = 12
 	tensorExternal = 13
 	tensorLocation = 14 // 1 if the elements are in another file
 )
@@ -53,6 +54,7 @@ const typeString = 8
 // A tensor is a TensorProto.
 type tensor struct {
 	name     string
+	doc      string
 	dims     []int
 	typ      uint64
 	raw      *protowire.Field
@@ -75,6 +77,8 @@ func (f *file) tensor(r *protowire.Reader) (t tensor, err error) {
 			t.parts = append(t.parts, field)
 		case tensorName:
 			t.name, err = r.Text(field)
+		case tensorDoc:
+			t.doc, err = r.Text(field)
 		case tensorRaw:
 			t.raw = &field
 		case tensorExternal:
