@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -146,10 +147,23 @@ func (p *Plan) decideData(s *Step) {
 		if s.Data.Renamed != "" {
 			s.Notes = append(s.Notes, fmt.Sprintf("its name in the file is %q", s.Data.Renamed))
 		}
+		if n := titles(data.Fields); n > 0 && !strings.HasPrefix(p.Format, "np") {
+			s.Lost.AddInherent(s.Path, loss.Attribute, n, "%s has no titles of fields beside their names", p.Format)
+		}
 		if len(s.Data.Names) > 0 {
 			s.Lost.AddInherent(s.Path, loss.Type, 1, "%s has no enums, so the %d names of the values are not written", p.Format, len(s.Data.Names))
 		}
 	}
+}
+
+// titles counts the fields with a title, which only .npy and .npz have.
+func titles(fields []serialize.Field) (n int) {
+	for _, f := range fields {
+		if n += titles(f.Fields); f.Title != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // findRows finds the number of rows of a table that becomes another: the first axis that most of
@@ -240,10 +254,11 @@ func (p *Plan) loseGroups() {
 	}
 }
 
-// noteAliases notes arrays that have the elements of one before them, where the format keeps
-// their names in its metadata.
+// noteAliases notes arrays that have the elements of one before them, where the format does not
+// keep that, or otherwise.
 func (p *Plan) noteAliases(ctx context.Context) error {
-	if !p.targetFormat().Aliases {
+	format := p.targetFormat()
+	if format.AliasNote("") == "" {
 		return nil
 	}
 	var known serialize.Aliases
@@ -252,7 +267,7 @@ func (p *Plan) noteAliases(ctx context.Context) error {
 			return err
 		}
 		if first := known.Of(p.entry(ctx, s)); first != "" {
-			s.Notes = append(s.Notes, serialize.AliasNote(first))
+			s.Notes = append(s.Notes, format.AliasNote(first))
 			p.keep(s)
 		}
 	}

@@ -136,6 +136,7 @@ func indexOf(n int, shape []int) []int {
 // A Field is a field of compounds: a value, or an array of values.
 type Field struct {
 	Name   string
+	Title  string     // another name, which NumPy has beside it; "" for none
 	Type   string     // as Elements.Type
 	Number dtype.Type // Invalid if it is no number
 	Descr  string     // NumPy's type of times, such as <M8[s]; "" for others

@@ -268,8 +268,15 @@ func (a *Aliases) Of(e Entry) string {
 	return ""
 }
 
-// AliasNote describes how formats with Format.Aliases store another name of the entry first.
-func AliasNote(first string) string {
+// AliasNote describes how the format stores another name of the entry first; "" if it does so as the
+// format that was read.
+func (f Format) AliasNote(first string) string {
+	switch {
+	case f.Single || f.Shares && !f.Aliases:
+		return ""
+	case !f.Shares:
+		return fmt.Sprintf("a copy of %s, with which it shares its elements in the input; %s has no shared elements", first, f.Name)
+	}
 	return fmt.Sprintf("another name of %s in the metadata, as safetensors.torch.save_model writes it; load_file does not know it, load_model does", first)
 }
 

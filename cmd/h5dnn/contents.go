@@ -207,11 +207,11 @@ func (k *copier) count(e serialize.Entry, err error, known *serialize.Aliases) {
 	if e.Elements == nil {
 		k.bytes += e.Array.NBytes()
 	}
-	if !k.format.Aliases {
+	if k.format.AliasNote("") == "" {
 		return
 	}
 	if first := known.Of(e); err == nil && first != "" {
-		k.notes = append(k.notes, e.Name+": "+serialize.AliasNote(first))
+		k.notes = append(k.notes, e.Name+": "+k.format.AliasNote(first))
 	}
 }
 

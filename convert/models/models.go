@@ -287,14 +287,14 @@ func New(s *Source, format string, o Options) (*Plan, error) {
 // noteNames notes the arrays that are stored under the name of another, and those whose
 // names in the source are others.
 func (p *Plan) noteNames() error {
-	if p.Format.Aliases {
+	if p.Format.AliasNote("") != "" {
 		var known serialize.Aliases
 		for e, err := range p.Contents(context.Background()).Entries {
 			if err != nil {
 				return err
 			}
 			if first := known.Of(e); first != "" {
-				p.Notes = append(p.Notes, e.Name+" is "+serialize.AliasNote(first))
+				p.Notes = append(p.Notes, e.Name+" is "+p.Format.AliasNote(first))
 			}
 		}
 	}

@@ -34,6 +34,7 @@ type elementType struct {
 
 type field struct {
 	name   string // "" for padding
+	title  string // another name; "" for none
 	typ    elementType
 	offset int
 	dims   []int // of a field that is an array; nil for others
@@ -117,10 +118,11 @@ func recordType(descr list) (elementType, error) {
 		if len(parts) != 2 && len(parts) != 3 {
 			return t, fmt.Errorf("field %v is not a pair: %w", item, dtype.ErrType)
 		}
+		f := field{offset: t.size, count: 1}
 		if titled, ok := parts[0].(tuple); ok && len(titled) == 2 {
+			f.title, _ = titled[0].(string)
 			parts[0] = titled[1]
 		}
-		f := field{offset: t.size, count: 1}
 		var ok bool
 		var err error
 		if f.name, ok = parts[0].(string); !ok {
@@ -190,7 +192,7 @@ func (t elementType) describe() []serialize.Field {
 		if f.name == "" {
 			continue
 		}
-		d := serialize.Field{Name: f.name, Type: f.typ.name(), Number: f.typ.number, Shape: f.dims, Fields: f.typ.describe()}
+		d := serialize.Field{Name: f.name, Title: f.title, Type: f.typ.name(), Number: f.typ.number, Shape: f.dims, Fields: f.typ.describe()}
 		if f.typ.code == 'M' || f.typ.code == 'm' {
 			d.Descr = nativeOrder + strings.TrimLeft(f.typ.descr, "<>=|")
 		}

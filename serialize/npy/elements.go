@@ -77,6 +77,7 @@ type kind struct {
 	runes  int    // of the longest text
 	binary bool   // a text is not UTF-8
 	names  []string
+	titles []string // of the fields; nil if the file does not say them
 	fields []kind
 	items  int // of lists, whose items are of the kind fields[0]
 }
@@ -108,7 +109,7 @@ func recordOf(fields []serialize.Field) kind {
 		for _, n := range slices.Backward(f.Shape) {
 			of = kind{goType: listGo, items: n, fields: []kind{of}}
 		}
-		k.names, k.fields = append(k.names, f.Name), append(k.fields, of)
+		k.names, k.titles, k.fields = append(k.names, f.Name), append(k.titles, f.Title), append(k.fields, of)
 	}
 	return k
 }
@@ -212,7 +213,11 @@ func (k kind) descr() string {
 				dims = append(dims, field.items)
 				shape = ", (" + strings.Trim(strings.ReplaceAll(fmt.Sprint(dims), " ", ", "), "[]") + ",)"
 			}
-			b.WriteString("(" + repr(name) + ", " + field.descr() + shape + ")")
+			name = repr(name)
+			if k.titles != nil && k.titles[i] != "" {
+				name = "(" + repr(k.titles[i]) + ", " + name + ")"
+			}
+			b.WriteString("(" + name + ", " + field.descr() + shape + ")")
 		}
 		return b.String() + "]"
 	case k.number == "b1" || k.number == "" && k.goType == "bool":

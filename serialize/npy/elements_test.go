@@ -179,7 +179,7 @@ func TestFieldsKeepTheirTypes(t *testing.T) {
 	if err := serialize.Write(&b, "npy", contents(first(t, "nested.npy"))); err != nil {
 		t.Fatal(err)
 	}
-	const want = `[('x', '<f4'), ('größe', '<i2', (2,)), ('in', [('s', '<U2'), ('u', '<U1'), ('b', '|b1')]), ('c', '<c8'), ('t', '<u8')]`
+	const want = `[('x', '<f4'), ('größe', '<i2', (2,)), ('in', [('s', '<U2'), ('u', '<U1'), ('b', '|b1')]), ('c', '<c8'), (('a title', 't'), '<u8')]`
 	if !bytes.Contains(b.Bytes(), []byte(want)) {
 		t.Errorf("written as %.300q; want %s", b.Bytes(), want)
 	}
