@@ -130,6 +130,7 @@ func (m *Mapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	}
 	if v.Contiguous() {
 		n := v.Len() * t.Size()
+		m.mapping.ReleaseReadInOrder(m.offset, n)
 		return m.mapping.readAt(dst[:n], int64(m.offset+v.Offset*t.Size()))
 	}
 	return m.WithBytes(func(b []byte) error {
@@ -207,15 +208,44 @@ func (m *Mapping) Touch(offset, size, n int) {
 	have := p.of[offset]
 	n = min(n, size-have)
 	if p.largest = max(p.largest, size); p.total+n > p.largest+keptTouched {
-		unix.Madvise(m.bytes, unix.MADV_DONTNEED) // advice
-		clear(p.of)
-		n, have, p.total, p.largest = n+have, 0, 0, size
+		p.release(m.bytes)
+		n, have, p.largest = n+have, 0, size
 	}
 	if p.of == nil {
 		p.of = map[int]int{}
 	}
 	p.of[offset] = have + n
 	p.total += n
+}
+
+// orderedRead is how many consecutive bytes are read at once where an array is read in order.
+const orderedRead = 1 << 20
+
+// ReleaseReadInOrder gives the pages of all arrays back to the system if those of the array at an
+// offset were touched and n consecutive bytes of it, which are many, are about to be read by a
+// system call: it was copied in another order before, and is compared with the copy now, whose
+// pages may be as many.
+func (m *Mapping) ReleaseReadInOrder(offset, n int) {
+	if n < orderedRead {
+		return
+	}
+	m.mu.RLock() // before that of the pages, as in Touch
+	defer m.mu.RUnlock()
+	p := &m.pages
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.of[offset] > keptTouched {
+		p.release(m.bytes)
+	}
+}
+
+// release gives all pages of a mapping back to the system.
+func (p *touchedPages) release(mapped []byte) {
+	if len(mapped) > 0 {
+		unix.Madvise(mapped, unix.MADV_DONTNEED) // advice
+	}
+	clear(p.of)
+	p.total, p.largest = 0, 0
 }
 
 // WithBytes calls read with the mapped bytes. read must be Go code on this goroutine,

@@ -240,8 +240,9 @@ func TestChunksOfManyBlocksTakeTheMemoryOfTheLargestArray(t *testing.T) {
 	}
 }
 
-// TestReversedAxesTakeTheMemoryOfTheLargestArray compares and casts arrays whose axes are stored
-// in reverse, mapped and compressed.
+// TestReversedAxesTakeTheMemoryOfTheLargestArray compares, casts, and converts and verifies arrays whose
+// axes are stored in reverse, mapped and compressed. To verify took twice the array when the pages that
+// were mapped to write it stayed beside those of the copy.
 func TestReversedAxesTakeTheMemoryOfTheLargestArray(t *testing.T) {
 	if testing.Short() || raced() {
 		t.Skip("writes files of 150 MiB, and measures memory, which the race detector multiplies; run it without -short and -race")
@@ -273,9 +274,19 @@ func TestReversedAxesTakeTheMemoryOfTheLargestArray(t *testing.T) {
 	if err := errors.Join(err1, err2, archive.Close(), file.Close()); err != nil {
 		t.Fatal(err)
 	}
+	contiguous, rules := filepath.Join(folder, "in.h5"), filepath.Join(folder, "rules.yaml")
+	if err := serialize.Save(contiguous, "", serialize.Contents{Entries: serialize.Entries(serialize.Entry{Name: "w", Array: stored})}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(rules, []byte("tensors:\n  - from: w\n    to: w\n    do: [\"transpose 1 0\"]\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range [][]string{
 		{"diff", mapped, mapped}, {"diff", compressed, compressed}, {"diff", mapped, compressed},
 		{"cast", "--force", "--to", "bf16", compressed, filepath.Join(folder, "out.safetensors")},
+		{"convert", "--force", "--verify", mapped, filepath.Join(folder, "out.h5")},
+		{"convert", "--force", "--verify", mapped, filepath.Join(folder, "out.npz")},
+		{"convert", "--force", "--verify", "--rules", rules, contiguous, filepath.Join(folder, "out.npz")},
 	} {
 		if peak := peakOf(t, args...); peak > most {
 			t.Errorf("%q takes %d MiB, want at most %d", args, peak>>20, most>>20)

@@ -49,6 +49,17 @@ func (m *mapping) close() error {
 	return nil
 }
 
+// releaseReadInOrder is [storage.Mapping.ReleaseReadInOrder] of the dataset with a header at an
+// address, if the file is mapped.
+func (m *mapping) releaseReadInOrder(header, n int) {
+	m.mu.Lock()
+	file := m.file
+	m.mu.Unlock()
+	if file != nil {
+		file.ReleaseReadInOrder(header, n)
+	}
+}
+
 // mapped returns n mapped bytes at an address.
 func (f *File) mapped(address uint64, n int) (*storage.Mapped, error) {
 	at, err := f.span(address, n)

@@ -284,6 +284,7 @@ func (s *source) copyStored(dst []byte, address uint64, n int, to, from views.Vi
 		touched := storage.TouchedBy(from, s.size)
 		return s.d.withMapped(address, n, touched, func(b []byte) { s.gather(dst, b, to, from) })
 	}
+	s.d.file.mapping.releaseReadInOrder(int(s.d.header.address), read)
 	address += uint64(from.Offset)
 	size := s.elemSize()
 	dst = dst[to.Offset*size:][:to.Len()*size]
