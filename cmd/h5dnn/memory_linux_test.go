@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -206,6 +207,47 @@ func TestLargeChunksAreDecodedOnce(t *testing.T) {
 	const most = 4*side*side + 100<<20
 	if peak := peakOf(t, "convert", in, filepath.Join(t.TempDir(), "out.safetensors")); peak > most {
 		t.Errorf("%d MiB, want at most %d", peak>>20, most>>20)
+	}
+}
+
+// TestStoredBytesOfLargeChunksAreNotKept converts, verifies and repacks an array in one chunk that is stored
+// in nearly as many bytes. They were in memory beside the array, and to compare two files twice.
+func TestStoredBytesOfLargeChunksAreNotKept(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("writes files of 120 MiB, and measures memory, which the race detector multiplies; run it without -short and -race")
+	}
+	const n = 24 << 20
+	folder := t.TempDir()
+	elems := make([]float32, n)
+	state := uint32(1)
+	for i := range elems {
+		state ^= state << 13
+		state ^= state >> 17
+		state ^= state << 5
+		elems[i] = math.Float32frombits(state >> 4)
+	}
+	in := filepath.Join(folder, "in.h5")
+	out := func(extension string) string { return filepath.Join(folder, "out"+extension) }
+	for _, filters := range [][]filter.Filter{{filter.Deflate(1)}, {filter.Shuffle(), filter.Deflate(1)}} {
+		w, err := hdf5write.Create(in, hdf5write.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layout := hdf5write.Layout{Chunks: []int{n}, Filters: filters}
+		if err := errors.Join(w.WriteWith("/w", storage.From(elems, n), layout), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(in); err != nil || info.Size() < 3*n || info.Size() >= 4*n {
+			t.Fatalf("%v, %v: want a chunk that is somewhat smaller than its elements", info, err)
+		}
+		for _, args := range [][]string{
+			{"convert", "--force", in, out(".safetensors")}, {"convert", "--force", "--verify", in, out(".h5")},
+			{"repack", "--force", "--layout", "train", in, out(".h5")},
+		} {
+			if peak, most := peakOf(t, args...), 4*n+100<<20; peak > most {
+				t.Errorf("%v: %q takes %d MiB, want at most %d", filters, args, peak>>20, most>>20)
+			}
+		}
 	}
 }
 

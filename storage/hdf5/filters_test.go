@@ -46,6 +46,13 @@ func valuesAt(t *testing.T, f *File, path string) []any {
 	return all
 }
 
+// TestFiltersOfLargeChunks is TestFilters with all chunks decoded as they are read, if their filters allow it.
+func TestFiltersOfLargeChunks(t *testing.T) {
+	defer func(size int) { largeStored = size }(largeStored)
+	largeStored = 0
+	TestFilters(t)
+}
+
 // TestLaboratoryFilters reads testdata/lab_filters.h5: Blosc2 by hdf5plugin and PyTables,
 // and LZO by liblzo2.
 func TestLaboratoryFilters(t *testing.T) {

@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
@@ -213,10 +214,17 @@ func (d *Dataset) checkAllocation(size int, e chunkEntry) error {
 	return d.file.options.Budget.Allocate(size*max(1, len(d.Filters)), e.size)
 }
 
+// largeStored is the number of stored bytes of a chunk from which on they are decoded as they are read, if
+// its filters allow that: they would take memory beside the decoded ones. Tests change it.
+var largeStored = 32 << 20
+
 // decode reads and decodes a stored chunk into dst.
 func (d *Dataset) decode(dst []byte, e chunkEntry) error {
 	if err := d.checkStored(len(dst), e); err != nil {
 		return err
+	}
+	if e.size > largeStored && filter.Streams(d.Filters, e.mask) {
+		return filter.DecodeStream(dst, &storedReader{d.file, e.address, e.size}, d.Filters, d.Type.Size)
 	}
 	raw := scratch.Get(e.size)
 	defer scratch.Put(raw)
@@ -224,4 +232,27 @@ func (d *Dataset) decode(dst []byte, e chunkEntry) error {
 		return err
 	}
 	return filter.Decode(dst, raw, d.Filters, e.mask, d.Type.Size)
+}
+
+// A storedReader reads consecutive bytes of a file.
+type storedReader struct {
+	file    *File
+	address uint64
+	left    int
+}
+
+func (r *storedReader) Read(b []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	if err := r.file.err(); err != nil {
+		return 0, err
+	}
+	b = b[:min(len(b), r.left)]
+	if err := r.file.readAt(b, r.address); err != nil {
+		return 0, err
+	}
+	r.address += uint64(len(b))
+	r.left -= len(b)
+	return len(b), nil
 }

@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
-	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -49,27 +49,46 @@ func (r *repacker) copyStoredChunks(t *target) error {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		stored, err := readStored(r.f, c)
-		if err != nil {
+		if err := r.copyStored(t, c); err != nil {
 			return err
 		}
-		if err := r.writeChunk(t, c.Coord, stored, c.FilterMask); err != nil {
-			return err
-		}
-		scratch.Put(stored)
 		r.o.Progress(t.Path, size)
 	}
 	return nil
 }
 
-// readStored returns a chunk as it is stored, in scratch memory.
-func readStored(f *hdf5.File, c hdf5.Chunk) ([]byte, error) {
-	if c.Offset < 0 || c.Size < 0 || c.Offset > f.Size() || c.Size > f.Size()-c.Offset {
-		return nil, fmt.Errorf("chunk %v: %d bytes at %d are beyond the end of the file", c.Coord, c.Size, c.Offset)
+// memoryOfStored is where stored chunks are read to. That of large ones goes back to the system after each.
+var memoryOfStored = storage.NewPool(storage.CPU)
+
+// largeStored is the number of stored bytes of a large chunk.
+const largeStored = 16 << 20
+
+// copyStored copies a chunk as it is stored.
+func (r *repacker) copyStored(t *target, c hdf5.Chunk) error {
+	if err := checkPlace(r.f, c); err != nil {
+		return err
 	}
-	stored := scratch.Get(c.Size)
-	_, err := f.ReadAt(stored, int64(c.Offset))
-	return stored, err
+	memory, err := memoryOfStored.Get(c.Size)
+	if err != nil {
+		return err
+	}
+	if c.Size > largeStored {
+		defer memoryOfStored.Drop()
+	}
+	defer memoryOfStored.Put(memory)
+	stored := memory.(storage.Host).Bytes()[:c.Size]
+	if _, err := r.f.ReadAt(stored, int64(c.Offset)); err != nil {
+		return err
+	}
+	return r.writeChunk(t, c.Coord, stored, c.FilterMask)
+}
+
+// checkPlace returns an error for a chunk beyond the end of its file.
+func checkPlace(f *hdf5.File, c hdf5.Chunk) error {
+	if c.Offset < 0 || c.Size < 0 || c.Offset > f.Size() || c.Size > f.Size()-c.Offset {
+		return fmt.Errorf("chunk %v: %d bytes at %d are beyond the end of the file", c.Coord, c.Size, c.Offset)
+	}
+	return nil
 }
 
 // chunkSize returns the size of a chunk without filters, in bytes.
@@ -83,8 +102,14 @@ func (r *repacker) writeChunk(t *target, start []int, stored []byte, mask uint32
 
 // budget is the number of elements that are read at once. Their memory is an eighth of
 // the limit, as they are also divided into chunks, encoded and compared, beside a quarter
-// for the cache of decoded chunks.
-func (r *repacker) budget(d *hdf5.Dataset) int { return max(1, r.o.Memory/8/max(1, d.Type.Size)) }
+// for the cache of decoded chunks. It is less beside a decoded chunk that takes more than the cache.
+func (r *repacker) budget(d *hdf5.Dataset) int {
+	memory := r.o.Memory / 8
+	if size, err := chunkSize(d); err == nil && d.Chunks != nil && size > r.o.Memory/4 {
+		memory /= 4
+	}
+	return max(1, memory/max(1, d.Type.Size))
+}
 
 // readUnit returns the unit of the blocks that are best read from a dataset: whole
 // chunks of the source, rounded up to whole chunks of the copy, unless that is too large.

@@ -68,7 +68,7 @@ func (r *repacker) compare(c copied, d *hdf5.Dataset) error {
 		return compareFill(c.from, d)
 	}
 	var x, y []byte
-	for b := range blocks(d, unit, r.budget(d)) {
+	for b := range blocks(d, unit, min(r.budget(c.from), r.budget(d))) {
 		if !inOriginal(b) && !inCopy(b) {
 			if err := compareFill(c.from, d); err != nil {
 				return err
@@ -219,17 +219,14 @@ func (r *repacker) compareChunk(from, made *hdf5.Dataset, a, b hdf5.Chunk, size 
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	want, err := readStored(from.File(), a)
-	if err != nil {
-		return err
+	same := slices.Equal(a.Coord, b.Coord) && a.FilterMask == b.FilterMask
+	if same {
+		var err error
+		if same, err = sameStored(from.File(), a, made.File(), b); err != nil {
+			return err
+		}
 	}
-	defer scratch.Put(want)
-	got, err := readStored(made.File(), b)
-	if err != nil {
-		return err
-	}
-	defer scratch.Put(got)
-	if !slices.Equal(a.Coord, b.Coord) || a.FilterMask != b.FilterMask || !bytes.Equal(want, got) {
+	if !same {
 		return fmt.Errorf("chunk %v: %w", a.Coord, errDiffers)
 	}
 	if !decodable {
@@ -241,4 +238,25 @@ func (r *repacker) compareChunk(from, made *hdf5.Dataset, a, b hdf5.Chunk, size 
 		return fmt.Errorf("chunk %v is damaged in the original: %w; without verification it is copied", a.Coord, err)
 	}
 	return nil
+}
+
+// sameStored reports whether two chunks are stored with the same bytes. Of large ones it has a part in
+// memory at a time.
+func sameStored(from *hdf5.File, a hdf5.Chunk, made *hdf5.File, b hdf5.Chunk) (bool, error) {
+	if err := errors.Join(checkPlace(from, a), checkPlace(made, b)); err != nil || a.Size != b.Size {
+		return false, err
+	}
+	const most = 1 << 20
+	x, y := scratch.Get(min(a.Size, most)), scratch.Get(min(a.Size, most))
+	defer scratch.Put(x)
+	defer scratch.Put(y)
+	for at := 0; at < a.Size; at += most {
+		n := min(most, a.Size-at)
+		_, err1 := from.ReadAt(x[:n], int64(a.Offset+at))
+		_, err2 := made.ReadAt(y[:n], int64(b.Offset+at))
+		if err := errors.Join(err1, err2); err != nil || !bytes.Equal(x[:n], y[:n]) {
+			return false, err
+		}
+	}
+	return true, nil
 }
