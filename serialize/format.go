@@ -201,10 +201,11 @@ func FileOf(name string) string {
 
 // Check returns an error if e does not fit the format.
 func (f Format) Check(e Entry) error {
-	_, lost := f.KeepAttrs(e)
+	kept, lost := f.KeepAttrs(e)
 	switch {
 	case lost > 0:
-		return fmt.Errorf("%s: %w", f.NoAttrs(), storage.ErrState)
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(e.Attrs)), func(name string) bool { _, ok := kept[name]; return ok })
+		return fmt.Errorf("%s, and the entry has %s; delete them from Attrs to write it without them: %w", f.NoAttrs(), strings.Join(names, ", "), storage.ErrState)
 	case e.Elements != nil && (f.Elements == nil || !f.Elements(e.Elements.Type)):
 		return fmt.Errorf("%s files cannot store elements of type %s: %w", f.Name, e.Elements.Type, dtype.ErrType)
 	case e.Elements == nil && !f.Holds(e.Array.Type) && e.Array.Type.IsFloat():
