@@ -32,6 +32,15 @@ func TestModulesOfOperations(t *testing.T) {
 	}
 }
 
+// TestProgramsKeepTheShapeOfTheirInput, without which Keras 2.15 does not load a model of a program's
+// own class.
+func TestProgramsKeepTheShapeOfTheirInput(t *testing.T) {
+	const text = `{"build_config":{"input_shape":[null,5]},"class_name":"Net","config":{},"module":null,"registered_name":"mine>Net"}`
+	if got, err := keras.Translate(text, true); err != nil || got != text {
+		t.Errorf("%s, %v; want it as it is", got, err)
+	}
+}
+
 // TestShapesOfAttentionComeBack: Keras 2 makes the variables of an attention by settings that
 // Keras 3 refuses.
 func TestShapesOfAttentionComeBack(t *testing.T) {

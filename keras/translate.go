@@ -20,7 +20,11 @@ func Translate(text string, current bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	build := o["build_config"]
 	translator{current}.object(o)
+	if class, _ := o["class_name"].(string); !isModel(class) && build != nil {
+		o["build_config"] = build // by which a program's own model makes its weights
+	}
 	return encode(o)
 }
 
