@@ -8,21 +8,21 @@ import (
 
 // constructors make values of the containers and scalars of Python's library from the arguments of
 // their classes. Arguments that are not known to them are reported, so that the call stays an Object.
-var constructors = map[string]func(m *machine, g Global, args Tuple) (value any, known bool, err error){
-	"builtins.dict":           (*machine).dict,
-	"collections.OrderedDict": (*machine).dict,
-	"collections.defaultdict": (*machine).defaultDict,
-	"collections.Counter":     (*machine).counter,
-	"builtins.list":           (*machine).sequence,
-	"builtins.tuple":          (*machine).sequence,
-	"builtins.set":            (*machine).sequence,
-	"builtins.frozenset":      (*machine).sequence,
-	"collections.deque":       (*machine).sequence,
-	"builtins.complex":        (*machine).complex,
-	"builtins.bytes":          (*machine).bytes,
-	"builtins.bytearray":      (*machine).bytes,
-	"_codecs.encode":          (*machine).encode,
-	"copyreg._reconstructor":  (*machine).reconstruct,
+var constructors = map[Global]func(m *machine, g Global, args Tuple) (value any, known bool, err error){
+	{"builtins", "dict"}:           (*machine).dict,
+	{"collections", "OrderedDict"}: (*machine).dict,
+	{"collections", "defaultdict"}: (*machine).defaultDict,
+	{"collections", "Counter"}:     (*machine).counter,
+	{"builtins", "list"}:           (*machine).sequence,
+	{"builtins", "tuple"}:          (*machine).sequence,
+	{"builtins", "set"}:            (*machine).sequence,
+	{"builtins", "frozenset"}:      (*machine).sequence,
+	{"collections", "deque"}:       (*machine).sequence,
+	{"builtins", "complex"}:        (*machine).complex,
+	{"builtins", "bytes"}:          (*machine).bytes,
+	{"builtins", "bytearray"}:      (*machine).bytes,
+	{"_codecs", "encode"}:          (*machine).encode,
+	{"copyreg", "_reconstructor"}:  (*machine).reconstruct,
 }
 
 // dict makes a dict of a list of pairs, if there is one.

@@ -1,7 +1,6 @@
 package pickle
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,7 +10,7 @@ import (
 // Fetched returns the numbers of the memo's entries that a pickle fetches, of which the list may take
 // up to limit bytes. Pickles store nearly every value in the memo and fetch few of them again.
 func Fetched(r io.Reader, limit int) (map[uint64]struct{}, error) {
-	s := scanner{r: r, block: make([]byte, 0, 64<<10)}
+	s := scanner{newBlockReader(r, maxBlock)}
 	fetched := map[uint64]struct{}{}
 	for {
 		b, err := s.peek(1)
@@ -46,24 +45,7 @@ func Fetched(r io.Reader, limit int) (map[uint64]struct{}, error) {
 var fixed = [256]uint64{opProto: 1, opFrame: 8, opBinInt1: 1, opBinInt2: 2, opBinInt: 4, opBinFloat: 8, opBinPut: 1, opLongBinPut: 4}
 
 // A scanner goes through the instructions of a pickle without running them.
-type scanner struct {
-	r     io.Reader
-	block []byte
-	at    int // in block
-}
-
-// peek returns the next n bytes, at most the size of a block, at the instruction.
-func (s *scanner) peek(n int) ([]byte, error) {
-	if len(s.block)-s.at < n {
-		rest := copy(s.block[:cap(s.block)], s.block[s.at:])
-		more, err := io.ReadAtLeast(s.r, s.block[rest:cap(s.block)], n-rest)
-		s.block, s.at = s.block[:rest+more], 0
-		if err != nil {
-			return nil, err
-		}
-	}
-	return s.block[s.at:], nil
-}
+type scanner struct{ blockReader }
 
 // number reads an instruction and the integer of n bytes behind it.
 func (s *scanner) number(n uint64) (uint64, error) {
@@ -91,34 +73,15 @@ func (s *scanner) skip(code byte) error {
 	if err != nil {
 		return err
 	}
-	if rest := uint64(len(s.block) - s.at); n > rest {
-		s.block, s.at = s.block[:0], 0
-		if n > 1<<62 {
-			return io.ErrUnexpectedEOF
-		}
-		_, err = io.CopyN(io.Discard, s.r, int64(n-rest))
-		return err
-	}
-	s.at += int(n)
-	return nil
+	return s.discard(n)
 }
 
 // skipLines skips an instruction and n lines.
 func (s *scanner) skipLines(n int) error {
 	s.at++
 	for range n {
-		for size := 1; ; {
-			b, err := s.peek(size)
-			if err != nil {
-				return err
-			}
-			if end := bytes.IndexByte(b, '\n'); end >= 0 {
-				s.at += end + 1
-				break
-			}
-			if size = len(b) + 1; size > maxLine {
-				return errors.New("a name has no end")
-			}
+		if _, err := s.line(); err != nil {
+			return err
 		}
 	}
 	return nil

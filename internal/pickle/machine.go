@@ -1,7 +1,6 @@
 package pickle
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -31,11 +30,7 @@ type Options struct {
 
 // LoadWith is Load with options.
 func LoadWith(r io.Reader, size int64, o Options) (value any, n int64, err error) {
-	buffered, ok := r.(*bufio.Reader)
-	if !ok {
-		buffered = bufio.NewReader(r)
-	}
-	m := &machine{r: buffered, left: size, memory: o.Limit, Options: o, far: map[uint64]any{}}
+	m := &machine{r: newBlockReader(r, size), left: size, memory: o.Limit, Options: o, far: map[uint64]any{}, texts: map[string]any{}}
 	for m.result == nil && err == nil {
 		err = m.step()
 	}
@@ -50,7 +45,7 @@ func LoadWith(r io.Reader, size int64, o Options) (value any, n int64, err error
 
 type machine struct {
 	Options
-	r      *bufio.Reader
+	r      blockReader
 	left   int64 // bytes
 	memory int   // bytes that may still be taken
 	stack  []any
@@ -58,6 +53,7 @@ type machine struct {
 	memo   []any          // if Fetched is nil
 	stored uint64         // entries that were stored in order
 	far    map[uint64]any // memo entries out of order, or those that are fetched
+	texts  map[string]any // see textOf
 	result *any
 }
 
@@ -76,18 +72,18 @@ func (m *machine) read(n uint64) ([]byte, error) {
 	}
 	m.left -= int64(n)
 	if n <= 4096 {
-		b, err := m.r.Peek(int(n))
-		if err == nil {
-			m.r.Discard(int(n))
+		b, err := m.r.peek(int(n))
+		if err != nil {
+			return nil, err
 		}
-		return b, err
+		m.r.at += int(n)
+		return b[:n], nil
 	}
 	if err := m.take(int(n)); err != nil {
 		return nil, err
 	}
 	b := make([]byte, n)
-	_, err := io.ReadFull(m.r, b)
-	return b, err
+	return b, m.r.read(b)
 }
 
 // uint reads a little-endian integer of n bytes.
@@ -109,23 +105,23 @@ func (m *machine) sized(n uint64) ([]byte, error) {
 	return m.read(length)
 }
 
-// maxLine bounds the names of modules and classes.
-const maxLine = 4096
-
 // line reads the bytes up to the next newline.
 func (m *machine) line() (string, error) {
-	b, err := m.r.ReadSlice('\n')
-	if err != nil || len(b) > maxLine || int64(len(b)) > m.left {
+	b, err := m.r.line()
+	if err != nil || len(b) >= maxLine || int64(len(b)) >= m.left {
 		return "", errors.New("a name has no end")
 	}
-	m.left -= int64(len(b))
-	return string(b[:len(b)-1]), nil
+	m.left -= int64(len(b)) + 1
+	return string(b), nil
 }
 
 // valueSize is about how many bytes a value takes in the memory of Go.
 const valueSize = 48
 
 func (m *machine) push(value any) error {
+	if len(m.stack) == cap(m.stack) { // to twice the size: a state_dict is on the stack as a whole
+		m.stack = slices.Grow(m.stack, max(64, len(m.stack)))
+	}
 	m.stack = append(m.stack, value)
 	return m.take(valueSize)
 }
@@ -133,12 +129,11 @@ func (m *machine) push(value any) error {
 var errStack = errors.New("a value is missing on the stack")
 
 func (m *machine) pop() (any, error) {
-	if len(m.stack) == 0 || len(m.marks) > 0 && m.marks[len(m.marks)-1] == len(m.stack) {
-		return nil, errStack
+	last, err := m.popN(1)
+	if err != nil {
+		return nil, err
 	}
-	value := m.stack[len(m.stack)-1]
-	m.stack = m.stack[:len(m.stack)-1]
-	return value, nil
+	return last[0], nil
 }
 
 // top returns the value that is popped next.
@@ -162,15 +157,17 @@ func (m *machine) popMark() ([]any, error) {
 	return items, m.take(16 * len(items))
 }
 
-// popN returns the last n values.
+// popN returns the last n values, valid until the next one is pushed.
 func (m *machine) popN(n int) ([]any, error) {
-	items := make([]any, n)
-	for i := n - 1; i >= 0; i-- {
-		var err error
-		if items[i], err = m.pop(); err != nil {
-			return nil, err
-		}
+	at, least := len(m.stack)-n, 0
+	if len(m.marks) > 0 {
+		least = m.marks[len(m.marks)-1]
 	}
+	if at < least {
+		return nil, errStack
+	}
+	items := m.stack[at:]
+	m.stack = m.stack[:at]
 	return items, nil
 }
 
@@ -286,7 +283,24 @@ func (m *machine) text(code byte) error {
 			return cmp.Or(m.take(len(b)), m.push(value))
 		}
 	}
-	return m.push(string(b))
+	return m.push(m.textOf(b))
+}
+
+// textOf returns b as a string. The first short ones, such as "storage" and "cpu" of every tensor, are
+// made once.
+func (m *machine) textOf(b []byte) any {
+	const short, most = 16, 64
+	if len(b) > short {
+		return string(b)
+	}
+	text, ok := m.texts[string(b)]
+	if !ok {
+		text = string(b)
+		if len(m.texts) < most {
+			m.texts[string(b)] = text
+		}
+	}
+	return text
 }
 
 // empty pushes an empty container.
@@ -310,11 +324,11 @@ func (m *machine) collect(code byte) error {
 		items, err = m.popN(n)
 	} else {
 		items, err = m.popMark()
-		items = slices.Clone(items)
 	}
 	if err != nil {
 		return err
 	}
+	items = slices.Clone(items)
 	switch code {
 	case opList:
 		return m.push(&List{Items: items})
@@ -385,6 +399,7 @@ func (m *machine) setItems(d *Dict, items []any) error {
 	if len(items)%2 != 0 {
 		return errors.New("a key has no value")
 	}
+	d.Keys, d.Values = slices.Grow(d.Keys, len(items)/2), slices.Grow(d.Values, len(items)/2)
 	for i := 0; i < len(items); i += 2 {
 		if err := d.Set(items[i], items[i+1]); err != nil {
 			return err
@@ -437,8 +452,8 @@ func (m *machine) call(code byte) error {
 		return fmt.Errorf("%s is called with %s instead of a tuple", TypeOf(operands[0]), TypeOf(operands[1]))
 	}
 	if code == opReduce {
-		if g, ok := operands[0].(Global); ok && constructors[g.String()] != nil {
-			value, known, err := constructors[g.String()](m, g, args)
+		if g, ok := operands[0].(Global); ok && constructors[g] != nil {
+			value, known, err := constructors[g](m, g, args)
 			if err != nil {
 				return fmt.Errorf("%v: %w", g, err)
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -158,9 +157,11 @@ func makeTensor(class pickle.Global, args pickle.Tuple) pickle.Made {
 	if err != nil || t.conj || t.neg || len(t.shape) != len(t.stride) {
 		return nil
 	}
-	var packed []byte
-	for _, n := range slices.Concat([]int{t.numel, t.storageRef.offset, t.offset, len(t.shape)}, t.shape, t.stride) {
-		packed = binary.AppendVarint(packed, int64(n))
+	packed := make([]byte, 0, 128)
+	for _, list := range [...][]int{{t.numel, t.storageRef.offset, t.offset, len(t.shape)}, t.shape, t.stride} {
+		for _, n := range list {
+			packed = binary.AppendVarint(packed, int64(n))
+		}
 	}
 	return &madeTensor{t.element, string(append(packed, t.key...))}
 }

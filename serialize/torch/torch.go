@@ -11,7 +11,6 @@
 package torch
 
 import (
-	"bufio"
 	"bytes"
 	"compress/flate"
 	"encoding/binary"
@@ -439,7 +438,7 @@ func (f *file) pickleOf(p place) (value any, err error) {
 			"if you trust the file, unzip it and zip it with -0: %w", p.size, p.whole, limit, storage.ErrState)
 	}
 	fetched, _ := pickle.Fetched(io.LimitReader(p.open(f.in, "data.pkl"), p.len()), limit) // Load has its errors, too
-	r := bufio.NewReader(io.LimitReader(p.open(f.in, "data.pkl"), p.len()+1))
+	r := io.LimitReader(p.open(f.in, "data.pkl"), p.len()+1)
 	value, n, err := pickle.LoadWith(r, p.len(), pickle.Options{Limit: limit, Fetched: fetched, Make: makeTensor})
 	f.pickled += n
 	if _, rest := io.Copy(io.Discard, r); rest != nil { // which explains what is wrong with the values
