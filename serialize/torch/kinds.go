@@ -148,7 +148,8 @@ func plain(value any, depth int) (any, bool) {
 	return nil, false
 }
 
-// cutModules removes a prefix of the names of the model from those of its modules.
+// cutModules removes a prefix of the names of the model from those of its modules. A module
+// around them, such as a DistributedDataParallel, gives way to the module that gets its name.
 func (w *walker) cutModules(prefix string) {
 	modules, _ := w.states[""].(map[string]any)
 	if prefix == "" || modules == nil {
@@ -156,8 +157,10 @@ func (w *walker) cutModules(prefix string) {
 	}
 	cut := map[string]any{}
 	for name, info := range modules {
-		name, _ = strings.CutPrefix(name+".", prefix)
-		cut[strings.TrimSuffix(name, ".")] = info
+		inner, isInner := strings.CutPrefix(name+".", prefix)
+		if _, taken := modules[strings.TrimSuffix(prefix+name, ".")]; isInner || !taken {
+			cut[strings.TrimSuffix(inner, ".")] = info
+		}
 	}
 	w.states[""] = cut
 }
