@@ -156,10 +156,10 @@ func (w *walker) cutModules(prefix string) {
 		return
 	}
 	cut := map[string]any{}
-	for name, info := range modules {
+	for _, name := range slices.Sorted(maps.Keys(modules)) {
 		inner, isInner := strings.CutPrefix(name+".", prefix)
 		if _, taken := modules[strings.TrimSuffix(prefix+name, ".")]; isInner || !taken {
-			cut[strings.TrimSuffix(inner, ".")] = info
+			cut[strings.TrimSuffix(inner, ".")] = modules[name]
 		}
 	}
 	w.states[""] = cut
