@@ -39,6 +39,8 @@ func einsumShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {
 	for i, size := range sizes {
 		at := strings.IndexByte(from, to[i+1]) - 1 // without the batch
 		switch n, given := size.(float64); {
+		case given && (n < 1 || n != float64(int(n))):
+			return nil, unsupported("output_shape %v", sizes)
 		case given:
 			shape[i] = int(n)
 		case at < 0:

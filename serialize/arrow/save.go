@@ -2,6 +2,7 @@ package arrow
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -199,8 +200,10 @@ func padding(at int64) int64 { return -at & (alignment - 1) }
 func (s *saver) batch(entries []serialize.Entry, start, end int) error {
 	le := binary.LittleEndian
 	nodes, buffers, body := structs{}, structs{}, int64(0)
-	for _, e := range entries {
+	missing := make([]int64, len(entries))
+	for i, e := range entries {
 		sizes, nulls, err := sizesOf(e, start, end)
+		missing[i] = nulls
 		nodes.n++
 		nodes.b = le.AppendUint64(le.AppendUint64(nodes.b, uint64(end-start)), uint64(nulls))
 		if err != nil {
@@ -219,8 +222,8 @@ func (s *saver) batch(entries []serialize.Entry, start, end int) error {
 		s.blocks.b = le.AppendUint64(s.blocks.b, uint64(x))
 	}
 	bodyAt := s.at
-	for _, e := range entries {
-		if err := s.column(e, start, end); err != nil {
+	for i, e := range entries {
+		if err := s.column(e, start, end, missing[i]); err != nil {
 			return fmt.Errorf("%q: %w", e.Name, err)
 		}
 	}
@@ -283,20 +286,18 @@ func nullableParts(n column.Nullable, start, end int, use func(numbers []byte, t
 	return nil
 }
 
-// nullable writes rows of a column of which some may be missing.
-func (s *saver) nullable(n column.Nullable, start, end int) error {
-	_, nulls, err := sizesOf(n.Entry(), start, end)
-	if err == nil && nulls > 0 {
-		err = nullableParts(n, start, end, func(_ []byte, there []bool) error {
+// nullable writes rows of a column of which nulls are missing.
+func (s *saver) nullable(n column.Nullable, start, end int, nulls int64) error {
+	if nulls > 0 {
+		err := nullableParts(n, start, end, func(_ []byte, there []bool) error {
 			_, err := s.Write(bitsOf(there))
 			return err
 		})
-		s.pad()
+		if err = cmp.Or(err, s.pad()); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	err = nullableParts(n, start, end, func(numbers []byte, there []bool) error {
+	err := nullableParts(n, start, end, func(numbers []byte, there []bool) error {
 		switch {
 		case n.Type == dtype.Bool:
 			bools := make([]bool, len(numbers))
@@ -306,7 +307,7 @@ func (s *saver) nullable(n column.Nullable, start, end int) error {
 			numbers = bitsOf(bools)
 		case widthOf(n) < n.Type.Size():
 			var err error
-			if numbers, err = days(numbers); err != nil {
+			if numbers, err = column.AppendDays(nil, numbers); err != nil {
 				return err
 			}
 		default:
@@ -332,22 +333,10 @@ func bitsOf(bools []bool) []byte {
 	return b
 }
 
-// days returns numbers of days as little-endian int32s.
-func days(numbers []byte) (b []byte, err error) {
-	for ; len(numbers) > 0; numbers = numbers[8:] {
-		day := int64(binary.NativeEndian.Uint64(numbers))
-		if int64(int32(day)) != day {
-			return nil, fmt.Errorf("day %d since 1970 is no date of Arrow, which has 32 bits: %w", day, dtype.ErrType)
-		}
-		b = binary.LittleEndian.AppendUint32(b, uint32(day))
-	}
-	return b, nil
-}
-
-// column writes rows of a column.
-func (s *saver) column(e serialize.Entry, start, end int) error {
+// column writes rows of a column, of which nulls are missing.
+func (s *saver) column(e serialize.Entry, start, end int, nulls int64) error {
 	if n, ok := column.NullableOf(e); ok {
-		return s.nullable(n, start, end)
+		return s.nullable(n, start, end, nulls)
 	}
 	if e.Elements != nil {
 		offsets, content, err := texts(e, start, end)

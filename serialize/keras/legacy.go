@@ -361,11 +361,20 @@ func allWithin(l *checkpoint.Layer, names []string) []string {
 // nameAdapted gives weights without the name of a layer that of the first one that has a variable of
 // the name and lacks it. Keras 2 leaves it out if a layer was adapted before the model had it.
 func nameAdapted(m *checkpoint.Model, names []string) {
+	known, bare := map[string]bool{}, map[string][]int{} // the numbers of names without a layer
+	for i, name := range names {
+		if known[name] = true; !strings.Contains(name, "/") {
+			bare[name] = append(bare[name], i)
+		}
+	}
+	if len(bare) == 0 {
+		return
+	}
 	for path, l := range m.All() {
 		variables, _, _ := keras.Variables(l)
 		for _, v := range variables {
-			if i := slices.Index(names, v.Name); i >= 0 && !slices.Contains(names, path+"/"+v.Name) {
-				names[i] = path + "/" + v.Name
+			if list := bare[v.Name]; len(list) > 0 && !known[path+"/"+v.Name] {
+				names[list[0]], bare[v.Name] = path+"/"+v.Name, list[1:]
 			}
 		}
 	}

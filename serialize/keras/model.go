@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/keras"
@@ -187,11 +188,38 @@ func withBuffers(names []string) func(prefix string) []string {
 			has[weight] = true
 		}
 	}
+	return below(func() []string {
+		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !has[name] })
+	})
+}
+
+// below returns a function that lists the names, in their order, that begin with a prefix, once for
+// each prefix: of two layers with one name, the first has them.
+func below(names func() []string) func(prefix string) []string {
+	type numbered struct {
+		name string
+		at   int
+	}
+	sorted := sync.OnceValue(func() (list []numbered) {
+		for i, name := range names() {
+			list = append(list, numbered{name, i})
+		}
+		slices.SortFunc(list, func(a, b numbered) int { return strings.Compare(a.name, b.name) })
+		return list
+	})
+	listed := map[string]bool{}
 	return func(prefix string) (list []string) {
-		for _, name := range names {
-			if strings.HasPrefix(name, prefix) && has[name] {
-				list = append(list, name)
-			}
+		if listed[prefix] {
+			return nil
+		}
+		listed[prefix] = true
+		first, _ := slices.BinarySearchFunc(sorted(), prefix, func(n numbered, prefix string) int { return strings.Compare(n.name, prefix) })
+		found := sorted()[first:]
+		if end := slices.IndexFunc(found, func(n numbered) bool { return !strings.HasPrefix(n.name, prefix) }); end >= 0 {
+			found = found[:end]
+		}
+		for _, n := range slices.SortedFunc(slices.Values(found), func(a, b numbered) int { return a.at - b.at }) {
+			list = append(list, n.name)
 		}
 		return list
 	}

@@ -172,7 +172,7 @@ func (f *File) slotsByPosition(n int, fits func(names []string) bool) []string {
 		if !ok {
 			return nil
 		}
-		for _, buffered := range []func(string) []string{unbuffered, f.namesBelow} {
+		for _, buffered := range []func(string) []string{unbuffered, below(f.names)} {
 			if names := layout.names(trainable(f.model, "", true, buffered), n); names != nil && fits(names) {
 				return names
 			}
@@ -181,12 +181,10 @@ func (f *File) slotsByPosition(n int, fits func(names []string) bool) []string {
 	return nil
 }
 
-// namesBelow lists the names of the entries that begin with prefix.
-func (f *File) namesBelow(prefix string) (names []string) {
+// names lists the names of the entries.
+func (f *File) names() (names []string) {
 	for e := range f.All() {
-		if strings.HasPrefix(e.Name, prefix) {
-			names = append(names, e.Name)
-		}
+		names = append(names, e.Name)
 	}
 	return names
 }

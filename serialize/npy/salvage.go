@@ -88,7 +88,6 @@ func measure(in serialize.Input, x *ziparchive.Record, sized bool) (next int64, 
 
 // salvagedParts yields an archive with a directory of some of its complete records, and its size.
 func salvagedParts(in serialize.Input) iter.Seq2[io.ReaderAt, int64] {
-	const most = 1000 // records, whose names all readers of a directory keep
 	return func(yield func(io.ReaderAt, int64) bool) {
 		var records []ziparchive.Record
 		part := func() bool {
@@ -98,7 +97,7 @@ func salvagedParts(in serialize.Input) iter.Seq2[io.ReaderAt, int64] {
 		}
 		more := true
 		completeRecords(in, func(x ziparchive.Record) bool {
-			if records = append(records, x); len(records) == most {
+			if records = append(records, x); len(records) == ziparchive.PartSize {
 				more = part()
 			}
 			return more

@@ -148,21 +148,9 @@ func nullablePage(n column.Nullable, start, end int) ([]byte, error) {
 	levels = append(levels, bits...)
 	b := append(binary.LittleEndian.AppendUint32(nil, uint32(len(levels))), levels...)
 	if n.Kind == column.Time("D") {
-		return appendDays(b, present)
+		return column.AppendDays(b, present)
 	}
 	return append(b, numbers(present, n.Type)...), nil
-}
-
-// appendDays appends numbers of days as int32s.
-func appendDays(b, numbers []byte) ([]byte, error) {
-	for ; len(numbers) > 0; numbers = numbers[8:] {
-		day := int64(binary.NativeEndian.Uint64(numbers))
-		if int64(int32(day)) != day {
-			return nil, fmt.Errorf("day %d since 1970 is no date of Parquet, which has 32 bits: %w", day, dtype.ErrType)
-		}
-		b = binary.LittleEndian.AppendUint32(b, uint32(day))
-	}
-	return b, nil
 }
 
 // numbers returns elements in plain encoding.

@@ -55,9 +55,6 @@ func NullableOf(e serialize.Entry) (n Nullable, ok bool) {
 	return n, e.Elements == nil && e.Array.Type == dtype.Float64 || e.Elements != nil && e.Elements.Type == "string" && typ.Size() == 8
 }
 
-// Entry returns the array.
-func (n Nullable) Entry() serialize.Entry { return n.entry }
-
 // KeepsAttr reports whether a table that writes nullable columns has the information of an
 // attribute.
 func KeepsAttr(e serialize.Entry, attr string) bool {
@@ -129,6 +126,18 @@ func (n Nullable) Read(start, end int) (numbers []byte, there []bool, err error)
 		}
 	}
 	return numbers, there, nil
+}
+
+// AppendDays appends numbers of days as little-endian int32s, which dates are in a table.
+func AppendDays(b, numbers []byte) ([]byte, error) {
+	for ; len(numbers) > 0; numbers = numbers[8:] {
+		day := int64(binary.NativeEndian.Uint64(numbers))
+		if int64(int32(day)) != day {
+			return nil, fmt.Errorf("day %d since 1970 is no date of a table, which has 32 bits: %w", day, dtype.ErrType)
+		}
+		b = binary.LittleEndian.AppendUint32(b, uint32(day))
+	}
+	return b, nil
 }
 
 func (n Nullable) parse(text string) (uint64, error) {

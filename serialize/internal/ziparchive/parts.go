@@ -6,9 +6,9 @@ import (
 	"iter"
 )
 
-// partSize is the number of records in a directory of Parts. Package archive/zip keeps every name twice,
+// PartSize is the number of records in a directory of Parts. Package archive/zip keeps every name twice,
 // and several hundred bytes more.
-const partSize = 1000
+const PartSize = 1000
 
 // Parts yields the archive of size bytes with directories of some of its records each, in their order, and
 // the sizes of these archives. count is the number of all records, if it is known. An archive of few records, or
@@ -16,7 +16,7 @@ const partSize = 1000
 func Parts(r io.ReaderAt, size int64) (parts iter.Seq2[io.ReaderAt, int64], count int) {
 	at, length, count, err := findDirectory(r, size)
 	whole := func(yield func(io.ReaderAt, int64) bool) { yield(r, size) }
-	if err != nil || count <= partSize {
+	if err != nil || count <= PartSize {
 		return whole, count
 	}
 	comment, err := commentOf(r, size, at+length)
@@ -35,7 +35,7 @@ func Parts(r io.ReaderAt, size int64) (parts iter.Seq2[io.ReaderAt, int64], coun
 		for b := range stored(r, at, length) {
 			directory = append(directory, b...)
 			n, left = n+1, left-1
-			if n < partSize && left > 0 {
+			if n < PartSize && left > 0 {
 				continue
 			}
 			if !yield(WithDirectory(r, size, appendEnd(directory, n, size, int64(len(directory)), false, comment))) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/klauspost/compress/zlib"
 )
@@ -16,19 +17,14 @@ func Streams(pipeline []Filter, mask uint32) bool {
 }
 
 func hasIDs(pipeline []Filter, ids ...int) bool {
-	for i, f := range pipeline {
-		if i >= len(ids) || f.ID != ids[i] {
-			return false
-		}
-	}
-	return len(pipeline) == len(ids)
+	return slices.EqualFunc(pipeline, ids, func(f Filter, id int) bool { return f.ID == id })
 }
 
 // DecodeStream is [Decode] of stored bytes that are read from r as they are needed, which takes the
 // memory of dst only, and more time: libdeflate decodes bytes that are in memory. An error of r is returned
 // as it is.
 func DecodeStream(dst []byte, r io.Reader, pipeline []Filter, elemSize int) error {
-	source := &remembering{r: r}
+	source := &failingReader{r: r}
 	err := decodeStream(dst, source, pipeline, elemSize)
 	if source.err != nil {
 		return source.err
@@ -39,13 +35,13 @@ func DecodeStream(dst []byte, r io.Reader, pipeline []Filter, elemSize int) erro
 	return nil
 }
 
-// A remembering reader keeps the error of r, unless it is io.EOF.
-type remembering struct {
+// A failingReader keeps the error of r, unless it is io.EOF: package zlib replaces it.
+type failingReader struct {
 	r   io.Reader
 	err error
 }
 
-func (r *remembering) Read(b []byte) (int, error) {
+func (r *failingReader) Read(b []byte) (int, error) {
 	n, err := r.r.Read(b)
 	if err != nil && err != io.EOF {
 		r.err = err
