@@ -305,8 +305,8 @@ func verifiedText(v models.Verification) string {
 		text += "; both models predict the same"
 	} else if v.Predicted {
 		text += ", which predict the same"
-	} else if v.Restored > 0 {
-		text += "; h5dnn does not run this model, so predictions were not compared"
+	} else if v.NotRun != nil {
+		text += fmt.Sprintf("; predictions were not compared: %v", v.NotRun)
 	}
 	return text
 }

@@ -24,6 +24,9 @@ type Verification struct {
 	// Predicted is set if h5dnn runs the model: the source and the output, or what it was
 	// converted back to, have predicted the same of random inputs.
 	Predicted bool
+	// NotRun says why predictions were not compared where both architectures are known: mostly a
+	// layer that h5dnn does not run. Nil if they were.
+	NotRun error
 }
 
 // Verify reads the output and compares every array with what the plan computes, bit by
@@ -61,9 +64,11 @@ func (p *Plan) Verify(ctx context.Context, out string) (v Verification, err erro
 	}
 	switch {
 	case p.From == checkpoint.H5dnn && p.To == checkpoint.Keras:
-		v.Predicted, err = p.predictRun(written)
+		v.NotRun, err = p.predictRun(written)
+		v.Predicted = v.NotRun == nil && err == nil
 	case p.From == checkpoint.PyTorch && p.To == checkpoint.Keras && p.options.Rules == nil:
-		v.Predicted, err = p.predictStateDict(written)
+		v.NotRun, err = p.predictStateDict(written)
+		v.Predicted = v.NotRun == nil && err == nil
 	}
 	if err != nil {
 		return v, fmt.Errorf("verify %s: %w", out, err)
@@ -71,7 +76,8 @@ func (p *Plan) Verify(ctx context.Context, out string) (v Verification, err erro
 	restored, err := p.restore(ctx, entries)
 	if err == nil && len(restored) > 0 {
 		v.Restored = len(restored)
-		v.Predicted, err = p.predictBoth(restored)
+		v.NotRun, err = p.predictBoth(restored)
+		v.Predicted = v.NotRun == nil && err == nil
 	}
 	if err != nil {
 		return v, fmt.Errorf("verify %s: converted back: %w", out, err)
@@ -80,36 +86,36 @@ func (p *Plan) Verify(ctx context.Context, out string) (v Verification, err erro
 }
 
 // predictBoth compares the predictions of the source's model with those of the restored
-// weights. It reports false if h5dnn does not run the model.
-func (p *Plan) predictBoth(restored map[string]storage.Array) (bool, error) {
-	source, err := p.predictor(p.Source.Model)
-	if err != nil {
-		return false, nil // a layer that h5dnn does not run
+// weights. notRun is why h5dnn does not run the model.
+func (p *Plan) predictBoth(restored map[string]storage.Array) (notRun, err error) {
+	source, notRun := p.predictor(p.Source.Model)
+	if notRun != nil {
+		return notRun, nil
 	}
 	back, err := p.predictor(withWeights(p.Source.Model, "", restored))
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return p.sameOutputs(source, back)
+	return nil, p.sameOutputs(source, back)
 }
 
 // sameOutputs compares what two models predict of the same random inputs: want is that of the source.
-func (p *Plan) sameOutputs(want, got *train.Predictor) (bool, error) {
+func (p *Plan) sameOutputs(want, got *train.Predictor) error {
 	inputs, err := randomInputs(want.Inputs())
 	if err != nil {
-		return false, err
+		return err
 	}
 	for i := range want.Outputs() {
 		x, err1 := predicted(want, i, inputs)
 		y, err2 := predicted(got, i, inputs)
 		if err := errors.Join(err1, err2); err != nil {
-			return false, err
+			return err
 		}
 		if err := p.agree(x, y); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
 const samples = 4 // that a verification predicts of

@@ -14,19 +14,22 @@ import (
 )
 
 // predictRun compares what the model of a run predicts with what the file of Keras that was written
-// of it does, when that is translated to a run. It reports false if h5dnn does not run the latter.
-func (p *Plan) predictRun(written *Source) (bool, error) {
-	got, err := writtenPredictor(written)
-	if err != nil {
-		return false, nil // a layer that h5dnn translates to Keras only
+// of it does, when that is translated to a run. notRun is why h5dnn does not run the latter.
+func (p *Plan) predictRun(written *Source) (notRun, err error) {
+	got, notRun := writtenPredictor(written) // some layers are translated to Keras only
+	if notRun != nil {
+		return notRun, nil
 	}
 	want, images, err := p.modelPredictor()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	inputs, err := randomInputs(want.Inputs())
 	if err != nil {
-		return false, err
+		return nil, err
+	}
+	if n := len(want.Inputs()); len(got.Inputs()) != n {
+		return nil, fmt.Errorf("it takes %d inputs; the model of %s takes %d", len(got.Inputs()), p.Source.Name, n)
 	}
 	others := slices.Clone(inputs)
 	for i, f := range got.Inputs() {
@@ -34,38 +37,38 @@ func (p *Plan) predictRun(written *Source) (bool, error) {
 			others[i] = channelsLast(inputs[i])
 		}
 		if !slices.Equal(others[i].Shape[1:], f.Shape) {
-			return false, fmt.Errorf("it takes samples of %v; the model of %s takes %v", f.Shape, p.Source.Name, want.Inputs()[i].Shape)
+			return nil, fmt.Errorf("it takes samples of %v; the model of %s takes %v", f.Shape, p.Source.Name, want.Inputs()[i].Shape)
 		}
 	}
 	for i := range want.Outputs() {
 		x, err := predicted(want, i, inputs)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		y, err := predicted(got, i, others)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		if err := p.agree(x, y); err != nil && (x.Rank() < 3 || p.agree(channelsLast(x), y) != nil) {
-			return false, err
+			return nil, err
 		}
 	}
-	return true, nil
+	return nil, nil
 }
 
 // predictStateDict is predictRun for a state_dict of PyTorch whose architecture is one of Keras.
-func (p *Plan) predictStateDict(written *Source) (bool, error) {
-	got, err := writtenPredictor(written)
-	if err != nil {
-		return false, nil // a layer that h5dnn does not run
+func (p *Plan) predictStateDict(written *Source) (notRun, err error) {
+	got, notRun := writtenPredictor(written)
+	if notRun != nil {
+		return notRun, nil
 	}
 	o := p.options
 	o.Framework, o.Optimizer = checkpoint.H5dnn, false
 	want, err := predictorOf(p.Source, o)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return p.sameOutputs(want, got)
+	return nil, p.sameOutputs(want, got)
 }
 
 // writtenPredictor runs the model in a file of Keras.

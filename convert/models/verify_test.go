@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,6 +35,9 @@ func TestVerifyComparesPredictions(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want predictions compared: %v", name, v, err, runs)
 		}
 		if !runs {
+			if missing := (*MissingLayerError)(nil); !errors.As(v.NotRun, &missing) || missing.Layer != "lstm" {
+				t.Errorf("%s: predictions were not compared because of %v; want the layer lstm", name, v.NotRun)
+			}
 			continue
 		}
 		for _, e := range s.Entries {
