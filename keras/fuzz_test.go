@@ -39,7 +39,7 @@ func FuzzTranslate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, current bool) {
 		translated, err := keras.Translate(text, current)
 		if err == nil {
-			translated, _, err = keras.WithoutSlashes(translated)
+			translated, _, err = keras.RenameLayers(translated)
 		}
 		if err != nil {
 			return

@@ -97,7 +97,7 @@ func (p *Plan) forKeras3() error {
 		return nil
 	}
 	p.completeOptimizer(m)
-	text, renamed, err := keras.WithoutSlashes(text)
+	text, renamed, err := keras.RenameLayers(text)
 	if err != nil || len(renamed) == 0 {
 		return err
 	}

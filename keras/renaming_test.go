@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// TestWithoutSlashes renames layers, also in models within models, and their uses.
-func TestWithoutSlashes(t *testing.T) {
+// TestRenameLayers renames layers, also in models within models, and their uses.
+func TestRenameLayers(t *testing.T) {
 	text := `{"class_name": "Functional", "config": {"name": "m/n", "layers": [
 		{"class_name": "InputLayer", "name": "in/x", "config": {"name": "in/x", "batch_input_shape": [null, 3]}, "inbound_nodes": []},
 		{"class_name": "Dense", "name": "a/b", "config": {"name": "a/b", "units": 2}, "inbound_nodes": [[["in/x", 0, 0, {}]]]},
 		{"class_name": "Dense", "name": "a_b", "config": {"name": "a_b", "units": 2}, "inbound_nodes": [[["a/b", 0, 0, {}]]]},
 		{"class_name": "Sequential", "name": "s/t", "config": {"name": "s/t", "layers": [{"class_name": "Dense", "config": {"name": "d.e", "units": 1}}, {"class_name": "Dense", "config": {"name": "plain", "units": 1}}]}, "inbound_nodes": [[["a_b", 0, 0, {}]]]}],
 		"input_layers": [["in/x", 0, 0]], "output_layers": [["s/t", 1, 0]]}}`
-	got, renamed, err := WithoutSlashes(text)
+	got, renamed, err := RenameLayers(text)
 	if err != nil || strings.Contains(got, "/") {
 		t.Fatalf("%s (%v)", got, err)
 	}
@@ -30,7 +30,7 @@ func TestWithoutSlashes(t *testing.T) {
 			t.Errorf("%s becomes %s; want %s", entry, got, want)
 		}
 	}
-	if same, renamed, err := WithoutSlashes(got); same != got || renamed != nil || err != nil {
+	if same, renamed, err := RenameLayers(got); same != got || renamed != nil || err != nil {
 		t.Errorf("without slashes: %v %v", renamed, err)
 	}
 }

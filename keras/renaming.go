@@ -10,16 +10,16 @@ import (
 	"github.com/h5dnn/h5dnn/checkpoint"
 )
 
-// WithoutSlashes renames the layers of a description that have slashes in their names, which
-// Keras 3 refuses, or dots, which its PyTorch backend refuses: conv1/bn.a becomes conv1_bn_a. renamed has the new paths of layers by the old
-// ones, in models within models too.
-func WithoutSlashes(text string) (changed string, renamed map[string]string, err error) {
+// RenameLayers renames the layers of a description that have slashes in their names, which Keras 3
+// refuses, or dots, which its PyTorch backend refuses: conv1/bn.a becomes conv1_bn_a. renamed has the
+// new paths of layers by the old ones, in models within models too.
+func RenameLayers(text string) (changed string, renamed map[string]string, err error) {
 	o, err := decode(text)
 	if err != nil {
 		return "", nil, err
 	}
 	renamed = map[string]string{}
-	rename := slashes{renamed}
+	rename := renaming{renamed}
 	if config, ok := o["config"].(map[string]any); ok {
 		replaceName(config)
 		rename.layers(config, "", "")
@@ -39,11 +39,11 @@ func replaceName(config map[string]any) {
 
 var underscores = strings.NewReplacer("/", "_", ".", "_")
 
-// slashes collects the paths of renamed layers.
-type slashes struct{ renamed map[string]string }
+// A renaming collects the paths of renamed layers.
+type renaming struct{ renamed map[string]string }
 
 // layers renames the layers of a model, whose paths begin with old, and with new afterwards.
-func (s slashes) layers(config map[string]any, old, new string) {
+func (s renaming) layers(config map[string]any, old, new string) {
 	layers := objectsIn(config["layers"])
 	taken := map[string]bool{}
 	for _, l := range layers {
