@@ -44,6 +44,9 @@ const (
 // Options.Memory, or into 16 GiB if that is 0.
 var ErrMemory = errors.New("more memory than is allowed")
 
+// ErrWindow is the ErrMemory of a window of several blocks, of which a smaller Options.Window takes less.
+var ErrWindow = fmt.Errorf("%w", ErrMemory)
+
 // withDefaults returns o with its defaults filled in, for a dataset of n samples.
 func (o Options) withDefaults(n int) (Options, error) {
 	o.World = max(o.World, 1)

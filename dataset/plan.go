@@ -188,13 +188,14 @@ func (p *planner) memoryError(need, allowed float64) error {
 	if p.plan.Window > 0 {
 		what = fmt.Sprintf("a window of %d blocks of %d samples, and %s,", p.plan.Window, p.blocks.largest, what)
 	}
+	kind := ErrMemory
 	if p.plan.Window > 1 {
-		ways += ", open fewer blocks"
+		kind, ways = ErrWindow, ways+", open fewer blocks"
 	}
 	if p.o.Batch > 1 {
 		ways += ", take smaller batches"
 	}
-	return fmt.Errorf("dataset: %s of %s each, take %s, %w: %s; %s", what, size(float64(p.d.SampleBytes)), size(need), ErrMemory, size(allowed), ways)
+	return fmt.Errorf("dataset: %s of %s each, take %s, %w: %s; %s", what, size(float64(p.d.SampleBytes)), size(need), kind, size(allowed), ways)
 }
 
 // noteOrder adds notes on the order.

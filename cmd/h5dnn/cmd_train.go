@@ -20,6 +20,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/nn"
@@ -540,7 +541,7 @@ func adviseMemory(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	if e.Loading && strings.Contains(e.Err.Error(), "open fewer blocks") {
+	if e.Loading && errors.Is(e.Err, dataset.ErrWindow) {
 		return fmt.Errorf("%w; --memory allows more, and --window opens fewer", e.Err)
 	}
 	if e.Loading {
