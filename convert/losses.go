@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -147,7 +146,7 @@ func (p *Plan) decideData(s *Step) {
 		if s.Data.Renamed != "" {
 			s.Notes = append(s.Notes, fmt.Sprintf("its name in the file is %q", s.Data.Renamed))
 		}
-		if n := titles(data.Fields); n > 0 && !strings.HasPrefix(p.Format, "np") {
+		if n := titles(data.Fields); n > 0 && !p.targetFormat().Titles {
 			s.Lost.AddInherent(s.Path, loss.Attribute, n, "%s has no titles of fields beside their names", p.Format)
 		}
 		if len(s.Data.Names) > 0 {
@@ -156,7 +155,7 @@ func (p *Plan) decideData(s *Step) {
 	}
 }
 
-// titles counts the fields with a title, which only .npy and .npz have.
+// titles counts the fields with a title.
 func titles(fields []serialize.Field) (n int) {
 	for _, f := range fields {
 		if n += titles(f.Fields); f.Title != "" {

@@ -36,6 +36,7 @@ type Format struct {
 	Meta   bool         // metadata
 	Attrs  bool         // attributes of arrays; see Attr
 	Nulls  bool         // attributes without a value, which are nil
+	Titles bool         // titles of fields: see Field.Title
 	Shares bool         // entries of the same elements, stored once: see Entry.Shared
 	Views  bool         // strides: shared elements are stored once also if views of them differ
 	// Aliases is set if shared elements have the name of their first entry alone, for

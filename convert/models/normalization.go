@@ -10,14 +10,14 @@ import (
 )
 
 // loseNormalization records by add what a run does outside of its model, to its inputs and to the
-// targets that its outputs are compared with. taker is what takes the inputs elsewhere.
-func (p *Plan) loseNormalization(features []train.Feature, taker string, add func(path string, kind loss.Kind, n int, format string, args ...any)) {
+// targets that its outputs are compared with. other is the model that is written, which takes the inputs without that.
+func (p *Plan) loseNormalization(features []train.Feature, other string, add func(path string, kind loss.Kind, n int, format string, args ...any)) {
 	n := p.Source.Config.Data.Normalize
 	inputs := p.Source.Config.Data.InputNames()
 	for _, f := range features {
 		inputs = append(inputs, f.Name)
 		if one := n.For(f.Name); !one.IsIdentity() {
-			add(f.Name, loss.Property, 1, "the inputs are normalized before the model; do the same to what %s takes: x*%s", taker, p.numbers(f.Name, one.Scale, one.Shift, " + "))
+			add(f.Name, loss.Property, 1, "the inputs are normalized before the model; do the same to what %s takes: x*%s", other, p.numbers(f.Name, one.Scale, one.Shift, " + "))
 		}
 	}
 	for _, name := range p.Source.Config.Data.TargetNames() {

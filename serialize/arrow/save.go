@@ -237,9 +237,9 @@ func (s *saver) batch(entries []serialize.Entry, start, end int) error {
 func sizesOf(e serialize.Entry, start, end int) (sizes []int64, nulls int64, err error) {
 	n := int64(end - start)
 	if column, ok := column.NullableOf(e); ok {
-		err := nullableParts(column, start, end, func(_ []byte, there []bool) error {
-			for _, is := range there {
-				if !is {
+		err := nullableParts(column, start, end, func(_ []byte, valid []bool) error {
+			for _, ok := range valid {
+				if !ok {
 					nulls++
 				}
 			}
@@ -272,12 +272,12 @@ func widthOf(n column.Nullable) int {
 	return n.Type.Size()
 }
 
-// nullableParts calls use with the numbers of rows, and which of them are there, part by part.
-func nullableParts(n column.Nullable, start, end int, use func(numbers []byte, there []bool) error) error {
+// nullableParts calls use with the numbers of rows, and which of them are valid, part by part.
+func nullableParts(n column.Nullable, start, end int, use func(numbers []byte, valid []bool) error) error {
 	for ; start < end; start += nullableRows {
-		numbers, there, err := n.Read(start, min(start+nullableRows, end))
+		numbers, valid, err := n.Read(start, min(start+nullableRows, end))
 		if err == nil {
-			err = use(numbers, there)
+			err = use(numbers, valid)
 		}
 		if err != nil {
 			return err
@@ -289,15 +289,15 @@ func nullableParts(n column.Nullable, start, end int, use func(numbers []byte, t
 // nullable writes rows of a column of which nulls are missing.
 func (s *saver) nullable(n column.Nullable, start, end int, nulls int64) error {
 	if nulls > 0 {
-		err := nullableParts(n, start, end, func(_ []byte, there []bool) error {
-			_, err := s.Write(bitsOf(there))
+		err := nullableParts(n, start, end, func(_ []byte, valid []bool) error {
+			_, err := s.Write(bitsOf(valid))
 			return err
 		})
 		if err = cmp.Or(err, s.pad()); err != nil {
 			return err
 		}
 	}
-	err := nullableParts(n, start, end, func(numbers []byte, there []bool) error {
+	err := nullableParts(n, start, end, func(numbers []byte, valid []bool) error {
 		switch {
 		case n.Type == dtype.Bool:
 			bools := make([]bool, len(numbers))

@@ -22,8 +22,8 @@ import (
 
 var (
 	types     = slices.DeleteFunc(dtype.All(), func(t dtype.Type) bool { return t == dtype.BFloat16 || t.StorageOnly() })
-	npyFormat = serialize.Format{Name: "npy", Extensions: []string{".npy"}, Types: types, Single: true, Attr: keeps, Elements: holds}
-	npzFormat = serialize.Format{Name: "npz", Extensions: []string{".npz"}, Types: types, Meta: true, Attr: keeps, Elements: holds}
+	npyFormat = serialize.Format{Name: "npy", Extensions: []string{".npy"}, Types: types, Single: true, Attr: keeps, Titles: true, Elements: holds}
+	npzFormat = serialize.Format{Name: "npz", Extensions: []string{".npz"}, Types: types, Meta: true, Attr: keeps, Titles: true, Elements: holds}
 )
 
 func init() {

@@ -131,16 +131,16 @@ func pageOf(e serialize.Entry, start, end int) (b []byte, isText bool, err error
 // nullablePage returns rows of a column of which some are missing: definition levels of one bit, in one
 // run of packed bits, and the others.
 func nullablePage(n column.Nullable, start, end int) ([]byte, error) {
-	elements, there, err := n.Read(start, end)
+	elements, valid, err := n.Read(start, end)
 	if err != nil {
 		return nil, err
 	}
-	size, count := n.Type.Size(), (len(there)+7)/8
+	size, count := n.Type.Size(), (len(valid)+7)/8
 	levels := binary.AppendUvarint(nil, uint64(count)<<1|1)
 	bits := make([]byte, count)
 	present := elements[:0]
-	for i, is := range there {
-		if is {
+	for i, ok := range valid {
+		if ok {
 			bits[i/8] |= 1 << (i % 8)
 			present = append(present, elements[i*size:][:size]...)
 		}

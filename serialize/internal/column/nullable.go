@@ -68,9 +68,9 @@ func (n Nullable) keeps(attr string) bool {
 }
 
 // Read returns the elements of rows as numbers of the type, with 0 for missing ones, and which are
-// there.
-func (n Nullable) Read(start, end int) (numbers []byte, there []bool, err error) {
-	there = make([]bool, end-start)
+// valid, as Arrow calls those that are not missing.
+func (n Nullable) Read(start, end int) (numbers []byte, valid []bool, err error) {
+	valid = make([]bool, end-start)
 	between := func(v views.View) views.View { return blocks.Between(v, 0, start, end) }
 	if n.entry.Elements != nil {
 		values, err := n.entry.Elements.Values(between(n.entry.Elements.View))
@@ -83,35 +83,35 @@ func (n Nullable) Read(start, end int) (numbers []byte, there []bool, err error)
 				if x, err = n.parse(text); err != nil {
 					return nil, nil, n.misfit(start+i, text)
 				}
-				there[i] = true
+				valid[i] = true
 			}
 			numbers = binary.NativeEndian.AppendUint64(numbers, x)
 		}
-		return numbers, there, nil
+		return numbers, valid, nil
 	}
 	elements, err := blocks.Read(n.entry.Array.With(between(n.entry.Array.View)))
 	if err != nil {
 		return nil, nil, err
 	}
 	if n.Descr != "" {
-		for i := range there {
+		for i := range valid {
 			x := binary.NativeEndian.Uint64(elements[8*i:])
-			if there[i] = x != 1<<63; !there[i] {
+			if valid[i] = x != 1<<63; !valid[i] {
 				x = 0
 			}
 			numbers = binary.NativeEndian.AppendUint64(numbers, x)
 		}
-		return numbers, there, nil
+		return numbers, valid, nil
 	}
 	present := make([]byte, len(elements)) // the same with 0 for NaN
-	for i := range there {
+	for i := range valid {
 		x := math.Float64frombits(binary.NativeEndian.Uint64(elements[8*i:]))
-		if there[i] = x == x; there[i] {
+		if valid[i] = x == x; valid[i] {
 			copy(present[8*i:][:8], elements[8*i:])
 		}
 	}
 	size := n.Type.Size()
-	numbers = make([]byte, size*len(there))
+	numbers = make([]byte, size*len(valid))
 	if err := dtype.Convert(numbers, n.Type, present, dtype.Float64); err != nil {
 		return nil, nil, err
 	}
@@ -119,13 +119,13 @@ func (n Nullable) Read(start, end int) (numbers []byte, there []bool, err error)
 	if err := dtype.Convert(back, dtype.Float64, numbers, n.Type); err != nil {
 		return nil, nil, err
 	}
-	for i := range there {
+	for i := range valid {
 		x, y := binary.NativeEndian.Uint64(present[8*i:]), binary.NativeEndian.Uint64(back[8*i:])
 		if x != y && x != 1<<63 { // -0
 			return nil, nil, n.misfit(start+i, math.Float64frombits(x))
 		}
 	}
-	return numbers, there, nil
+	return numbers, valid, nil
 }
 
 // AppendDays appends numbers of days as little-endian int32s, which dates are in a table.
