@@ -16,6 +16,7 @@ import (
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // verify reads the output and compares every element.
@@ -122,49 +123,35 @@ func sameData(ctx context.Context, a, b inspect.Selection) error {
 		}
 		return err
 	}
-	if a.Texts && b.Texts {
-		return sameStrings(a, b)
-	}
-	return sameValues(ctx, a, b)
-}
-
-func sameStrings(a, b inspect.Selection) error {
-	x, err1 := a.Strings()
-	y, err2 := b.Strings()
-	if err := errors.Join(err1, err2); err != nil || !slices.Equal(x, y) {
-		return errors.Join(err, errDiffers)
-	}
-	return nil
-}
-
-// sameValues compares elements that are neither numbers nor strings, such as structures, along
-// the first axis.
-func sameValues(ctx context.Context, a, b inspect.Selection) error {
-	if a.DType != b.DType {
+	if a.DType != b.DType && !(a.Texts && b.Texts) {
 		return errDiffers
 	}
-	const rows = 1 << 10 // compared at a time
-	n := 1
-	if a.View.Rank() > 0 {
-		n = a.View.Shape[0]
-	}
-	for i := 0; i < n; i += rows {
-		v, w := a.View, b.View
-		if v.Rank() > 0 {
-			var err1, err2 error
-			v, err1 = v.Slice(0, i, min(i+rows, n), 1)
-			w, err2 = w.Slice(0, i, min(i+rows, n), 1)
-			if err := errors.Join(err1, err2, ctx.Err()); err != nil {
-				return err
-			}
-		}
+	return inParts(a.View, b.View, func(v, w views.View) error {
 		x, err1 := a.Values(v)
 		y, err2 := b.Values(w)
-		if err := errors.Join(err1, err2); err != nil {
+		if err := errors.Join(err1, err2, ctx.Err()); err != nil {
 			return err
 		}
 		if !slices.EqualFunc(x, y, sameValue) {
 			return errDiffers
+		}
+		return nil
+	})
+}
+
+// inParts calls same with the parts of two views of one shape, of about 16,000 elements.
+func inParts(v, w views.View, same func(v, w views.View) error) error {
+	const most = 1 << 14
+	axis := slices.IndexFunc(v.Shape, func(n int) bool { return n > 1 })
+	if v.Len() <= most || axis < 0 {
+		return same(v, w)
+	}
+	n := v.Shape[axis]
+	rows := max(1, most/(v.Len()/n))
+	for i := 0; i < n; i += rows {
+		end := min(i+rows, n)
+		if err := inParts(blocks.Between(v, axis, i, end), blocks.Between(w, axis, i, end), same); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -172,6 +159,10 @@ func sameValues(ctx context.Context, a, b inspect.Selection) error {
 
 // sameValue compares values of elements. NaNs are equal, and integers of several sizes.
 func sameValue(a, b any) bool {
+	if x, ok := a.(string); ok {
+		y, ok := b.(string)
+		return ok && x == y
+	}
 	if x, ok := a.(hdf5.Record); ok {
 		y, ok := b.(hdf5.Record)
 		return ok && slices.Equal(x.Names, y.Names) && slices.EqualFunc(x.Values, y.Values, sameValue)

@@ -632,3 +632,34 @@ func quoted(text string) string {
 	}
 	return strconv.Quote(text)
 }
+
+// TestStringsTakeLittleMemory converts and verifies a column of 1,000,000 short strings. All of them were
+// in memory while they were compared, and HDF5's global heap was cached with a map for each part, which
+// took 250 MiB, and 145 to verify the file; now it takes 85 to 105.
+func TestStringsTakeLittleMemory(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("measures memory, which the race detector multiplies; run it without -short and -race")
+	}
+	folder := t.TempDir()
+	name := func(file string) string { return filepath.Join(folder, file) }
+	var lines bytes.Buffer
+	lines.WriteString("name,number\n")
+	for i := range 1_000_000 {
+		fmt.Fprintf(&lines, "name %d,%d\n", i, i)
+	}
+	if err := os.WriteFile(name("in.csv"), lines.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		most int // MiB
+		args []string
+	}{
+		{170, []string{"convert", "--verify", name("in.csv"), name("out.h5")}},
+		{170, []string{"convert", "--verify", name("out.h5"), name("out.arrow")}},
+		{120, []string{"verify", name("out.h5")}},
+	} {
+		if peak := peakOf(t, c.args...); peak > c.most<<20 {
+			t.Errorf("%s: %d MiB, want at most %d", c.args, peak>>20, c.most)
+		}
+	}
+}

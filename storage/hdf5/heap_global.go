@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -16,7 +17,24 @@ import (
 //	| object …                   | bytes, padded to 8
 //
 // Object 0 is the free space at the end.
-type collection map[int][]byte
+type collection []numberedObject // by number
+
+// A map would take twice the memory of short strings.
+type numberedObject struct {
+	number int
+	bytes  []byte
+}
+
+// find returns the object of a number, the last one if there are several.
+func (c collection) find(number int) ([]byte, bool) {
+	after, _ := slices.BinarySearchFunc(c, number+1, compareNumber)
+	if after == 0 || c[after-1].number != number {
+		return nil, false
+	}
+	return c[after-1].bytes, true
+}
+
+func compareNumber(o numberedObject, number int) int { return o.number - number }
 
 // heapCache caches collections.
 type heapCache struct {
@@ -25,7 +43,9 @@ type heapCache struct {
 	bytes int
 }
 
-const maxHeapCache = 32 << 20
+const maxHeapCache = 32 << 20 // bytes, with those of the objects
+
+const numberedObjectSize = 32
 
 // heapObject returns an object of the collection at an address.
 func (f *File) heapObject(address uint64, number int) ([]byte, error) {
@@ -33,7 +53,7 @@ func (f *File) heapObject(address uint64, number int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	object, ok := all[number]
+	object, ok := all.find(number)
 	if !ok {
 		return nil, fmt.Errorf("global heap at %d: no object %d", address, number)
 	}
@@ -76,10 +96,14 @@ func (f *File) readCollection(address uint64) (collection, int, error) {
 		if number == 0 {
 			break
 		}
-		objects[number] = c.bytes(n)
+		objects = append(objects, numberedObject{number, c.bytes(n)})
 		c.skip(min(-n&7, c.remaining()))
 	}
-	return objects, size, c.err
+	byNumber := func(a, b numberedObject) int { return a.number - b.number }
+	if !slices.IsSortedFunc(objects, byNumber) {
+		slices.SortStableFunc(objects, byNumber)
+	}
+	return objects, size + numberedObjectSize*len(objects), c.err
 }
 
 // A varLen is an element of variable length: a pointer into the global heap.
