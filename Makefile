@@ -66,12 +66,12 @@ bench: build ## benchmark against PyTorch (creates a Python environment outside 
 	$(MAKE) -C bench BASE="$(BASE)"
 
 .PHONY: bench-io
-bench-io: build ## benchmark reading against h5py (creates files of 25 GiB, one after the other)
-	$(MAKE) -C bench bench-io
+bench-io: build ## benchmark reading against h5py (creates files of 25 GiB, one after the other), or BASE=commit
+	$(MAKE) -C bench bench-io BASE="$(BASE)"
 
 .PHONY: bench-checkpoint
-bench-checkpoint: build ## benchmark checkpoints of 4 GiB in each format (creates such files, one after the other)
-	$(MAKE) -C bench bench-checkpoint
+bench-checkpoint: build ## benchmark checkpoints of 4 GiB in each format (creates such files, one after the other), or BASE=commit
+	$(MAKE) -C bench bench-checkpoint BASE="$(BASE)"
 
 .PHONY: bench-host
 bench-host: build ## benchmark the host overhead of training on a GPU (no GPU needed)

@@ -17,6 +17,7 @@ import (
 var withoutExample = map[string]string{
 	"internal/pythontest":           "it needs a test that runs",
 	"storage/hdf5/internal/libhdf5": "its functions are those of the C library",
+	"bench/internal/worktree":       "it builds another commit, which takes a minute",
 }
 
 // TestPackagesExplainThemselves: every package has a package comment and, unless it is a

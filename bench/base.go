@@ -2,55 +2,53 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/h5dnn/h5dnn/bench/internal/worktree"
 )
 
-// startBase builds this program as it was at another commit, in a temporary worktree, and
-// starts it as the peer. remove deletes the worktree.
-func startBase(commit string, threads int, in folders) (p *peer, remove func(), err error) {
-	hash, err := output("git", "rev-parse", "--short", commit+"^{commit}")
+// startBase builds this program as it was at another commit and starts it twice: the second
+// peer beside the first shows the noise of the machine.
+func startBase(commit string, threads int, in folders) (p, again *peer, remove func(), err error) {
+	tree, remove, err := worktree.Build(commit, worktree.Program{Package: "./bench", Name: "bench.base", Replaced: []string{"bench/serve.go"}},
+		worktree.Program{Package: "./cmd/h5dnn", Name: "bin/h5dnn"})
 	if err != nil {
-		return nil, nil, fmt.Errorf("base %s: %w", commit, err)
+		return nil, nil, nil, err
 	}
-	tree, err := os.MkdirTemp("", "h5dnn-base")
+	if p, err = serveBase(tree, threads, in); err == nil {
+		again, err = serveBase(tree, threads, in)
+	}
 	if err != nil {
-		return nil, nil, err
-	}
-	remove = func() {
-		output("git", "worktree", "remove", "--force", tree)
-		os.RemoveAll(tree)
-	}
-	if p, err = buildBase(tree, hash, threads, in); err != nil {
+		p.stop()
 		remove()
-		return nil, nil, fmt.Errorf("base %s: %w", commit, err)
+		return nil, nil, nil, fmt.Errorf("base %s: %w", commit, err)
 	}
-	return p, remove, nil
+	return p, again, remove, nil
 }
 
-func buildBase(tree, commit string, threads int, in folders) (*peer, error) {
-	if _, err := output("git", "worktree", "add", "--detach", tree, commit); err != nil {
-		return nil, err
-	}
-	serve, err := os.ReadFile("bench/serve.go")
+// serveBase starts the program in its own tree, where rows find its bin/h5dnn.
+func serveBase(tree worktree.Tree, threads int, in folders) (*peer, error) {
+	in, err := in.absolute()
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(tree, "bench", "serve.go"), serve, 0o644); err != nil {
-		return nil, err
-	}
-	program := filepath.Join(tree, "bench.base")
-	build := exec.Command("go", "build", "-o", program, "./bench")
-	build.Dir = tree
-	if text, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, text)
-	}
-	p := &peer{command: exec.Command(program, "-serve", in.data, in.made, in.device, "commit "+commit)}
+	p := &peer{command: exec.Command(filepath.Join(tree.Folder, "bench.base"), "-serve", in.data, in.made, in.device, "commit "+tree.Commit)}
+	p.command.Dir = tree.Folder
 	p.command.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", threads))
 	return p, p.start()
+}
+
+// absolute returns folders that another working directory does not change.
+func (in folders) absolute() (folders, error) {
+	var errs [2]error
+	in.data, errs[0] = filepath.Abs(in.data)
+	in.made, errs[1] = filepath.Abs(in.made)
+	return in, errors.Join(errs[:]...)
 }
 
 // start runs the peer's command and reads its first line.
@@ -70,13 +68,4 @@ func (p *peer) start() (err error) {
 	p.version, err = p.out.ReadString('\n')
 	p.version = strings.TrimSpace(p.version)
 	return err
-}
-
-// output runs a command and returns what it prints.
-func output(name string, args ...string) (string, error) {
-	text, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, text)
-	}
-	return strings.TrimSpace(string(text)), nil
 }

@@ -50,13 +50,54 @@ func startPeer(python, script string, threads int, in folders) (*peer, error) {
 	return p, nil
 }
 
+// peers are what this program is measured beside.
+type peers struct {
+	*peer
+	again  *peer  // like the first, to show the noise of the machine; nil beside another program
+	files  *peer  // makes the files of rows; nil if the first peer does
+	remove func() // after the peers have stopped
+}
+
+// startPeers starts the peer of a suite, or this program at commit base.
+func startPeers(s suite, base, python string, threads int, in folders) (all peers, err error) {
+	all.remove = func() {}
+	if base == "" {
+		all.peer, err = startPeer(python, s.script, threads, in)
+		return all, err
+	}
+	if all.peer, all.again, all.remove, err = startBase(base, threads, in); err != nil {
+		return all, err
+	}
+	if s.makesFiles {
+		if all.files, err = startPeer(python, s.script, threads, in); err != nil {
+			all.stop()
+		}
+	}
+	return all, err
+}
+
+// turns is the least number of turns of each side: a difference between two commits is small.
+func (all peers) turns() int {
+	if all.again != nil {
+		return 9
+	}
+	return 3
+}
+
+func (all peers) stop() {
+	for _, p := range []*peer{all.peer, all.again, all.files} {
+		p.stop()
+	}
+	all.remove()
+}
+
 // peerLimit is how long a peer may take to answer.
 const peerLimit = 2 * time.Minute
 
 // time asks for n timings of a row, in seconds. A peer that dies or does not answer is
 // started again, for the next rows.
 func (p *peer) time(row string, n int) (times []float64, err error) {
-	if p.command == nil {
+	if p == nil || p.command == nil {
 		return nil, nil
 	}
 	fmt.Fprintf(p.in, "%d %s\n", n, row)
@@ -79,7 +120,7 @@ func (p *peer) time(row string, n int) (times []float64, err error) {
 }
 
 func (p *peer) stop() {
-	if p.command != nil {
+	if p != nil && p.command != nil {
 		p.in.Close()
 		p.command.Wait()
 	}

@@ -2,6 +2,7 @@
 // each format, beside writing as many plain bytes and beside the libraries of Python.
 //
 //	go run ./bench/checkpoint -python PYTHON -o bench/CHECKPOINT.md
+//	go run ./bench/checkpoint -base COMMIT
 package main
 
 import (
@@ -37,6 +38,8 @@ func main() {
 	tensors := flag.Int("tensors", 10_000, "number of tensors")
 	from := flag.String("convert", "", "convert this file to the one named by -to and print the peak of memory")
 	to := flag.String("to", "", "see -convert")
+	base := flag.String("base", "", "measure beside this program at a `COMMIT`, instead of the libraries of Python")
+	work := flag.String("measure", "", "save, open or load the file named by -to once and print the seconds")
 	flag.Func("formats", "the formats to measure, separated by commas", func(list string) error {
 		formats = strings.Split(list, ",")
 		return nil
@@ -45,6 +48,14 @@ func main() {
 	flag.Parse()
 	if *from != "" {
 		check(convert(*from, *to))
+		return
+	}
+	if *work != "" {
+		check(measure(*work, *to, *tensors, int(*gib*(1<<30))))
+		return
+	}
+	if *base != "" {
+		check(compare(*base, *folder, *only, *tensors, int(*gib*(1<<30))))
 		return
 	}
 	b := bench{python: *python, bytes: int(*gib * (1 << 30)), tensors: *tensors}
@@ -174,25 +185,28 @@ func (b *bench) open(name string) time.Duration {
 	best := time.Hour
 	for range 20 {
 		runtime.GC()
-		best = min(best, timed(func() error {
-			f, err := serialize.Open(name)
-			if err != nil {
-				return err
-			}
-			n := 0
-			for e, err := range f.All() {
-				if err != nil {
-					return err
-				}
-				n += len(e.Array.Shape)
-			}
-			if n != b.tensors {
-				return fmt.Errorf("%d tensors", n)
-			}
-			return f.Close()
-		}))
+		best = min(best, timed(func() error { return list(name, b.tensors) }))
 	}
 	return best
+}
+
+// list opens a file and reads the description of every tensor.
+func list(name string, tensors int) error {
+	f, err := serialize.Open(name)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for e, err := range f.All() {
+		if err != nil {
+			return err
+		}
+		n += len(e.Array.Shape)
+	}
+	if n != tensors {
+		return fmt.Errorf("%d tensors", n)
+	}
+	return f.Close()
 }
 
 // peers load the file of a format in Python, into memory.
@@ -272,6 +286,9 @@ print(best)
 	return seconds
 }
 
+// conversions are the pairs of formats between which files of many tensors are converted.
+var conversions = [][2]string{{"torch", "safetensors"}, {"safetensors", "native"}, {"native", "h5ck"}, {"h5ck", "torch"}}
+
 // conversions converts files in processes of their own.
 func (b *bench) conversions() {
 	b.printf("\n## Converting\n\nThe peak of resident memory (VmHWM) of a process that converts a file, mapped pages included, and its time.\n" +
@@ -279,7 +296,7 @@ func (b *bench) conversions() {
 processor time, least of all in .pt to safetensors, and the kernel 7.0 to 8.0 s in that one and 3.3 to 6.2 s in the others. Pages that were taken back by the host, or freed by a
 file written in other blocks, cost more to write ([why](../docs/decisions/0044-write-to-disk-while-saving.md)).` + "\n\n")
 	b.printf("| | from | to | peak | time |\n|---|---|---|---|---|\n")
-	b.convertTo([][2]string{{"torch", "safetensors"}, {"safetensors", "native"}, {"native", "h5ck"}, {"h5ck", "torch"}}, b.tensors, b.bytes)
+	b.convertTo(conversions, b.tensors, b.bytes)
 	b.convertTo([][2]string{{"torch", "safetensors"}, {"safetensors", "npz"}, {"npz", "hdf5"}, {"hdf5", "h5ck"}, {"h5ck", "native"}, {"native", "torch"}}, 8, b.bytes/4)
 }
 
