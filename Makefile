@@ -133,6 +133,10 @@ lint: setup format ## gofmt, go vet, staticcheck, go mod tidy; C with -Wall -Wex
 api: setup ## print changes in the exported names since BASE, by default the latest tag
 	@BASE="$(BASE)" sh scripts/api.sh
 
+.PHONY: size
+size: ## print lines of Go without tests by package, and what changed since BASE, by default the latest commit
+	@BASE="$(BASE)" sh scripts/size.sh
+
 SEED ?= 1
 N    ?= 20
 .PHONY: wording
