@@ -16,6 +16,7 @@ import (
 // A column is one field of every sample of a table.
 type column struct {
 	Field
+	from      Origin
 	data      storage.Array // its first axis counts samples
 	size      int           // bytes in one sample
 	windowLen int           // rows of the source in one sample; neighbouring samples share them; see Steps
@@ -29,7 +30,7 @@ type column struct {
 
 func newColumn(n Named) (*column, error) {
 	name, a := n.Name, n.Array
-	c := &column{data: a, windowLen: 1, chunk: 1, rowGroup: 1}
+	c := &column{from: n.From, data: a, windowLen: 1, chunk: 1, rowGroup: 1}
 	if !a.Type.Valid() {
 		return nil, fmt.Errorf("dataset: %s: elements of %v cannot be loaded: %w", name, a.Type, dtype.ErrType)
 	}

@@ -12,6 +12,9 @@ type reader interface {
 	// eachRange visits the ranges of files in which samples first to end-1 lie, n
 	// bytes from at on, as far as samples are read from files without decoding.
 	eachRange(first, end int, visit func(file storage.Uncompressed, at, n int))
+	// origin returns the array that a field of a sample comes from, and the number of the
+	// sample there.
+	origin(field, sample int) (Origin, int)
 }
 
 func readerOf(d Dataset) reader {

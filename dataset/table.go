@@ -16,6 +16,7 @@ type Named struct {
 	Array storage.Array
 	Role  Role
 	Of    string // the input that a Length belongs to
+	From  Origin // for messages
 }
 
 // A table is a dataset of columns of equal length.

@@ -27,6 +27,9 @@ type field struct {
 	ragged bool    // rows have different lengths, and are padded
 }
 
+// originOf returns the origin of the rows at a path of a file.
+func originOf(file, path string) dataset.Origin { return dataset.Origin{Name: file + ": " + path} }
+
 // len counts rows, selected or not.
 func (p *part) len() int { return p.fields[0].Array.Shape[0] }
 
@@ -134,7 +137,7 @@ func (c Config) openInput(files Files, p *part, name, path string) error {
 	if err != nil {
 		return err
 	}
-	in := dataset.Named{Name: name, Array: found.Array}
+	in := dataset.Named{Name: name, Array: found.Array, From: originOf(p.file, path)}
 	if found.Ragged != nil {
 		if in.Array, err = found.Ragged.Padded(c.Length); err != nil {
 			return err
@@ -210,6 +213,7 @@ func (p *part) add(files Files, file, path string, n dataset.Named) error {
 		return err
 	}
 	n.Array, err = array(files, file, path)
+	n.From = originOf(file, path)
 	p.fields = append(p.fields, field{Named: n, path: path})
 	return err
 }
@@ -224,7 +228,7 @@ func (p *part) addTarget(files Files, path, name string) error {
 	if err != nil {
 		return err
 	}
-	f := field{Named: dataset.Named{Name: name, Role: dataset.Target, Array: found.Array}, path: path}
+	f := field{Named: dataset.Named{Name: name, Role: dataset.Target, Array: found.Array, From: originOf(p.yFile, path)}, path: path}
 	switch {
 	case found.Texts != nil:
 		texts, err := found.Texts()
@@ -403,9 +407,11 @@ func (c Config) windows(n dataset.Named) (dataset.Named, error) {
 	if err != nil {
 		return n, err
 	}
+	n.From.Row = c.Steps - length
 	if n.Array = n.Array.With(v); n.Role == dataset.Weight {
 		return n, nil
 	}
+	n.From.Steps = length
 	n.Array, err = dataset.SlidingWindows(n.Array, length)
 	return n, err
 }

@@ -1,0 +1,252 @@
+package dataset
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// An Origin says which array the samples of a field are rows of.
+type Origin struct {
+	Name    string   // of the array, such as "data.h5: /obs"; the field's if empty
+	Row     int      // of the array: the first of sample 0
+	Steps   int      // rows in a sample, along its first axis; 0 if a sample is a row
+	Columns []string // names of the elements along the last axis of a row; nil if they have none
+}
+
+// An Element is an element of an array that samples come from.
+type Element struct {
+	Name   string // of the array
+	Row    int
+	Index  []int  // within the row
+	Column string // name of its column; empty if it has none
+	Value  float64
+}
+
+// String describes the place of e: "data.h5: /obs row 1234, column 5 (temperature)".
+func (e Element) String() string {
+	text := fmt.Sprintf("%s row %d", e.Name, e.Row)
+	switch {
+	case len(e.Index) == 1:
+		text += fmt.Sprintf(", column %d", e.Index[0])
+	case len(e.Index) > 1:
+		text += fmt.Sprintf(", element %v", e.Index)
+	}
+	if e.Column != "" {
+		text += " (" + e.Column + ")"
+	}
+	return text
+}
+
+// element returns element i of a sample of f.
+func (o Origin) element(f Field, row, i int) Element {
+	e := Element{Name: cmp.Or(o.Name, f.Name), Row: o.Row + row, Index: make([]int, len(f.Shape))}
+	for axis := len(f.Shape) - 1; axis >= 0; axis-- {
+		e.Index[axis], i = i%f.Shape[axis], i/f.Shape[axis]
+	}
+	if o.Steps > 0 {
+		e.Row, e.Index = e.Row+e.Index[0], e.Index[1:]
+	}
+	if n := len(e.Index); n > 0 && e.Index[n-1] < len(o.Columns) {
+		e.Column = o.Columns[e.Index[n-1]]
+	}
+	return e
+}
+
+// Locate returns the place of element i, row-major, of a field of a sample of d.
+func Locate(d Dataset, field, sample, i int) Element {
+	o, row := readerOf(d).origin(field, sample)
+	return o.element(d.Fields()[field], row, i)
+}
+
+func (t *table) origin(field, sample int) (Origin, int) { return t.columns[field].from, sample }
+
+func (s *subset) origin(field, sample int) (Origin, int) {
+	return s.reader.origin(field, s.rows[sample])
+}
+
+func (c *chain) origin(field, sample int) (Origin, int) {
+	part, start := c.part(sample)
+	return c.parts[part].origin(field, sample-start)
+}
+
+func (a anyDataset) origin(_, sample int) (Origin, int) { return Origin{}, sample }
+
+// Missing are the elements of a field that are NaN, which stands for missing values, or
+// infinite.
+type Missing struct {
+	Field
+	NaN, Inf        int             // elements
+	Columns         []MissingColumn // along the last axis of rows; one if rows are single numbers
+	First, FirstInf Element         // the first of each; without a name if there is none
+}
+
+// A MissingColumn is the number of elements of a column that are NaN, or infinite.
+type MissingColumn struct{ NaN, Inf int }
+
+// String describes the first NaN: "data.h5: /obs row 1234, column 5 is NaN (4891 in all)",
+// or the first infinity, if there is no NaN.
+func (m Missing) String() string {
+	first, n, what := m.First, m.NaN, "NaN"
+	if n == 0 {
+		first, n, what = m.FirstInf, m.Inf, "infinite"
+	}
+	text := fmt.Sprintf("%v is %s", first, what)
+	if n > 1 {
+		text += fmt.Sprintf(" (%d in all)", n)
+	}
+	return text
+}
+
+// FindMissing reads all samples of d once, loaded as o says, and returns what is missing in
+// its fields of floats: nothing for fields that are complete. Rows that windows share count
+// once.
+func FindMissing(ctx context.Context, d Dataset, o Options) ([]Missing, error) {
+	scan := NewMissingScan(d)
+	for b, err := range Load(ctx, d, o.InOrder(d.Len())) {
+		if err != nil {
+			return nil, err
+		}
+		if err := scan.addBatch(b); err != nil {
+			return nil, err
+		}
+	}
+	return scan.Found(), ctx.Err()
+}
+
+// MissingIn is FindMissing of the samples of d at rows, which are few, such as a batch.
+func MissingIn(d Dataset, rows []int) ([]Missing, error) {
+	b, err := NewBatch(d, len(rows))
+	if err != nil {
+		return nil, err
+	}
+	b.Rows = slices.Sorted(slices.Values(rows))
+	if err := d.Read(*b, b.Rows); err != nil {
+		return nil, err
+	}
+	scan := NewMissingScan(d)
+	if err := scan.addBatch(b); err != nil {
+		return nil, err
+	}
+	return scan.Found(), nil
+}
+
+// passRows is the number of samples in the batches of a pass over a dataset.
+const passRows = 1 << 10
+
+// InOrder returns o for one pass in order over all of n samples.
+func (o Options) InOrder(n int) Options {
+	o.Shuffle, o.Window, o.Batch, o.Rank, o.World = None, 0, min(passRows, max(1, n)), 0, 0
+	return o
+}
+
+// A MissingScan finds missing values in samples that are added in order.
+type MissingScan struct {
+	d      reader
+	fields []Missing
+	last   []int // sample that was added of each field; -1 before the first
+}
+
+// NewMissingScan returns a scan of the samples of d.
+func NewMissingScan(d Dataset) *MissingScan {
+	s := &MissingScan{d: readerOf(d)}
+	for _, f := range d.Fields() {
+		s.fields, s.last = append(s.fields, Missing{Field: f}), append(s.last, -1)
+	}
+	return s
+}
+
+// addBatch adds the fields of floats of a batch.
+func (s *MissingScan) addBatch(b *Batch) error {
+	for i, f := range s.fields {
+		if !f.Type.IsFloat() {
+			continue
+		}
+		values, err := storage.Read[float64](b.Fields[i])
+		if err != nil {
+			return err
+		}
+		s.Add(i, b.Rows, values)
+	}
+	return nil
+}
+
+// Add adds the values of a field of the samples at rows.
+func (s *MissingScan) Add(field int, rows []int, values []float64) {
+	each := len(values) / max(1, len(rows))
+	for k, x := range values {
+		if x-x == 0 { // it is a finite number
+			continue
+		}
+		before := s.last[field]
+		if k >= each {
+			before = rows[k/each-1]
+		}
+		s.add(field, before, rows[k/each], k%each, x)
+	}
+	if len(rows) > 0 {
+		s.last[field] = rows[len(rows)-1]
+	}
+}
+
+// add adds element i of a sample, which is not finite, unless the sample that was added
+// before has the element's row, too.
+func (s *MissingScan) add(field, before, sample, i int, x float64) {
+	m := &s.fields[field]
+	o, row := s.d.origin(field, sample)
+	e := o.element(m.Field, row, i)
+	if o.Steps > 1 && before >= 0 {
+		p, first := s.d.origin(field, before)
+		if first += p.Row; p.Name == o.Name && first <= e.Row && e.Row < first+p.Steps {
+			return
+		}
+	}
+	e.Value = x
+	if m.Columns == nil {
+		m.Columns = make([]MissingColumn, e.columns(m.Field))
+	}
+	m.count(e)
+}
+
+// columns returns the number of columns of a row of f, which e is an element of.
+func (e Element) columns(f Field) int {
+	if len(e.Index) == 0 {
+		return 1
+	}
+	return f.Shape[len(f.Shape)-1]
+}
+
+// count counts e.
+func (m *Missing) count(e Element) {
+	column := &m.Columns[0]
+	if n := len(e.Index); n > 0 {
+		column = &m.Columns[e.Index[n-1]]
+	}
+	if math.IsNaN(e.Value) {
+		if m.NaN == 0 {
+			m.First = e
+		}
+		m.NaN++
+		column.NaN++
+		return
+	}
+	if m.Inf == 0 {
+		m.FirstInf = e
+	}
+	m.Inf++
+	column.Inf++
+}
+
+// Found returns what is missing in the samples so far, by field.
+func (s *MissingScan) Found() (all []Missing) {
+	for _, m := range s.fields {
+		if m.NaN+m.Inf > 0 {
+			all = append(all, m)
+		}
+	}
+	return all
+}
