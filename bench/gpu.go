@@ -15,7 +15,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Sizes of the rows on GPUs. Those that an interpreter can do as well show that
+// gpuSizes are the sizes of the rows on GPUs. Those that an interpreter can do as well show that
 // rows work, not how fast.
 type gpuSizes struct{ product, loop, row int }
 

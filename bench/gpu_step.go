@@ -23,7 +23,7 @@ import (
 // errEnough ends a training after some steps.
 var errEnough = errors.New("enough steps")
 
-// exampleSteps trains the example CNN, with samples on the GPU, for so many steps, after calling
+// exampleSteps trains the example CNN, with samples on the GPU, for the given number of steps, after calling
 // prepare; eachStep is called after each.
 func exampleSteps(in folders, steps int, prepare func(*train.Config), eachStep func(step int) error) (*train.Run, error) {
 	step := 0
@@ -35,7 +35,7 @@ func exampleSteps(in folders, steps int, prepare func(*train.Config), eachStep f
 	}})
 }
 
-// exampleTogether trains it for so many steps, of which a graph may have several, and returns how
+// exampleTogether trains it for the given number of steps, of which a graph may have several, and returns how
 // they were replayed; nil if that was not measured.
 func exampleTogether(in folders, steps int) (*train.Run, *train.GraphChoice, error) {
 	step, choice := 0, (*train.GraphChoice)(nil)

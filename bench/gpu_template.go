@@ -26,7 +26,7 @@ var (
 	smallTemplate []byte // of the rows for an interpreter
 )
 
-// writeTemplate writes the template of a file of so many rows, which is made by libhdf5, with no more than the
+// writeTemplate writes the template of a file of the given number of rows, which is made by libhdf5, with no more than the
 // first rows written: the rest takes no space on disk.
 func writeTemplate(to string, rows, row int) error {
 	name := to + ".h5"

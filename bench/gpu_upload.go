@@ -23,7 +23,7 @@ const (
 	inFlight = 3
 )
 
-// gpuUpload loads a file of so many rows, of 1 MiB each, into pinned memory,
+// gpuUpload loads a file of the given number of rows, of 1 MiB each, into pinned memory,
 // whence a GPU copies them.
 func gpuUpload(rows int) func(folders) (task, error) {
 	return func(in folders) (task, error) {

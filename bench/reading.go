@@ -12,7 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
-// The two files that hold MNIST.
+// gzipped and contiguous are the two files that hold MNIST.
 func gzipped(in folders) string    { return filepath.Join(in.data, "mnist.h5") }
 func contiguous(in folders) string { return filepath.Join(in.made, "contiguous.h5") }
 

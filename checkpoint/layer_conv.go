@@ -101,7 +101,7 @@ func perAxis(l *Layer, name string, rank int) ([]int, error) {
 }
 
 // samePadding returns the padding at both ends of each axis that Keras's padding amounts
-// to, or nil if there is none. Keras pads for outputs of ⌈input / stride⌉, with one more at
+// to, or nil if it pads nothing. Keras pads for outputs of ⌈input / stride⌉, with one more at
 // the end if the sum is odd, which PyTorch's integer padding cannot express.
 func samePadding(l *Layer, padding string, kernel, strides, dilation []int) ([]int, error) {
 	switch padding {

@@ -27,7 +27,7 @@ type LayerPlan struct {
 	Layer  *Layer
 	Name   string // of the module: "block.conv"
 	Links  []Link // with full names: "block/conv/kernel" and "block.conv.weight"
-	Module string // the call that constructs the module; "" if there is none or it is not known
+	Module string // the call that constructs the module, or "" if it is not known
 	// Refused is why the weights cannot be converted, of kind ErrUnsupported or
 	// ErrAmbiguous.
 	Refused error

@@ -43,7 +43,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// At puts path in front of the path of err, which becomes an *Error if it is none.
+// At puts path in front of the path of err, which becomes an *Error.
 func At(err error, path ...any) error {
 	var inner *Error
 	if errors.As(err, &inner) {

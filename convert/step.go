@@ -68,7 +68,7 @@ func (s *Step) withAttrs() serialize.Entry {
 }
 
 // sameAs returns the step among others of the same elements that has the same attributes, such as
-// tied weights; nil if there is none.
+// tied weights, or nil.
 func (s *Step) sameAs(others []Step) *Step {
 	attrs := s.withAttrs().Attrs
 	for i := range others {

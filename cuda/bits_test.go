@@ -118,7 +118,7 @@ func (c trial) kept(out [][]byte, free bool) result {
 // on tensor cores, and sums of floats in any order.
 var inexact = regexp.MustCompile(`\b(?:mma\.sync|\w+\.approx|(?:atom|red)\.\S*\.f(?:16|32|64)\b)`)
 
-// free returns the entries of the code for d that have such instructions.
+// inexactEntries returns the entries of the code for d that have such instructions.
 func inexactEntries(d *cuda.Device) map[string]bool {
 	text, err := device.PTX(d.Capability)
 	found := map[string]bool{}

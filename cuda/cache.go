@@ -89,8 +89,8 @@ func compileCode(d *Device, text string) ([]byte, error) {
 
 // codeFolders are where compiled code lies for one device.
 type codeFolders struct {
-	shipped string // with the program; empty if there is none
-	cache   string // empty if there is none
+	shipped string // with the program, or empty
+	cache   string // folder, or empty
 	why     error  // why there is no cache, unless it was turned off
 }
 

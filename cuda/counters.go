@@ -19,5 +19,5 @@ func (c *blockCounters) start(d *Device) error {
 	return d.Upload(m, 0, make([]byte, m.size))
 }
 
-// Counters returns the address of [launch.Counters] of them.
+// BlockCounters returns the address of [launch.Counters] of them.
 func (d *Device) BlockCounters() uint64 { return d.Address(d.counters.where) }

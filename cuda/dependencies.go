@@ -12,7 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// Dependencies are the edges of a graph during capture. A kernel call that writes a
+// dependencies are the edges of a graph during capture. A kernel call that writes a
 // storage depends on all calls that used it; a call that reads it depends on the last
 // call that wrote it. All other calls may run concurrently. Work that is issued outside
 // of kernel calls, such as copies, depends on everything before it, and everything after

@@ -698,7 +698,7 @@ func TestEveryKernelIsTried(t *testing.T) {
 	}
 }
 
-// TestGradientsOfManyPixelsSplitEvenly has so many that their sum is split into as many parts
+// TestGradientsOfManyPixelsSplitEvenly has enough pixels that their sum is split into as many parts
 // as possible, none of which may reach beyond the end.
 func TestGradientsOfManyPixelsSplitEvenly(t *testing.T) {
 	y := of(32_900, 8)

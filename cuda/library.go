@@ -53,7 +53,7 @@ type library struct {
 	find      func() Library
 }
 
-// In the order of C's enum.
+// libraries are in the order of C's enum.
 var libraries = []*library{
 	{name: "cuBLASLt", use: "products of matrices", file: "libcublasLt.so.", versions: []string{"13", "12"}, wheel: "cublas", pip: "nvidia-cublas"},
 	{name: "cuDNN", use: "convolutions", file: "libcudnn.so.", versions: []string{"9"}, wheel: "cudnn", pip: "nvidia-cudnn-cu13"},

@@ -12,7 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// farther is more bytes than 32 bits count, and more elements of any size up to 4.
+// farBytes is more bytes than 32 bits count, and more elements of any size up to 4.
 const farBytes = 1 << 34
 
 // scattered is host's matrix on d, its rows so far apart.

@@ -41,10 +41,10 @@ func (e *TextError) Error() string {
 type csvTable struct {
 	name    string
 	budget  *storage.Budget
-	names   []string // of the header; nil if there is none
+	names   []string // of the header, or nil
 	columns []csvColumn
 	rows    int
-	label   int // column, -1 if there is none
+	label   int // column, or -1
 }
 
 // A csvColumn describes the cells of a column.
@@ -320,7 +320,7 @@ func (c *csvColumn) classNames() ([]string, error) {
 	return names, nil
 }
 
-// classType returns the smallest type that numbers so many classes.
+// classType returns the smallest type that numbers n classes.
 func classType(n int) dtype.Type {
 	if n <= 256 {
 		return dtype.Uint8

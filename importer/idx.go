@@ -13,7 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// An idx file is one array (yann.lecun.com/exdb/mnist):
+// idxTypes are the element types of idx files. Such a file is one array (yann.lecun.com/exdb/mnist):
 //
 //	| 0 0      | 2
 //	| type     | 1   08 uint8, 09 int8, 0b int16, 0c int32, 0d float32, 0e float64

@@ -82,7 +82,7 @@ func listOf(file serialize.File) indexed {
 			e.Name, e.Renamed = e.Name+"'", cmp.Or(e.Renamed, e.Name)
 		}
 		if list.Add(e, err) != nil {
-			panic("inspect: " + e.Name + " is there twice") // it is not
+			panic("inspect: " + e.Name + " is a duplicate") // it is not
 		}
 	}
 	return list

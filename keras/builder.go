@@ -262,7 +262,7 @@ func (b *builder) model(m *checkpoint.Model, prefix string, inputs []value) ([]v
 		for _, r := range l.Calls[c.node] {
 			v, ok := known[r]
 			if !ok {
-				return nil, fmt.Errorf("%s takes output %d of %s, which there is not: %w", l.Name, r.Tensor, r.Layer, ErrConfig)
+				return nil, fmt.Errorf("%s takes output %d of %s, which does not exist: %w", l.Name, r.Tensor, r.Layer, ErrConfig)
 			}
 			in = append(in, v)
 		}
@@ -281,7 +281,7 @@ func (b *builder) model(m *checkpoint.Model, prefix string, inputs []value) ([]v
 	for _, r := range m.Outputs {
 		v, ok := known[r]
 		if !ok {
-			return nil, fmt.Errorf("output %d of %s is none: %w", r.Tensor, r.Layer, ErrConfig)
+			return nil, fmt.Errorf("output %d of %s is not a layer's: %w", r.Tensor, r.Layer, ErrConfig)
 		}
 		outputs = append(outputs, v)
 	}

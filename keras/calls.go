@@ -192,7 +192,7 @@ func checkRefs(m *checkpoint.Model) error {
 	refs(m, func(r *checkpoint.Ref) {
 		i, ok := at[r.Layer]
 		if (!ok || r.Node < 0 || r.Node >= len(m.Layers[i].Calls) || r.Tensor < 0) && wrong == nil {
-			wrong = fmt.Errorf("%s: a layer takes output %d of call %d of %q, which there is not: %w", m.Name, r.Tensor, r.Node, r.Layer, ErrConfig)
+			wrong = fmt.Errorf("%s: a layer takes output %d of call %d of %q, which does not exist: %w", m.Name, r.Tensor, r.Node, r.Layer, ErrConfig)
 		}
 	})
 	return wrong

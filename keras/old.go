@@ -8,7 +8,7 @@ import (
 	"github.com/h5dnn/h5dnn/checkpoint"
 )
 
-// The classes of Keras 1 and 2 that have another name now.
+// oldClasses are the classes of Keras 1 and 2 that have another name now.
 var oldClasses = map[string]string{
 	"Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D",
 	"Deconvolution2D": "Conv2DTranspose", "Deconvolution3D": "Conv3DTranspose",
@@ -24,7 +24,7 @@ var oldClasses = map[string]string{
 	"LSTMV2": "LSTM", "GRUV2": "GRU",
 }
 
-// The settings of Keras 1 and 2 that have another name now.
+// oldSettings are the settings of Keras 1 and 2 that have another name now.
 var oldSettings = map[string]string{
 	"nb_filter": "filters", "filter_length": "kernel_size", "subsample_length": "strides", "subsample": "strides",
 	"border_mode": "padding", "bias": "use_bias", "atrous_rate": "dilation_rate",

@@ -149,7 +149,7 @@ type spatial struct {
 	first    bool // (C, …)
 }
 
-// spatialOf reads the shape of the input of a layer with so many spatial axes.
+// spatialOf reads the shape of the input of a layer with the given number of spatial axes.
 func spatialOf(l *checkpoint.Layer, shape []int, axes int) (s spatial, err error) {
 	if s.first, err = channelsFirst(l); err != nil {
 		return s, err
@@ -183,7 +183,7 @@ func axesOf(class string) int {
 	return int(class[at] - '0')
 }
 
-// each returns a setting with a number for each of so many axes.
+// each returns a setting with a number for each of the given number of axes.
 func each(l *checkpoint.Layer, name string, axes, otherwise int) ([]int, error) {
 	list, err := l.Ints(name)
 	if err != nil {

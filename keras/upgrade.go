@@ -7,7 +7,7 @@ import (
 	"github.com/h5dnn/h5dnn/checkpoint"
 )
 
-// Settings of Keras 1 without a counterpart that matters to a trained model: how weights
+// dropped are settings of Keras 1 without a counterpart that matters to a trained model: how weights
 // begin, and what is asked of them in training.
 var dropped = []string{
 	"init", "inner_init", "forget_bias_init", "W_regularizer", "U_regularizer", "b_regularizer", "W_constraint", "U_constraint", "b_constraint",

@@ -12,7 +12,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/native"
 )
 
-// A format of one's own needs no strides and nothing to close.
+// TestStridesAndCloseMayBeNil: a format of one's own needs no strides and nothing to close.
 func TestStridesAndCloseMayBeNil(t *testing.T) {
 	in := serialize.Input{ReaderAt: bytes.NewReader(nil)}
 	v, err := in.View(dtype.Float32, []int{2, 3}, nil, 0, 24)

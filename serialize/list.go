@@ -68,7 +68,7 @@ func (l *List) Keep(name string) string { return l.names.keep(name) }
 // AddKept is Add of an entry of another file, which keeps its name.
 func (l *List) AddKept(e Entry, err error) error {
 	if l.Has(e.Name) {
-		return fmt.Errorf("%q is there twice: %w", e.Name, storage.ErrState)
+		return fmt.Errorf("duplicate name %q: %w", e.Name, storage.ErrState)
 	}
 	i, v := len(l.arrays), e.Array.View
 	l.index.Add(e.Name, int32(i), l.Name)
@@ -86,7 +86,7 @@ func (l *List) AddKept(e Entry, err error) error {
 // name there is one entry, which cannot be read, because programs differ in which array they take.
 func (l *List) AddMarkingDuplicates(e Entry, err error) {
 	if l.Has(e.Name) {
-		l.Fail(e.Name, fmt.Errorf("the name is there twice: %w", storage.ErrState))
+		l.Fail(e.Name, fmt.Errorf("duplicate name: %w", storage.ErrState))
 		return
 	}
 	l.Add(e, err)

@@ -16,8 +16,8 @@ import (
 
 // View returns the view that a file declares over size bytes of elements of type t, row-major if
 // stride is nil. It is
-// an error if the view reaches outside of them, has negative strides, or has so many more
-// elements than are stored, by strides of 0, that the budget does not allow it.
+// an error if the view reaches outside of them, has negative strides, or has more elements than are stored,
+// by strides of 0, and more than the budget allows.
 func (in Input) View(t dtype.Type, shape, stride []int, offset, size int) (views.View, error) {
 	if !t.Valid() {
 		return views.View{}, fmt.Errorf("elements of %v: %w", t, dtype.ErrType)

@@ -22,7 +22,7 @@ func (c *check) keep(title string, e ending, failed []string) {
 	c.log(to, title, e)
 }
 
-// saidBy returns what tests have logged or found wrong, up to so many lines.
+// saidBy returns what tests have logged or found wrong, up to the given number of lines.
 func saidBy(log []byte, most int) (all []string) {
 	for line := range strings.Lines(string(log)) {
 		if strings.Contains(line, "_test.go:") && len(all) < most {

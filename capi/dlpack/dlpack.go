@@ -47,7 +47,7 @@ func TypeOf(d unsafe.Pointer) (dtype.Type, error) {
 	c := *(*C.DLDataType)(d)
 	t, known := types[code{uint8(c.code), uint8(c.bits)}]
 	if !known || c.lanes != 1 {
-		return dtype.Invalid, fmt.Errorf("DLPack type of code %d, %d bits, %d lanes is none of h5dnn's: %w", c.code, c.bits, c.lanes, dtype.ErrType)
+		return dtype.Invalid, fmt.Errorf("DLPack type of code %d, %d bits, %d lanes is not supported: %w", c.code, c.bits, c.lanes, dtype.ErrType)
 	}
 	return t, nil
 }

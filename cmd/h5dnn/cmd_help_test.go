@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The program and each command print their help for --help and -h, to stdout.
+// TestHelpFlags: the program and each command print their help for --help and -h, to stdout.
 func TestHelpFlags(t *testing.T) {
 	help := func(args ...string) string {
 		t.Helper()

@@ -71,7 +71,7 @@ func TestInspectCountsWhatIsNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, out, errs := in(t, t.Context(), "inspect", name)
-	if want := "h5dnn inspect: " + name + ": /a: the name is there twice (and 1 more object that could not be read)\n"; status != 2 || errs != want || !strings.Contains(out, "c  float32 (1,)") {
+	if want := "h5dnn inspect: " + name + ": /a: duplicate name (and 1 more object that could not be read)\n"; status != 2 || errs != want || !strings.Contains(out, "c  float32 (1,)") {
 		t.Errorf("status %d, %s%s; want %s", status, out, errs, want)
 	}
 }

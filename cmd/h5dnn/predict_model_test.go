@@ -56,7 +56,7 @@ func TestModelsThatCannotBeReadAreNotConvertedAsArrays(t *testing.T) {
 	if err := os.WriteFile("m.h5", damaged, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got := output(t, "h5dnn convert m.h5 m.safetensors"); !strings.Contains(got, `"stew", which there is not`) {
+	if got := output(t, "h5dnn convert m.h5 m.safetensors"); !strings.Contains(got, `"stew", which does not exist`) {
 		t.Errorf("%s; want the error of the description", got)
 	}
 	if _, err := os.Stat("m.safetensors"); err == nil {

@@ -101,7 +101,7 @@ func weightShapes(l *checkpoint.Layer) map[string][]int {
 }
 
 // normalizationShapes returns the shapes of weights of a layer that normalizes an input of a
-// shape, nil if that is not known, with so many features.
+// shape, nil if that is not known, with the given number of features.
 func normalizationShapes(l *checkpoint.Layer, input []int, features int) map[string][]int {
 	switch l.Class {
 	case "LayerNormalization":

@@ -279,7 +279,7 @@ func fake_cublasLtMatmulAlgoConfigGetAttribute(algorithm *C.h5_algorithm, which 
 	return 0
 }
 
-// An algorithm is valid only for the problem and the alignments it was chosen for.
+// fake_cublasLtMatmul: an algorithm is valid only for the problem and the alignments it was chosen for.
 //
 //export fake_cublasLtMatmul
 func fake_cublasLtMatmul(handle, desc C.h5_object, alpha unsafe.Pointer, a C.h5_address, aLayout C.h5_object, b C.h5_address, bLayout C.h5_object,

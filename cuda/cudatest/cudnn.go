@@ -454,7 +454,7 @@ func fake_cudnnConvolutionBackwardFilter(handle C.h5_object, alpha unsafe.Pointe
 	return k.do(handle, x, dw, conv, dy, nil)
 }
 
-// Beta, which is 0, scales what z holds; z may be y.
+// fake_cudnnConvolutionBiasActivationForward: beta, which is 0, scales what z holds; z may be y.
 //
 //export fake_cudnnConvolutionBiasActivationForward
 func fake_cudnnConvolutionBiasActivationForward(handle C.h5_object, alpha unsafe.Pointer, x C.h5_object, xAt C.h5_address, w C.h5_object, wAt C.h5_address,

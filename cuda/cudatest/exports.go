@@ -156,7 +156,7 @@ func fake_cuDeviceTotalMem_v2(bytes *C.size_t, device C.h5_device) code {
 	return success
 }
 
-// The first gpu takes the code for sm_80, the second that for sm_75.
+// fake_cuDeviceGetAttribute: the first gpu takes the code for sm_80, the second that for sm_75.
 //
 //export fake_cuDeviceGetAttribute
 func fake_cuDeviceGetAttribute(value *C.int, attribute C.int, device C.h5_device) code {

@@ -65,7 +65,7 @@ func fake_cuMemPoolTrimTo(handle C.h5_handle, keep C.size_t) code {
 	})
 }
 
-// Memory from a pool belongs to its previous owner until the stream reaches the
+// fake_cuMemAllocFromPoolAsync: memory from a pool belongs to its previous owner until the stream reaches the
 // allocation: what other streams write before that is lost.
 //
 //export fake_cuMemAllocFromPoolAsync
@@ -110,7 +110,7 @@ func fake_cuMemFreeAsync(at C.h5_address, handle C.h5_handle) code {
 	})
 }
 
-// Memory that belongs to no pool is there at once.
+// fake_cuMemAlloc_v2: memory that belongs to no pool is there at once.
 //
 //export fake_cuMemAlloc_v2
 func fake_cuMemAlloc_v2(at *C.h5_address, bytes C.size_t) code {
@@ -132,7 +132,7 @@ func fake_cuMemAlloc_v2(at *C.h5_address, bytes C.size_t) code {
 	})
 }
 
-// Memory that belongs to no pool is gone at once, whether or not queued work uses it.
+// fake_cuMemFree_v2: memory that belongs to no pool is gone at once, whether or not queued work uses it.
 //
 //export fake_cuMemFree_v2
 func fake_cuMemFree_v2(at C.h5_address) code {
@@ -174,7 +174,7 @@ func fake_cuMemFreeHost(at unsafe.Pointer) code {
 	})
 }
 
-// Pinned memory is read when the copy is done; other memory now, into a buffer.
+// fake_cuMemcpyHtoDAsync_v2: pinned memory is read when the copy is done; other memory now, into a buffer.
 //
 //export fake_cuMemcpyHtoDAsync_v2
 func fake_cuMemcpyHtoDAsync_v2(to C.h5_address, from unsafe.Pointer, bytes C.size_t, handle C.h5_handle) code {
@@ -197,7 +197,7 @@ func fake_cuMemcpyHtoDAsync_v2(to C.h5_address, from unsafe.Pointer, bytes C.siz
 	})
 }
 
-// Pinned memory is written when the copy is done; other memory before the call returns.
+// fake_cuMemcpyDtoHAsync_v2: pinned memory is written when the copy is done; other memory before the call returns.
 //
 //export fake_cuMemcpyDtoHAsync_v2
 func fake_cuMemcpyDtoHAsync_v2(to unsafe.Pointer, from C.h5_address, bytes C.size_t, handle C.h5_handle) code {

@@ -13,7 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/ptx"
 )
 
-// The code that linking makes of PTX is the PTX, behind codeMark.
+// fake_cuLinkCreate_v2: the code that linking makes of PTX is the PTX, behind codeMark.
 //
 //export fake_cuLinkCreate_v2
 func fake_cuLinkCreate_v2(count C.uint, options *C.int, values *unsafe.Pointer, state *C.h5_handle) code {

@@ -35,7 +35,7 @@ func fake_cuStreamSynchronize(handle C.h5_handle) code {
 	})
 }
 
-// A wait is for where the event is now, not for where it may move. A stream that
+// fake_cuStreamWaitEvent: a wait is for where the event is now, not for where it may move. A stream that
 // waits for one in a recording becomes part of that.
 //
 //export fake_cuStreamWaitEvent
@@ -124,7 +124,7 @@ func fake_cuEventSynchronize(handle C.h5_handle) code {
 	})
 }
 
-// Tasks take no time; a millisecond each will do.
+// fake_cuEventElapsedTime: tasks take no time; a millisecond each will do.
 //
 //export fake_cuEventElapsedTime
 func fake_cuEventElapsedTime(ms *C.float, from, to C.h5_handle) code {

@@ -14,7 +14,7 @@ import (
 	"unsafe"
 )
 
-// Faults are planted in a driver and libraries, for tests of what is done about them: by
+// faults are planted in a driver and libraries, for tests of what is done about them: by
 // [Plant], or for a whole process by the environment variable H5DNN_TEST_FAULTS, a list
 // such as "cuMemPoolCreate=801,cudnnCreate=1,exp_f32=wrong":
 //

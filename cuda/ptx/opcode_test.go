@@ -19,7 +19,7 @@ func single(x float32) uint64 { return uint64(math.Float32bits(x)) }
 func double(x float64) uint64 { return math.Float64bits(x) }
 func minus(x int64) uint64    { return uint64(-x) }
 
-// What each opcode should do is from the PTX ISA's text of it.
+// trials are what each opcode should do, from the PTX ISA's text of it.
 var trials = []trial{
 	{"add.s32", []uint64{0x7fffffff, 1}, 0x80000000}, {"add.s64", []uint64{5, minus(7)}, minus(2)}, {"add.u16", []uint64{0xffff, 2}, 1},
 	{"sub.u32", []uint64{3, 5}, 0xfffffffe}, {"mul.lo.s32", []uint64{0x10001, 0x10001}, 0x20001}, {"mul.lo.u64", []uint64{1 << 40, 1 << 30}, 0},

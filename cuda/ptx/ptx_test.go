@@ -21,7 +21,7 @@ func module(t testing.TB, name string) *Module {
 	return m
 }
 
-// faults runs a kernel of testdata/faults.cu on so many floats, by 64 threads or as many.
+// faults runs a kernel of testdata/faults.cu on n floats, by 64 threads or n.
 func faults(t testing.TB, name string, floats int, l Launch) ([]byte, error) {
 	t.Helper()
 	memory := NewMemory(0)
@@ -58,7 +58,7 @@ func TestFaultsAreNamed(t *testing.T) {
 	}
 }
 
-// small runs a body with 36 bytes of shared memory s on 64 bytes at x, which %rd0 holds, by so many
+// small runs a body with 36 bytes of shared memory s on 64 bytes at x, which %rd0 holds, by the given number of
 // threads; %r0 is the thread, and %p0 whether that is 1.
 func small(t *testing.T, threads uint32, body string) ([]byte, error) {
 	t.Helper()

@@ -61,7 +61,7 @@ func (s source) lane(lane, by, ends int32) (from int32, ok uint64) {
 }
 
 // A matrixKind is what the factors of a matrix product are: the words that lanes
-// hold are of so many numbers each, which value returns; ok says that the word is one.
+// hold have the given count of numbers each, which value returns; ok says that the word is one.
 type matrixKind struct {
 	each  int
 	value func(word uint32, i int) float32
@@ -81,7 +81,7 @@ func anything(uint32) bool { return true }
 // ignores these; cvt.rna.tf32.f32 leaves none.
 func rounded32(word uint32) bool { return word&(1<<13-1) == 0 }
 
-// products makes mma.sync, summed as float32: D = A·B + C.
+// matrixMultiply decodes mma.sync, summed as float32: D = A·B + C.
 func matrixMultiply(d *decoder) execute {
 	kind, known := matrices[d.opcode]
 	if !known {
@@ -141,7 +141,7 @@ func (b *block) factor(l int32, register int, to []float32, at int32, kind matri
 	}
 }
 
-// fragments makes ldmatrix, which loads matrices of 8 rows of 16 bytes from shared
+// loadMatrices decodes ldmatrix, which loads matrices of 8 rows of 16 bytes from shared
 // memory: lane 8m+i gives the address of row i of matrix m, and lane 4g+t gets of each
 // matrix word t of row g (PTX ISA, "ldmatrix").
 func loadMatrices(d *decoder) execute {

@@ -20,7 +20,7 @@ func Run(t testing.TB, modules []string, script string, args ...string) string {
 }
 
 // Interpreter returns the Python interpreter that an environment variable names, or
-// python3. It skips the test, saying why, if there is none or it lacks one of the modules.
+// python3. It skips the test, saying why, if Python is missing or lacks one of the modules.
 func Interpreter(t testing.TB, variable string, modules ...string) string {
 	t.Helper()
 	name := os.Getenv(variable)

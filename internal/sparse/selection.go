@@ -28,7 +28,7 @@ func (a axis) index(i int) (int, bool) {
 	return k, k >= 0 && k < a.n && a.start+k*a.step == i
 }
 
-// selections yields the parts of a view of a row-major matrix of so many columns, each of
+// selections yields the parts of a view of a row-major matrix of the given number of columns, each of
 // rows by columns. They are written row-major.
 func selections(v views.View, columns int) iter.Seq[selection] {
 	type dimension struct{ n, stride, to int }

@@ -63,7 +63,7 @@ func TestMoreThan4GiB(t *testing.T) {
 
 const largeLength = 4<<30 + 32 // bytes of the large array
 
-// A largeFile makes a sparse file in which an array of so many bytes ends in 7, and another one, behind
+// A largeFile makes a sparse file in which an array of the given number of bytes ends in 7, and another one, behind
 // it, is 1, 2, 3.
 type largeFile struct {
 	extension  string

@@ -13,7 +13,7 @@ import (
 const maxElements = math.MaxInt / 16
 
 // refuseNested marks the fields at and below x that are not read because of the lists around them.
-// A row of x has so many elements of the fixed-size lists around it that are not empty.
+// A row of x has the given number of elements of the fixed-size lists around it that are not empty.
 func (x *field) refuseNested(inList, inFixed bool, elements int) {
 	if x.unsupported != "" {
 		return
@@ -68,7 +68,7 @@ type mask struct {
 	per  int // rows of the inner field for each
 }
 
-// Lists are where lists of several sizes begin and end, in elements.
+// lists are where lists of several sizes begin and end, in elements.
 type lists struct {
 	rows, inner int // lists, and values of an element
 	width       int // bytes of an offset
@@ -233,7 +233,7 @@ type maskReader struct {
 	per   int
 	valid bool
 	left  int  // rows for which valid holds
-	byte  byte // of which so many bits are read
+	byte  byte // of which the lowest bits are read
 	read  int
 }
 

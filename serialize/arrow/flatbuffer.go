@@ -34,7 +34,7 @@ func (b *buffer) take(n int) bool {
 	return b.err == nil
 }
 
-// uint returns an integer of so many bytes.
+// uint returns an integer of the given number of bytes.
 func (b *buffer) uint(at, size int) (x uint64) {
 	if at < 0 || at > len(b.b)-size {
 		b.fail()
@@ -77,7 +77,7 @@ func (t table) field(i int) int {
 	return 0
 }
 
-// int returns a signed integer of so many bytes, or 0 if the field is missing.
+// int returns a signed integer of the given number of bytes, or 0 if the field is missing.
 func (t table) int(i, size int) int64 {
 	at := t.field(i)
 	if at == 0 {

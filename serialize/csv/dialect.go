@@ -23,7 +23,7 @@ import (
 // semicolons, tabs, bars, or spaces between numbers, or what a first line such as sep=; says.
 // Lines before the table that begin with # are comments.
 type Reader struct {
-	// Names are the cells of the first line if it is a header; nil if there is none.
+	// Names are the cells of the first line if it is a header, or nil.
 	Names []string
 	// Comma separates cells.
 	Comma rune
@@ -216,7 +216,7 @@ func isQuoted(c *csv.Reader, lines [][]byte, cells int) bool {
 }
 
 // namedSeparator returns the separator that a first line such as sep=; names for Excel, and the
-// number of bytes of that line; 0 if there is none. One in quotes is a header if the next line has
+// number of bytes of that line, or 0. One in quotes is a header if the next line has
 // no such separator.
 func namedSeparator(head []byte) (comma rune, n int) {
 	line, rest, _ := bytes.Cut(head, []byte{'\n'})

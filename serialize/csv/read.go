@@ -216,7 +216,7 @@ func classify(in serialize.Input) (columns []cellKind, rows int, header bool, er
 	return columns, rows, names != nil, err
 }
 
-// kindsOf returns the kinds of so many columns before any cell is known.
+// kindsOf returns the kinds of the given number of columns before any cell is known.
 func kindsOf(in serialize.Input, n int, names []string) ([]cellKind, error) {
 	const columnCost = 512 // bytes of memory, about
 	if err := in.Budget.Allocate(columnCost*n, int(in.Size)); err != nil {
@@ -283,7 +283,7 @@ func checkText(in serialize.Input) error {
 	return nil
 }
 
-// Values are parsed cells. The last of them are in memory.
+// values are parsed cells. The last of them are in memory.
 type values struct {
 	column.Kind
 	column.Values

@@ -117,7 +117,7 @@ type indexed interface {
 	Index(name string) (i int, ok bool)
 }
 
-// listOf returns the entries of a file, or its error. A name that is there twice cannot be read.
+// listOf returns the entries of a file, or its error. A duplicate name cannot be read.
 func listOf(f serialize.File) (indexed, error) {
 	if list, ok := f.(indexed); ok {
 		return list, nil

@@ -20,7 +20,7 @@ type names struct {
 	list    []string
 	numbers []int32 // of the entries in the file
 	index   nameindex.Index
-	twice   map[int]bool // names that are there twice, of which there is one entry
+	twice   map[int]bool // duplicate names, which have one entry each
 }
 
 // namesOf is listOf for a numbered file.
@@ -53,10 +53,10 @@ func (n *names) Index(name string) (int, bool) {
 	return int(i), ok
 }
 
-// At returns entry i, and an error if its name is there twice.
+// At returns entry i, and an error if its name is a duplicate.
 func (n *names) At(i int) (serialize.Entry, error) {
 	if n.twice[i] {
-		return serialize.Entry{Name: n.list[i]}, fmt.Errorf("the name is there twice: %w", storage.ErrState)
+		return serialize.Entry{Name: n.list[i]}, fmt.Errorf("duplicate name: %w", storage.ErrState)
 	}
 	return n.numbered.At(int(n.numbers[i]))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// A block is a quantized type: so many elements are stored in so many bytes.
+// A block is a quantized type: a fixed number of elements stored in a fixed number of bytes.
 type block struct {
 	elements, size int
 	decode         func(dst []float32, b []byte, order binary.ByteOrder)
@@ -51,7 +51,7 @@ func fifths(q [32]byte, bits uint32) [32]byte {
 	return q
 }
 
-// Q8_0 is scale, int8 × 32.
+// decodeQ8_0 decodes blocks: scale, int8 × 32.
 func decodeQ8_0(dst []float32, b []byte, order binary.ByteOrder) {
 	scale, b := half(b, order), b[2:]
 	for i := range dst {
@@ -59,7 +59,7 @@ func decodeQ8_0(dst []float32, b []byte, order binary.ByteOrder) {
 	}
 }
 
-// Q4_0 is scale, 4 bits × 32, less 8.
+// decodeQ4_0 decodes blocks: scale, 4 bits × 32, less 8.
 func decodeQ4_0(dst []float32, b []byte, order binary.ByteOrder) {
 	scale, b := half(b, order), b[2:]
 	for i := range 16 { // faster than nibbles
@@ -68,7 +68,7 @@ func decodeQ4_0(dst []float32, b []byte, order binary.ByteOrder) {
 	}
 }
 
-// Q4_1 is scale, minimum, 4 bits × 32.
+// decodeQ4_1 decodes blocks: scale, minimum, 4 bits × 32.
 func decodeQ4_1(dst []float32, b []byte, order binary.ByteOrder) {
 	scale, minimum := half(b, order), half(b[2:], order)
 	for i, q := range nibbles(b[4:]) {
@@ -76,7 +76,7 @@ func decodeQ4_1(dst []float32, b []byte, order binary.ByteOrder) {
 	}
 }
 
-// Q5_0 is scale, the fifth bits as uint32, 4 bits × 32, less 16.
+// decodeQ5_0 decodes blocks: scale, the fifth bits as uint32, 4 bits × 32, less 16.
 func decodeQ5_0(dst []float32, b []byte, order binary.ByteOrder) {
 	scale := half(b, order)
 	for i, q := range fifths(nibbles(b[6:]), order.Uint32(b[2:])) {
@@ -84,7 +84,7 @@ func decodeQ5_0(dst []float32, b []byte, order binary.ByteOrder) {
 	}
 }
 
-// Q5_1 is scale, minimum, the fifth bits as uint32, 4 bits × 32.
+// decodeQ5_1 decodes blocks: scale, minimum, the fifth bits as uint32, 4 bits × 32.
 func decodeQ5_1(dst []float32, b []byte, order binary.ByteOrder) {
 	scale, minimum := half(b, order), half(b[2:], order)
 	for i, q := range fifths(nibbles(b[8:]), order.Uint32(b[4:])) {
@@ -95,7 +95,7 @@ func decodeQ5_1(dst []float32, b []byte, order binary.ByteOrder) {
 // two returns 2 bits of element i of 256: 32 bytes have those of 128 elements.
 func two(b []byte, i int) byte { return b[i/128*32+i%32] >> (i % 128 / 32 * 2) & 3 }
 
-// Q2_K is 4 bits of scale and 4 of minimum for each 16 elements, 2 bits × 256, and the scales of
+// decodeQ2_K decodes blocks: 4 bits of scale and 4 of minimum for each 16 elements, 2 bits × 256, and the scales of
 // both.
 func decodeQ2_K(dst []float32, b []byte, order binary.ByteOrder) {
 	scale, minimum := half(b[80:], order), half(b[82:], order)
@@ -105,7 +105,7 @@ func decodeQ2_K(dst []float32, b []byte, order binary.ByteOrder) {
 	}
 }
 
-// Q3_K is the third bits, inverted, 2 bits × 256, 6 bits of scale less 32 for each 16 elements, and
+// decodeQ3_K decodes blocks: the third bits, inverted, 2 bits × 256, 6 bits of scale less 32 for each 16 elements, and
 // their scale. 4 bits of the scales are in 8 bytes, the others in the next 4.
 func decodeQ3_K(dst []float32, b []byte, order binary.ByteOrder) {
 	scales, scale := b[96:108], half(b[108:], order)
@@ -130,12 +130,12 @@ func scaleMin(b []byte, i int) (scale, minimum float32) {
 	return float32(b[i+4]&15 | b[i-4]>>6<<4), float32(b[i+4]>>4 | b[i]>>6<<4)
 }
 
-// Q4_K is the scales of scales and of minima, scaleMin for each 32 elements, and 4 bits × 256.
+// decodeQ4_K decodes blocks: the scales of scales and of minima, scaleMin for each 32 elements, and 4 bits × 256.
 func decodeQ4_K(dst []float32, b []byte, order binary.ByteOrder) {
 	decodeK(dst, b, b[16:], make([]byte, 32), order)
 }
 
-// Q5_K is Q4_K, with the fifth bits in 32 bytes before the others.
+// decodeQ5_K decodes blocks: Q4_K, with the fifth bits in 32 bytes before the others.
 func decodeQ5_K(dst []float32, b []byte, order binary.ByteOrder) {
 	decodeK(dst, b, b[48:], b[16:48], order)
 }
@@ -153,7 +153,7 @@ func decodeK(dst []float32, b, low, high []byte, order binary.ByteOrder) {
 	}
 }
 
-// Q6_K is 4 bits × 256, 2 more bits of each, less 32, an int8 as scale of each 16 elements, and their
+// decodeQ6_K decodes blocks: 4 bits × 256, 2 more bits of each, less 32, an int8 as scale of each 16 elements, and their
 // scale.
 func decodeQ6_K(dst []float32, b []byte, order binary.ByteOrder) {
 	scale := half(b[208:], order)
@@ -167,7 +167,7 @@ func decodeQ6_K(dst []float32, b []byte, order binary.ByteOrder) {
 // valuesIQ4 are the values of 4 bits in IQ4_NL and IQ4_XS.
 var valuesIQ4 = [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
 
-// IQ4_NL is scale, the index of a value × 32.
+// decodeIQ4_NL decodes blocks: scale, the index of a value × 32.
 func decodeIQ4_NL(dst []float32, b []byte, order binary.ByteOrder) {
 	scale := half(b, order)
 	for i, q := range nibbles(b[2:]) {
@@ -175,7 +175,7 @@ func decodeIQ4_NL(dst []float32, b []byte, order binary.ByteOrder) {
 	}
 }
 
-// IQ4_XS is scale, a uint16 with 2 high bits and 4 bytes with 4 low bits of a scale less 32 for
+// decodeIQ4_XS decodes blocks: scale, a uint16 with 2 high bits and 4 bytes with 4 low bits of a scale less 32 for
 // each 32 elements, and the index of a value × 256.
 func decodeIQ4_XS(dst []float32, b []byte, order binary.ByteOrder) {
 	scale, high := half(b, order), order.Uint16(b[2:])
@@ -191,7 +191,7 @@ func decodeIQ4_XS(dst []float32, b []byte, order binary.ByteOrder) {
 // valuesFP4 are twice the values of 4 bits of float4 (OCP Microscaling Formats, 5.3.3).
 var valuesFP4 = [16]float32{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}
 
-// MXFP4 is the exponent of a scale, of which 127 is 1, and a float4 × 32.
+// decodeMXFP4 decodes blocks: the exponent of a scale, of which 127 is 1, and a float4 × 32.
 func decodeMXFP4(dst []float32, b []byte, _ binary.ByteOrder) {
 	scale := float32(math.Ldexp(1, int(b[0])-128)) // half of it, because the values are twice those
 	for i, q := range nibbles(b[1:]) {

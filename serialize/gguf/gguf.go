@@ -226,7 +226,7 @@ func open(in serialize.Input) (serialize.File, error) {
 		}
 		key, typ := r.string(), r.uint32()
 		if _, twice := meta[key]; twice {
-			r.fail("value %q is there twice", key)
+			r.fail("duplicate key %q", key)
 		}
 		if meta[key] = r.value(typ, false, 0); key == "general.alignment" {
 			var err error

@@ -116,17 +116,17 @@ func TestAttacks(t *testing.T) {
 		"many_tensors": "1099511627776 tensors", "many_values": "1152921504606846976 values", "long_name": "4611686018427387904 bytes are declared",
 		"beyond_file": "4000 bytes at offset", "offset_beyond_file": "is at offset 1099511627776", "offset_overflows": "is at offset 18446744073709551584",
 		"offset_unaligned": "not a multiple of 32", "huge_shape": "overflows", "negative_size": "a size of 18446744073709551615", "many_axes": "100 axes",
-		"row_of_half_a_block": "rows are of 32 elements each", "name_twice": "is there twice", "unknown_type": "unknown (999)", "unknown_value": "a value of type 77",
-		"value_twice": `value "k" is there twice`, "nested_arrays": "nested more than 4 deep", "long_array": "are declared and 0 are left", "alignment": `"3", which is not a power of two`,
+		"row_of_half_a_block": "rows are of 32 elements each", "name_twice": "duplicate name", "unknown_type": "unknown (999)", "unknown_value": "a value of type 77",
+		"value_twice": `duplicate key "k"`, "nested_arrays": "nested more than 4 deep", "long_array": "are declared and 0 are left", "alignment": `"3", which is not a power of two`,
 		"same_elements": `the elements of "w" overlap those of "v"`, "overlap": `the elements of "w" overlap those of "v"`,
 		"alignment_0": `"0", which is not a power of two`, "version_1": "version 1 of GGUF", "truncated": "bytes are declared",
 	})
 }
 
-// TestNameTwice: of a name that is there twice no array is read, and the others are.
+// TestNameTwice: no array of a duplicate name is read, and the others are.
 func TestNameTwice(t *testing.T) {
 	f := serializetest.Open(t, "testdata/attacks/name_twice.gguf")
-	if a, err := serialize.Find(f, "w"); err == nil || !strings.Contains(err.Error(), "there twice") {
+	if a, err := serialize.Find(f, "w"); err == nil || !strings.Contains(err.Error(), "duplicate name") {
 		t.Errorf("w: %v, %v", a, err)
 	}
 	if a, err := serialize.Find(f, "other"); err != nil || a.Len() != 4 {

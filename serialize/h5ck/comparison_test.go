@@ -33,7 +33,7 @@ func TestComparisonFindsTheFirstDifference(t *testing.T) {
 		{others: []serialize.Entry{a, b}, want: "the index has 3 arrays, HDF5 2"},
 		{others: []serialize.Entry{a, b, c, entry("d")}, want: "the index has 3 arrays, HDF5 4"},
 		{others: []serialize.Entry{a, b, entry("d")}, want: `"c" is in the index and not in HDF5`},
-		{others: []serialize.Entry{a, b, b}, want: `"b" is there twice`},
+		{others: []serialize.Entry{a, b, b}, want: `duplicate name "b"`},
 		{others: []serialize.Entry{entry("c", 1), entry("b", 1), a}, want: `"b": float32[2] in the index, float32[1] in HDF5`},
 		{others: []serialize.Entry{entry("b", 1), entry("c", 1), a}, want: `"b": float32[2] in the index, float32[1] in HDF5`},
 		{others: []serialize.Entry{entry("d"), entry("b", 1), c}, want: `"a" is in the index and not in HDF5`},

@@ -131,7 +131,7 @@ func place(name string) (groups []string, dataset string) {
 }
 
 // nameAt returns the name of the array at the path of a dataset, or false for a dataset that
-// is none.
+// has none.
 func nameAt(path string) (string, bool) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	if parts[0] == modelGroup && len(parts) == 2 {

@@ -187,7 +187,7 @@ func (c *comparison) add(other serialize.Entry, err error) error {
 		return nil
 	}
 	if c.found[i] {
-		return fmt.Errorf("%q is there twice: %w", other.Name, storage.ErrState)
+		return fmt.Errorf("duplicate name %q: %w", other.Name, storage.ErrState)
 	}
 	c.found[i] = true
 	if c.differing != nil && c.first < i {

@@ -351,7 +351,7 @@ func isWithin(path, group string) bool {
 
 // A sorter sorts what is below a group.
 type sorter struct {
-	path  string // of the group, and "/"; "" if there is none
+	path  string // of the group, and "/", or ""
 	order []string
 	items []failedItem
 }

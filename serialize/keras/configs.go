@@ -281,7 +281,7 @@ func legacyOptimizer(class string, text json.RawMessage, version string) json.Ra
 }
 
 // legacyTraining returns the training_config of an .h5 of a version of Keras for a compile_config.
-// Without an optimizer there is none: Keras could not load the model.
+// Without an optimizer it has no such setting: Keras could not load the model.
 func legacyTraining(text, version string) string {
 	var settings map[string]json.RawMessage
 	if text == "" || json.Unmarshal([]byte(text), &settings) != nil {

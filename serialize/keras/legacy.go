@@ -433,7 +433,7 @@ func pathWithin(layer, weight string) string {
 	return weight
 }
 
-// repeats reports whether a name is there twice.
+// repeats reports whether names has a duplicate.
 func repeats(names []string) bool {
 	return len(slices.Compact(slices.Sorted(slices.Values(names)))) < len(names)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
-// A file whose root lists layers, but whose weights are in a group without such a list, is
+// TestLayersListedElsewhereAreNotKeras: a file whose root lists layers, but whose weights are in a group without such a list, is
 // data like any other: as a file of Keras it would have no arrays.
 func TestLayersListedElsewhereAreNotKeras(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "other.h5")

@@ -8,7 +8,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 )
 
-// The optimizer's arrays are optimizer/iteration, optimizer/learning_rate and, for each
+// optimizerPrefix begins the names of the optimizer's arrays: optimizer/iteration, optimizer/learning_rate and, for each
 // buffer of a weight, optimizer/BUFFER/LAYER/VARIABLE, such as
 // optimizer/momentum/dense/kernel. An array whose role is not known keeps the name that
 // the file has.

@@ -9,7 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// Elements at one address of two shards are not the same: formats that store shared elements once
+// TestElementsOfShardsAreNotShared: elements at one address of two shards are not the same: formats that store shared elements once
 // would leave out all but the first.
 func TestElementsOfShardsAreNotShared(t *testing.T) {
 	whole, err := serialize.Open("testdata/keras3_cnn.keras")

@@ -294,7 +294,7 @@ func NotInKeras2(model *checkpoint.Model, meta map[string]string, state []serial
 }
 
 // rateIn returns the name of the variable of the learning rate or, where variables have numbers, of
-// the second one, if that is a number and no weight is one. It returns "" if there is none.
+// the second one, if that is a number and no weight is one. It returns "" if no name is.
 func rateIn(entries map[string]serialize.Entry) string {
 	if name := optimizerPrefix + "learning_rate"; entries[name].Name != "" {
 		return name

@@ -75,7 +75,7 @@ func newSaver(c serialize.Contents) (*saver, error) {
 			return nil, fmt.Errorf("%s: files of Keras have arrays of numbers without attributes: %w", e.Name, storage.ErrState)
 		}
 		if _, again := s.entries[e.Name]; again {
-			return nil, fmt.Errorf("%s is there twice: %w", e.Name, storage.ErrState)
+			return nil, fmt.Errorf("duplicate name %s: %w", e.Name, storage.ErrState)
 		}
 		s.entries[e.Name] = e
 		s.order = append(s.order, e.Name)

@@ -27,7 +27,7 @@ func saveArchive(name string, c serialize.Contents) error {
 		return err
 	}
 	if s.meta[MetaConfig] == "" {
-		return fmt.Errorf("a .keras has the configuration of its model, and there is none (%s): convert makes one of a run, and of weights whose architecture it is given: %w", MetaConfig, storage.ErrState)
+		return fmt.Errorf("a .keras has the configuration of its model, which is missing (%s): convert makes one of a run, and of weights whose architecture it is given: %w", MetaConfig, storage.ErrState)
 	}
 	if s.isOld() && s.model != nil {
 		s.completeState()

@@ -158,7 +158,7 @@ func SaveShards(name string, c serialize.Contents, o ShardOptions) error {
 }
 
 // oldShards returns the shards of the index of a name, if there is one, that are called as those after
-// the last of so many.
+// the last of n.
 func oldShards(name, base string, shards int) (files []string) {
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
 )
 
-// extensions of the formats that files are written in, weights only for keras-h5 at the end.
+// written are the extensions of the formats that files are written in, weights only for keras-h5 at the end.
 var written = []struct{ extension, format string }{
 	{".keras", "keras"}, {".weights.h5", "keras-weights"}, {".h5", "keras-h5"}, {".only.h5", "keras-h5"},
 }

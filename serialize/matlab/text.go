@@ -37,7 +37,7 @@ func readText(m *convention.Meaning, o *hdf5.Object) error {
 	return readRows(m, d, func(row storage.Array) (string, error) { return textOf(d, row) }, func() error { return readNumbers(m, o, "char") })
 }
 
-// readRows reads an array of characters, whose rows decode makes strings of. If the dataset is none, it
+// readRows reads an array of characters, whose rows decode makes strings of. If the dataset holds none, it
 // returns what otherwise does.
 func readRows(m *convention.Meaning, d *hdf5.Dataset, decode func(row storage.Array) (string, error), otherwise func() error) error {
 	characters, err := d.Array()

@@ -42,7 +42,7 @@ func (f factor) String() string {
 	return strconv.FormatFloat(f.value, 'g', -1, bits)
 }
 
-// typeOf returns the type of a factor, or Invalid if there is none.
+// typeOf returns the type of a factor, or Invalid.
 func typeOf(f *factor) dtype.Type {
 	if f == nil {
 		return dtype.Invalid

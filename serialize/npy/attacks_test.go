@@ -84,7 +84,7 @@ func TestAttacks(t *testing.T) {
 		"compressed_header":           {"npz", "at most 65536 are allowed", zipOf(t, zip.Deflate, "x.npy", "\x93NUMPY\x02\x00\x00\x00\x02\x00"+strings.Repeat(" ", 1<<17))},
 		"header_beyond_file":          {"npy", "header of 60000 bytes", append([]byte("\x93NUMPY\x01\x00\x60\xea"), make([]byte, 100)...)},
 		"elements_left":               {"npz", "takes 4 bytes, but there are 8", zipOf(t, zip.Deflate, "x.npy", string(npyOf("'<f4'", "(1,)", make([]byte, 8))))},
-		"name_twice":                  {"npz", "is there twice", zipOf(t, zip.Store, "x.npy", good, "x.npy", good)},
+		"name_twice":                  {"npz", "duplicate name", zipOf(t, zip.Store, "x.npy", good, "x.npy", good)},
 		"objects_in_archive":          {"npz", "a pickle would have to be run", zipOf(t, zip.Deflate, "x.npy", string(npyOf("'|O'", "(1,)", []byte("cos\nsystem\n(S'true'\ntR."))))},
 		"truncated":                   {"npz", "h5dnn repair saves its intact arrays", zipOf(t, zip.Store, "x.npy", good)[:100]},
 		"comment":                     {"npz", "metadata", withComment(zipOf(t, zip.Store, "x.npy", good), `{"h5dnn": 3}`)},
@@ -216,7 +216,7 @@ func TestLongHeaders(t *testing.T) {
 }
 
 // TestNamesAreCompared: the name of an array is in the directory and before its bytes. If these differ, or
-// if a name is there twice, that array is not read, and others are.
+// if a name is a duplicate, that array is not read, and others are.
 func TestNamesAreCompared(t *testing.T) {
 	good := string(npyOf("'<f4'", "(2,)", make([]byte, 8)))
 	other := bytes.Clone(zipOf(t, zip.Store, "x.npy", good, "y.npy", good))
@@ -227,7 +227,7 @@ func TestNamesAreCompared(t *testing.T) {
 		bad, message string
 	}{
 		"directory": {other, "z", `its name is "x.npy"`},
-		"twice":     {zipOf(t, zip.Store, "x.npy", good, "y.npy", good, "x.npy", good), "x", "there twice"},
+		"twice":     {zipOf(t, zip.Store, "x.npy", good, "y.npy", good, "x.npy", good), "x", "duplicate name"},
 	} {
 		f, err := serialize.OpenReader(bytes.NewReader(test.file), int64(len(test.file)), name)
 		if err != nil {

@@ -33,7 +33,7 @@ type header struct {
 const (
 	magic = "\x93NUMPY"
 
-	// NumPy reads headers of 10,000 bytes unless told otherwise.
+	// maxHeader is NumPy's limit: it reads headers of 10,000 bytes unless told otherwise.
 	maxHeader           = 1 << 20
 	maxCompressedHeader = 1 << 16 // of few bytes of the file
 )

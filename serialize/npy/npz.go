@@ -405,8 +405,8 @@ func addArray(z *ziparchive.Writer, e serialize.Entry, descr string) error {
 	return err
 }
 
-// An .npz has no place for metadata but the archive's comment. There it is a
-// JSON object with them and a checksum, which older versions did not write.
+// A comment is the archive's comment, the only place of an .npz for metadata. It is a
+// JSON object with the metadata and a checksum, which older versions did not write.
 type comment struct {
 	Meta     map[string]string `json:"h5dnn"`
 	Checksum string            `json:"crc32c,omitempty"` // of the JSON of Meta

@@ -172,7 +172,7 @@ func TestSalvageOfDamagedArchives(t *testing.T) {
 }
 
 // TestSalvageOfManyArrays reads the complete arrays of an archive of so many that their directory is made in parts,
-// and finds the damaged one and a name that is there twice.
+// and finds the damaged one and a duplicate name.
 func TestSalvageOfManyArrays(t *testing.T) {
 	const count, damaged = 2500, 1700
 	var b bytes.Buffer

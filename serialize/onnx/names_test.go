@@ -17,7 +17,7 @@ func message(number byte, parts ...string) string {
 	return string(binary.AppendUvarint([]byte{number<<3 | 2}, uint64(len(text)))) + text
 }
 
-// branches returns a model of n nodes of one name, each with a graph of so many tensors.
+// branches returns a model of n nodes of one name, each with a graph of the given number of tensors.
 func branches(name string, n, tensors int) []byte {
 	var graph strings.Builder
 	for i := range tensors { // w: a float
@@ -95,7 +95,7 @@ func TestOtherTensorsAreRead(t *testing.T) {
 		}
 		got = append(got, e.Name+" "+text)
 	}
-	want := "twice the name is there twice, w read, initializer 4 read, a external data, b external data, same external data, alone read"
+	want := "twice duplicate name, w read, initializer 4 read, a external data, b external data, same external data, alone read"
 	if text := strings.Join(got, ", "); text != want {
 		t.Errorf("%s; want %s", text, want)
 	}

@@ -152,7 +152,7 @@ func TestAttacks(t *testing.T) {
 		"negative_offset": `offset of external data is "-8"`, "offset_beyond_file": "bytes 9223372036854775800 to", "overlap": "external data: the elements overlap those of", "length_differs": "4 bytes of external data are declared",
 		"huge_shape": "overflows", "negative_size": "negative size", "many_axes": "more than 64 axes", "raw_too_short": "takes 8 bytes, but there are 4",
 		"raw_too_long": "takes 8 bytes, but there are 12", "many_elements": "more elements than the 4 bytes", "few_elements": "bytes of elements", "other_field": "in field 7 instead of 4",
-		"few_strings": "1 strings for shape", "unknown_type": "unknown (99)", "sub_byte_type": "type INT4", "name_twice": "is there twice",
+		"few_strings": "1 strings for shape", "unknown_type": "unknown (99)", "sub_byte_type": "type INT4", "name_twice": "duplicate name",
 		"deep_graphs": "more than 100 graphs within each other",
 		"truncated":   "beyond the end of its message", "endless_integer": "has no end",
 	}

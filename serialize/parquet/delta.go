@@ -63,7 +63,7 @@ func deltas(b []byte, n int64) (list []uint64, rest []byte, err error) {
 	return list, b, err
 }
 
-// packed returns an integer of so many bits, from bit at on, the lowest first.
+// packed returns an integer of the given number of bits, from bit at on, the lowest first.
 func packed(b []byte, at, width int) (x uint64) {
 	for done := 0; done < width; {
 		offset := (at + done) % 8
@@ -118,7 +118,7 @@ func (c *columnReader) prefixed(d *column.Values, content []byte, n int64) error
 	return nil
 }
 
-// split returns n elements of so many bytes in BYTE_STREAM_SPLIT, where the first bytes of all
+// split returns n elements of the given number of bytes in BYTE_STREAM_SPLIT, where the first bytes of all
 // come first, as they are in PLAIN.
 func split(b []byte, size int, n int64) ([]byte, error) {
 	if n < 0 || n > int64(len(b))/int64(size) {

@@ -183,7 +183,7 @@ func numbers(elements []byte, t dtype.Type) []byte {
 	return b
 }
 
-// physicalOf returns the types of a column; convertedType is -1 if there is none.
+// physicalOf returns the types of a column; convertedType is -1 if the column has no such type.
 func physicalOf(e serialize.Entry) (physical, convertedType int) {
 	t := e.Array.Type
 	if n, ok := nullableOf(e); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// Metadata are in Thrift's compact protocol (thrift/doc/specs/thrift-compact-protocol.md).
+// An object is metadata in Thrift's compact protocol (thrift/doc/specs/thrift-compact-protocol.md).
 // Structs become maps by field number, lists []any, and integers int64.
 type object = map[int]any
 
@@ -162,7 +162,7 @@ func (d *decoder) value(typ byte, depth int, field bool) any {
 	return nil
 }
 
-// Fields of an object, or zero values.
+// integer and the other methods return fields of an object, or zero values.
 func integer(o object, id int) int64 { x, _ := o[id].(int64); return x }
 func text(o object, id int) string   { x, _ := o[id].(string); return x }
 func list(o object, id int) []any    { x, _ := o[id].([]any); return x }

@@ -141,7 +141,7 @@ func (f faulty) save(w io.Writer, c serialize.Contents) error {
 		one := entry{Name: e.Name, Type: e.Array.Type.String(), Shape: e.Array.Shape, Texts: map[string]string{}, Lists: map[string][]string{}, Numbers: map[string]float64{}}
 		twice := slices.ContainsFunc(doc.Entries, func(other entry) bool { return other.Name == e.Name })
 		if twice && f != "a name twice is accepted" {
-			return fmt.Errorf("%s is there twice: %w", e.Name, storage.ErrState)
+			return fmt.Errorf("duplicate name %s: %w", e.Name, storage.ErrState)
 		}
 		var b bytes.Buffer
 		a := e.Array

@@ -59,7 +59,7 @@ func (f *file) add(shard serialize.File) error {
 	for i := range list.Len() {
 		name := list.Name(i)
 		if _, again := f.Index(name); again {
-			return fmt.Errorf("%q is there twice: %w", name, storage.ErrState)
+			return fmt.Errorf("duplicate name %q: %w", name, storage.ErrState)
 		}
 		f.index.Add(name, int32(first+i), f.name)
 	}

@@ -67,7 +67,7 @@ func (f *file) placeLegacy(at int64, keys []any, sizes map[string]storageRef) er
 			return fmt.Errorf("storage %s of %d is not used by any tensor, so its size is unknown", pickle.Describe(k), len(keys))
 		}
 		if _, twice := places[key]; twice {
-			return fmt.Errorf("storage %s is there twice", key)
+			return fmt.Errorf("duplicate storage %s", key)
 		}
 		var head [8]byte
 		_, err := f.in.ReadAt(head[:], at)

@@ -117,7 +117,7 @@ func (w *walker) omitDict(path string, d *pickle.Dict) error {
 // moduleParts are the attributes of every torch.nn.Module that are not tensors of a program.
 var moduleParts = []string{"_parameters", "_buffers", "_modules"}
 
-// omitModule notes a module that is in no other one. It is one of so many modules with those in it.
+// omitModule notes a module that is in no other one. It counts n modules with those in it.
 func (w *walker) omitModule(path string, o *pickle.Object, modules int) error {
 	others := ""
 	if modules > 1 {

@@ -62,7 +62,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// writeArchive writes the records in PyTorch's order. The pickle of root, of so many bytes, is
+// writeArchive writes the records in PyTorch's order. The pickle of root, of the given number of bytes, is
 // not collected: with hundreds of thousands of tensors it may be most of the file.
 func writeArchive(w io.Writer, root any, pickled int64, plan *serialize.Plan) error {
 	const alignment = 64

@@ -34,7 +34,7 @@ var storageClasses, dtypeNames = map[dtype.Type]string{}, map[dtype.Type]string{
 func init() {
 	for _, t := range []struct {
 		names   string // as dtypes
-		storage string // class without "Storage"; "" if there is none
+		storage string // class without "Storage", or ""
 		elementType
 	}{
 		{"float64 double", "Double", elementType{typ: dtype.Float64, size: 8}},

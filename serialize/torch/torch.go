@@ -276,7 +276,7 @@ func newArchive(records []ziparchive.Record) (*archive, error) {
 		name, _ := strings.CutPrefix(x.Name, a.prefix)
 		key, isStorage := strings.CutPrefix(name, "data/")
 		if isStorage && a.storage(key) != nil || a.records[name] != nil {
-			return nil, fmt.Errorf("record %q is there twice", x.Name)
+			return nil, fmt.Errorf("duplicate record %q", x.Name)
 		}
 		if isStorage {
 			a.storages = append(a.storages, storageRecord{Record: x})

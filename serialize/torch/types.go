@@ -305,7 +305,7 @@ func classIn(name string) string {
 	return ""
 }
 
-// scalarOf returns a text as a value of a type, or as it is if it is none.
+// scalarOf returns a text as a value of a type, or unchanged if it is not of that type.
 func scalarOf(name, text string) any {
 	switch name {
 	case typeBytes:

@@ -102,7 +102,7 @@ func (s *Scratch) Bytes() interface {
 	return &extents{scratch: s}
 }
 
-// Extents are bytes in several places of a Scratch, one after the other.
+// extents are bytes in several places of a Scratch, one after the other.
 type extents struct {
 	scratch *Scratch
 	list    []extent

@@ -9,7 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize/internal/ziparchive"
 )
 
-// TestCheckFindsWhatDiffers changes each part of an archive that is there twice.
+// TestCheckFindsWhatDiffers changes each part that an archive holds twice.
 func TestCheckFindsWhatDiffers(t *testing.T) {
 	var b bytes.Buffer
 	z := ziparchive.NewWriter(&b, ziparchive.Options{})

@@ -62,7 +62,7 @@ func (z *Writer) put(b []byte) {
 	}
 }
 
-// Begin begins a record of at most so many bytes, which Write then writes. Its last extra field
+// Begin begins a record of at most the given number of bytes, which Write then writes. Its last extra field
 // aligns it.
 func (z *Writer) Begin(name string, most int64) {
 	z.record, z.most = Record{Name: name, Header: z.at, Flags: followed}, most

@@ -147,7 +147,7 @@ func (g *Group) add(name string, o object) error {
 		return fmt.Errorf("%q cannot be the name of an HDF5 object: %w", name, storage.ErrState)
 	}
 	if _, taken := g.index.Find(name, g.memberName); taken {
-		return fmt.Errorf("%q is there twice: %w", name, storage.ErrState)
+		return fmt.Errorf("duplicate name %q: %w", name, storage.ErrState)
 	}
 	g.index.Add(name, int32(len(g.members)), g.memberName)
 	g.members = append(g.members, member{name, o})
