@@ -130,16 +130,27 @@ func describeObject(o *hdf5.Object, err error) Object {
 			e.Err = err
 			return e
 		}
-		e.Data = describeDataset(d)
+		e.Data, e.Fields = describeDataset(d), membersOf(d.Type)
 	case hdf5.KindDatatype:
 		t, err := o.Datatype()
 		if err != nil {
 			e.Err = err
 			return e
 		}
-		e.Type = t.String()
+		e.Type, e.Fields = t.String(), membersOf(t)
 	}
 	return e
+}
+
+// membersOf returns the members of a compound, and of the compounds in arrays or sequences.
+func membersOf(t *hdf5.Type) (list []string) {
+	for t.Base != nil && t.Class != hdf5.ClassCompound {
+		t = t.Base
+	}
+	for _, m := range t.Members {
+		list = append(list, m.Name+": "+m.Type.String())
+	}
+	return list
 }
 
 // describeAttributes describes the attributes of an object.

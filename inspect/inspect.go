@@ -46,6 +46,7 @@ type Object struct {
 	Attrs  []Attr
 	Data   *Dataset // of datasets
 	Type   string   // of datatypes
+	Fields []string // the members of a compound type, as "name: type"
 	Number int      // of the array in a file of another format than HDF5; see File.Again
 	Err    error
 	Unread error // why the elements of a dataset, whose type is described, are not read

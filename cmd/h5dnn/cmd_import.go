@@ -90,7 +90,7 @@ func importFiles(c *cli.Context) error {
 		if c.Bool("json") {
 			return showImportedJSON(w, all, out)
 		}
-		return showImported(c, w, all, out)
+		return showImported(c, w, all, out, wanted)
 	})
 }
 
@@ -209,7 +209,7 @@ func (w *wantedLayout) layoutFor(shape []int) (hdf5write.Layout, error) {
 	return l, nil
 }
 
-func showImported(c *cli.Context, w io.Writer, all []*importer.Array, out string) error {
+func showImported(c *cli.Context, w io.Writer, all []*importer.Array, out string, wanted *wantedLayout) error {
 	for _, in := range all {
 		line := fmt.Sprintf("%s  %v %s  from %s", in.Path, in.Type, arrayfmt.Shape(in.Shape), in.From)
 		if in.Texts != nil {
@@ -219,6 +219,9 @@ func showImported(c *cli.Context, w io.Writer, all []*importer.Array, out string
 			line += "; " + in.Note
 		}
 		fmt.Fprintln(w, printable(line))
+	}
+	for _, note := range pluginLines(wanted.filters) {
+		fmt.Fprintf(w, "note: %s: %s\n", printable(out), note)
 	}
 	_, err := fmt.Fprintf(w, "%s  %s, %s; %s\n", printable(out), plural(len(all), "dataset"), arrayfmt.Bytes(fileSize(out)), lossSummary(c, nil))
 	return err

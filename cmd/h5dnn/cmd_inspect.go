@@ -27,7 +27,8 @@ func inspectCommand() *cli.Command {
 			&cli.IntFlag{Name: "depth", Usage: "show objects at most `N` levels below the one that is named", DefaultText: "all", Value: -1},
 			&cli.IntFlag{Name: "attrs", Usage: "show at most `N` attributes of an object", DefaultText: "all", Value: -1},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object for each FILE"},
-			&cli.BoolFlag{Name: "stats", Usage: "read the data and show min, max, mean, std, NaNs, zeros and a histogram"},
+			&cli.BoolFlag{Name: "stats", Usage: "read the data and show min, max, mean, std, NaNs, zeros and a histogram; of strings, the most frequent"},
+			allFlag("on a terminal, show each of many alike objects (demo_0 … demo_23)"),
 			followFlag(), fromFlag(), voidFlag(),
 		},
 		Action: func(c *cli.Context) error {
@@ -55,6 +56,9 @@ func inspectCommand() *cli.Command {
 	}
 }
 
+// allFlag shows alike objects one by one.
+func allFlag(usage string) cli.Flag { return &cli.BoolFlag{Name: "all", Usage: usage} }
+
 // inspectOne shows what is at and below an address.
 func inspectOne(c *cli.Context, w io.Writer, at address) error {
 	file, err := openAsked(c, at.file)
@@ -62,11 +66,15 @@ func inspectOne(c *cli.Context, w io.Writer, at address) error {
 		return err
 	}
 	defer file.Close()
-	var p printer = &treePrinter{w: w, paint: paletteFor(c.App.Writer), attrs: c.Int("attrs"), total: checkpointTotal(c, file, at)}
-	if c.Bool("json") {
+	tree := &treePrinter{w: w, paint: paletteFor(c.App.Writer), attrs: c.Int("attrs"), total: checkpointTotal(c, file, at)}
+	var p printer = tree
+	switch {
+	case c.Bool("json"):
 		p = &jsonPrinter{w: w}
+	case isTerminal(c.App.Writer) && !c.Bool("all") && !c.Bool("stats"):
+		p = &foldedPrinter{treePrinter: tree}
 	}
-	show := showOptions{stats: c.Bool("stats"), depth: c.Int("depth"), width: widthOf(c.App.Writer)}
+	show := showOptions{stats: c.Bool("stats"), depth: c.Int("depth"), width: widthOf(c.App.Writer), errs: c.App.ErrWriter}
 	if !c.Bool("json") && at.path == "" {
 		show.model = func() error {
 			return showModel(w, file, openOptions(c.Context))
@@ -81,15 +89,28 @@ type showOptions struct {
 	depth int          // levels below the first object; all if negative
 	width int          // of lines
 	model func() error // prints what model the file holds, below its first line; may be nil
+	errs  io.Writer    // shows progress
+}
+
+// slowStats is the number of bytes from which on statistics show their progress.
+const slowStats = 64 << 20
+
+// meter returns the meter of the statistics of an array, which is read twice.
+func (s showOptions) meter(e inspect.Object) meter {
+	if s.errs == nil || e.Data.Size < slowStats {
+		return meter{}
+	}
+	return newMeter(s.errs, e.Path, 2*e.Data.Size)
 }
 
 // objectDetails are what is shown of an object beside its description.
 type objectDetails struct {
-	summary *summary
+	stats   statistic // nil without --stats, and of elements that have none
 	columns []columnSummary
 	scalar  string // the value of a scalar
 	json    string // the same as JSON
 	values  string // of a small dataset that was asked for
+	fold    *fold  // of which it is the first; nil if it is alone
 }
 
 // A printer prints entries one by one.
@@ -212,7 +233,10 @@ func moreOf(ctx context.Context, file inspect.File, e inspect.Object, show showO
 		}
 	}
 	if show.stats {
-		m.summary, m.columns, err = statistics(ctx, file, e, data)
+		bar := show.meter(e)
+		defer bar.end()
+		ctx = withProgress(ctx, bar)
+		m.stats, m.columns, err = statistics(ctx, file, e, data)
 	}
 	return m, err
 }
@@ -231,31 +255,4 @@ func jsonOf(data inspect.Selection) string {
 		return ""
 	}
 	return jsonValue(values[0])
-}
-
-// statistics returns the statistics of an array of numbers, of the columns of a table and
-// of the members of compounds.
-func statistics(ctx context.Context, file inspect.File, e inspect.Object, data inspect.Selection) (*summary, []columnSummary, error) {
-	if !data.Numbers {
-		columns, err := memberStatistics(ctx, file, e.Path)
-		return nil, columns, err
-	}
-	if data.Array.Type.IsComplex() {
-		return nil, nil, nil
-	}
-	if s, ok := unwritten(data.Array); ok {
-		return &s, nil, nil
-	}
-	if err := data.CheckSize(); err != nil {
-		return nil, nil, err
-	}
-	s, err := summarize(ctx, data.Array)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := s.histogram(ctx, data.Array); err != nil {
-		return nil, nil, err
-	}
-	columns, err := columnStatistics(ctx, data.Array, e.Attrs)
-	return &s, columns, err
 }

@@ -114,6 +114,11 @@ func repack(c *cli.Context) error {
 		return err
 	}
 	report.Notes = append(wanted.notes, report.Notes...)
+	if report.Reencoded > 0 {
+		for _, line := range pluginLines(wanted.filters) {
+			report.Notes = append(report.Notes, hdf5.Finding{Path: out, Message: line})
+		}
+	}
 	err = buffered(c.App.Writer, func(w io.Writer) error {
 		if c.Bool("json") {
 			return showRepackedJSON(w, in, out, before, report)

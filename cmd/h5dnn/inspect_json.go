@@ -57,8 +57,8 @@ func objectFields(e inspect.Object, m objectDetails) fields {
 	if m.json != "" {
 		f = append(f, field{"value", json.RawMessage(m.json)})
 	}
-	if m.summary != nil {
-		f = append(f, field{"stats", m.summary.fields()})
+	if m.stats != nil {
+		f = append(f, field{"stats", m.stats.fields()})
 	}
 	if m.columns != nil {
 		columns := []fields{}

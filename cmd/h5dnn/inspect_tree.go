@@ -19,6 +19,8 @@ type treePrinter struct {
 	attrs int      // most attributes shown of an object; all if negative
 	above []string // the entries that the next one may be below, each with a "/" at the end
 	total string   // the last line, of a checkpoint
+
+	plugins pluginNotes
 }
 
 func (t *treePrinter) Begin(at address, format string, size int) error {
@@ -27,6 +29,9 @@ func (t *treePrinter) Begin(at address, format string, size int) error {
 }
 
 func (t *treePrinter) End() error {
+	for _, note := range t.plugins.lines() {
+		fmt.Fprintln(t.w, t.paint.faint(printable("note: "+note)))
+	}
 	if t.total == "" {
 		return nil
 	}
@@ -46,13 +51,24 @@ func (t *treePrinter) Entry(e inspect.Object, m objectDetails) error {
 	t.above = append(t.above, strings.TrimSuffix(e.Path, "/")+"/")
 	var b strings.Builder
 	line := func(deeper, text string) { b.WriteString(indent + deeper + text + "\n") }
+	if m.fold != nil && m.fold.names != "" {
+		name = m.fold.names
+	}
 	if name = printable(name); name == "" {
 		name = `""` // an array may have that name
 	}
-	line("", t.title(e, name, m))
+	line("", t.title(e, name, m, alone))
 	if e.Data != nil {
+		for _, f := range e.Data.Filters {
+			t.plugins.add(f.ID, f.Name)
+		}
 		for _, text := range contents(e.Data, alone) {
 			line("  ", text)
+		}
+	}
+	if alone && longType(e) {
+		for _, text := range e.Fields {
+			line("  ", printable(text))
 		}
 	}
 	if e.Err != nil {
@@ -63,18 +79,18 @@ func (t *treePrinter) Entry(e inspect.Object, m objectDetails) error {
 			line("  ", t.paint.faint(fmt.Sprintf("@… %d more", len(e.Attrs)-i)))
 			break
 		}
-		t.attr(line, a)
+		t.attr(line, a, m.fold.mark(a.Name))
 	}
 	for _, i := range e.Omitted {
 		line("  ", t.paint.faint(printable("not shown: "+i.Path+", "+i.Reason)))
 	}
-	if m.summary != nil {
-		for _, text := range m.summary.lines() {
+	if m.stats != nil {
+		for _, text := range m.stats.lines() {
 			line("  ", text)
 		}
 	}
 	for _, c := range m.columns {
-		line("  ", printable(c.name)+"  "+c.lines()[0])
+		line("  ", printable(c.name)+"  "+strings.Join(c.lines(), "  "))
 	}
 	if m.values != "" {
 		line("  ", strings.ReplaceAll(m.values, "\n", "\n  "+indent))
@@ -84,16 +100,16 @@ func (t *treePrinter) Entry(e inspect.Object, m objectDetails) error {
 }
 
 // title returns the line of an object.
-func (t *treePrinter) title(e inspect.Object, name string, m objectDetails) string {
+func (t *treePrinter) title(e inspect.Object, name string, m objectDetails, alone bool) string {
 	switch {
 	case e.Kind == "group":
-		return t.paint.bold(t.paint.blue(strings.TrimSuffix(name, "/") + "/"))
+		return t.paint.bold(t.paint.blue(strings.TrimSuffix(name, "/")+"/")) + t.paint.faint(m.fold.counted())
 	case e.Data != nil && m.scalar != "":
-		return t.paint.bold(name) + "  " + describe(e.Data, t.paint) + " = " + shorten(m.scalar)
+		return t.paint.bold(name) + "  " + describe(e, m.fold, alone, t.paint) + m.fold.counted() + " = " + shorten(m.scalar) + m.fold.mark("")
 	case e.Data != nil:
-		return t.paint.bold(name) + "  " + describe(e.Data, t.paint)
+		return t.paint.bold(name) + "  " + describe(e, m.fold, alone, t.paint) + t.paint.faint(m.fold.counted())
 	case e.Kind == "datatype":
-		return t.paint.bold(name) + "  datatype " + printable(e.Type)
+		return t.paint.bold(name) + "  datatype " + typeText(e, alone)
 	case e.Kind == "soft":
 		return name + " -> " + printable(e.Target)
 	case e.Kind == "external":
@@ -135,7 +151,8 @@ const (
 	attrRunes    = 96 // shown of a text
 )
 
-func (t *treePrinter) attr(line func(deeper, text string), a inspect.Attr) {
+// attr prints an attribute, with a mark behind its value.
+func (t *treePrinter) attr(line func(deeper, text string), a inspect.Attr, mark string) {
 	value, err := a.Get()
 	if text, ok := value.(string); ok && a.Name == configAttr {
 		line("  ", t.paint.faint("@"+a.Name))
@@ -150,7 +167,7 @@ func (t *treePrinter) attr(line func(deeper, text string), a inspect.Attr) {
 	} else if a.Shape == nil {
 		text = a.DType + ", no value"
 	}
-	line("  ", t.paint.faint("@"+printable(a.Name)+" = ")+text)
+	line("  ", t.paint.faint("@"+printable(a.Name)+" = ")+text+t.paint.faint(mark))
 }
 
 // configLines splits a configuration in JSON into one line for each member, and one
@@ -187,14 +204,42 @@ func brief(value any) string {
 // shorten truncates a long text.
 func shorten(s string) string { return clip(s, attrRunes) }
 
-// describe returns the type, shape and storage of a dataset on one line.
-func describe(d *inspect.Dataset, paint palette) string {
+// typeOf returns the type of a dataset of elements that are not numbers, or of a datatype; ""
+// for numbers.
+func typeOf(e inspect.Object) string {
+	if e.Data != nil {
+		return printable(e.Data.Detail)
+	}
+	return printable(e.Type)
+}
+
+// longType reports whether the members of a compound do not fit a line.
+func longType(e inspect.Object) bool {
+	return len(e.Fields) > 0 && len([]rune(typeOf(e))) > attrRunes
+}
+
+// typeText returns the type on one line. The members of a compound that do not fit are
+// counted, and follow below if the object is shown alone.
+func typeText(e inspect.Object, alone bool) string {
+	switch {
+	case longType(e) && alone:
+		return fmt.Sprintf("%s of %d members", typeOf(e)[:strings.Index(typeOf(e)+"{", "{")], len(e.Fields))
+	case longType(e):
+		return fmt.Sprintf("%s of %d members", shorten(typeOf(e)), len(e.Fields))
+	}
+	return shorten(typeOf(e))
+}
+
+// describe returns the type, shape and storage of a dataset on one line, or of a fold of
+// alike ones. alone is whether it is the object that was named.
+func describe(e inspect.Object, f *fold, alone bool, paint palette) string {
+	d := e.Data
 	if d.Shape == nil {
 		return printable(d.DType) + paint.faint(", no value")
 	}
 	what := printable(d.DType)
 	if d.Detail != "" {
-		what = shorten(printable(d.Detail))
+		what = typeText(e, alone)
 	}
 	if d.Text != "" {
 		what += " (" + d.Text + ")"
@@ -205,7 +250,7 @@ func describe(d *inspect.Dataset, paint palette) string {
 	if d.Element != nil && d.Detail == "" {
 		what += arrayfmt.Shape(d.Element)
 	}
-	what += " " + shapeOf(d)
+	what += " " + f.shapeOf(d)
 	if d.MaxShape != nil && arrayfmt.Shape(d.MaxShape) != arrayfmt.Shape(d.Shape) {
 		what += " maxshape " + arrayfmt.Shape(d.MaxShape)
 	}
@@ -236,6 +281,9 @@ func describe(d *inspect.Dataset, paint palette) string {
 	default:
 		how += fmt.Sprintf(", %s in %s, ratio %.2f", arrayfmt.Bytes(d.Size), arrayfmt.Bytes(d.Stored), ratio(d))
 	}
+	if f != nil && d.Size >= 0 {
+		how += " in all"
+	}
 	if d.Renamed != "" {
 		how += fmt.Sprintf(", its name in the file is %q", d.Renamed)
 	}
@@ -245,14 +293,21 @@ func describe(d *inspect.Dataset, paint palette) string {
 	return what + "  " + paint.faint(how)
 }
 
-// shapeOf returns the shape, with the names of the axes: (time: 4, lat: 3).
-func shapeOf(d *inspect.Dataset) string {
-	if len(d.Axes) != len(d.Shape) || len(d.Shape) == 0 {
+// shapeOf returns the shape, with the names of the axes: (time: 4, lat: 3), or (38…112, 3).
+func (f *fold) shapeOf(d *inspect.Dataset) string {
+	named, ranged := len(d.Axes) == len(d.Shape), f != nil && f.rows != ""
+	if len(d.Shape) == 0 || !named && !ranged {
 		return arrayfmt.Shape(d.Shape)
 	}
 	axes := make([]string, len(d.Shape))
 	for i, n := range d.Shape {
-		axes[i] = printable(d.Axes[i]) + ": " + strconv.Itoa(n)
+		axes[i] = strconv.Itoa(n)
+		if i == 0 && ranged {
+			axes[i] = f.rows
+		}
+		if named {
+			axes[i] = printable(d.Axes[i]) + ": " + axes[i]
+		}
 	}
 	return "(" + strings.Join(axes, ", ") + ")"
 }

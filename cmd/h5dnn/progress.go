@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -50,4 +51,18 @@ func (m meter) end() {
 	if m.state != nil {
 		m.state.line.clear()
 	}
+}
+
+// progressKey is the key of a meter in the context of an operation.
+type progressKey struct{}
+
+// withProgress returns a context whose operations show their progress.
+func withProgress(ctx context.Context, m meter) context.Context {
+	return context.WithValue(ctx, progressKey{}, m)
+}
+
+// progressOf returns the meter of withProgress, or one that shows nothing.
+func progressOf(ctx context.Context) meter {
+	m, _ := ctx.Value(progressKey{}).(meter)
+	return m
 }

@@ -168,6 +168,7 @@ func eachBlock(ctx context.Context, a storage.Array, visit func([]float64)) erro
 			return err
 		}
 		visit(blocks.Float64s(a.Type, elems))
+		progressOf(ctx).add(len(elems))
 	}
 	return nil
 }

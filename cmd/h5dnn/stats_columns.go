@@ -9,10 +9,10 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A columnSummary is the statistics of a column of a table, without a histogram.
+// A columnSummary is the statistics of a column of a table, or of a member of compounds.
 type columnSummary struct {
 	name string
-	summary
+	statistic
 }
 
 // mostColumns is how many columns an array may have to be taken as a table.
@@ -36,7 +36,7 @@ func columnStatistics(ctx context.Context, a storage.Array, attrs []inspect.Attr
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, columnSummary{names[k], s})
+		all = append(all, columnSummary{names[k], &s})
 	}
 	return all, nil
 }
@@ -62,7 +62,7 @@ func columnNames(attrs []inspect.Attr, n int) []string {
 	return names
 }
 
-// memberStatistics returns the statistics of the members of compounds that are real numbers.
+// memberStatistics returns the statistics of the members of compounds.
 func memberStatistics(ctx context.Context, file inspect.File, path string) ([]columnSummary, error) {
 	h5, ok := file.(inspect.HDF5)
 	if !ok || h5.Meant(path) {
@@ -74,29 +74,17 @@ func memberStatistics(ctx context.Context, file inspect.File, path string) ([]co
 	}
 	var all []columnSummary
 	for _, m := range d.Type.Members {
-		if t, _, err := m.Type.DType(); err != nil || t.IsComplex() {
-			continue
-		}
-		a, err := d.Member(m.Name)
+		data, err := h5.Member(path, m.Name)
 		if err != nil {
 			return nil, err
 		}
-		if s, ok := unwritten(a); ok {
+		s, err := statisticOf(ctx, data, false)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
 			all = append(all, columnSummary{m.Name, s})
-			continue
 		}
-		stored, err := d.Backing()
-		if err == nil {
-			err = d.File().Budget().Make(a.NBytes(), stored)
-		}
-		if err != nil {
-			return nil, err
-		}
-		s, err := summarize(ctx, a)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, columnSummary{m.Name, s})
 	}
 	return all, nil
 }

@@ -55,3 +55,23 @@ func onTerminal(t *testing.T, env string, args ...string) string {
 	terminal.Close()
 	return <-received
 }
+
+// TestTerminalsFoldAlikeObjects: on a terminal alike objects are one line, with the range of
+// their names and lengths; --all shows each of them.
+func TestTerminalsFoldAlikeObjects(t *testing.T) {
+	const episodes = "../../testdata/episodes.h5"
+	shown := onTerminal(t, "NO_COLOR=1", "inspect", episodes)
+	for _, want := range []string{"demo_0 … demo_11/  12 alike", "@num_samples = 5 (the first; others differ)", "actions  float32 (5…14, 2)", "pose  float32 (5…14, 3)"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not shown:\n%s", want, shown)
+		}
+	}
+	if strings.Contains(shown, "demo_3") {
+		t.Error("demo_3 is shown, which is like the others")
+	}
+	for _, more := range []string{"--all", "--stats"} {
+		if all := onTerminal(t, "NO_COLOR=1", "inspect", episodes, more); !strings.Contains(all, "demo_3") {
+			t.Errorf("%s does not show demo_3", more)
+		}
+	}
+}

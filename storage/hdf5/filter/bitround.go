@@ -9,8 +9,8 @@ const (
 )
 
 func init() {
-	Register(Codec{ID: BitGroomID, Name: "bitgroom", Decode: identity})
-	Register(Codec{ID: BitRoundID, Name: "bitround", Decode: identity})
+	Register(Codec{ID: BitGroomID, Name: "bitgroom", Plugin: "netCDF4", Decode: identity})
+	Register(Codec{ID: BitRoundID, Name: "bitround", Plugin: "netCDF4", Decode: identity})
 }
 
 func identity(_, src []byte, _ []uint32, _ int) ([]byte, error) { return src, nil }

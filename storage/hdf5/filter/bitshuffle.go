@@ -21,7 +21,9 @@ import (
 // BitshuffleID is the number of the bitshuffle filter.
 const BitshuffleID = 32008
 
-func init() { Register(Codec{ID: BitshuffleID, Name: "bitshuffle", Decode: decodeBitshuffle}) }
+func init() {
+	Register(Codec{ID: BitshuffleID, Name: "bitshuffle", Plugin: "hdf5plugin", Decode: decodeBitshuffle})
+}
 
 var bitshuffleCompressors = map[int]func(dst, src []byte) error{2: decodeLZ4Block, 3: decodeZstdBlock}
 

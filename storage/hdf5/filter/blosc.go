@@ -24,7 +24,7 @@ import (
 // BloscID is the number of the Blosc filter.
 const BloscID = 32001
 
-func init() { Register(Codec{ID: BloscID, Name: "blosc", Decode: decodeBlosc}) }
+func init() { Register(Codec{ID: BloscID, Name: "blosc", Plugin: "hdf5plugin", Decode: decodeBlosc}) }
 
 type bloscHeader struct {
 	flags, elemSize     int

@@ -28,7 +28,9 @@ import (
 // Blosc2ID is the number of the Blosc2 filter.
 const Blosc2ID = 32026
 
-func init() { Register(Codec{ID: Blosc2ID, Name: "blosc2", Decode: decodeBlosc2}) }
+func init() {
+	Register(Codec{ID: Blosc2ID, Name: "blosc2", Plugin: "hdf5plugin", Decode: decodeBlosc2})
+}
 
 // A blosc2Frame is the header of a frame.
 type blosc2Frame struct {

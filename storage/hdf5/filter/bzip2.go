@@ -13,7 +13,7 @@ import (
 // Bzip2ID is the number of the bzip2 filter.
 const Bzip2ID = 307
 
-func init() { Register(Codec{ID: Bzip2ID, Name: "bzip2", Decode: decodeBzip2}) }
+func init() { Register(Codec{ID: Bzip2ID, Name: "bzip2", Plugin: "hdf5plugin", Decode: decodeBzip2}) }
 
 func decodeBzip2(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	r := bzip2.NewReader(bytes.NewReader(src))

@@ -38,6 +38,10 @@ type Codec struct {
 	ID   int
 	Name string
 
+	// Plugin is the package of Python that installs the filter for libhdf5, and so for h5py;
+	// "" for filters that libhdf5 or h5py has itself.
+	Plugin string
+
 	// Decode reverses the filter. src is the output of the filter for at most
 	// len(dst) bytes. The result is a part of dst, or of src if nothing had to be
 	// moved; src is never modified. elemSize is the size of the dataset's elements,
@@ -86,6 +90,17 @@ func Name(id int) string {
 		return c.Name
 	}
 	return strconv.Itoa(id)
+}
+
+// Plugin returns the package of Python with which h5py applies a filter, "?" if that is not
+// known, and "" if h5py needs none.
+func Plugin(id int) string {
+	const reserved = 256 // for the filters of libhdf5 itself
+	c, known := Lookup(id)
+	if !known && id >= reserved {
+		return "?"
+	}
+	return c.Plugin
 }
 
 // CanEncode reports whether chunks can be written with the filter.

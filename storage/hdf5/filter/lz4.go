@@ -17,7 +17,9 @@ import (
 // LZ4ID is the number of the LZ4 filter.
 const LZ4ID = 32004
 
-func init() { Register(Codec{ID: LZ4ID, Name: "lz4", Decode: decodeLZ4, Encode: encodeLZ4}) }
+func init() {
+	Register(Codec{ID: LZ4ID, Name: "lz4", Plugin: "hdf5plugin", Decode: decodeLZ4, Encode: encodeLZ4})
+}
 
 // LZ4 returns a filter that compresses less than [Deflate] but much faster. Other
 // programs need the registered plugin to read it.

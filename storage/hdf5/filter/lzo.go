@@ -25,7 +25,7 @@ import (
 // LZOID is the number of the LZO filter.
 const LZOID = 305
 
-func init() { Register(Codec{ID: LZOID, Name: "lzo", Decode: decodeLZO}) }
+func init() { Register(Codec{ID: LZOID, Name: "lzo", Plugin: "tables", Decode: decodeLZO}) }
 
 func decodeLZO(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	d := lzoDecoder{dst: dst, src: src}

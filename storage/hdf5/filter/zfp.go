@@ -25,7 +25,7 @@ import (
 // ZFPID is the number of the ZFP filter.
 const ZFPID = 32013
 
-func init() { Register(Codec{ID: ZFPID, Name: "zfp", Decode: decodeZFP}) }
+func init() { Register(Codec{ID: ZFPID, Name: "zfp", Plugin: "hdf5plugin", Decode: decodeZFP}) }
 
 // A zfp holds the parameters of the filter.
 type zfp struct {

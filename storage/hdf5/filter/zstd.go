@@ -16,7 +16,9 @@ import (
 // ZstdID is the number of the Zstandard filter.
 const ZstdID = 32015
 
-func init() { Register(Codec{ID: ZstdID, Name: "zstd", Decode: decodeZstd, Encode: encodeZstd}) }
+func init() {
+	Register(Codec{ID: ZstdID, Name: "zstd", Plugin: "hdf5plugin", Decode: decodeZstd, Encode: encodeZstd})
+}
 
 // Zstd returns a filter that compresses at level 1 to 22, better than [Deflate] at the
 // same speed. Other programs need the registered plugin to read it.
