@@ -40,7 +40,7 @@ const (
 
 // Schema is the version of the layout of run files that Save writes. Resume reads
 // it and every older one.
-const Schema = 3
+const Schema = 4
 
 // Version is the version of this package in run files.
 const Version = "0.1"
@@ -285,6 +285,9 @@ func (r *Run) loadMeta(meta map[string]string, name string) (err error) {
 	}
 	if err := findData(&r.Config, name, meta[metaPaths]); err != nil {
 		return err
+	}
+	if schema < 4 {
+		r.Config.Data = r.Config.Data.WithOldDefaults()
 	}
 	if schema == 1 {
 		return r.loadSchema1(meta)

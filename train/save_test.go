@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
@@ -44,6 +45,25 @@ func TestFilesOfSchema1AreRead(t *testing.T) {
 	for name, want := range map[string]float64{"loss": 0.24700128595034282, "lr": 0.0025, "val_loss": 0.21781277656555176} {
 		if got, _ := run.History.Last(name); len(run.History[name]) != 2 || !(math.Abs(got-want) <= 1e-4*want) {
 			t.Errorf("%s is %v after the second epoch; want %v", name, run.History[name], want)
+		}
+	}
+}
+
+// TestOldDefaultsAreThoseOfOldFiles reads a run file as if an older program had written it: a
+// fraction of episodes is of their rows then.
+func TestOldDefaultsAreThoseOfOldFiles(t *testing.T) {
+	run, _ := setUp(t, settings)
+	run.Config.Data.X, run.Config.Data.Y = dataconfig.Path("e/*/x"), dataconfig.Path("e/*/y")
+	run.Config.Data.Split = dataconfig.Split{Fraction: 0.25}
+	file := filepath.Join(t.TempDir(), "run.npz")
+	if err := train.Save(file, run); err != nil {
+		t.Fatal(err)
+	}
+	for schema, want := range map[string]dataconfig.Split{"4": {Fraction: 0.25}, "3": {Fraction: 0.25, By: "rows"}} {
+		again := filepath.Join(t.TempDir(), "again.npz")
+		rewrite(t, file, again, "h5dnn_schema", "4", schema)
+		if old, err := train.Resume(again, storage.CPU); err != nil || old.Config.Data.Split != want {
+			t.Errorf("schema %s: split %v, %v; want %v", schema, old.Config.Data.Split, err, want)
 		}
 	}
 }

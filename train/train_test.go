@@ -574,8 +574,8 @@ func TestHostileRunFilesAreErrors(t *testing.T) {
 		{"h5dnn_config", `"in_features":64`, `"in_features":500000000`, "more than the file has"},
 		{"h5dnn_config", `"adam"`, `"madam"`, "no such optimizer"},
 		{"h5dnn_position", `"consumed":0`, `"consumed":-1`, "no run is ever there"},
-		{"h5dnn_schema", `3`, `4`, "schema 4, written by h5dnn 0.1; this version reads schemas 1 to 3"},
-		{"h5dnn_schema", `3`, `two`, "want a number"},
+		{"h5dnn_schema", `4`, `5`, "schema 5, written by h5dnn 0.1; this version reads schemas 1 to 4"},
+		{"h5dnn_schema", `4`, `two`, "want a number"},
 		{"h5dnn_config", `{`, ``, "h5dnn_config"},
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.npz")

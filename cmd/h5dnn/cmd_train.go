@@ -47,7 +47,9 @@ func trainCommand() *cli.Command {
 			"Episodes:    --x 'data/*/obs/pose' --y 'data/*/actions' --steps 8 --split mask:mask/valid\n" +
 			"ROWS:        [100:], PATH of a mask or of an index list, or PATH==VALUE (also != < <= > >=, also strings);\n" +
 			"             for episodes, a list of their names\n" +
-			"Windows (--steps) are split by episode, or a single episode by time, so that no row is on both sides.\n" +
+			"Splits:      --split 0.1, of whole episodes where there are any; --split '{folds: 5, fold: 0, group: patient, stratify: true}'\n" +
+			"             keeps the rows of a patient on one side; h5dnn help split lists all settings. Windows (--steps) are\n" +
+			"             split by episode, or a single episode by time, so that no row is on both sides.\n" +
 			"Settings without a flag are in CONFIG.yaml: layers, metrics, clip_norm, clip_value, accumulate, ema, the settings of\n" +
 			"losses, optimizers (such as groups) and schedules, weights and lengths of samples. h5dnn help configuration lists all.",
 		Flags: slices.Concat(
@@ -134,7 +136,7 @@ func sampleFlags() []cli.Flag {
 // validationFlags select validation data.
 func validationFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "split", Usage: "validate on `PART` of the samples: a fraction (0.1), attr:NAME (an attribute with the value train or valid), or mask:ROWS", DefaultText: "none"},
+		&cli.StringFlag{Name: "split", Usage: "validate on `PART` of the samples: a fraction (0.1), attr:NAME or column:PATH (an attribute or a column with the values train and valid), mask:ROWS, or settings such as {folds: 5, fold: 0, group: PATH}", DefaultText: "none"},
 		&cli.StringSliceFlag{Name: "val-data", Usage: "`FILE` of --val-x and --val-y if it is not the one of --data"},
 		&cli.StringSliceFlag{Name: "val-y-data", Usage: "`FILE` of --val-y if it is not the one of --val-x"},
 		&cli.StringFlag{Name: "val-x", Usage: "dataset `PATH` of validation inputs"},

@@ -78,8 +78,10 @@ func (c Config) Check() error {
 		return wrong("select rows of val_x, which is not named; split: mask:ROWS selects rows of x", "val_rows")
 	case c.Split != (Split{}) && len(c.ValX) > 0:
 		return wrong("there is val_x too; validate on one or the other", "split")
-	case !(c.Split.Fraction >= 0 && c.Split.Fraction < 1):
-		return wrong("cannot be %v; want a fraction of the samples, such as 0.1", c.Split, "split")
+	case c.Split.By == "rows" && c.Steps > 1:
+		return config.At(wrong("windows of several rows would be on both sides; leave by out", "by"), "split")
+	case c.Split.Stratify == stratifyTargets && len(c.Y) > 1:
+		return config.At(wrong("there are several targets; name the dataset of labels", "stratify"), "split")
 	case c.Steps < 0:
 		return wrong("cannot be negative", "steps")
 	case c.YSteps < 0 || c.YSteps > max(1, c.Steps):
@@ -96,6 +98,9 @@ func (c Config) Check() error {
 		return wrong("cannot be negative", "window")
 	case c.Memory < 0 || c.Memory > math.MaxInt64>>20:
 		return wrong("want a number of MiB", "memory_mb")
+	}
+	if err := c.Split.check(); err != nil {
+		return config.At(err, "split")
 	}
 	if err := c.checkNames(); err != nil {
 		return err
@@ -161,6 +166,18 @@ func wrong(format string, args ...any) error {
 	}
 	last := len(args) - 1
 	return config.At(config.Errorf(format, args[:last]...), args[last])
+}
+
+// starred reports whether the inputs are those of many episodes.
+func (c Config) starred() bool { return len(c.X) > 0 && wildcard(c.X[0].Path).stars() > 0 }
+
+// WithOldDefaults returns c, of a run file of schema 3 or older, with the defaults of that
+// time written out: a random fraction was of the rows of episodes.
+func (c Config) WithOldDefaults() Config {
+	if c.Split.Fraction > 0 && c.Steps < 2 && c.starred() {
+		c.Split.By = "rows"
+	}
+	return c
 }
 
 // InputNames returns the names of the inputs' fields, x for a path without a name.

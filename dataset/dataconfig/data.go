@@ -29,8 +29,8 @@ type Data struct {
 // New makes data of arrays: samples to train on, and to validate on, if there are
 // any. Rows and splits that look into files are for Open.
 func New(c Config, seed uint64, train, val []dataset.Named) (*Data, error) {
-	if len(c.Rows)+len(c.ValRows) > 0 || c.Split.Attribute != "" || c.Split.Mask != "" {
-		return nil, fmt.Errorf("data: rows, attributes and masks are found in files; use Open: %w", storage.ErrState)
+	if len(c.Rows)+len(c.ValRows) > 0 || c.Split != (Split{Fraction: c.Split.Fraction, Folds: c.Split.Folds, Fold: c.Split.Fold}) {
+		return nil, fmt.Errorf("data: rows, groups, attributes and masks are found in files; use Open: %w", storage.ErrState)
 	}
 	if len(train) == 0 {
 		return nil, fmt.Errorf("data: no arrays to train on: %w", views.ErrShape)
@@ -100,7 +100,7 @@ func (c Config) data(files Files, seed uint64, training, validation []*part) (*D
 
 // split makes samples of the two sides that c divides parts into.
 func (d *Data) split(c Config, files Files, seed uint64, training, validation []*part) error {
-	if c.Split.Fraction > 0 && c.Steps < 2 { // each sample for itself
+	if c.Split.Fraction > 0 && c.Split == (Split{Fraction: c.Split.Fraction, By: c.Split.By}) && !c.episodes() { // each sample for itself
 		all, err := concat(training, c.samples)
 		if err == nil {
 			d.Train, d.Val, err = dataset.Split(all, c.Split.Fraction, seed)
@@ -109,7 +109,9 @@ func (d *Data) split(c Config, files Files, seed uint64, training, validation []
 	}
 	var err error
 	if c.Split != (Split{}) {
-		training, validation, err = c.Split.divide(files, training, seed)
+		var divided sides
+		divided, err = c.divide(files, training, seed)
+		training, validation, d.Notes = divided.train, divided.val, append(d.Notes, divided.notes...)
 	} else {
 		validation, err = c.dropShort(validation)
 	}

@@ -70,9 +70,10 @@ func numbered(first, n int) storage.Array {
 // episodes of 6, 2 and 9 steps. Every row is its number.
 func library() shelf {
 	half := make([]int64, 20)
-	words := make([]string, 20)
+	words, three := make([]string, 20), []string(nil)
 	marks := make([]bool, 20)
 	for k := range half {
+		three = append(three, []string{"Train", "validation", "test"}[k%3])
 		half[k], words[k], marks[k] = int64(k%2), []string{"train", "train", "val"}[k%3], k < 4 || k > 17
 	}
 	rows, err := dataset.Offsets("ragged", storage.From([]float32{0, 100, 1, 2, 102, 202}, 6), storage.From([]int64{0, 2, 3, 6}, 4))
@@ -85,7 +86,7 @@ func library() shelf {
 		"a:list": storage.From([]int32{17, 3, 4}, 3), "a:x@val": []any{int64(2), int64(5)}, "a:/@kind": []any{"train"},
 		"b:x": numbered(20, 10), "b:y": storage.From(make([]int64, 10), 10), "b:/@kind": []any{"validation"},
 		"c:x": numbered(30, 3), "c:y": storage.From(make([]int64, 3), 3), "c:/@kind": []any{"test"},
-		"a:/ragged": &rows, "a:/named": []string{"e2"}, "a:kinds": storage.From([]int64{0, 1, 0}, 3),
+		"a:/ragged": &rows, "a:/named": []string{"e2"}, "a:/first": []string{"e0"}, "a:three": three, "a:kinds": storage.From([]int64{0, 1, 0}, 3),
 	}
 	first := 0
 	for k, n := range []int{6, 2, 9} {
@@ -166,6 +167,11 @@ func TestSamplesAreTheRowsThatWerePicked(t *testing.T) {
 		{"file: a, x: /e/*/x, y: /e/*/y, steps: 3, split: 'attr:kind'", []int{0, 1, 2, 3}, span(8, 15)},
 		{"file: a, x: x, y: y, steps: 4, split: 0.3", span(0, 11), span(14, 17)},
 		{"file: a, x: x, y: y, steps: 4, split: 'mask:[8:14]'", slices.Concat(span(0, 5), span(14, 17)), span(8, 11)},
+		{"file: a, x: x, y: y, steps: 4, split: {folds: 4, fold: 1}", slices.Concat(span(0, 2), span(10, 17)), span(5, 7)},
+		{"file: a, x: x, y: y, split: 'column:word'", []int{0, 1, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16, 18, 19}, []int{2, 5, 8, 11, 14, 17}},
+		{"file: a, x: x, y: y, split: 'column:three'", []int{0, 3, 6, 9, 12, 15, 18}, []int{1, 4, 7, 10, 13, 16, 19}}, // and no test rows
+		{"file: a, x: x, y: y, split: {valid: '[:5]', train: '[10:]'}", span(10, 20), span(0, 5)},
+		{"file: a, x: /e/*/x, y: /e/*/y, split: {valid: /named, train: /first}", span(0, 6), span(8, 17)},
 		{"file: a, x: /ragged, y: kinds", []int{0, 1, 2}, nil},
 	} {
 		d, err := dataconfig.Open(parse(t, "{"+test.data+"}"), 1, library())

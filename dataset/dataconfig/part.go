@@ -16,6 +16,7 @@ type part struct {
 	at          match // of the path of the first input
 	fields      []field
 	keep        dataset.RowSet // nil: all
+	runs        []int          // the run of equal groups that each row is in, of which a window has one; nil: any
 }
 
 // A field is an array whose first axis counts the rows of a part.
@@ -384,10 +385,14 @@ func (c Config) fields(p *part, wanted func(field) bool) (dataset.Dataset, error
 		all = append(all, n)
 	}
 	d, err := dataset.Of(all...)
-	if err != nil || p.keep == nil {
+	if err != nil || p.keep == nil && p.runs == nil {
 		return d, err
 	}
-	return dataset.Subset(d, p.keep.WindowStarts(max(1, c.Steps)))
+	starts, last := p.rows().WindowStarts(max(1, c.Steps)), max(1, c.Steps)-1
+	if p.runs != nil {
+		starts = slices.DeleteFunc(starts, func(row int) bool { return p.runs[row] != p.runs[row+last] })
+	}
+	return dataset.Subset(d, starts)
 }
 
 // windows makes samples of several rows of a field, if c says so: of inputs all

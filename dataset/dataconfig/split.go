@@ -1,15 +1,13 @@
 package dataconfig
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/h5dnn/h5dnn/dataset"
-	"github.com/h5dnn/h5dnn/views"
+	"github.com/h5dnn/h5dnn/config"
 )
 
 // Split says which samples are for validation instead of training. As text:
@@ -17,20 +15,61 @@ import (
 //	0.1         a random fraction of them
 //	attr:NAME   as an attribute of the episode, of the inputs or of the file says:
 //	            a word such as "train" or "valid", a mask, or a list of rows
+//	column:PATH as a column of such words says, one for each row
 //	mask:ROWS   the rows that a filter selects; see Config.Rows
 //
-// If samples are windows of several rows, no row is on both sides: a random fraction
-// is of whole episodes, or the end of the only one.
+// Rows that are called neither train nor valid, such as a test set, are left out.
+//
+// If x has stars, or samples are windows of several rows, whole episodes are on one
+// side: a random fraction is of episodes, or the end of the only one.
 type Split struct {
-	Fraction  float64
-	Attribute string
-	Mask      string
+	Fraction  float64  `json:"fraction,omitempty"`  // of the samples, or of the episodes, that are for validation, at random
+	Folds     int      `json:"folds,omitempty"`     // of equal size, into which samples or episodes are divided at random
+	Fold      int      `json:"fold,omitempty"`      // the one for validation, from 0 on
+	Group     string   `json:"group,omitempty"`     // PATH of a column, such as of patients, whose equal values stay on one side
+	Stratify  Stratify `json:"stratify,omitempty"`  // true, or PATH of a column of labels: each class has its share of both sides
+	By        string   `json:"by,omitempty"`        // rows: divide the rows of episodes; episodes if empty
+	Attribute string   `json:"attribute,omitempty"` // NAME of attr:NAME
+	Column    string   `json:"column,omitempty"`    // PATH of column:PATH
+	Mask      string   `json:"valid,omitempty"`     // ROWS for validation, as mask:ROWS
+	Train     string   `json:"train,omitempty"`     // ROWS for training, such as a list of episodes; all that are not valid if empty
 }
 
-// ParseSplit reads a Split from text; "" is none.
-func ParseSplit(text string) (Split, error) {
+// Stratify is the path of a column of labels, or "true" for those of the targets.
+type Stratify string
+
+// UnmarshalJSON reads a bool or a path.
+func (s *Stratify) UnmarshalJSON(text []byte) error {
+	var yes bool
+	if json.Unmarshal(text, &yes) != nil {
+		return json.Unmarshal(text, (*string)(s))
+	}
+	if *s = ""; yes {
+		*s = stratifyTargets
+	}
+	return nil
+}
+
+// stratifyTargets is the Stratify of the labels of the targets.
+const stratifyTargets Stratify = "true"
+
+// ParseSplit reads a Split from text, or from the object of a configuration; "" is none.
+func ParseSplit(text string) (s Split, err error) {
+	if strings.HasPrefix(text, "{") {
+		doc, err := config.ParseYAML([]byte(text))
+		if err == nil {
+			err = doc.Decode(&s)
+		}
+		if err == nil {
+			err = s.check()
+		}
+		return s, err
+	}
 	if name, ok := strings.CutPrefix(text, "attr:"); ok && name != "" {
 		return Split{Attribute: name}, nil
+	}
+	if path, ok := strings.CutPrefix(text, "column:"); ok && path != "" {
+		return Split{Column: path}, nil
 	}
 	if rows, ok := strings.CutPrefix(text, "mask:"); ok {
 		_, err := parseFilter(rows)
@@ -41,23 +80,42 @@ func ParseSplit(text string) (Split, error) {
 	}
 	fraction, err := strconv.ParseFloat(text, 64)
 	if text != "" && err != nil {
-		return Split{}, fmt.Errorf("cannot be %q; want a fraction of the samples, such as 0.1, attr:NAME or mask:PATH", text)
+		return Split{}, fmt.Errorf("cannot be %q; want a fraction of the samples, such as 0.1, attr:NAME, column:PATH, mask:ROWS or {folds: 5, fold: 0}", text)
 	}
 	return Split{Fraction: fraction}, nil
 }
 
-func (s Split) String() string {
-	switch {
-	case s.Attribute != "":
-		return "attr:" + s.Attribute
-	case s.Mask != "":
-		return "mask:" + s.Mask
+// text returns the short form of s, or false if it has none.
+func (s Split) text() (string, bool) {
+	switch s {
+	case Split{Attribute: s.Attribute}:
+		if s.Attribute != "" {
+			return "attr:" + s.Attribute, true
+		}
+	case Split{Column: s.Column}:
+		return "column:" + s.Column, true
+	case Split{Mask: s.Mask}:
+		return "mask:" + s.Mask, true
 	}
-	return strconv.FormatFloat(s.Fraction, 'g', -1, 64)
+	return strconv.FormatFloat(s.Fraction, 'g', -1, 64), s == Split{Fraction: s.Fraction}
 }
 
-// UnmarshalJSON reads a number or the text of a Split.
+// String returns what ParseSplit reads.
+func (s Split) String() string {
+	if text, ok := s.text(); ok {
+		return text
+	}
+	text, _ := json.Marshal(s)
+	return string(text)
+}
+
+// UnmarshalJSON reads a number, the text of a Split, or an object.
 func (s *Split) UnmarshalJSON(text []byte) (err error) {
+	if bytes.HasPrefix(text, []byte("{")) {
+		type plain Split
+		*s = Split{}
+		return config.Decode(text, (*plain)(s))
+	}
 	var written string
 	if json.Unmarshal(text, &written) != nil {
 		written = string(text)
@@ -68,116 +126,52 @@ func (s *Split) UnmarshalJSON(text []byte) (err error) {
 
 // MarshalJSON writes what UnmarshalJSON reads.
 func (s Split) MarshalJSON() ([]byte, error) {
-	if s.Attribute == "" && s.Mask == "" {
+	if s == (Split{Fraction: s.Fraction}) {
 		return json.Marshal(s.Fraction)
 	}
-	return json.Marshal(s.String())
+	if text, ok := s.text(); ok {
+		return json.Marshal(text)
+	}
+	type plain Split
+	return json.Marshal(plain(s))
 }
 
-// divide returns the rows of parts for training and for validation.
-func (s Split) divide(files Files, parts []*part, seed uint64) (train, val []*part, err error) {
-	if s.Fraction > 0 {
-		return s.divideAtRandom(parts, seed)
-	}
-	for _, p := range parts {
-		chosen, left, err := s.rows(files, p)
-		if err != nil {
-			return nil, nil, err
-		}
-		train, val = append(train, p.only(left)), append(val, p.only(chosen))
-	}
-	return train, val, nil
-}
+// random reports whether samples are divided at random.
+func (s Split) random() bool { return s.Fraction > 0 || s.Folds > 0 }
 
-// divideAtRandom selects whole parts at random. If there is only one part, it selects
-// its end, so that validation data comes after training data.
-func (s Split) divideAtRandom(parts []*part, seed uint64) (train, val []*part, err error) {
-	if len(parts) == 1 {
-		n := parts[0].len()
-		cut := n - int(math.Round(s.Fraction*float64(n)))
-		early := allRows(cut)
-		return []*part{parts[0].only(early)}, []*part{parts[0].only(early.Complement(n))}, nil
-	}
-	rest, chosen, err := dataset.SplitRows(len(parts), s.Fraction, seed)
-	if err != nil {
-		return nil, nil, fmt.Errorf("of episodes: %w", err)
-	}
-	for _, i := range rest {
-		train = append(train, parts[i])
-	}
-	for _, i := range chosen {
-		val = append(val, parts[i])
-	}
-	return train, val, nil
-}
-
-// rows returns the rows of p for validation, and those for training.
-func (s Split) rows(files Files, p *part) (chosen, left dataset.RowSet, err error) {
-	if s.Mask != "" {
-		f, err := parseFilter(s.Mask)
-		if err == nil {
-			chosen, err = f.rows(files, p)
-		}
-		return chosen, chosen.Complement(p.len()), err
-	}
-	for _, path := range []string{p.at.group(), p.at.path, "/"} {
-		if path == "" {
-			continue
-		}
-		values, err := files.Attribute(p.file, path, s.Attribute)
-		if err != nil {
-			return nil, nil, err
-		}
-		if values != nil {
-			chosen, left, err = p.sides(values)
-			if err != nil {
-				err = fmt.Errorf("%s: %s: attribute %s: %w", p.file, path, s.Attribute, err)
-			}
-			return chosen, left, err
+// check returns the first setting of s that cannot be.
+func (s Split) check() error {
+	ways := 0
+	for _, given := range []bool{s.Fraction != 0, s.Folds != 0, s.Attribute != "", s.Column != "", s.Mask != ""} {
+		if given {
+			ways++
 		}
 	}
-	return nil, nil, fmt.Errorf("%s: %s: neither it, its group nor the file has an attribute %s: %w", p.file, p.at.path, s.Attribute, views.ErrShape)
-}
-
-// forValidation are the words for validation data. Data that is neither for
-// validation nor for training, such as a test set, is left out.
-var forValidation = []string{"val", "valid", "validation", "dev"}
-
-// sides returns the rows of p for validation and for training, from the elements of an
-// attribute: one word for all of p, a bool for each row, or the indices of the rows
-// for validation.
-func (p *part) sides(values []any) (chosen, left dataset.RowSet, err error) {
-	n, none := p.len(), dataset.RowSet{}
-	if word, ok := values[0].(string); ok && len(values) == 1 {
-		switch word = strings.ToLower(word); {
-		case slices.Contains(forValidation, word):
-			return allRows(n), none, nil
-		case word == "train" || word == "training":
-			return none, allRows(n), nil
-		}
-		return none, none, nil
+	switch {
+	case s == Split{}:
+		return nil
+	case !(s.Fraction >= 0 && s.Fraction < 1):
+		return config.Errorf("cannot be %v; want a fraction of the samples, such as 0.1", s.Fraction)
+	case ways != 1:
+		return config.Errorf("want one of fraction, folds, attribute, column and valid")
+	case s.Folds < 0 || s.Folds == 1:
+		return wrong("want at least 2", "folds")
+	case s.Fold < 0 || s.Fold >= max(1, s.Folds):
+		return wrong("want a number from 0 to folds - 1", "fold")
+	case (s.Group != "" || s.Stratify != "" || s.By != "") && !s.random():
+		return config.Errorf("group, stratify and by belong to a fraction or to folds")
+	case s.By != "" && s.By != "rows" && s.By != "episodes":
+		return wrong("no unit %q; want rows or episodes", s.By, "by")
+	case s.By != "" && s.Group != "":
+		return wrong("group names what stays whole; leave by out", "by")
+	case s.Train != "" && s.Mask == "":
+		return wrong("name valid too", "train")
 	}
-	for k, value := range values {
-		switch value := value.(type) {
-		case bool:
-			if len(values) != n {
-				return nil, nil, fmt.Errorf("%d bools for %d rows: %w", len(values), n, views.ErrShape)
-			}
-			if value {
-				chosen = append(chosen, k)
-			}
-		case int64:
-			chosen = append(chosen, int(value))
-		case uint64:
-			chosen = append(chosen, int(value))
-		default:
-			return nil, nil, fmt.Errorf("holds %v; want a word such as train or valid, bools, or indices of rows: %w", value, views.ErrShape)
-		}
+	if _, err := parseFilter(s.Mask); s.Mask != "" && err != nil {
+		return config.At(err, "valid")
 	}
-	slices.Sort(chosen)
-	chosen = slices.Compact(chosen)
-	if len(chosen) > 0 && (chosen[0] < 0 || chosen[len(chosen)-1] >= n) {
-		return nil, nil, fmt.Errorf("rows %d to %d of %d: %w", chosen[0], chosen[len(chosen)-1], n, views.ErrShape)
+	if _, err := parseFilter(s.Train); s.Train != "" && err != nil {
+		return config.At(err, "train")
 	}
-	return chosen, chosen.Complement(n), nil
+	return nil
 }

@@ -49,6 +49,8 @@ func page(root string) (string, error) {
 	source.settings(&b, reflect.ValueOf(defaults))
 	b.WriteString("\n## data\n\nThe settings in `data:`, which say what the samples are. `h5dnn help train` explains ROWS.\n\n")
 	source.settings(&b, reflect.ValueOf(dataconfig.Config{}))
+	b.WriteString("\n### split\n\nThe settings in `data: split:`, where it is not text.\n\n")
+	source.settings(&b, reflect.ValueOf(dataconfig.Split{}))
 	for _, s := range sections {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", s.heading, s.text)
 		for _, r := range nn.Registrations() {
