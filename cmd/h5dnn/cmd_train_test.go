@@ -256,7 +256,7 @@ func TestTrainingErrorsAreOneLineAndWriteNothing(t *testing.T) {
 		{flags("--graph=maybe"), `--graph "maybe": want true or false`},
 		{flags("--seed", "99999999999999999999"), `--seed "99999999999999999999": want a whole number, at least 0`},
 		{flags("--split", "2"), "--split: cannot be 2"},
-		{flags("--split", "half"), `--split cannot be "half"; want a fraction of the samples, such as 0.1, attr:NAME or mask:PATH`},
+		{flags("--split", "half"), `--split cannot be "half"; want a fraction of the samples, such as 0.1, attr:NAME, column:PATH`},
 		{flags("--rows", "train/labels=3"), `--rows: "train/labels=3" is not a row filter`},
 		{flags("--rows", "train/labels==x"), `testdata/digits.h5: train/labels: compare uint8 with "x": invalid syntax`},
 		{flags("--data", "d*.h5"), "d*.h5: no file matches"},
