@@ -29,8 +29,8 @@ func Reshape(a storage.Array, shape ...int) (storage.Array, error) {
 	if err != nil {
 		return storage.Array{}, err
 	}
-	return blocks.Compute(a.Type, v.Shape, func(dst storage.Array, b blocks.Box) error {
-		for part, box := range blocks.Boxes(b.Of(v), dst.View, a.Shape) {
+	return blocks.Compute(a.Type, v.Shape, func(dst storage.Array, b views.Box) error {
+		for part, box := range views.Boxes(b.Of(v), dst.View, a.Shape) {
 			if err := blocks.Copy(a.With(box.Of(a.View)), dst.With(part)); err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ func Concat(axis int, parts ...storage.Array) (storage.Array, error) {
 	if len(parts) == 1 {
 		return first, nil
 	}
-	return blocks.Compute(first.Type, shape, func(dst storage.Array, b blocks.Box) error {
+	return blocks.Compute(first.Type, shape, func(dst storage.Array, b views.Box) error {
 		start := 0
 		for _, p := range parts {
 			of, first, end := b.Between(axis, start, start+p.Shape[axis])
@@ -135,7 +135,7 @@ func Cast(a storage.Array, t dtype.Type) storage.Array {
 	if a.Type == t {
 		return a
 	}
-	return blocks.Compute(t, a.Shape, func(dst storage.Array, b blocks.Box) error { return blocks.Copy(a.With(b.Of(a.View)), dst) })
+	return blocks.Compute(t, a.Shape, func(dst storage.Array, b views.Box) error { return blocks.Copy(a.With(b.Of(a.View)), dst) })
 }
 
 // Zeros returns an array of zeros.
@@ -145,7 +145,7 @@ func Zeros(t dtype.Type, shape ...int) storage.Array {
 
 // Constant returns an array of one number.
 func Constant(t dtype.Type, x int, shape ...int) storage.Array {
-	return blocks.Compute(t, shape, func(dst storage.Array, _ blocks.Box) error { return storage.Fill(dst, int64(x)) })
+	return blocks.Compute(t, shape, func(dst storage.Array, _ views.Box) error { return storage.Fill(dst, int64(x)) })
 }
 
 // Add returns the sums of the elements of two arrays of real numbers of one shape.
@@ -172,7 +172,7 @@ func Scale(a storage.Array, factor float64) storage.Array {
 // combine returns elements computed in float64 from those of two arrays, in x.
 func combine(t dtype.Type, shape []int, f func(x, y []float64), a, b storage.Array) storage.Array {
 	const most = 1 << 16 // elements at a time
-	return blocks.Compute(t, shape, func(dst storage.Array, box blocks.Box) error {
+	return blocks.Compute(t, shape, func(dst storage.Array, box views.Box) error {
 		x, y := make([]float64, min(most, dst.Len())), make([]float64, min(most, dst.Len()))
 		for part := range blocks.Parts(dst.Shape, most) {
 			one, two, to := a.With(part.Of(box.Of(a.View))), b.With(part.Of(box.Of(b.View))), dst.With(part.Of(dst.View))

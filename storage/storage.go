@@ -89,14 +89,6 @@ func (a Array) With(v views.View) Array {
 	return a
 }
 
-// Index returns the part of a that a NumPy index expression selects, such as "[::2, 3:, -1]"; see
-// [views.Parse]. It shares a's storage, and nothing is read. An expression that does not fit is an
-// error of kind views.ErrShape.
-func (a Array) Index(expr string) (Array, error) {
-	v, err := a.View.Index(expr)
-	return a.With(v), err
-}
-
 // String describes a without its elements: "float32[2 3] on cpu".
 func (a Array) String() string {
 	if a.Data == nil {

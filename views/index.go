@@ -3,11 +3,13 @@ package views
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// An Index is a NumPy index expression: slices, integers, ... and None.
+// An Index is a NumPy index expression: slices, integers, lists of them, ... and None, and
+// what files add to it: masks by path, and coordinates by the names of dimensions.
 type Index []item
 
 type itemKind uint8
@@ -17,21 +19,43 @@ const (
 	intItem                   // an integer, which drops the axis
 	ellipsis                  // ...: all axes that no other item indexes
 	newAxis                   // None: an axis of size 1
+	listItem                  // [3, 1, -7]: elements of an axis in any order
+	maskItem                  // @PATH: a mask or a list of indices in a file
+	coordItem                 // NAME=VALUE, NAME=START:STOP:STEP: coordinates of a dimension
 )
 
 type item struct {
 	kind              itemKind
 	start, stop, step int // start is also the integer
 	hasStart, hasStop bool
+	list              []int
+	path              string // of the mask
+	coordinates       CoordinateRange
 }
 
 // CutIndex splits an index expression off the end of a path: "/x[0, :]" is "/x" and
 // "[0, :]". Names in a path may have brackets too, so that a caller who knows the names
 // looks up the whole path first.
 func CutIndex(path string) (name, expr string) {
-	slash := strings.LastIndexByte(path, '/')
-	if bracket := strings.IndexByte(path[slash+1:], '['); bracket >= 0 && strings.HasSuffix(path, "]") {
-		return path[:slash+1+bracket], path[slash+1+bracket:]
+	if !strings.HasSuffix(path, "]") {
+		return path, ""
+	}
+	depth, quote := 0, byte(0)
+	for k := len(path) - 1; k >= 0; k-- {
+		switch c := path[k]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == ']':
+			depth++
+		case c == '[':
+			if depth--; depth == 0 {
+				return path[:k], path[k:]
+			}
+		}
 	}
 	return path, ""
 }
@@ -39,9 +63,12 @@ func CutIndex(path string) (name, expr string) {
 // Parse reads an index expression in NumPy's grammar, such as
 //
 //	[0:100, ::2, -1, ..., None]
+//	[[3, 1, -7], :]                          lists of indices
+//	[@mask/valid, 0], [@label==3]            masks, lists and comparisons in a file
+//	[time=2001:2005, lat=52.5, station='A']  coordinates by the names of dimensions
 //
-// The brackets are optional. An empty expression selects everything. Bounds beyond
-// the range of int are clipped to it.
+// The brackets are optional where there is no list. An empty expression selects everything.
+// Bounds beyond the range of int are clipped to it.
 func Parse(expr string) (Index, error) {
 	p := parser{text: expr}
 	index, err := p.index()
@@ -88,15 +115,22 @@ func (p *parser) index() (Index, error) {
 	if p.skip(); p.at < len(p.text) {
 		return nil, fmt.Errorf("%s after the index", p.found())
 	}
-	return index, nil
+	return index, index.checkNames()
 }
 
 func (p *parser) item() (item, error) {
 	switch {
-	case p.take("..."), p.take("Ellipsis"):
+	case p.take("..."), p.takeWord("Ellipsis"):
 		return item{kind: ellipsis}, nil
-	case p.take("None"), p.take("newaxis"):
+	case p.takeWord("None"), p.takeWord("newaxis"):
 		return item{kind: newAxis}, nil
+	case p.take("["):
+		return p.list()
+	case p.take("@"):
+		return p.mask()
+	}
+	if name, found := p.name(); found {
+		return p.coordinates(name)
 	}
 	i := item{step: 1}
 	var err error
@@ -195,6 +229,12 @@ func (i item) String() string {
 		return "..."
 	case newAxis:
 		return "None"
+	case listItem:
+		return "[" + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(i.list)), ", "), "[]") + "]"
+	case maskItem:
+		return "@" + i.path
+	case coordItem:
+		return i.coordinates.String()
 	}
 	s := ":"
 	if i.hasStart {
@@ -213,11 +253,16 @@ func (i item) String() string {
 func (x Index) axes() int {
 	n := 0
 	for _, i := range x {
-		if i.kind == rangeItem || i.kind == intItem {
+		if i.kind == rangeItem || i.kind == intItem || i.kind == listItem || i.kind == maskItem {
 			n++
 		}
 	}
 	return n
+}
+
+// has reports whether x has an item of one of several kinds.
+func (x Index) has(kinds ...itemKind) bool {
+	return slices.ContainsFunc(x, func(i item) bool { return slices.Contains(kinds, i.kind) })
 }
 
 // Index returns the view of the elements that an index expression selects, which [Parse] reads.
@@ -229,11 +274,15 @@ func (v View) Index(expr string) (View, error) {
 	return x.Of(v)
 }
 
-// Of returns the view of the elements of v that x selects. Nothing is copied.
+// Of returns the view of the elements of v that x selects. Nothing is copied. Lists, masks and
+// coordinates select no view; see [Index.Select].
 func (x Index) Of(v View) (View, error) {
-	left := v.Rank() - x.axes()
-	if left < 0 {
-		return View{}, fmt.Errorf("index %v has %d axes, shape %v has %d: %w", x, x.axes(), v.Shape, v.Rank(), ErrShape)
+	if x.has(listItem, maskItem, coordItem) {
+		return View{}, fmt.Errorf("index %v: a view cannot have lists, masks and coordinates, only ranges and integers: %w", x, ErrShape)
+	}
+	left, err := x.axesLeft(v)
+	if err != nil {
+		return View{}, err
 	}
 	w, axis, done := v.clone(), 0, 0 // the axis of w that comes next, and of v
 	for _, i := range x {
@@ -258,6 +307,15 @@ func (x Index) Of(v View) (View, error) {
 		}
 	}
 	return w, nil
+}
+
+// axesLeft returns how many axes of v no item of x indexes.
+func (x Index) axesLeft(v View) (int, error) {
+	left := v.Rank() - x.axes()
+	if left < 0 {
+		return 0, fmt.Errorf("index %v has %d axes, shape %v has %d: %w", x, x.axes(), v.Shape, v.Rank(), ErrShape)
+	}
+	return left, nil
 }
 
 // of returns the first element of a range over an axis of the given size, and

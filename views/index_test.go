@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -111,7 +111,7 @@ func TestIndexSelectsWhatNumPyWould(t *testing.T) {
 			t.Fatalf("%q of %+v: %+v, %v; want %+v", text, v, got, err, want)
 		}
 		again, err := Parse(index.String())
-		if err != nil || !slices.Equal(again, index) {
+		if err != nil || !reflect.DeepEqual(again, index) {
 			t.Fatalf("%q prints as %v, which reads as %v, %v", text, index, again, err)
 		}
 	}
@@ -127,7 +127,16 @@ func TestParseNamesThePosition(t *testing.T) {
 		{"1:-", `position 3: the end where digits should be`},
 		{"[1]]", `position 3: ']' after the index`},
 		{"1.5", `position 1: '.' where a comma or the end should be`},
-		{"[[0,1]]", `position 1: '[' where a number, a range, ... or None should be`},
+		{"[[0,1", `position 5: the end where a comma or ']' of the list should be`},
+		{"[[[0,1]]]", `position 2: a list in a list; want lists of one axis`},
+		{"[[0 1]]", `position 4: '1' where a comma or ']' of the list should be`},
+		{"[@]", `position 2: ']' where the path of a mask should be`},
+		{"[@'a]", `position 5: the end where '\'' should be`},
+		{"[time=]", `position 6: ']' where a coordinate of time or a range should be`},
+		{"[time==3]", `position 6: '=' where a coordinate of time or a range should be`},
+		{"[time=1:2:0]", `position 11: step 0 of coordinates; want 1 or more`},
+		{"[time=1, 0]", `position 11: names of dimensions beside positions; want either for all axes`},
+		{"[time=1, time=2]", `position 16: dimension time twice`},
 		{"ä", `position 0: 'ä' where a number, a range, ... or None should be`},
 	} {
 		_, err := Parse(test.expr)
@@ -160,6 +169,7 @@ func TestIndexIsRefusedWhereItDoesNotFit(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, expr := range []string{
 		"", "[]", "[0:100, ::2, -1, ..., None]", "...", "1:2:3,", "-9223372036854775808::-9223372036854775808",
+		"[[3, 1, -7], [0]]", "[@mask/valid, 0]", "[@'a, b'==\"x\"]", "[time=2001:2005, lat=52.5]", "[a='b]',c=::2]", "Nonesuch=3",
 		"99999999999999999999", "[ +1 , newaxis ]", "Ellipsis", "::0", "[[", "1:-", "5:1:-1, -1:-9:-2",
 	} {
 		f.Add(expr)
@@ -172,12 +182,22 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if again, err := Parse(index.String()); err != nil || !slices.Equal(again, index) {
+		if again, err := Parse(index.String()); err != nil || !reflect.DeepEqual(again, index) {
 			t.Errorf("%q prints as %v, which reads as %v, %v", expr, index, again, err)
 		}
 		for _, v := range []View{Of(), Of(7), Of(5, 0, 4), Of(3, 4, 5, 2)} {
-			if w, err := index.Of(v); err == nil && !w.Within(v.Len()) {
-				t.Errorf("%q of %+v: %+v reaches outside", expr, v, w)
+			s, err := index.Select(v, nil)
+			if err != nil {
+				continue
+			}
+			if s.Offsets == nil {
+				s.Offsets = []int{0}
+			}
+			for _, offset := range s.Offsets {
+				w := s.View
+				if w.Offset += offset; !w.Within(v.Len()) {
+					t.Errorf("%q of %+v: %+v reaches outside", expr, v, w)
+				}
 			}
 		}
 	})

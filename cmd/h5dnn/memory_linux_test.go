@@ -23,6 +23,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // peakOf runs a command, and returns and logs the peak of its memory, in bytes.
@@ -594,7 +595,7 @@ func TestStringsTakeTheMemoryOfAColumn(t *testing.T) {
 // TestFilesThatDoNotFitAreNotBegun saves arrays of 2^57 bytes, which no disk has room for, in
 // each format that holds several arrays.
 func TestFilesThatDoNotFitAreNotBegun(t *testing.T) {
-	large := blocks.Compute(dtype.Float32, []int{1 << 50, 32}, func(storage.Array, blocks.Box) error { return errors.New("was read") })
+	large := blocks.Compute(dtype.Float32, []int{1 << 50, 32}, func(storage.Array, views.Box) error { return errors.New("was read") })
 	const model = `{"class_name": "Sequential", "config": {"name": "m", "layers": [
 		{"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, 1125899906842624]}},
 		{"class_name": "Dense", "config": {"name": "dense", "units": 32, "use_bias": false}}]}}`

@@ -82,6 +82,19 @@ func Views(ctx context.Context, v views.View, n int) iter.Seq2[views.View, error
 	}
 }
 
+// Parts divides a shape into boxes of about n elements at most, in row-major order.
+func Parts(shape []int, n int) iter.Seq[views.Box] {
+	return func(yield func(views.Box) bool) {
+		for v := range Views(context.Background(), views.Of(shape...), n) {
+			for _, box := range views.Boxes(v, v, shape) {
+				if !yield(box) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Between returns v[start:stop] along axis. It panics if that is out of range.
 func Between(v views.View, axis, start, stop int) views.View {
 	w, err := v.Slice(axis, start, stop, 1)

@@ -12,14 +12,14 @@ import (
 // Compute returns an array of a type and shape whose elements are computed when they are read:
 // fill writes those of a box to dst, host memory of that type, of the box's shape and of any
 // strides. It may be called by several goroutines. Nothing is kept.
-func Compute(t dtype.Type, shape []int, fill func(dst storage.Array, b Box) error) storage.Array {
+func Compute(t dtype.Type, shape []int, fill func(dst storage.Array, b views.Box) error) storage.Array {
 	return storage.Array{Data: &computed{slices.Clone(shape), t, fill}, Type: t, View: views.Of(shape...)}
 }
 
 type computed struct {
 	shape []int
 	typ   dtype.Type
-	fill  func(dst storage.Array, b Box) error
+	fill  func(dst storage.Array, b views.Box) error
 }
 
 func (c *computed) Len() int               { return views.Of(c.shape...).Len() * c.typ.Size() }
@@ -37,7 +37,7 @@ func (c *computed) ReadView(dst []byte, t dtype.Type, v views.View) error {
 }
 
 func (c *computed) write(v views.View, dst storage.Array) error {
-	for part, box := range Boxes(v, dst.View, c.shape) {
+	for part, box := range views.Boxes(v, dst.View, c.shape) {
 		if err := c.fill(dst.With(part), box); err != nil {
 			return err
 		}

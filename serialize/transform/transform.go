@@ -456,7 +456,7 @@ func (q *quantizedArray) scale() ([]float32, error) {
 }
 
 // writeScales writes scales to dst.
-func (q *quantizedArray) writeScales(dst storage.Array, b blocks.Box) error {
+func (q *quantizedArray) writeScales(dst storage.Array, b views.Box) error {
 	scales, err := q.scale()
 	if err != nil {
 		return err
@@ -466,7 +466,7 @@ func (q *quantizedArray) writeScales(dst storage.Array, b blocks.Box) error {
 }
 
 // writeElements writes quantized elements to dst.
-func (q *quantizedArray) writeElements(dst storage.Array, b blocks.Box) error {
+func (q *quantizedArray) writeElements(dst storage.Array, b views.Box) error {
 	scales, err := q.scale()
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/transform"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // contents returns contents that are not made again.
@@ -151,7 +152,7 @@ func TestTiedWeightsAreQuantizedAlongTheirOwnAxes(t *testing.T) {
 // counted returns an array of zeros, and how often it was read.
 func counted(shape ...int) (a storage.Array, reads *int) {
 	reads = new(int)
-	return blocks.Compute(dtype.Float32, shape, func(to storage.Array, _ blocks.Box) error {
+	return blocks.Compute(dtype.Float32, shape, func(to storage.Array, _ views.Box) error {
 		*reads++
 		return storage.From(make([]float32, to.Len()), to.Shape...).CopyTo(to)
 	}), reads

@@ -1,19 +1,16 @@
-package blocks
+package views
 
 import (
-	"context"
 	"iter"
 	"slices"
-
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // A Box is a part of a shape: along axis k, Count[k] indices from Start[k] on, Step[k] apart.
 type Box struct{ Start, Count, Step []int }
 
 // Of returns the part of a view of that shape.
-func (b Box) Of(v views.View) views.View {
-	part := views.View{Offset: v.Offset, Shape: slices.Clone(b.Count), Stride: slices.Clone(v.Stride)}
+func (b Box) Of(v View) View {
+	part := View{Offset: v.Offset, Shape: slices.Clone(b.Count), Stride: slices.Clone(v.Stride)}
 	for axis, start := range b.Start {
 		part.Offset += start * v.Stride[axis]
 		part.Stride[axis] *= b.Step[axis]
@@ -35,40 +32,27 @@ func (b Box) Between(axis, lo, hi int) (part Box, first, end int) {
 // Boxes divides a view over the row-major positions of a shape into boxes of that shape. It
 // yields each with the part of to, a view of v's shape, that has the same elements and the axes
 // of the shape. A view whose axes are those of the shape, in any order, is one box.
-func Boxes(v, to views.View, shape []int) iter.Seq2[views.View, Box] {
-	return func(yield func(views.View, Box) bool) {
+func Boxes(v, to View, shape []int) iter.Seq2[View, Box] {
+	return func(yield func(View, Box) bool) {
 		if v.Len() > 0 {
-			divide(v, to, views.Of(shape...), yield)
-		}
-	}
-}
-
-// Parts divides a shape into boxes of about n elements at most, in row-major order.
-func Parts(shape []int, n int) iter.Seq[Box] {
-	return func(yield func(Box) bool) {
-		for v := range Views(context.Background(), views.Of(shape...), n) {
-			for _, box := range Boxes(v, v, shape) {
-				if !yield(box) {
-					return
-				}
-			}
+			divide(v, to, Of(shape...), yield)
 		}
 	}
 }
 
 // divide yields the boxes of v, which is not empty, and reports whether to continue.
-func divide(v, to, whole views.View, yield func(views.View, Box) bool) bool {
+func divide(v, to, whole View, yield func(View, Box) bool) bool {
 	rank := whole.Rank()
 	ones := slices.Repeat([]int{1}, rank)
-	box := Box{indices(v.Offset, whole), ones, slices.Clone(ones)}
-	part := views.View{Offset: to.Offset, Shape: ones, Stride: make([]int, rank)}
+	box := Box{coordinatesOf(v.Offset, whole), ones, slices.Clone(ones)}
+	part := View{Offset: to.Offset, Shape: ones, Stride: make([]int, rank)}
 	for axis, n := range v.Shape {
 		stride := v.Stride[axis]
 		switch {
 		case n == 1:
 			continue
 		case stride < 0:
-			return divide(flip(v, axis), flip(to, axis), whole, yield)
+			return divide(reversed(v, axis), reversed(to, axis), whole, yield)
 		}
 		k := slices.IndexFunc(whole.Stride, func(s int) bool { return s <= stride })
 		if stride == 0 || k < 0 || stride%whole.Stride[k] != 0 || box.Count[k] > 1 {
@@ -91,13 +75,13 @@ func divide(v, to, whole views.View, yield func(views.View, Box) bool) bool {
 }
 
 // divideAt divides the first n indices of an axis, and then the others.
-func divideAt(v, to, whole views.View, axis, n int, yield func(views.View, Box) bool) bool {
+func divideAt(v, to, whole View, axis, n int, yield func(View, Box) bool) bool {
 	for start, size := 0, v.Shape[axis]; start < size; {
 		end := min(start+n, size)
 		if start > 0 && n > 1 {
 			end = size
 		}
-		if !divide(Between(v, axis, start, end), Between(to, axis, start, end), whole, yield) {
+		if !divide(between(v, axis, start, end), between(to, axis, start, end), whole, yield) {
 			return false
 		}
 		start = end
@@ -105,8 +89,8 @@ func divideAt(v, to, whole views.View, axis, n int, yield func(views.View, Box) 
 	return true
 }
 
-// indices returns the indices of a row-major position.
-func indices(position int, whole views.View) []int {
+// coordinatesOf returns the indices of a row-major position.
+func coordinatesOf(position int, whole View) []int {
 	at := make([]int, whole.Rank())
 	for axis, stride := range whole.Stride {
 		if n := whole.Shape[axis]; n > 1 {
@@ -116,8 +100,8 @@ func indices(position int, whole views.View) []int {
 	return at
 }
 
-// flip reverses an axis.
-func flip(v views.View, axis int) views.View {
+// reversed reverses an axis.
+func reversed(v View, axis int) View {
 	w, err := v.Flip(axis)
 	if err != nil {
 		panic(err) // the axis exists
@@ -127,10 +111,19 @@ func flip(v views.View, axis int) views.View {
 
 // fold divides an axis, whose size is a multiple of n, into two, of which the second has n
 // indices.
-func fold(v views.View, axis, n int) views.View {
-	return views.View{
+func fold(v View, axis, n int) View {
+	return View{
 		Offset: v.Offset,
 		Shape:  slices.Replace(slices.Clone(v.Shape), axis, axis+1, v.Shape[axis]/n, n),
 		Stride: slices.Replace(slices.Clone(v.Stride), axis, axis+1, v.Stride[axis]*n, v.Stride[axis]),
 	}
+}
+
+// between returns v[start:stop] along an axis. It panics if that is out of range.
+func between(v View, axis, start, stop int) View {
+	w, err := v.Slice(axis, start, stop, 1)
+	if err != nil {
+		panic(err)
+	}
+	return w
 }

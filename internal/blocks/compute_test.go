@@ -57,7 +57,7 @@ func TestBoxesHoldTheElementsOfAView(t *testing.T) {
 			elems[k] = int32(k)
 		}
 		memory := storage.From(elems, shape...)
-		a := Compute(dtype.Int32, shape, func(dst storage.Array, b Box) error {
+		a := Compute(dtype.Int32, shape, func(dst storage.Array, b views.Box) error {
 			if !slices.Equal(dst.Shape, b.Count) {
 				return fmt.Errorf("%v for a box of %v", dst.Shape, b.Count)
 			}
@@ -86,7 +86,7 @@ func TestViewsInOtherOrdersAreOneBox(t *testing.T) {
 		{Shape: []int{80, 2}, Stride: []int{1, 80}},
 	} {
 		n := 0
-		for range Boxes(v, views.Of(v.Shape...), shape) {
+		for range views.Boxes(v, views.Of(v.Shape...), shape) {
 			n++
 		}
 		if n != 1 {
@@ -97,7 +97,7 @@ func TestViewsInOtherOrdersAreOneBox(t *testing.T) {
 
 // TestPartsOfBoxes walks the parts of a shape that are between two indices of an axis.
 func TestPartsOfBoxes(t *testing.T) {
-	b := Box{Start: []int{3}, Count: []int{5}, Step: []int{4}} // 3 7 11 15 19
+	b := views.Box{Start: []int{3}, Count: []int{5}, Step: []int{4}} // 3 7 11 15 19
 	for _, c := range []struct{ lo, hi, start, first, end int }{{0, 8, 3, 0, 2}, {7, 12, 0, 1, 3}, {8, 30, 3, 2, 5}, {4, 6, 3, 1, 1}} {
 		part, first, end := b.Between(0, c.lo, c.hi)
 		if part.Start[0] != c.start || first != c.first || end != c.end || part.Count[0] != end-first {
