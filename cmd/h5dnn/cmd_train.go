@@ -45,6 +45,7 @@ func trainCommand() *cli.Command {
 			"             A converted model is trained so, too: --resume RUN --data FILE --x PATH --y PATH --loss NAME --lr RATE\n\n" +
 			"Many files:  --data 'part_*.h5', or --data several times; --y-data as many times for --y\n" +
 			"Episodes:    --x 'data/*/obs/pose' --y 'data/*/actions' --steps 8 --split mask:mask/valid\n" +
+			"Forecasts:   --x load --y load --steps 24 --y-ahead 1; --y-steps 12 of the 12 rows from there on\n" +
 			"ROWS:        [100:], PATH of a mask or of an index list, or PATH==VALUE (also != < <= > >=, also strings);\n" +
 			"             for episodes, a list of their names\n" +
 			"Splits:      --split 0.1, of whole episodes where there are any; --split '{folds: 5, fold: 0, group: patient, stratify: true}'\n" +
@@ -125,7 +126,8 @@ func sampleFlags() []cli.Flag {
 		&cli.StringFlag{Name: "x-columns", Usage: "dataset `PATH` of the column indices of a sparse --x (CSR)"},
 		&cli.IntFlag{Name: "length", Usage: "`LENGTH` to which rows of different lengths are cut or padded", DefaultText: "the longest"},
 		&cli.IntFlag{Name: "steps", Usage: "window `LENGTH`, in rows", DefaultText: "1"},
-		&cli.IntFlag{Name: "y-steps", Usage: "`NUMBER` of rows at the end of the window that are targets", DefaultText: "all"},
+		&cli.IntFlag{Name: "y-steps", Usage: "`NUMBER` of rows at the end of the window that are targets", DefaultText: "all, or 1 with --y-ahead"},
+		&cli.IntFlag{Name: "y-ahead", Usage: "`NUMBER` of rows from the last input to the first target: 1 forecasts the next row", DefaultText: "targets are rows of the window"},
 		&cli.StringFlag{Name: "normalize", Usage: "none or MEAN/STD, for all channels or for each (0.5,0.4/0.2,0.2)", DefaultText: "auto: tables and the targets of a regression by column, integers as a whole"},
 		&cli.StringFlag{Name: "layout", Usage: "image layout: nchw or nhwc", DefaultText: "as the file or the shape says"},
 		&cli.BoolFlag{Name: "one-hot", Usage: "one-hot encode integer labels"},

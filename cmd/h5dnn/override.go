@@ -42,6 +42,9 @@ func override(c *cli.Context, settings *train.Config) error {
 		}
 		settings.SetLearningRate(rate)
 	}
+	if rows := c.Int("y-ahead"); c.IsSet("y-ahead") {
+		d.YAhead = &rows
+	}
 	if c.IsSet("graph") {
 		settings.Graph = config.No
 		if c.Bool("graph") {

@@ -35,7 +35,8 @@ type Config struct {
 	XColumns   Paths         `json:"x_columns,omitempty"`   // of a sparse matrix (CSR): the column of each element of X
 	Length     int           `json:"length,omitempty"`      // to which rows of different lengths are cut or padded; the longest if 0
 	Steps      int           `json:"steps,omitempty"`       // neighbouring rows that make one sample; 1 if 0
-	YSteps     int           `json:"y_steps,omitempty"`     // the last of them that are targets; all if 0
+	YSteps     int           `json:"y_steps,omitempty"`     // the last of them that are targets; all, or 1 with YAhead, if 0
+	YAhead     *int          `json:"y_ahead,omitempty"`     // rows from the last input to the first target: 1 forecasts the next row; 0, for rows of the window, is to be written where a dataset is input and target
 	Rows       Names         `json:"rows,omitempty"`        // filters, all of which a row must pass: [slice], PATH of a mask or list, PATH==VALUE; all rows if empty
 	ValFile    Names         `json:"val_file,omitempty"`    // File if empty
 	ValYFile   Names         `json:"val_y_file,omitempty"`  // ValFile if empty
@@ -78,14 +79,16 @@ func (c Config) Check() error {
 		return wrong("select rows of val_x, which is not named; split: mask:ROWS selects rows of x", "val_rows")
 	case c.Split != (Split{}) && len(c.ValX) > 0:
 		return wrong("there is val_x too; validate on one or the other", "split")
-	case c.Split.By == "rows" && c.Steps > 1:
+	case c.Split.By == "rows" && c.span() > 1:
 		return config.At(wrong("windows of several rows would be on both sides; leave by out", "by"), "split")
 	case c.Split.Stratify == stratifyTargets && len(c.Y) > 1:
 		return config.At(wrong("there are several targets; name the dataset of labels", "stratify"), "split")
 	case c.Steps < 0:
 		return wrong("cannot be negative", "steps")
-	case c.YSteps < 0 || c.YSteps > max(1, c.Steps):
-		return wrong("want at most as many as steps", "y_steps")
+	case c.ahead() < 0:
+		return wrong("cannot be negative", "y_ahead")
+	case c.YSteps < 0 || c.YSteps > max(1, c.Steps) && c.ahead() == 0:
+		return wrong("want at most as many as steps; y_ahead: 1 forecasts rows after them", "y_steps")
 	case c.Steps > 1 && len(c.Lengths) > 0:
 		return wrong("rows of different lengths cannot be windows of several steps too", "lengths")
 	case c.Length < 0:
@@ -172,10 +175,14 @@ func wrong(format string, args ...any) error {
 func (c Config) starred() bool { return len(c.X) > 0 && wildcard(c.X[0].Path).stars() > 0 }
 
 // WithOldDefaults returns c, of a run file of schema 3 or older, with the defaults of that
-// time written out: a random fraction was of the rows of episodes.
+// time written out: a random fraction was of the rows of episodes, and targets were rows of
+// their windows.
 func (c Config) WithOldDefaults() Config {
 	if c.Split.Fraction > 0 && c.Steps < 2 && c.starred() {
 		c.Split.By = "rows"
+	}
+	if c.Steps > 1 && c.YAhead == nil {
+		c.YAhead = new(int)
 	}
 	return c
 }

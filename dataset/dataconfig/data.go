@@ -62,6 +62,9 @@ func Open(c Config, seed uint64, files Files) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.checkForecast(training[0]); err != nil {
+		return nil, err
+	}
 	var validation []*part
 	if len(c.ValX) > 0 {
 		if validation, err = c.Validation().parts(files); err != nil {
@@ -81,7 +84,7 @@ func (c Config) data(files Files, seed uint64, training, validation []*part) (*D
 	d.Layouts, d.ragged = recorded(training)
 	long, err := c.dropShort(training)
 	if short := len(training) - len(long); short > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d episodes are shorter than %d steps, and left out", short, len(training), c.Steps))
+		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d episodes are shorter than %d steps, and left out", short, len(training), c.span()))
 	}
 	if err == nil {
 		d.targets, err = concat(long, c.targets)

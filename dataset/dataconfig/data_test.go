@@ -250,23 +250,102 @@ func TestRandomSplitsShareNoStep(t *testing.T) {
 	}
 }
 
-func TestStepsPairLastWithInputs(t *testing.T) {
-	s := shelf{"a:x": numbered(0, 6), "a:y": numbered(100, 6)}
-	c := dataconfig.Config{File: dataconfig.Names{"a"}, X: dataconfig.Path("x"), Y: dataconfig.Path("y"), Steps: 4, YSteps: 2}
-	d, err := dataconfig.Open(c, 1, s)
-	if err != nil {
-		t.Fatal(err)
+// TestWindowsHaveTheRowsAsked reads every sample of every small window and horizon: its
+// inputs are steps rows, its targets y_steps rows from y_ahead behind the last of them on,
+// or the last of them, and its weight is that of the last row.
+func TestWindowsHaveTheRowsAsked(t *testing.T) {
+	const rows = 9
+	s := shelf{"a:x": numbered(0, rows), "a:y": numbered(100, rows), "a:w": numbered(200, rows)}
+	for _, c := range cases(3, 4, 4) {
+		steps, ySteps, ahead := c[0]+1, c[1], c[2]
+		data := fmt.Sprintf("{file: a, x: x, y: y, weights: w, steps: %d, y_steps: %d, y_ahead: %d}", steps, ySteps, ahead)
+		if ahead == 0 && ySteps > steps {
+			if _, err := parsed(data); err == nil || !strings.Contains(err.Error(), "y_ahead: 1 forecasts") {
+				t.Errorf("%s: %v", data, err)
+			}
+			continue
+		}
+		d, err := dataconfig.Open(parse(t, data), 1, s)
+		if err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		targets := ySteps
+		if ySteps == 0 && ahead == 0 {
+			targets = steps
+		}
+		targets = max(1, targets)
+		first, last := steps-targets, steps-1
+		if ahead > 0 {
+			first, last = steps-1+ahead, steps-1+ahead+targets-1
+		}
+		if want := rows - last; d.Train.Len() != want {
+			t.Fatalf("%s: %d samples, want %d", data, d.Train.Len(), want)
+		}
+		for sample := range d.Train.Len() {
+			b, err := dataset.NewBatch(d.Train, 1)
+			if err == nil {
+				err = d.Train.Read(*b, []int{sample})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := fmt.Sprint(storage.Elements[float32](b.Fields[0]), storage.Elements[float32](b.Fields[1]), storage.Elements[float32](b.Fields[2]))
+			want := fmt.Sprint(span(sample, sample+steps), span(100+sample+first, 100+sample+last+1), span(200+sample+last, 200+sample+last+1))
+			if got != want {
+				t.Errorf("%s: sample %d is %s, want %s", data, sample, got, want)
+			}
+		}
 	}
-	b, err := dataset.NewBatch(d.Train, 3)
-	if err == nil {
-		err = d.Train.Read(*b, []int{0, 1, 2})
+}
+
+// cases lists all choices of numbers below each of sizes.
+func cases(sizes ...int) [][]int {
+	all := [][]int{nil}
+	for _, n := range sizes {
+		var longer [][]int
+		for _, c := range all {
+			for k := range n {
+				longer = append(longer, append(slices.Clone(c), k))
+			}
+		}
+		all = longer
 	}
-	if err != nil {
-		t.Fatal(err)
+	return all
+}
+
+// TestForecastsOfVisibleRowsAreRefused opens windows whose targets are rows of the dataset
+// that their inputs are from.
+func TestForecastsOfVisibleRowsAreRefused(t *testing.T) {
+	s := shelf{"a:x": numbered(0, 9), "a:y": numbered(9, 9), "b:x": numbered(0, 9), "a:w": storage.From(make([]float32, 36), 9, 4)}
+	for _, part := range []struct{ expr string }{{"[:, :3]"}, {"[:, 3:]"}, {"[:, 2:]"}, {"[:-2]"}, {"[2:]"}} {
+		base, _ := s["a:w"].(storage.Array)
+		v, err := base.View.Index(part.expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s["a:w"+part.expr] = base.With(v)
 	}
-	if got, want := fmt.Sprint(storage.Elements[float32](b.Fields[0]), storage.Elements[float32](b.Fields[1])),
-		"[0 1 2 3 1 2 3 4 2 3 4 5] [102 103 103 104 104 105]"; got != want {
-		t.Errorf("x and y are %s, want %s", got, want)
+	for data, refused := range map[string]bool{
+		"x: x, y: x":                             false, // an autoencoder
+		"x: x, y: x, steps: 2":                   true,
+		"x: x, y: x, steps: 2, y_steps: 1":       true,
+		"x: x, y: x, steps: 2, y_ahead: 0":       false,
+		"x: x, y: x, steps: 2, y_ahead: 1":       false,
+		"x: {a: y, b: x}, y: x, steps: 2":        true,
+		"x: x, y: y, steps: 2":                   false,
+		"x: x, y: x, y_file: b, steps: 2":        false,
+		"x: 'w[:, :3]', y: 'w[:, 3:]', steps: 2": false,
+		"x: 'w[:, :3]', y: 'w[:, 2:]', steps: 2": true,
+		"x: 'w[:-2]', y: 'w[2:]', steps: 2":      false, // shifted by hand
+		"x: 'w[:-2]', y: 'w[2:]', steps: 3":      true,
+	} {
+		c, err := parsed("{file: a, " + data + "}")
+		if err == nil {
+			_, err = dataconfig.Open(c, 1, s)
+		}
+		if said := err != nil && strings.Contains(err.Error(), "is an input and a target"); said != refused || !refused && err != nil {
+			t.Errorf("%s: %v; refused: %v", data, err, refused)
+		}
 	}
 }
 

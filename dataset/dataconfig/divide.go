@@ -22,7 +22,7 @@ type sides struct {
 
 // episodes reports whether the parts of c are divided as a whole.
 func (c Config) episodes() bool {
-	return c.Split.By == "episodes" || c.Split.By == "" && (c.Steps > 1 || c.starred())
+	return c.Split.By == "episodes" || c.Split.By == "" && (c.span() > 1 || c.starred())
 }
 
 // divide returns the rows of parts for training and for validation.
@@ -164,7 +164,7 @@ func (c Config) groups(files Files, parts []*part) (ids []int, names []string, e
 		if len(p.at.stars) > 0 && len(slices.Compact(slices.Clone(list))) > 1 {
 			return nil, nil, fmt.Errorf("%s: %s differs within the episode; a group has whole episodes: %w", p.name(), c.Split.Group, views.ErrShape)
 		}
-		if c.Steps > 1 {
+		if c.span() > 1 {
 			p.runs = runsOf(list)
 		}
 		for _, row := range p.rows() {

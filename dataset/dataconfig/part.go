@@ -315,6 +315,7 @@ type Source struct {
 // that was trained as c says takes them.
 func (c Config) Inputs(files Files, sources []Source) (dataset.Dataset, error) {
 	p := &part{}
+	c.YAhead, c.YSteps = nil, 0 // there are no targets
 	for _, s := range sources {
 		c, row := c, s.Shape
 		if c.Steps > 1 && len(row) > 0 {
@@ -388,46 +389,12 @@ func (c Config) fields(p *part, wanted func(field) bool) (dataset.Dataset, error
 	if err != nil || p.keep == nil && p.runs == nil {
 		return d, err
 	}
-	starts, last := p.rows().WindowStarts(max(1, c.Steps)), max(1, c.Steps)-1
+	span := c.span()
+	starts := p.rows().WindowStarts(span)
 	if p.runs != nil {
-		starts = slices.DeleteFunc(starts, func(row int) bool { return p.runs[row] != p.runs[row+last] })
+		starts = slices.DeleteFunc(starts, func(row int) bool { return p.runs[row] != p.runs[row+span-1] })
 	}
 	return dataset.Subset(d, starts)
-}
-
-// windows makes samples of several rows of a field, if c says so: of inputs all
-// rows, of targets the last ones, of weights the last.
-func (c Config) windows(n dataset.Named) (dataset.Named, error) {
-	if c.Steps < 2 {
-		return n, nil
-	}
-	length := c.Steps
-	switch {
-	case n.Role == dataset.Target && c.YSteps > 0:
-		length = c.YSteps
-	case n.Role == dataset.Weight:
-		length = 1
-	}
-	v, err := n.Array.View.Slice(0, c.Steps-length, n.Array.Shape[0], 1)
-	if err != nil {
-		return n, err
-	}
-	n.From.Row = c.Steps - length
-	if n.Array = n.Array.With(v); n.Role == dataset.Weight {
-		return n, nil
-	}
-	n.From.Steps = length
-	n.Array, err = dataset.SlidingWindows(n.Array, length)
-	return n, err
-}
-
-// dropShort returns the parts that are long enough for one sample.
-func (c Config) dropShort(parts []*part) ([]*part, error) {
-	long := slices.DeleteFunc(slices.Clone(parts), func(p *part) bool { return p.len() < c.Steps })
-	if len(long) == 0 && len(parts) > 0 {
-		return nil, fmt.Errorf("%s: none of %d parts is %d steps long: %w", parts[0].name(), len(parts), c.Steps, views.ErrShape)
-	}
-	return long, nil
 }
 
 // concat returns the samples of several parts, made by make, one after the other.

@@ -157,7 +157,7 @@ func (d *Data) Columns(name string) (n int, table bool) {
 		return 0, false
 	}
 	row := fields[i].Shape
-	if d.config.Steps > 1 && len(row) > 0 {
+	if d.config.windowed(fields[i].Role) && len(row) > 0 {
 		row = row[1:]
 	}
 	switch len(row) {
