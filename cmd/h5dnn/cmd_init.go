@@ -14,6 +14,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/convert/models"
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
+	"github.com/h5dnn/h5dnn/propose"
 	"github.com/h5dnn/h5dnn/train"
 )
 
@@ -22,9 +23,17 @@ func initCommand() *cli.Command {
 		Name:      "init",
 		Usage:     "write a commented configuration for a data file",
 		ArgsUsage: "DATA [CONFIG.yaml]",
-		Description: "Looks at the arrays of DATA, chooses inputs, targets, validation data, a model and a loss, and says why\n" +
-			"in comments. CONFIG.yaml is DATA with another extension unless it is given; - is standard output.",
-		Flags: []cli.Flag{forceFlag(), followFlag(), fromFlag(), voidFlag()},
+		Description: "Looks at the names, shapes, attributes and sampled values of the arrays of DATA, chooses inputs, target,\n" +
+			"task, split and model, and prints the reason of each, and the second choice. It never proposes\n" +
+			"identifiers, constants or row numbers, and fails where nothing is likely. CONFIG.yaml is DATA with\n" +
+			"another extension unless it is given; - is standard output.",
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "x", Usage: "dataset `PATH` of inputs; repeat it for several columns"},
+			&cli.StringSliceFlag{Name: "y", Usage: "dataset `PATH` of the target (labels); repeat it for several outputs"},
+			&cli.StringFlag{Name: "task", Usage: "`TASK`: " + taskNames()},
+			&cli.StringFlag{Name: "group", Usage: "only arrays at and below `PATH`"},
+			forceFlag(), followFlag(), fromFlag(), voidFlag(),
+		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 1 {
 				return writeConfiguration(c, c.Args().First(), strings.TrimSuffix(filepath.Base(c.Args().First()), filepath.Ext(c.Args().First()))+".yaml")
@@ -38,6 +47,37 @@ func initCommand() *cli.Command {
 	}
 }
 
+// taskNames lists the tasks.
+func taskNames() string {
+	names := make([]string, len(propose.Tasks))
+	for i, t := range propose.Tasks {
+		names[i] = string(t)
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
+
+// wishesOf returns what the flags ask for.
+func wishesOf(c *cli.Context) (propose.Wishes, error) {
+	w := propose.Wishes{X: c.StringSlice("x"), Y: c.StringSlice("y"), Task: propose.Task(c.String("task")), Group: rooted(c.String("group"))}
+	if w.Task != "" && !slices.Contains(propose.Tasks, w.Task) {
+		return w, fmt.Errorf("--task %s: want %s", w.Task, taskNames())
+	}
+	for _, paths := range [][]string{w.X, w.Y} {
+		for i := range paths {
+			paths[i] = rooted(paths[i])
+		}
+	}
+	return w, nil
+}
+
+// rooted returns a path with a slash in front, as inspect prints it; "" stays.
+func rooted(p string) string {
+	if p == "" {
+		return ""
+	}
+	return "/" + strings.Trim(p, "/")
+}
+
 func writeConfiguration(c *cli.Context, data, out string) error {
 	if data == "-" {
 		return errors.New("a configuration names its data file, and standard input has no name; write it to a file first")
@@ -45,18 +85,13 @@ func writeConfiguration(c *cli.Context, data, out string) error {
 	if models.IsKeras(data) {
 		return fmt.Errorf("%s is a model; name the file of data to train on", data)
 	}
-	file, err := open(c.Context, data)
+	wishes, err := wishesOf(c)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	list, err := candidates(file)
+	proposals, err := proposalsFor(c.Context, data, wishes)
 	if err != nil {
 		return err
-	}
-	g, err := guessRoles(list)
-	if err != nil {
-		return fmt.Errorf("%s: %w", data, err)
 	}
 	named := data
 	if out != "-" {
@@ -64,8 +99,8 @@ func writeConfiguration(c *cli.Context, data, out string) error {
 			return err
 		}
 	}
-	text := g.configuration(named)
-	if err := check(c.Context, text, out); err != nil {
+	text := configuration(proposals[0], named)
+	if _, err := newRun(c.Context, text, out); err != nil {
 		return fmt.Errorf("%s: %w", data, err)
 	}
 	if out == "-" {
@@ -78,8 +113,72 @@ func writeConfiguration(c *cli.Context, data, out string) error {
 	if err := atomicfile.Write(out, func(f *atomicfile.File) error { _, err := f.WriteString(text); return err }); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "inputs %v\ntargets %v\nwritten to %s; train with: h5dnn train %s\n", g.x, g.y, out, out)
+	_, err = fmt.Fprintf(c.App.Writer, "%swritten to %s; train with: h5dnn train %s\n", summaryOf(proposals), out, out)
 	return err
+}
+
+// proposalsFor returns what a file can be trained for, the best first.
+func proposalsFor(ctx context.Context, data string, w propose.Wishes) ([]propose.Proposal, error) {
+	file, err := open(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	found, err := surveyOf(file, slices.Concat(w.X, w.Y))
+	if err != nil {
+		return nil, err
+	}
+	proposals, err := propose.From(found, w)
+	if refusal := (*propose.Refusal)(nil); errors.As(err, &refusal) {
+		way := "name inputs with -x and a target with -y"
+		if ask := flagsOf(refusal.Ask); ask != "" {
+			way += ", or ask for " + ask
+		}
+		return nil, fmt.Errorf("%s: %w; %s", data, err, way)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", data, err)
+	}
+	return proposals, nil
+}
+
+// summaryOf returns the best proposal with its reasons, and the second.
+func summaryOf(proposals []propose.Proposal) string {
+	var b strings.Builder
+	p := proposals[0]
+	for _, line := range []struct {
+		name string
+		propose.Choice
+	}{{"inputs", p.Input}, {"target", p.Target}, {"task", p.Goal}, {"split", p.Split}, {"model", p.Network}} {
+		fmt.Fprintf(&b, "%-8s %s: %s\n", line.name, printable(line.Text), printable(line.Reason))
+	}
+	for _, note := range p.Notes {
+		fmt.Fprintf(&b, "note: %s\n", printable(note))
+	}
+	if len(proposals) > 1 {
+		q := proposals[1]
+		wishes := propose.Wishes{X: q.X, Y: q.Y}
+		if slices.Equal(q.X, q.Y) {
+			wishes = propose.Wishes{X: q.X, Task: q.Task}
+		}
+		fmt.Fprintf(&b, "second choice: %s with %s: %s\n", q.Task, flagsOf(wishes), q.Target.Reason)
+	}
+	return b.String()
+}
+
+// flagsOf returns the flags that express wishes.
+func flagsOf(w propose.Wishes) string {
+	var flags []string
+	for _, x := range w.X {
+		flags = append(flags, "-x "+shellWord(x))
+	}
+	for _, y := range w.Y {
+		flags = append(flags, "-y "+shellWord(y))
+	}
+	if w.Task != "" {
+		flags = append(flags, "--task "+string(w.Task))
+	}
+	return strings.Join(flags, " ")
 }
 
 // relativeTo returns data as a file in the folder of out names it.
@@ -95,84 +194,51 @@ func relativeTo(out, data string) (string, error) {
 	return filepath.Rel(folder, whole)
 }
 
-// check reports why the configuration would not train.
-func check(ctx context.Context, text, out string) error {
+// newRun starts the run of a configuration that is to be written to out, or says why train would not.
+func newRun(ctx context.Context, text, out string) (*train.Run, error) {
 	config, err := train.ParseConfig([]byte(text), func(config *train.Config) {
 		if out != "-" {
 			beside(out, config.Data.File)
 		}
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	data, err := openData(ctx, config)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer data.Close()
 	device, err := compute(config)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = train.New(ctx, config, data.Data, device)
-	return err
+	return train.New(ctx, config, data.Data, device)
 }
 
-// fewSamples are too few for a validation set of a tenth of them.
-const fewSamples = 10
-
-// configuration returns the YAML of g for a file.
-func (g guess) configuration(file string) string {
+// configuration returns the YAML of a proposal for a file.
+func configuration(p propose.Proposal, file string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# A configuration for %s, guessed by h5dnn init from the names and shapes of its arrays.\n", filepath.Base(file))
-	fmt.Fprintf(&b, "# h5dnn help configuration explains every setting.\n\ndata:\n  file: %s\n", quotedYAML(file))
-	fmt.Fprintf(&b, "  x: %s   # %s\n", quotedYAML(g.x.path), g.x.elements())
-	fmt.Fprintf(&b, "  y: %s   # %s\n", quotedYAML(g.y.path), g.y.elements())
-	if g.valX.path != "" {
-		fmt.Fprintf(&b, "  val_x: %s\n  val_y: %s\n", quotedYAML(g.valX.path), quotedYAML(g.valY.path))
-	} else if rows := g.x.shape[0]; g.x.arrays == 1 && rows < fewSamples {
-		fmt.Fprintf(&b, "  # split: 0.1   # share of the samples to validate on, if there were more than %d\n", rows)
+	fmt.Fprintf(&b, "# A configuration for %s, proposed by h5dnn init from its names, shapes and values.\n", printable(filepath.Base(file)))
+	fmt.Fprintf(&b, "# h5dnn help configuration explains every setting.\n\ndata:\n  file: %s\n", propose.Quoted(file))
+	for _, s := range p.Data {
+		fmt.Fprintf(&b, "  %s: %s%s\n", s.Key, s.Value, comment(s.Comment))
+	}
+	fmt.Fprintf(&b, "\n# %s: %s.\n", p.Task, printable(p.Network.Reason))
+	if len(p.Model) == 1 { // a preset
+		fmt.Fprintf(&b, "model: %s   # or a list of layers: h5dnn help layers\n", p.Model[0])
 	} else {
-		fmt.Fprintf(&b, "  split: 0.1   # share of the samples to validate on; attr:NAME and mask:PATH are other ways\n")
+		fmt.Fprintf(&b, "model:\n  %s\n", strings.Join(p.Model, "\n  "))
 	}
-	for i, c := range g.others {
-		if i == 0 {
-			fmt.Fprintf(&b, "  # other arrays:\n")
-		}
-		fmt.Fprintf(&b, "  #   %v\n", c)
-	}
-	b.WriteString("\n" + g.model() + "\n")
-	b.WriteString("optimizer: {adam: {lr: 1e-3}}\nschedule: cosine   # of the learning rate\nepochs: 10\nbatch: 64\nseed: 1\n")
+	fmt.Fprintf(&b, "loss: %s\n", p.Loss)
+	b.WriteString("\noptimizer: {adam: {lr: 1e-3}}\nschedule: cosine   # of the learning rate\nepochs: 10\nbatch: 64\nseed: 1\n")
 	return b.String()
 }
 
-// model returns the settings of a model and a loss for the shapes and types of g.
-func (g guess) model() string {
-	if g.y.integer() {
-		if g.images() {
-			return "# Images with class labels: a small convolutional network.\nmodel: cnn   # or lenet, mlp, or a list of layers: h5dnn help layers\nloss: cross_entropy\n"
-		}
-		return "# Class labels: a network of one hidden layer.\nmodel: mlp   # or a list of layers: h5dnn help layers\nloss: cross_entropy\n"
+// comment returns a comment at the end of a line of YAML, or "".
+func comment(text string) string {
+	if text == "" {
+		return ""
 	}
-	return fmt.Sprintf("# Values to predict: a network of two hidden layers, with an output for each value (%d).\nmodel:\n  - flatten\n  - dense: 128\n  - relu\n  - dense: 128\n  - relu\n  - dense: %d\nloss: mse\n",
-		rowSize(g.y), rowSize(g.y))
-}
-
-// images reports whether the inputs look like images that the presets take.
-func (g guess) images() bool {
-	const smallest = 8 // pixels: the presets pool twice
-	sizes := g.x.shape[1:]
-	if n := len(sizes); n == 3 && slices.Contains([]int{1, 3, 4}, sizes[n-1]) && !slices.Contains([]int{1, 3, 4}, sizes[0]) {
-		sizes = sizes[:n-1] // channels last
-	}
-	n := len(sizes)
-	return (n == 2 || n == 3) && sizes[n-1] >= smallest && sizes[n-2] >= smallest
-}
-
-// quotedYAML returns text as a YAML string.
-func quotedYAML(text string) string {
-	if strings.ContainsAny(text, `:#*?{}[]&!|>'"%@,`+"`") || text == "" || strings.HasPrefix(text, "-") || strings.HasPrefix(text, " ") {
-		return fmt.Sprintf("%q", text)
-	}
-	return text
+	return "   # " + printable(text)
 }

@@ -1,0 +1,51 @@
+//go:build cgo
+
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/propose"
+)
+
+// Train starts with whatever init proposes, the first choice and the others, for every task
+// that was asked for and none, with a model of a sane size.
+func TestEveryProposalStarts(t *testing.T) {
+	const mostParams = 1 << 20
+	files, err := filepath.Glob("../../testdata/kinds/*")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	files = append(files, "../../testdata/digits.h5", "../../testdata/guesses.h5", "../../testdata/episodes.h5", "../../testdata/cells.h5ad", "../../testdata/climate.nc")
+	started := 0
+	later := []string{"collider.h5", "houses.h5", "robot.hdf5", "cells.h5ad", "guesses.h5", "climate.nc", "episodes.h5"} // settings that train does not have yet
+	for _, file := range files {
+		for _, task := range append([]propose.Task{""}, propose.Tasks...) {
+			if slices.Contains(later, filepath.Base(file)) {
+				continue
+			}
+			proposals, err := proposalsFor(context.Background(), file, propose.Wishes{Task: task})
+			if err != nil {
+				continue // nothing is likely
+			}
+			for _, p := range proposals {
+				run, err := newRun(context.Background(), configuration(p, file), "-")
+				if err != nil {
+					t.Errorf("%s, task %q: %v -> %v: %v", file, task, p.X, p.Y, err)
+					continue
+				}
+				if n := nn.SizeOf(run.Model).Params; n > mostParams {
+					t.Errorf("%s, task %q: %v -> %v: a model of %d parameters", file, task, p.X, p.Y, n)
+				}
+				started++
+			}
+		}
+	}
+	if started < 25 {
+		t.Errorf("only %d proposals", started)
+	}
+}

@@ -1,0 +1,170 @@
+// Package propose ranks what a file of arrays can be trained for: inputs, targets, task,
+// split and model, each with its reason.
+//
+// It knows names, shapes, attributes and sampled values. Reading these from files, and
+// writing configurations, belong to the caller.
+package propose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// A Kind says what the elements of an array are.
+type Kind int
+
+// The kinds of elements.
+const (
+	Numbers Kind = iota
+	Texts        // strings
+	Ragged       // rows of numbers of different lengths
+	Other        // what training cannot read, such as references
+)
+
+// An Array describes an array of a file, or the arrays of its episodes, whose paths differ
+// where Path has stars.
+type Array struct {
+	Path   string
+	Rows   []int // along the first axis, of each episode
+	Row    []int // the shape of a row
+	Type   dtype.Type
+	Kind   Kind
+	Stored string            // the stored type
+	Names  []string          // of the classes that integers stand for; nil if they have none
+	Axes   []string          // names of all axes; nil if there are none
+	Attrs  map[string]string // attributes that are one string, by names in lower case
+	Sample Sample
+	Unread string // why elements of Other are not read; "" if their type is the reason
+}
+
+// A Sample holds elements of an array, in row-major order.
+type Sample struct {
+	Values []float64 // of numbers
+	Texts  []string  // of strings
+	Blocks []int     // the lengths, in rows, of the runs of neighbouring rows
+}
+
+// A File is what proposals are made from.
+type File struct {
+	Format string
+	Arrays []Array
+	Groups map[string]map[string]string // string attributes of groups, by path and name; lists are joined by commas
+}
+
+// A Task is what a model learns.
+type Task string
+
+// The tasks.
+const (
+	Classify    Task = "classify"    // one class of each sample
+	Regress     Task = "regress"     // values
+	Segment     Task = "segment"     // a value for each pixel
+	Forecast    Task = "forecast"    // the next rows of a series
+	Tag         Task = "tag"         // any of several labels
+	Reconstruct Task = "reconstruct" // the inputs
+)
+
+// Tasks lists the tasks.
+var Tasks = []Task{Classify, Regress, Segment, Forecast, Tag, Reconstruct}
+
+// Wishes are what the user has chosen. The zero Wishes leave everything open.
+type Wishes struct {
+	X, Y  []string // paths
+	Task  Task
+	Group string // only arrays at and below this path
+}
+
+// A Setting is a line of a configuration with a comment.
+type Setting struct{ Key, Value, Comment string }
+
+// A Choice is what was chosen, and why.
+type Choice struct{ Text, Reason string }
+
+// A Proposal is one way to train on a file.
+type Proposal struct {
+	Task                                Task
+	X, Y                                []string // paths
+	Input, Target, Goal, Split, Network Choice
+	Data                                []Setting // of data, but for the file
+	Model                               []string  // a preset, or the lines of a list of layers
+	Loss                                string
+	Notes                               []string // what the engine cannot do yet, and what the proposal does instead
+}
+
+// A Refusal is the error that nothing is likely, or that training does not do it yet.
+type Refusal struct {
+	Found string // what was found, and what else would work
+	Ask   Wishes // what the user may ask for, besides other arrays; zero if there is nothing
+}
+
+func (r *Refusal) Error() string { return r.Found }
+
+func refuse(format string, args ...any) *Refusal {
+	return &Refusal{Found: fmt.Sprintf(format, args...)}
+}
+
+// likely is the score of a target that is proposed without being asked for.
+const likely = 4
+
+// From returns what a file can be trained for, the best first, or an error that says what
+// was found and what to ask for where nothing is likely.
+func From(file File, w Wishes) ([]Proposal, error) {
+	s, err := newSearch(file, w)
+	if err != nil {
+		return nil, err
+	}
+	pairs := s.pairs()
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(b.score, a.score) })
+	var proposals []Proposal
+	var refused error
+	for _, p := range pairs {
+		proposal, err := s.propose(p)
+		if err == nil {
+			proposals = append(proposals, proposal)
+		} else if refused == nil && len(proposals) == 0 {
+			refused = err
+		}
+	}
+	if len(proposals) > 0 {
+		if refused != nil {
+			proposals[0].Notes = append([]string{refused.Error()}, proposals[0].Notes...)
+		}
+		return proposals, nil
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	return nil, s.nothing()
+}
+
+// propose completes a pair, or says why training would not take it.
+func (s *search) propose(p pair) (Proposal, error) {
+	if err := s.possible(p); err != nil {
+		return Proposal{}, err
+	}
+	net, err := p.network()
+	if err != nil {
+		return Proposal{}, err
+	}
+	p.x = s.usefulColumns(p)
+	split := s.divide(p)
+	out := Proposal{
+		Task: p.task, Goal: Choice{string(p.task), p.taskWhy}, Model: net.lines(), Loss: net.loss,
+		Input: s.describeInputs(p), Target: describeTarget(p),
+		Split: split.Choice, Network: Choice{kindsOf(net), net.why},
+	}
+	out.Notes = notes(p)
+	for _, c := range p.x {
+		out.X = append(out.X, c.Path)
+	}
+	for _, y := range p.targets() {
+		out.Y = append(out.Y, y.Path)
+	}
+	out.Data = slices.Concat(
+		[]Setting{{"x", pathsYAML(out.X), commentOf(out.Input)}, {"y", targetsYAML(p), commentOf(out.Target)}},
+		windows(p), split.settings, s.rowSettings(p), missing(p), layoutOf(p), normalization(p, net))
+	return out, nil
+}

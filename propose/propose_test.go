@@ -1,0 +1,122 @@
+package propose_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/propose"
+)
+
+var random = rand.New(rand.NewPCG(1, 2))
+
+// numbers is an array whose elements are f of row and position.
+func numbers(path string, t dtype.Type, rows int, row []int, f func(row, k int) float64) propose.Array {
+	size := 1
+	for _, n := range row {
+		size *= n
+	}
+	a := propose.Array{Path: path, Rows: []int{rows}, Row: row, Type: t, Stored: t.String()}
+	a.Sample.Blocks = []int{rows}
+	for i := range rows {
+		for k := range size {
+			a.Sample.Values = append(a.Sample.Values, f(i, k))
+		}
+	}
+	return a
+}
+
+func texts(path string, rows int, f func(row int) string) propose.Array {
+	a := propose.Array{Path: path, Rows: []int{rows}, Kind: propose.Texts, Stored: "string"}
+	a.Sample.Blocks = []int{rows}
+	for i := range rows {
+		a.Sample.Texts = append(a.Sample.Texts, f(i))
+	}
+	return a
+}
+
+func noise(int, int) float64 { return random.NormFloat64() }
+
+// The columns that nobody trains on, by what they are.
+func nuisances(path string) map[string]propose.Array {
+	order := random.Perm(60)
+	number := func(f func(row int) float64) propose.Array {
+		return numbers(path, dtype.Int64, 60, nil, func(row, _ int) float64 { return f(row) })
+	}
+	return map[string]propose.Array{
+		"row numbers":            number(func(row int) float64 { return float64(row) }),
+		"shuffled row numbers":   number(func(row int) float64 { return float64(order[row] + 1000) }),
+		"rising numbers":         number(func(row int) float64 { return float64(row*row + 7) }),
+		"a constant":             number(func(int) float64 { return 3 }),
+		"a constant string":      texts(path, 60, func(int) string { return "human" }),
+		"unique strings":         texts(path, 60, func(row int) string { return fmt.Sprint("AAAC", order[row]) }),
+		"missing values":         numbers(path, dtype.Float32, 60, nil, func(int, int) float64 { return math.NaN() }),
+		"a constant of two axes": numbers(path, dtype.Float32, 60, []int{5}, func(int, int) float64 { return 1 }),
+		"references":             {Path: path, Rows: []int{60}, Kind: propose.Other, Stored: "reference"},
+	}
+}
+
+// Whatever their name, identifiers, unique strings, constants and row numbers are neither
+// inputs nor targets: beside data, and beside data with a target.
+func TestNuisancesAreNeverProposed(t *testing.T) {
+	x := numbers("/features", dtype.Float32, 60, []int{6}, noise)
+	y := texts("/cell_type", 60, func(row int) string { return []string{"B", "T"}[row*7%2] })
+	for _, name := range []string{"/id", "/label", "/y", "/x", "/target", "/class", "/images", "/actions", "/value", "/obs/index"} {
+		for what, column := range nuisances(name) {
+			for _, beside := range [][]propose.Array{{x}, {x, y}, {y}} {
+				proposals, err := propose.From(propose.File{Arrays: append(slices.Clone(beside), column)}, propose.Wishes{})
+				if err != nil && len(beside) == 2 {
+					t.Errorf("%s as %s: %v, though there are inputs and a target", what, name, err)
+				}
+				for _, p := range proposals {
+					if slices.Contains(slices.Concat(p.X, p.Y), name) {
+						t.Errorf("%s as %s beside %d arrays: proposed %v -> %v", what, name, len(beside), p.X, p.Y)
+					}
+				}
+			}
+		}
+	}
+}
+
+// wave is a signal of several channels.
+func wave(samples, channels int, last bool) func(row, k int) float64 {
+	return func(row, k int) float64 {
+		t, c := k%samples, k/samples
+		if last {
+			t, c = k/channels, k%channels
+		}
+		return math.Sin(float64(t)/float64(4+row%3)+float64(row*channels+c)) + 0.1*random.NormFloat64()
+	}
+}
+
+// Signals are convolved along their samples, not as images, in either order of the axes.
+func TestSignalsAreNeverImages(t *testing.T) {
+	y := numbers("/y", dtype.Int64, 12, nil, func(row, _ int) float64 { return float64(row % 2) })
+	for _, name := range []string{"/x", "/data", "/ecg", "/signals"} {
+		for _, typ := range []dtype.Type{dtype.Float32, dtype.Int16} {
+			for _, channels := range []int{1, 2, 3, 12, 19} {
+				for _, samples := range []int{100, 256, 1000} {
+					for _, last := range []bool{false, true} {
+						row := []int{channels, samples}
+						if last {
+							row = []int{samples, channels}
+						}
+						x := numbers(name, typ, 12, row, wave(samples, channels, last))
+						proposals, err := propose.From(propose.File{Arrays: []propose.Array{x, y}}, propose.Wishes{})
+						if err != nil {
+							t.Fatalf("%s %v%v: %v", name, typ, row, err)
+						}
+						model := strings.Join(proposals[0].Model, " ")
+						if !strings.Contains(model, "conv1d") || strings.Contains(model, "permute") != last {
+							t.Errorf("%s %v%v: proposed %s", name, typ, row, model)
+						}
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package propose
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// mostClasses is the number of classes that integers or strings may stand for without a name
+// that says so.
+const mostClasses = 50
+
+// tasks returns the pairs of inputs with a target: none if the target says nothing.
+func (s *search) tasks(x pair, y *candidate) []pair {
+	x.x = slices.DeleteFunc(slices.Clone(x.x), func(c *candidate) bool { return c == y || slices.Contains(s.wishes.Y, c.Path) })
+	if len(x.x) == 0 || len(x.x) == 1 && x.x[0].column() && len(s.wishes.X) == 0 && len(s.wishes.Y) == 0 {
+		return nil // one column is not enough without being asked for
+	}
+	if x.x[0].rows() < fewSamples && !s.asked() {
+		return nil
+	}
+	if in := x.x[0]; len(x.x) == 1 && in.kind == image && in.channels > 4 && slices.Equal(in.Row, y.Row) { // no image has as many targets
+		deep := *in
+		deep.form = form{kind: volume, sizes: in.Row, reason: "a target for each element of three axes"}
+		x.x = []*candidate{&deep}
+	}
+	task, why := taskOf(x, y)
+	if s.wishes.Task != "" {
+		if !suits(s.wishes.Task, x, y) {
+			return nil
+		}
+		task, why = s.wishes.Task, "as asked"
+	}
+	score, yWhy := s.targetScore(x, y, task)
+	if len(s.wishes.Y) > 0 {
+		score, yWhy = max(score, likely), "as asked"
+	}
+	if task == "" || score < likely {
+		return nil
+	}
+	if parentOf(x.x[0].Path) == parentOf(y.Path) {
+		score += 2
+	}
+	x.y, x.task, x.taskWhy, x.yWhy = y, task, why, yWhy
+	for _, path := range s.wishes.Y[min(1, len(s.wishes.Y)):] {
+		x.more = append(x.more, s.byPath[path])
+	}
+	x.score += 2 * score
+	return []pair{x}
+}
+
+// taskOf returns the task that the values and the shape of a target suggest.
+func taskOf(x pair, y *candidate) (Task, string) {
+	switch in := x.x[0]; {
+	case y.Kind == Ragged:
+		return "", ""
+	case y.column() && y.words():
+		return Classify, fmt.Sprintf("%d names of classes", y.classes())
+	case y.column() && y.binary():
+		return Classify, "0 and 1"
+	case y.column() && y.integers && isLabels(y):
+		return Classify, fmt.Sprintf("%d different integers", y.distinct)
+	case y.column():
+		return Regress, "one number for each sample"
+	case eachPosition(in, y):
+		return "", ""
+	case samePixels(in, y):
+		if y.integers && y.distinct <= mostClasses {
+			return Segment, "a class for each pixel"
+		}
+		return Segment, "a value for each pixel"
+	case len(y.Row) == 1 && y.binary() && y.Row[0] > 1 && y.oneHot():
+		return Tag, fmt.Sprintf("one-hot rows of %d classes, learnt as labels of 0 and 1: cross entropy takes numbers of classes", y.Row[0])
+	case len(y.Row) == 1 && y.binary() && y.Row[0] > 1:
+		return Tag, fmt.Sprintf("%d labels of 0 and 1 for each sample", y.Row[0])
+	case len(y.Row) == 1:
+		return Regress, fmt.Sprintf("%d numbers for each sample", y.Row[0])
+	}
+	return "", ""
+}
+
+// isLabels reports whether integers are classes rather than quantities.
+func isLabels(y *candidate) bool {
+	few := y.distinct <= mostClasses && (y.distinct <= 2 || y.distinct*3 <= y.n)
+	return few && !(valueWords.named(y.Path) && !targetWords.named(y.Path)) || y.distinct*2 <= y.n && (targetWords.named(y.Path) || y.Names != nil)
+}
+
+// suits reports whether a target has the form that a task needs.
+func suits(t Task, x pair, y *candidate) bool {
+	switch t {
+	case Classify:
+		return y.column() && (y.words() || y.integers)
+	case Regress:
+		return y.Kind == Numbers && !y.words() && len(y.Row) <= 1
+	case Segment:
+		return samePixels(x.x[0], y)
+	case Tag:
+		return y.Kind == Numbers && len(y.Row) == 1 && y.Row[0] > 1 && y.integers && y.min >= 0 && y.max <= 1
+	}
+	return false
+}
+
+// samePixels reports whether y has a value for each pixel of x.
+func samePixels(x, y *candidate) bool {
+	if x == y || x.kind != image && x.kind != volume {
+		return false
+	}
+	row := y.Row
+	if len(row) == len(x.sizes)+1 {
+		if row[len(row)-1] == 1 {
+			row = row[:len(row)-1]
+		} else if row[0] == 1 {
+			row = row[1:]
+		}
+	}
+	return slices.Equal(row, x.sizes)
+}
+
+// eachPosition reports whether y has a class for each element of the axes of x before the
+// last: for each pixel of a cube, or each step of a series.
+func eachPosition(x, y *candidate) bool {
+	return len(y.Row) > 0 && len(y.Row) == len(x.Row)-1 && slices.Equal(y.Row, x.Row[:len(y.Row)]) && y.integers && y.distinct <= mostClasses && !samePixels(x, y)
+}
+
+// oneHot reports whether each row has one 1.
+func (c *candidate) oneHot() bool {
+	sum := 0.0
+	for i, x := range c.Sample.Values {
+		if sum += x; (i+1)%c.Row[0] == 0 {
+			if sum != 1 {
+				return false
+			}
+			sum = 0
+		}
+	}
+	return true
+}
+
+// classes returns the number of classes of a column.
+func (c *candidate) classes() int {
+	switch {
+	case c.Kind == Texts:
+		return c.distinct
+	case c.Names != nil:
+		return len(c.Names)
+	}
+	return int(c.max) + 1
+}
+
+// targetScore is the evidence that y is the target of x.
+func (s *search) targetScore(x pair, y *candidate, task Task) (score int, why string) {
+	words := wordsOf(baseOf(y.Path))
+	switch {
+	case s.component(y):
+		return 0, ""
+	case y.role == grouping:
+		score, why = 5, "who it is"
+	case s.isEvents(y):
+		score, why = 12, "the codes of MNE's events"
+	case targetWords.is(y.Path):
+		score, why = 12, "named as targets are"
+	case subjectWords.among(words) && (y.words() || y.column() && y.integers || task == Tag || y.integers && y.distinct == 2):
+		score, why = 10, "named as classes are"
+	case targetWords.among(words):
+		score, why = 8, "named as targets are"
+	case valueWords.is(y.Path) && task == Regress:
+		score, why = 6, "named as a quantity to predict"
+	case task == Segment && maskWords.within(y.Path):
+		score, why = 10, "masks of the pixels of "+path.Base(x.x[0].Path)
+	case task == Segment && mapWords.within(y.Path):
+		score, why = 8, "a map of the pixels of "+path.Base(x.x[0].Path)
+	case valueWords.among(words) && task == Regress:
+		score, why = 4, "named as a quantity to predict"
+	case y.words():
+		score, why = 5, "names of classes"
+	case task == Tag:
+		score, why = 5, "0 and 1 in columns"
+	case task == Classify && y.binary():
+		score, why = 4, "0 and 1"
+	case task == Classify:
+		score, why = 3, "few different integers"
+	}
+	if nuisanceWords.among(words) && !targetWords.among(words) {
+		score -= 6
+	}
+	if inputWords.is(y.Path) {
+		score -= 6
+	}
+	return score, why
+}
+
+// component reports whether c is one of the components x, y and z of vectors.
+func (s *search) component(c *candidate) bool {
+	base, parent := baseOf(c.Path), parentOf(c.Path)
+	return slices.Contains([]string{"x", "y", "z"}, base) && s.byPath[parent+"/x"] != nil && s.byPath[parent+"/y"] != nil && s.byPath[parent+"/z"] != nil
+}
+
+// isEvents reports whether c is the column of codes of MNE's array of events.
+func (s *search) isEvents(c *candidate) bool { return strings.HasSuffix(c.Path, "/events[:, 2]") }
+
+// alone returns the pairs of inputs without another target: forecasts of what follows in time,
+// and reconstructions if they were asked for.
+func (s *search) alone(x pair) []pair {
+	c := x.x[0]
+	x.y = c
+	if len(s.wishes.Y) > 0 {
+		x.y = s.byPath[s.wishes.Y[0]]
+	}
+	why := s.overTime(c)
+	switch task := s.wishes.Task; {
+	case c.rows() < fewSamples && !s.asked():
+		return nil
+	case len(x.x) > 1 && len(s.wishes.Y) == 0 || c.Kind != Numbers:
+		return nil
+	case task == Forecast && why == "":
+		why = "as asked"
+	case task == Reconstruct && (len(c.Row) > 0 || len(s.wishes.X) > 0):
+		x.task, x.yWhy, x.taskWhy = Reconstruct, "the inputs themselves", "as asked"
+		return []pair{x}
+	case task != Forecast && task != "" || why == "" || len(s.wishes.Y) > 0 && task == "":
+		return nil
+	}
+	x.task, x.yWhy, x.taskWhy = Forecast, "the rows that follow", why
+	x.score += 8
+	return []pair{x}
+}
+
+// overTime returns why the rows of c follow one another in time, or "". Labels in the file
+// are stronger evidence.
+func (s *search) overTime(c *candidate) string {
+	const persistent = 0.3
+	if c.Type.IsInt() || c.kind == tokens || c.persistence() < persistent {
+		return ""
+	}
+	if axis := axisName(c.Array, 0); slices.Contains(timeAxes[:4], axis) {
+		return "the rows follow the axis " + axis
+	}
+	for _, t := range s.all {
+		if (t.role == coordinate || t.role == identifier) && slices.Equal(t.Rows, c.Rows) && slices.ContainsFunc(wordsOf(baseOf(t.Path)), func(w string) bool { return slices.Contains(coordinateWords[:3], w) || w == "date" || w == "dates" }) {
+			return "the rows follow " + t.Path
+		}
+	}
+	return ""
+}
