@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,12 @@ type NamedInputs interface {
 	InputNames() []string // in the order of the inputs
 }
 
+// NamedOutputs is implemented by modules that give their outputs names.
+type NamedOutputs interface {
+	Module
+	OutputNames() []string // in the order of the outputs
+}
+
 // Call applies m, which its caller knows by name, to inputs. A module that contains
 // others calls them by Call: the name becomes part of failures, and the functions
 // given to Observe see the call.
@@ -46,7 +53,7 @@ func call(name string, m Module, x *tensor.Tensor) *tensor.Tensor {
 	if m == nil {
 		tensor.Fail("call", storage.ErrState, "no module")
 	}
-	return m.Forward(x)
+	return notNil(m, m.Forward(x))
 }
 
 func forward(m Module, inputs []*tensor.Tensor) []*tensor.Tensor {
@@ -54,12 +61,24 @@ func forward(m Module, inputs []*tensor.Tensor) []*tensor.Tensor {
 		tensor.Fail("call", storage.ErrState, "no module")
 	}
 	if multi, ok := m.(MultiModule); ok {
-		return multi.ForwardAll(inputs)
+		outputs := multi.ForwardAll(inputs)
+		if len(outputs) == 0 || slices.Contains(outputs, nil) {
+			tensor.Fail(kindOf(m), storage.ErrState, "ForwardAll returned %d outputs; want at least one, and none that is nil", len(outputs))
+		}
+		return outputs
 	}
 	if len(inputs) != 1 {
 		tensor.Fail(kindOf(m), views.ErrShape, "%d inputs; want one", len(inputs))
 	}
-	return []*tensor.Tensor{m.Forward(inputs[0])}
+	return []*tensor.Tensor{notNil(m, m.Forward(inputs[0]))}
+}
+
+// notNil returns y, the output of m, and fails if there is none.
+func notNil(m Module, y *tensor.Tensor) *tensor.Tensor {
+	if y == nil {
+		tensor.Fail(kindOf(m), storage.ErrState, "Forward returned nil")
+	}
+	return y
 }
 
 // ForwardOne implements Forward of a MultiModule by its ForwardAll. It fails if

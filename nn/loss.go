@@ -53,6 +53,14 @@ func IsRegression(l Loss) bool {
 	return ok && values.IsRegression()
 }
 
+// ComparesElements reports whether l compares each element of the outputs with one of the
+// targets, so that both have one shape. It does for regressions and losses with a method
+// ComparesElements that returns true.
+func ComparesElements(l Loss) bool {
+	elements, ok := l.(interface{ ComparesElements() bool })
+	return IsRegression(l) || ok && elements.ComparesElements()
+}
+
 var losses = factory[Loss]{kind: "loss"}
 
 // RegisterLoss makes losses available to configurations, as RegisterLayer does for
@@ -73,6 +81,14 @@ func LossFromConfig(description any) (Loss, error) {
 
 // DescribeLoss returns the settings of l as LossFromConfig reads them.
 func DescribeLoss(l Loss) (any, error) { return losses.describe(l) }
+
+// LossName returns the name of l in configurations, or else its type.
+func LossName(l Loss) string {
+	if name, ok := losses.nameOf(l); ok {
+		return name
+	}
+	return fmt.Sprintf("%T", l)
+}
 
 // checkReduction fails unless reduction is known.
 func checkReduction(loss, reduction string) {

@@ -54,6 +54,9 @@ func softplusOfNegative(x *tensor.Tensor) *tensor.Tensor {
 	return minusAbs.Exp().AddScalar(1).Log().Sub(x.Mul(negative))
 }
 
+// ComparesElements returns true.
+func (BCEWithLogits) ComparesElements() bool { return true }
+
 // Config returns the settings of l.
 func (l BCEWithLogits) Config() any { return l.BCEWithLogitsOptions }
 

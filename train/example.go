@@ -50,7 +50,10 @@ func (f *Feature) UnmarshalJSON(text []byte) (err error) {
 }
 
 // inputName is the name that a model may know a field by.
-func inputName(f dataset.Field) string { return strings.ReplaceAll(f.Name, " ", "_") }
+func inputName(f dataset.Field) string { return plainName(f.Name) }
+
+// plainName returns name without spaces, as names in models are.
+func plainName(name string) string { return strings.ReplaceAll(name, " ", "_") }
 
 // featuresFor returns the features that model takes of samples of fields: its inputs
 // by name, if it names several, or else all fields that are inputs, in order.
@@ -110,6 +113,38 @@ func targetNames(fields []dataset.Field) (names []string) {
 	return names
 }
 
+// orderTargets returns the names of targets in the order of the outputs of model that they are compared
+// with: those of the same name, if the model names several, or else as they are.
+func orderTargets(model nn.Module, targets []string) ([]string, error) {
+	named, ok := model.(nn.NamedOutputs)
+	if !ok || len(named.OutputNames()) == 1 && len(targets) == 1 {
+		return targets, nil
+	}
+	outputs := named.OutputNames()
+	ordered := make([]string, len(outputs))
+	for i, output := range outputs {
+		if k := slices.IndexFunc(targets, func(target string) bool { return plainName(target) == output }); k >= 0 {
+			ordered[i] = targets[k]
+		}
+	}
+	if slices.Contains(ordered, "") || len(outputs) != len(targets) {
+		return nil, fmt.Errorf("train: the model has the outputs %q and the data the targets %q; give each target the name of its output, as in y: {%s: PATH}: %w",
+			outputs, targets, outputs[0], views.ErrShape)
+	}
+	return ordered, nil
+}
+
+// CheckOutputs returns an error if the outputs of r were trained on targets with the names of other outputs: older
+// versions took the targets in alphabetical order.
+func (r *Run) CheckOutputs() error {
+	ordered, err := orderTargets(r.Model, r.targets)
+	if err != nil || slices.Equal(ordered, r.targets) {
+		return nil // other names are those of a file that an older version wrote
+	}
+	return fmt.Errorf("train: an older version trained the outputs %q on the targets %q, in this order; train the run again: %w",
+		r.Model.(nn.NamedOutputs).OutputNames(), r.targets, storage.ErrState)
+}
+
 // targetsByName returns the fields that are the named targets, and all that there are.
 func targetsByName(names []string, fields []dataset.Field) (targets []int, err error) {
 	for _, name := range names {
@@ -127,8 +162,10 @@ func targetsByName(names []string, fields []dataset.Field) (targets []int, err e
 // A binding says which fields of a dataset a run computes with.
 type binding struct {
 	inputs  []int // of each feature
-	targets []int
-	weight  int // -1 if all samples have the same
+	targets []int // in the order of the outputs
+	weight  int   // -1 if all samples have the same
+
+	arrangements []arrangement // of each target
 }
 
 // bind finds the features of r among fields. A single input may have another name.
@@ -164,10 +201,12 @@ func bind(features []Feature, fields []dataset.Field) (binding, error) {
 type example struct {
 	inputs, targets []*tensor.Tensor
 	weights         *tensor.Tensor
+	arrangements    []arrangement // of the targets
 }
 
 // exampleOf brings a batch into a step and prepares its inputs.
 func exampleOf(t *tensor.Tape, features []Feature, by binding, fields []storage.Array, rows storage.Array) (e example) {
+	e.arrangements = by.arrangements
 	var picked *tensor.Tensor
 	if rows.Data != nil {
 		picked = t.Input(rows)
@@ -191,54 +230,63 @@ func exampleOf(t *tensor.Tape, features []Feature, by binding, fields []storage.
 		e.targets[i] = field(k)
 	}
 	if by.weight >= 0 {
-		e.weights = field(by.weight)
+		e.weights = perSample(field(by.weight))
 	}
 	return e
 }
 
-// forward returns the outputs of the model, and the targets of e in the form that the
+// A comparison is the outputs of the model for an example, beside the targets in the form that the
 // loss compares them with.
-func (r *Run) forward(e example) (outputs, targets []*tensor.Tensor) {
-	outputs = nn.Call("", r.Model, e.inputs...)
-	if len(outputs) != len(e.targets) {
-		tensor.Fail("train", views.ErrShape, "%d outputs of the model and %d targets; want as many", len(outputs), len(e.targets))
+type comparison struct {
+	example
+	outputs, compared []*tensor.Tensor
+	loss              *tensor.Tensor // which training minimizes
+}
+
+// compare runs the model on e and compares its outputs with the targets.
+func (r *Run) compare(e example) comparison {
+	c := comparison{example: e, outputs: nn.Call("", r.Model, e.inputs...)}
+	if len(c.outputs) != len(e.targets) {
+		tensor.Fail("train", views.ErrShape, "%d outputs of the model and %d targets; want as many", len(c.outputs), len(e.targets))
 	}
-	targets = make([]*tensor.Tensor, len(outputs))
+	weights := make([]*tensor.Tensor, len(c.outputs))
 	for i, y := range e.targets {
-		outputs[i] = outputs[i].ToFloat32()
+		c.outputs[i] = c.outputs[i].ToFloat32()
 		if i < len(r.Targets) {
 			y = r.Targets[i].Of(y)
 		}
-		targets[i] = r.target(y, outputs[i])
+		c.compared = append(c.compared, r.target(y, e.arrangements[i]))
+		weights[i] = e.arrangements[i].weights(e.weights)
 	}
-	return outputs, targets
+	c.loss = r.lossOf(c.outputs, c.compared, weights)
+	return c
 }
 
-// countWeights returns the weights of e without samples whose label the loss ignores, so that epochs and metrics
-// leave them out as well. Several outputs, which may ignore different samples, share the weights of e.
-func (r *Run) countWeights(e example, outputs, targets []*tensor.Tensor) *tensor.Tensor {
+// countWeights returns the weights of c without samples whose label the loss ignores, so that epochs and metrics
+// leave them out as well. Several outputs, which may ignore different samples, share the weights of c.
+func (r *Run) countWeights(c comparison) *tensor.Tensor {
 	ignore := nn.IgnoredLabel(r.loss)
-	if ignore == nil || len(targets) > 1 {
-		return e.weights
+	if ignore == nil || len(c.outputs) > 1 {
+		return c.weights
 	}
-	mask := tensor.LabelMask(targets[0], dtype.Float32, outputs[0].Shape[1], ignore)
-	if e.weights == nil {
+	mask := tensor.LabelMask(c.compared[0], dtype.Float32, c.outputs[0].Shape[1], ignore)
+	if c.weights == nil {
 		return mask
 	}
-	return e.weights.Cast(dtype.Float32).Reshape(mask.Shape...).Mul(mask)
+	return c.weights.Cast(dtype.Float32).Reshape(mask.Shape...).Mul(mask)
 }
 
-// target returns y in the form that the loss compares with out.
-func (r *Run) target(y, out *tensor.Tensor) *tensor.Tensor {
+// target returns y in the form that the loss compares with its output.
+func (r *Run) target(y *tensor.Tensor, a arrangement) *tensor.Tensor {
 	switch {
 	case r.Config.Data.OneHot:
 		return r.oneHot(y)
-	case r.Classifies() && y.Rank() > 1 && y.Len() == y.Shape[0]:
-		return y.Reshape(y.Shape[0])
-	case !r.Classifies() && y.Len() == out.Len():
-		return y.Reshape(out.Shape...)
+	case r.Classifies() && y.Type == dtype.Bool:
+		return perSample(y.Cast(dtype.Uint8))
+	case r.Classifies():
+		return perSample(y)
 	}
-	return y
+	return a.ofOutput(y)
 }
 
 // oneHot returns the one-hot encoding of labels.
@@ -247,9 +295,9 @@ func (r *Run) oneHot(labels *tensor.Tensor) *tensor.Tensor {
 }
 
 // lossOf returns the loss of outputs: the sum, if there are several.
-func (r *Run) lossOf(outputs, targets []*tensor.Tensor, weights *tensor.Tensor) (loss *tensor.Tensor) {
+func (r *Run) lossOf(outputs, targets, weights []*tensor.Tensor) (loss *tensor.Tensor) {
 	for i, out := range outputs {
-		if one := r.loss.Forward(out, targets[i], weights); loss == nil {
+		if one := r.loss.Forward(out, targets[i], weights[i]); loss == nil {
 			loss = one
 		} else {
 			loss = loss.Add(one)
@@ -258,14 +306,14 @@ func (r *Run) lossOf(outputs, targets []*tensor.Tensor, weights *tensor.Tensor) 
 	return loss
 }
 
-// correct returns the number of samples whose class the first output predicts, which
-// their loss may have counted, and of those whose label it ignores. Numbers that there are none of are nil.
-func (r *Run) correct(outputs, targets []*tensor.Tensor, loss *tensor.Tensor) (correct, ignored *tensor.Tensor) {
-	if !r.Classifies() {
+// correct returns the number of samples whose class the output predicts, which
+// the loss may have counted, and of those whose label it ignores. Numbers that there are none of are nil.
+func (r *Run) correct(c comparison) (correct, ignored *tensor.Tensor) {
+	if !r.HasAccuracy() {
 		return nil, nil
 	}
 	if ignore := nn.IgnoredLabel(r.loss); ignore != nil {
-		return tensor.CountCorrectIgnoring(outputs[0], targets[0], *ignore)
+		return tensor.CountCorrectIgnoring(c.outputs[0], c.compared[0], *ignore)
 	}
-	return tensor.CountCorrect(outputs[0], targets[0], loss), nil
+	return tensor.CountCorrect(c.outputs[0], c.compared[0], c.loss), nil
 }

@@ -170,15 +170,10 @@ func (q *queued) run(s queuedStep) (updated bool, err error) {
 func (q *queued) compute(t *tensor.Tape, b *queuedStep) (updated bool, err error) {
 	t.SeedAt(q.Config.Seed, b.args.random)
 	q.autocast(t)
-	e := exampleOf(t, q.Inputs, q.binding, b.fields, b.rows)
-	outputs, targets := q.forward(e)
-	loss := q.lossOf(outputs, targets, e.weights)
-	correct, ignored := q.correct(outputs, targets, loss)
-	weights := q.countWeights(e, outputs, targets)
-	outputs, targets, shown := q.inDataUnits(e, outputs, targets, loss)
-	tensor.AddMetrics(q.totals, b.n, shown, correct, ignored)
-	q.metrics.update(outputs, targets, weights, shown)
-	return q.update(b.info, loss)
+	c := q.compare(exampleOf(t, q.Inputs, q.binding, b.fields, b.rows))
+	correct, ignored := q.correct(c)
+	tensor.AddMetrics(q.totals, b.n, q.measure(c, q.metrics), correct, ignored)
+	return q.update(b.info, c.loss)
 }
 
 func (q *queued) collect() error {

@@ -38,26 +38,21 @@ func (s *synchronous) step(b *batch) error {
 	err := tensor.Step(func(t *tensor.Tape) (err error) {
 		t.Seed(s.Config.Seed, s.randomStep())
 		s.autocast(t)
-		e := exampleOf(t, s.Inputs, s.binding, b.fields, b.rows)
-		outputs, targets := s.forward(e)
-		total := s.lossOf(outputs, targets, e.weights)
-		if loss = total.Item(); !isFinite(loss) {
+		c := s.compare(exampleOf(t, s.Inputs, s.binding, b.fields, b.rows))
+		if loss = c.loss.Item(); !isFinite(loss) {
 			failNonFinite(loss)
 		}
-		counts, left := s.correct(outputs, targets, total)
+		counts, left := s.correct(c)
 		if counts != nil {
 			correct = int(counts.Item())
 		}
 		if left != nil {
 			ignored = int(left.Item())
 		}
-		weights := s.countWeights(e, outputs, targets)
-		outputs, targets, shown := s.inDataUnits(e, outputs, targets, total)
-		if shown != total {
+		if shown := s.measure(c, s.metrics); shown != c.loss {
 			loss = shown.Item()
 		}
-		s.metrics.update(outputs, targets, weights, shown)
-		updated, err = s.update(s.batchInfo(b), total)
+		updated, err = s.update(s.batchInfo(b), c.loss)
 		return err
 	})
 	if err = cmp.Or(err, s.lossScaleErr()); err != nil {

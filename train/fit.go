@@ -173,6 +173,7 @@ func (t *trainer) openTraining(ctx context.Context, data *Data) (err error) {
 	if t.binding, err = t.bindTraining(data.Train); err != nil {
 		return err
 	}
+	t.targetShapes = shapesOf(t.binding.arrangements)
 	if err := t.openSource(ctx, data, t.trainingOptions(data)); err != nil {
 		return err
 	}
@@ -220,12 +221,23 @@ func (t *trainer) openValidation(val dataset.Dataset) (err error) {
 
 // bindTraining binds the fields of a dataset that has targets.
 func (r *Run) bindTraining(d dataset.Dataset) (binding, error) {
-	b, err := bind(r.Inputs, d.Fields())
+	fields := d.Fields()
+	b, err := bind(r.Inputs, fields)
 	if err == nil && len(b.targets) == 0 {
-		err = fmt.Errorf("train: no targets among the fields %v: %w", d.Fields(), views.ErrShape)
+		err = fmt.Errorf("train: no targets among the fields %v: %w", fields, views.ErrShape)
 	}
-	if err == nil && len(r.targets) > 1 {
-		b.targets, err = targetsByName(r.targets, d.Fields())
+	if err == nil {
+		err = r.CheckOutputs()
+	}
+	names := r.targets
+	if err == nil && len(names) < 2 {
+		names, err = orderTargets(r.Model, targetNames(fields))
+	}
+	if err == nil {
+		b.targets, err = targetsByName(names, fields)
+	}
+	if err == nil {
+		b.arrangements, err = r.arrangements(fields, b)
 	}
 	return b, err
 }
@@ -438,7 +450,7 @@ func (t *trainer) validate(ctx context.Context) (Metrics, error) {
 		return Metrics{}, err
 	}
 	defer t.useAverages(false)
-	set, err := t.Config.newMetrics(t.targets)
+	set, err := t.newMetrics()
 	if err != nil {
 		return Metrics{}, err
 	}
@@ -460,7 +472,7 @@ func (t *trainer) addHistory(e Epoch) {
 	if e.Val != nil {
 		t.History.add("val_loss", e.Val.MeanLoss())
 	}
-	if t.Classifies() {
+	if t.HasAccuracy() {
 		t.History.add("accuracy", e.Train.Accuracy())
 		if e.Val != nil {
 			t.History.add("val_accuracy", e.Val.Accuracy())

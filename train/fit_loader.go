@@ -58,14 +58,16 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 		break
 	}
 	var err error
-	r.targets = targetNames(loader.Fields())
-	if r.metrics, err = r.Config.newMetrics(r.targets); err != nil {
+	if r.targets, err = orderTargets(model, targetNames(loader.Fields())); err != nil {
+		return nil, err
+	}
+	if r.metrics, err = r.newMetrics(); err != nil {
 		return nil, err
 	}
 	if r.Inputs, err = featuresFor(model, loader.Fields()); err != nil {
 		return nil, err
 	}
-	if _, err := nn.Build(model, inputShapes(r.Inputs)...); err != nil {
+	if _, err := r.outputShapes(); err != nil {
 		return nil, err
 	}
 	if err := r.newLossScaler(); err != nil {

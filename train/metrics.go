@@ -5,7 +5,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dtype"
@@ -18,9 +17,14 @@ import (
 // metricSet is metrics by name, of every output of the model. Their state is on the
 // device that computes.
 type metricSet struct {
-	metrics []outputMetric
-	loss    *weightedLoss // of samples with weights
+	metrics      []outputMetric
+	loss         *weightedLoss // of samples with weights
+	standardized *weightedLoss // of normalized targets; without batches where none is
 }
+
+// standardizedLoss is the name of the loss that training minimizes where targets are normalized. The loss is in the units
+// of the data then.
+const standardizedLoss = "standardized_loss"
 
 // An outputMetric is a metric of one output. Where the model has several, the name
 // begins with that of the target, as in class_accuracy.
@@ -30,9 +34,25 @@ type outputMetric struct {
 	nn.Metric
 }
 
-// newMetrics returns the metrics of c, before any batch, for each of the targets.
+// newMetrics returns the metrics of c, before any batch, for each of the targets. The accuracy of several is among them.
+func (r *Run) newMetrics() (set metricSet, err error) {
+	c := r.Config
+	if len(r.targets) > 1 && r.Classifies() && !slices.ContainsFunc(c.Metrics, isAccuracy) {
+		c.Metrics = append([]any{map[string]any{"accuracy": nn.LabelOptions{IgnoreIndex: nn.IgnoredLabel(r.loss)}}}, c.Metrics...)
+	}
+	return c.newMetrics(r.targets)
+}
+
+// isAccuracy reports whether a metric is described as accuracy.
+func isAccuracy(description any) bool {
+	m, err := nn.MetricFromConfig(description)
+	_, is := m.(*nn.Accuracy)
+	return err == nil && is
+}
+
+// newMetrics returns the metrics that c names, for each of the targets.
 func (c Config) newMetrics(targets []string) (set metricSet, err error) {
-	set.loss = &weightedLoss{}
+	set.loss, set.standardized = &weightedLoss{}, &weightedLoss{}
 	for i, description := range c.Metrics {
 		here := []any{"metrics", config.Item{Kind: "metric", Index: i}}
 		for output := range max(1, len(targets)) {
@@ -42,9 +62,9 @@ func (c Config) newMetrics(targets []string) (set metricSet, err error) {
 			}
 			name := nn.MetricName(m)
 			if len(targets) > 1 {
-				name = strings.ReplaceAll(targets[output], " ", "_") + "_" + name
+				name = plainName(targets[output]) + "_" + name
 			}
-			if name == "loss" || slices.ContainsFunc(set.metrics, func(m outputMetric) bool { return m.name == name }) {
+			if name == "loss" || name == standardizedLoss || slices.ContainsFunc(set.metrics, func(m outputMetric) bool { return m.name == name }) {
 				return set, config.At(fmt.Errorf("%s is there twice", name), here...)
 			}
 			set.metrics = append(set.metrics, outputMetric{name, output, m})
@@ -53,10 +73,13 @@ func (c Config) newMetrics(targets []string) (set metricSet, err error) {
 	return set, nil
 }
 
-// update adds a batch with its loss.
-func (s metricSet) update(outputs, targets []*tensor.Tensor, weights, loss *tensor.Tensor) {
+// update adds a batch with its loss in the units of the data and the loss that is minimized.
+func (s metricSet) update(outputs, targets []*tensor.Tensor, weights, loss, minimized *tensor.Tensor) {
 	if weights != nil {
 		s.loss.add(loss.Detach(), weights)
+	}
+	if minimized != loss {
+		s.standardized.addBatch(minimized.Detach(), outputs[0].Shape[0], weights)
 	}
 	for _, m := range s.metrics {
 		m.Update(outputs[m.output].Detach(), targets[m.output], weights)
@@ -73,7 +96,15 @@ func (m *weightedLoss) add(loss, weights *tensor.Tensor) {
 	m.Add("weight", weight)
 }
 
-// mean returns the mean loss, and false if no batch had weights.
+// addBatch adds a batch of n samples, which count alike without weights.
+func (m *weightedLoss) addBatch(loss *tensor.Tensor, n int, weights *tensor.Tensor) {
+	if weights == nil {
+		weights = loss.Less(loss).Cast(dtype.Float64).AddScalar(float64(n)) // n, where the loss is
+	}
+	m.add(loss, weights)
+}
+
+// mean returns the mean loss, and false if no batch was added.
 func (m *weightedLoss) mean() (float64, bool, error) {
 	total, err := m.Sum("total")
 	if err != nil || total == nil {
@@ -93,12 +124,22 @@ func (s metricSet) finish(m *Metrics) (err error) {
 	} else if ok {
 		m.Loss = mean * float64(m.Samples)
 	}
-	m.Values, err = s.results()
+	if m.Values, err = s.results(); err != nil {
+		return err
+	}
+	mean, ok, err := s.standardized.mean()
+	if ok {
+		if m.Values == nil {
+			m.Values = map[string]storage.Array{}
+		}
+		m.Values[standardizedLoss] = storage.From([]float64{mean})
+	}
 	return err
 }
 
 func (s metricSet) reset() {
 	s.loss.Reset()
+	s.standardized.Reset()
 	for _, m := range s.metrics {
 		m.Reset()
 	}
@@ -141,7 +182,7 @@ type metricState struct {
 
 // parts lists the states of all metrics and of the loss.
 func (s metricSet) parts() []metricState {
-	all := []metricState{{"loss", s.loss}}
+	all := []metricState{{"loss", s.loss}, {standardizedLoss, s.standardized}}
 	for _, m := range s.metrics {
 		all = append(all, metricState{m.name, m.Metric})
 	}

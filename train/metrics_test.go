@@ -94,9 +94,9 @@ model:
   graph:
     nodes:
       - {name: hidden, layer: {dense: 6}}
-      - {name: first, layer: {dense: 1}, from: hidden}
-      - {name: second, layer: {dense: 2}, from: hidden}
-    outputs: [first, second]
+      - {name: sum, layer: {dense: 1}, from: hidden}
+      - {name: product, layer: {dense: 2}, from: hidden}
+    outputs: [sum, product]
 loss: mse
 optimizer: {adam: {lr: 1e-2}}
 batch: 16

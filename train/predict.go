@@ -22,11 +22,13 @@ import (
 type Predictor struct {
 	Batch       int        // samples computed at a time
 	OutputShape []int      // shape of the output for a sample
+	Vector      bool       // the model gives a vector for a sample, which OutputShape divides into the axes of the target
 	Type        dtype.Type // of its elements
 
 	model    nn.Module
 	features []Feature
-	targets  []Target // whose units the outputs are returned in
+	targets  []Target      // whose units the outputs are returned in
+	arranged []arrangement // of targets, whose axes they are returned in
 	output   int
 	outputs  int // of the model
 	device   storage.Device
@@ -115,6 +117,10 @@ func (p *Predictor) forward(t *tensor.Tape, xs []storage.Array) *tensor.Tensor {
 	}
 	p.outputs = len(outputs)
 	out := outputs[p.output]
+	p.Vector = out.Rank() <= 2
+	if p.output < len(p.arranged) {
+		out = p.arranged[p.output].ofData(out)
+	}
 	if p.output < len(p.targets) {
 		out = p.targets[p.output].Restore(out).Cast(out.Type)
 	}
@@ -188,10 +194,14 @@ func (r *Run) Predictor() (*Predictor, error) {
 func (r *Run) predictor() (*Predictor, error) {
 	r.setTF32()
 	p, err := NewPredictor(r.Model, r.Device, r.Inputs...)
-	if err == nil {
-		p.targets = r.Targets
+	if err != nil {
+		return p, err
 	}
-	return p, err
+	p.targets = r.Targets
+	if p.arranged, err = r.savedArrangements(); err != nil {
+		return p, err
+	}
+	return p, p.setFinal(p.final)
 }
 
 // NewOutput returns an array for the outputs for n samples.
@@ -350,7 +360,7 @@ func (r *Run) evaluateBy(ctx context.Context, p *Predictor, d dataset.Dataset) (
 		return t, err
 	}
 	defer func() { err = cmp.Or(err, f.close()) }()
-	set, err := r.Config.newMetrics(r.targets)
+	set, err := r.newMetrics()
 	if err != nil {
 		return t, err
 	}
@@ -392,14 +402,9 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource, by bind
 // accumulate adds the loss of n samples to sums, and their outputs to set.
 func (r *Run) accumulate(sums storage.Array, set metricSet, by binding, fields []storage.Array, n int) error {
 	return tensor.Infer(func(t *tensor.Tape) error {
-		e := exampleOf(t, r.Inputs, by, fields, storage.Array{})
-		outputs, targets := r.forward(e)
-		loss := r.lossOf(outputs, targets, e.weights)
-		correct, ignored := r.correct(outputs, targets, loss)
-		weights := r.countWeights(e, outputs, targets)
-		outputs, targets, loss = r.inDataUnits(e, outputs, targets, loss)
-		tensor.AddMetrics(sums, n, loss, correct, ignored)
-		set.update(outputs, targets, weights, loss)
+		c := r.compare(exampleOf(t, r.Inputs, by, fields, storage.Array{}))
+		correct, ignored := r.correct(c)
+		tensor.AddMetrics(sums, n, r.measure(c, set), correct, ignored)
 		return nil
 	})
 }

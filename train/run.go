@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/config"
@@ -28,7 +29,9 @@ type Run struct {
 	// Assumptions are what New assumed of the data, where the configuration does not say.
 	Assumptions []Assumption
 
-	targets      []string // names of the targets that the outputs are compared with
+	targets      []string // names of the targets that the outputs are compared with, in the order of the outputs
+	targetShapes [][]int  // of their samples, where elements are compared; nil if they are not known
+	outputs      [][]int  // shapes of the outputs for a sample; nil until outputShapes
 	loss         nn.Loss
 	schedule     nn.Schedule
 	baseRate     float64 // the optimizer's, which the schedule multiplies
@@ -94,7 +97,7 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Config: c, targets: targetNames(data.Train.Fields())}
+	r := &Run{Config: c}
 	if r.Config.Classes == 0 {
 		r.Config.Classes = outputs
 	}
@@ -102,18 +105,21 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 	if err := r.assemble(outputs, d, func() (err error) {
 		if r.Inputs, err = featuresFor(r.Model, data.Train.Fields()); err == nil {
 			r.chooseLayout(data)
+			r.targets, err = orderTargets(r.Model, targetNames(data.Train.Fields()))
 		}
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	if _, err := r.bindTraining(data.Train); err != nil {
-		return nil, err
-	}
-	if _, err := nn.Build(r.Model, inputShapes(r.Inputs)...); err != nil {
+	if _, err := r.outputShapes(); err != nil {
 		return nil, r.adviseLayout(err)
 	}
-	r.Targets = targetsFor(c, data.Train.Fields())
+	r.Targets = r.targetsFor(r.targets)
+	bound, err := r.bindTraining(data.Train)
+	if err != nil {
+		return nil, err
+	}
+	r.targetShapes = shapesOf(bound.arrangements)
 	r.assumeClasses(c)
 	if err := r.CheckTargets(data); err != nil {
 		return nil, err
@@ -159,9 +165,17 @@ func inputShapes(features []Feature) [][]int {
 	return shapes
 }
 
+// outputShapes returns the shapes of the outputs of the model for a sample. It builds the model.
+func (r *Run) outputShapes() (_ [][]int, err error) {
+	if r.outputs == nil {
+		r.outputs, err = nn.Build(r.Model, inputShapes(r.Inputs)...)
+	}
+	return r.outputs, err
+}
+
 // assemble builds the model, loss, schedule and optimizer of r.Config. Once there is a
-// model, findInputs sets r.Inputs.
-func (r *Run) assemble(outputs int, d storage.Device, findInputs func() error) (err error) {
+// model, findFields sets r.Inputs and r.targets.
+func (r *Run) assemble(outputs int, d storage.Device, findFields func() error) (err error) {
 	if r.loss, err = nn.LossFromConfig(r.Config.Loss); err != nil {
 		return config.At(err, "loss")
 	}
@@ -176,14 +190,14 @@ func (r *Run) assemble(outputs int, d storage.Device, findInputs func() error) (
 		return config.At(err, "model")
 	}
 	r.Device = d
-	if r.metrics, err = r.Config.newMetrics(r.targets); err != nil {
-		return err
-	}
 	nn.Init(r.Model, r.Config.Seed)
 	if err := r.newEMA(); err != nil {
 		return config.At(err, "ema")
 	}
-	if err := findInputs(); err != nil {
+	if err := findFields(); err != nil {
+		return err
+	}
+	if r.metrics, err = r.newMetrics(); err != nil {
 		return err
 	}
 	for i := range r.Inputs {
@@ -220,9 +234,12 @@ func (r *Run) Summary() (*nn.Summary, error) {
 	return nn.Summarize(r.Model, inputShapes(r.Inputs)...)
 }
 
-// Classifies reports whether the targets are class labels, so that there is an
-// accuracy.
+// Classifies reports whether the targets are class labels.
 func (r *Run) Classifies() bool { return nn.TakesLabels(r.loss) }
+
+// HasAccuracy reports whether Metrics have an accuracy: that of the only output, whose targets are class
+// labels. Those of several outputs are among the values, by the name of the target.
+func (r *Run) HasAccuracy() bool { return r.Classifies() && len(r.targets) < 2 }
 
 // params returns the parameters of the model, found once.
 func (r *Run) params() iter.Seq2[string, *nn.Param] {
@@ -269,10 +286,16 @@ func (h History) Last(name string) (float64, bool) {
 }
 
 // addValues appends those of values that are single numbers, unless the epoch has a
-// number of that name already.
+// number of that name already. Epochs before, of a version that had no such number, have NaN.
 func (h History) addValues(epoch int, prefix string, values map[string]storage.Array) {
 	for name, a := range values {
-		if name = prefix + name; a.Len() == 1 && len(h[name]) < epoch {
+		if name = prefix + name; a.Len() != 1 {
+			continue
+		}
+		for len(h[name]) < epoch-1 {
+			h.add(name, math.NaN())
+		}
+		if len(h[name]) < epoch {
 			h.add(name, storage.Elements[float64](a)[a.Offset])
 		}
 	}

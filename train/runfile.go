@@ -16,6 +16,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // A run file holds arrays named model/…, optimizer/…, history/…, hooks/NAME/…,
@@ -27,7 +28,8 @@ const (
 	metaConfig   = "h5dnn_config"   // the Config, as JSON
 	metaPosition = "h5dnn_position" // the Position, as JSON
 	metaInputs   = "h5dnn_inputs"   // the features of the model, as JSON
-	metaTargets  = "h5dnn_targets"  // the names of its targets, as JSON; missing where there is one
+	metaTargets  = "h5dnn_targets"  // the names of its targets, in the order of the outputs, as JSON; missing where there is one
+	metaShapes   = "h5dnn_shapes"   // the shapes of samples of the targets, as JSON, where elements are compared; missing in files of older versions
 	metaData     = "h5dnn_data"     // the fingerprint of the training data: see dataset.Fingerprint
 	metaPaths    = "h5dnn_paths"    // where the data files are, by their names in the Config, as JSON: see dataPath
 	metaCompute  = "h5dnn_compute"  // threads and instruction set, as JSON
@@ -82,6 +84,13 @@ func (r *Run) meta(file string) (map[string]string, error) {
 			return nil, fmt.Errorf("%s: %w", metaTargets, err)
 		}
 		meta[metaTargets] = string(text)
+	}
+	if r.targetShapes != nil {
+		text, err := json.Marshal(r.targetShapes)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", metaShapes, err)
+		}
+		meta[metaShapes] = string(text)
 	}
 	return meta, nil
 }
@@ -211,8 +220,10 @@ func resume(file serialize.File, name string, d storage.Device, checkSize func(i
 	if err := r.loadNormalize(f); err != nil {
 		return nil, err
 	}
-	r.Targets = savedTargets(r.Config, r.targets)
-	if err := r.assemble(r.Config.Classes, d, func() error { return nil }); err != nil {
+	if err := r.assemble(r.Config.Classes, d, func() error {
+		r.loadTargets()
+		return nil
+	}); err != nil {
 		return nil, err
 	}
 	if err := nn.Load(r.Model, under(f, "model/")); err != nil {
@@ -301,6 +312,14 @@ func (r *Run) loadMeta(meta map[string]string, name string) (err error) {
 	if text, ok := meta[metaTargets]; ok {
 		if err := json.Unmarshal([]byte(text), &r.targets); err != nil {
 			return fmt.Errorf("%s: %w", metaTargets, err)
+		}
+	}
+	if text, ok := meta[metaShapes]; ok {
+		if err := json.Unmarshal([]byte(text), &r.targetShapes); err != nil {
+			return fmt.Errorf("%s: %w", metaShapes, err)
+		}
+		if slices.ContainsFunc(slices.Concat(r.targetShapes...), func(n int) bool { return n < 0 }) {
+			return fmt.Errorf("%s: %v: %w", metaShapes, r.targetShapes, views.ErrShape)
 		}
 	}
 	return nil

@@ -2,8 +2,8 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
-	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
@@ -19,36 +19,32 @@ type Target struct {
 	Name string
 	dataconfig.Normalize
 
-	scale, shift *tensor.Tensor // float64, for each column; nil where nothing changes
+	scale, shift  *tensor.Tensor // float64, for each column or channel; nil where nothing changes
+	channelsFirst bool           // samples of three axes are images (C, H, W)
 }
 
-// targetsFor returns the targets among fields, normalized as c says; what it leaves
-// open is automatic.
-func targetsFor(c Config, fields []dataset.Field) []Target {
-	var all []Target
-	for _, f := range fields {
-		if f.Role == dataset.Target {
-			all = append(all, Target{Name: f.Name, Normalize: c.Data.Normalize.ForTarget(f.Name)})
-		}
+// targetsFor returns the named targets, normalized as c says; what it leaves open is automatic.
+func (r *Run) targetsFor(names []string) []Target {
+	first := r.Config.Data.Layout != "nhwc" && slices.ContainsFunc(r.Inputs, func(f Feature) bool { return nn.SpatialAxes(r.Model, f.Name) == 2 })
+	all := make([]Target, len(names))
+	for i, name := range names {
+		all[i] = Target{Name: name, Normalize: r.Config.Data.Normalize.ForTarget(name), channelsFirst: first}
 	}
 	return all
 }
 
-// savedTargets returns the targets of a run whose configuration is complete. The names,
-// if the file has them, are in the order of the outputs, which may not be that of c.
-func savedTargets(c Config, names []string) []Target {
-	if len(names) == 0 {
-		names = c.Data.TargetNames()
+// loadTargets finds the targets of a run whose configuration is complete. Names that its file has are in the order of
+// the outputs.
+func (r *Run) loadTargets() {
+	if names, err := orderTargets(r.Model, r.Config.Data.TargetNames()); len(r.targets) == 0 && err == nil {
+		r.targets = names
 	}
-	var all []Target
-	for _, name := range names {
-		t := Target{Name: name, Normalize: c.Data.Normalize.ForTarget(name)}
-		if t.IsAuto() {
+	r.Targets = r.targetsFor(r.targets)
+	for i := range r.Targets {
+		if t := &r.Targets[i]; t.IsAuto() {
 			t.Normalize = dataconfig.Identity
 		}
-		all = append(all, t)
 	}
-	return all
 }
 
 // changes reports whether the target is normalized.
@@ -71,25 +67,44 @@ func (t Target) Of(y *tensor.Tensor) *tensor.Tensor {
 	if t.scale == nil {
 		return y
 	}
-	z := t.columns(y.Cast(dtype.Float64)).Mul(t.scale).Add(t.shift)
-	return z.Reshape(y.Shape...).Cast(dtype.Float32)
+	x, scale, shift := t.columns(y.Cast(dtype.Float64))
+	return x.Mul(scale).Add(shift).Reshape(y.Shape...).Cast(dtype.Float32)
 }
 
-// Restore returns outputs of the model in the units of the data, as float64.
+// Restore returns outputs of the model, in the axes of the data, in the units of the data, as float64.
 func (t Target) Restore(out *tensor.Tensor) *tensor.Tensor {
 	if t.scale == nil {
 		return out
 	}
-	return t.columns(out.Cast(dtype.Float64)).Sub(t.shift).Div(t.scale).Reshape(out.Shape...)
+	x, scale, shift := t.columns(out.Cast(dtype.Float64))
+	return x.Sub(shift).Div(scale).Reshape(out.Shape...)
 }
 
-// columns returns x in rows of the columns that t has numbers for.
-func (t Target) columns(x *tensor.Tensor) *tensor.Tensor {
-	n := t.scale.Len()
+// axis returns the axis of a sample of that many axes that t has numbers for: the channels of
+// images, else the last.
+func (t Target) axis(rank int) int {
+	if t.channelsFirst && rank == 3 {
+		return 0
+	}
+	return rank - 1
+}
+
+// columns returns x and the scale and shift of each of its columns or channels, which broadcast to it. An x of
+// another shape, of which no file has the axes, is taken as rows of the columns.
+func (t Target) columns(x *tensor.Tensor) (_, scale, shift *tensor.Tensor) {
+	n, axis := t.scale.Len(), t.axis(x.Rank()-1)+1
+	if n == 1 {
+		return x, t.scale, t.shift
+	}
 	if x.Len()%n != 0 {
 		tensor.Fail("normalize", views.ErrShape, "%d numbers for %s of %v", n, t.Name, x.Shape[1:])
 	}
-	return x.Reshape(x.Len()/n, n)
+	if axis == 0 || x.Shape[axis] != n {
+		return x.Contiguous().Reshape(x.Len()/n, n), t.scale, t.shift
+	}
+	shape := slices.Repeat([]int{1}, x.Rank()-axis)
+	shape[0] = n
+	return x, t.scale.Reshape(shape...), t.shift.Reshape(shape...)
 }
 
 // Regresses reports whether the loss compares values, which may be normalized.
@@ -105,21 +120,23 @@ func (r *Run) restores() bool {
 	return false
 }
 
-// inDataUnits returns the outputs, the targets and the loss as metrics count them: in the
-// units of the data.
-func (r *Run) inDataUnits(e example, outputs, targets []*tensor.Tensor, loss *tensor.Tensor) (_, _ []*tensor.Tensor, _ *tensor.Tensor) {
-	if !r.restores() {
-		return outputs, targets, loss
-	}
-	restored, given := make([]*tensor.Tensor, len(outputs)), make([]*tensor.Tensor, len(outputs))
-	for i, out := range outputs {
-		restored[i], given[i] = out.Detach(), targets[i]
-		if t := r.Targets[i]; t.scale != nil {
-			restored[i] = t.Restore(restored[i])
-			given[i] = e.targets[i].Cast(dtype.Float64).Reshape(out.Shape...)
+// measure adds the outputs and targets of c to set, in the axes and units of the data, and returns the loss in
+// these units.
+func (r *Run) measure(c comparison, set metricSet) (loss *tensor.Tensor) {
+	outputs, targets, weights := make([]*tensor.Tensor, len(c.outputs)), make([]*tensor.Tensor, len(c.outputs)), make([]*tensor.Tensor, len(c.outputs))
+	for i, a := range c.arrangements {
+		outputs[i], targets[i], weights[i] = a.ofData(c.outputs[i].Detach()), a.ofData(c.compared[i]), c.weights
+		if i < len(r.Targets) && r.Targets[i].scale != nil {
+			outputs[i] = r.Targets[i].Restore(outputs[i])
+			targets[i] = c.targets[i].Cast(dtype.Float64).Reshape(outputs[i].Shape...)
 		}
 	}
-	return restored, given, r.lossOf(restored, given, e.weights)
+	loss = c.loss
+	if r.restores() {
+		loss = r.lossOf(outputs, targets, weights)
+	}
+	set.update(outputs, targets, r.countWeights(c), loss, c.loss)
+	return loss
 }
 
 // CheckTargets returns an error if the targets of data are the names of classes and the

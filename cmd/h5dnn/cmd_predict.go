@@ -125,6 +125,9 @@ func askedOutputs(c *cli.Context, run *train.Run, name string, imported bool) ([
 	if err != nil {
 		return nil, err
 	}
+	if err := run.CheckOutputs(); err != nil {
+		fmt.Fprintf(c.App.ErrWriter, "note: %s: %s\n", name, printable(forPeople(err)))
+	}
 	names, selected := p.Outputs(), c.String("select")
 	if selected != "" && !slices.Contains(names, selected) {
 		return nil, fmt.Errorf("--select %s: no such output; want one of %s", selected, strings.Join(names, ", "))
@@ -184,6 +187,9 @@ func checkOutputs(outputs []modelOutput, format *serialize.Format) error {
 // read, classes by their names where they have names.
 func (o modelOutput) predictions(c *cli.Context, format *serialize.Format, samples loader.Dataset, run string) (inspect.Selection, error) {
 	v := views.Of(append([]int{samples.Len()}, o.OutputShape...)...)
+	if o.Vector && format.Table && v.Rank() > 2 {
+		v = views.Of(samples.Len(), v.Len()/max(1, samples.Len()))
+	}
 	data := predictionSource{c.Context, o.Predictor, samples, storage.File(run), v.Len() * o.Type.Size()}
 	array := storage.Array{Data: data, Type: o.Type, View: v}
 	made := inspect.Selection{Name: o.name, Array: array, Numbers: true, DType: o.Type.String()}

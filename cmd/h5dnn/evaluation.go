@@ -81,7 +81,7 @@ func (e *evaluation) show(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%d samples  %s\n%s", e.metrics.Samples, numbersText(numbersOf(e.metrics, e.run.Classifies(), "")), tables)
+	_, err = fmt.Fprintf(w, "%d samples  %s\n%s", e.metrics.Samples, numbersText(numbersOf(e.metrics, e.run.HasAccuracy(), "")), tables)
 	if err != nil || e.matrix == nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func writeTable(w io.Writer, rows [][]string) error {
 }
 
 func (e *evaluation) json(w io.Writer) error {
-	object := slices.Concat(fields{{"samples", e.metrics.Samples}}, numbersJSON(numbersOf(e.metrics, e.run.Classifies(), "")), tablesJSON(e.others()))
+	object := slices.Concat(fields{{"samples", e.metrics.Samples}}, numbersJSON(numbersOf(e.metrics, e.run.HasAccuracy(), "")), tablesJSON(e.others()))
 	if e.matrix != nil {
 		classes, matrix := []fields{}, [][]float64{}
 		for class := range e.classes {

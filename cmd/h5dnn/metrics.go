@@ -20,16 +20,16 @@ type namedNumber struct {
 	percent bool
 }
 
-// numbersOf returns the loss in m, the accuracy of a model that classifies, and the
-// metrics of the configuration that are single numbers, by name.
-func numbersOf(m train.Metrics, classifies bool, prefix string) []namedNumber {
+// numbersOf returns the loss in m, its accuracy, if it has one, and the
+// metrics that are single numbers, by name.
+func numbersOf(m train.Metrics, accuracy bool, prefix string) []namedNumber {
 	all := []namedNumber{{prefix + "loss", m.MeanLoss(), false}}
-	if classifies {
+	if accuracy {
 		all = append(all, namedNumber{prefix + "accuracy", m.Accuracy(), true})
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Values)) {
-		if a := m.Values[name]; a.Len() == 1 && !(classifies && name == "accuracy") {
-			all = append(all, namedNumber{prefix + name, storage.Elements[float64](a)[a.Offset], false})
+		if a := m.Values[name]; a.Len() == 1 && !(accuracy && name == "accuracy") {
+			all = append(all, namedNumber{prefix + name, storage.Elements[float64](a)[a.Offset], strings.HasSuffix(name, "_accuracy")})
 		}
 	}
 	return all

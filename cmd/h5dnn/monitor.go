@@ -171,7 +171,7 @@ func (m *monitor) progress(p train.Progress, columns int) string {
 	if p.Metrics.Samples > 0 { // else the GPU has not been read yet
 		behind = append(behind, part{"loss " + lossText(p.MeanLoss()), lossText(p.MeanLoss()), 0})
 	}
-	if p.Metrics.Samples > 0 && m.job.train.Classifies() {
+	if p.Metrics.Samples > 0 && m.job.train.HasAccuracy() {
 		behind = append(behind, part{fmt.Sprintf("accuracy %.2f%%", 100*p.Accuracy()), fmt.Sprintf("%.1f%%", 100*p.Accuracy()), 1})
 	}
 	if seconds := p.Elapsed.Seconds(); seconds > 0 {
@@ -244,10 +244,10 @@ func (m *monitor) epochParts(e train.Epoch) []part {
 
 // numbersOf returns those of training and of validation.
 func (m *monitor) numbersOf(e train.Epoch) []namedNumber {
-	classifies := m.job.train.Classifies()
-	all := numbersOf(e.Train, classifies, "")
+	accuracy := m.job.train.HasAccuracy()
+	all := numbersOf(e.Train, accuracy, "")
 	if e.Val != nil {
-		all = append(all, numbersOf(*e.Val, classifies, "val_")...)
+		all = append(all, numbersOf(*e.Val, accuracy, "val_")...)
 	}
 	return all
 }

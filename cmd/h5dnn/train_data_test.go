@@ -126,7 +126,7 @@ const twoBranches = `
 data:
   file: testdata/episodes.h5
   x: {pose: data/*/obs/pose, action: data/*/actions}
-  y: {again: data/*/actions, end: data/*/dones}
+  y: {move: data/*/actions, stop: data/*/dones}
   normalize: none
   split: 0.25
 model:
@@ -152,12 +152,12 @@ func TestModelsOfSeveralInputsAndOutputs(t *testing.T) {
 	}
 	ctx := context.Background()
 	status, out, errs := in(t, ctx, "train", "two.yaml", "-o", "run.h5")
-	if status != 0 || !strings.Contains(out, "samples of float32 [2] and float32 [3], ") || !strings.Contains(out, "again_mean_absolute_error ") || !strings.Contains(out, "val_end_mean_absolute_error ") {
+	if status != 0 || !strings.Contains(out, "samples of float32 [2] and float32 [3], ") || !strings.Contains(out, "move_mean_absolute_error ") || !strings.Contains(out, "val_stop_mean_absolute_error ") {
 		t.Fatalf("status %d, %q, %q", status, out, errs)
 	}
-	for _, args := range []string{"eval run.h5 --json", "eval run.h5 --json --x pose=data/*/obs/pose,action=data/*/actions --y again=data/*/actions,end=data/*/dones"} {
+	for _, args := range []string{"eval run.h5 --json", "eval run.h5 --json --x pose=data/*/obs/pose,action=data/*/actions --y move=data/*/actions,stop=data/*/dones"} {
 		status, out, errs = in(t, ctx, strings.Fields(args)...)
-		if status != 0 || !strings.Contains(out, `"again_mean_absolute_error":`) || !strings.Contains(out, `"end_mean_absolute_error":`) {
+		if status != 0 || !strings.Contains(out, `"move_mean_absolute_error":`) || !strings.Contains(out, `"stop_mean_absolute_error":`) {
 			t.Errorf("%s: status %d, %q, %q", args, status, out, errs)
 		}
 	}
