@@ -1,7 +1,8 @@
 package propose
 
 import (
-	"fmt"
+	"cmp"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -14,8 +15,9 @@ type facts struct {
 	missing  int // NaN or infinite
 	integers bool
 	min, max float64
-	counts   map[string]int // of each value, as text; nil if there are more than mostCounted
-	distinct int            // mostCounted+1 stands for more
+	texts    map[string]int // how often each string occurs; nil for numbers
+	counts   []int          // how often each value occurs, in ascending order; nil if there are more than mostCounted
+	distinct int            // the number of different values; mostCounted+1 stands for more
 	rising   bool           // each element is larger than the one before
 	even     bool           // and by the same step
 }
@@ -27,17 +29,19 @@ const mostCounted = 1 << 16
 func factsOf(a *Array) facts {
 	if a.Kind == Texts {
 		f := facts{n: len(a.Sample.Texts)}
-		f.count(slices.Values(a.Sample.Texts))
+		f.texts = countsOf(&f, slices.Values(a.Sample.Texts))
 		return f
 	}
 	values := a.Sample.Values
 	f := facts{n: len(values), integers: true, min: math.Inf(1), max: math.Inf(-1), rising: len(a.Row) == 0 && len(values) > 1, even: true}
+	var finite []float64
 	for i, x := range values {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			f.missing++
 			f.rising = false
 			continue
 		}
+		finite = append(finite, x)
 		f.min, f.max = min(f.min, x), max(f.max, x)
 		f.integers = f.integers && x == math.Trunc(x)
 		if i > 0 {
@@ -46,26 +50,22 @@ func factsOf(a *Array) facts {
 		}
 	}
 	f.even = f.even && f.rising
-	f.count(func(yield func(string) bool) {
-		for _, x := range values {
-			if !math.IsNaN(x) && !math.IsInf(x, 0) && !yield(fmt.Sprint(x)) {
-				return
-			}
-		}
-	})
+	countsOf(&f, slices.Values(finite))
 	return f
 }
 
-// count counts different values.
-func (f *facts) count(values func(yield func(string) bool)) {
-	f.counts = map[string]int{}
+// countsOf counts different values, and returns how often each occurs unless there are more
+// than mostCounted.
+func countsOf[T comparable](f *facts, values iter.Seq[T]) map[T]int {
+	all := map[T]int{}
 	for v := range values {
-		if f.counts[v]++; len(f.counts) > mostCounted {
-			f.counts, f.distinct = nil, mostCounted+1
-			return
+		if all[v]++; len(all) > mostCounted {
+			f.distinct = mostCounted + 1
+			return nil
 		}
 	}
-	f.distinct = len(f.counts)
+	f.counts, f.distinct = slices.Sorted(maps.Values(all)), len(all)
+	return all
 }
 
 func (f facts) constant() bool { return f.n > 0 && f.distinct <= 1 }
@@ -76,27 +76,23 @@ func (f facts) unique() bool { return f.n > 1 && (f.distinct == f.n-f.missing ||
 // binary reports whether the elements are 0 and 1.
 func (f facts) binary() bool { return f.integers && f.distinct == 2 && f.min == 0 && f.max == 1 }
 
-// rarest returns the smallest and largest share of a value.
+// shares returns the share of the rarest and of the commonest value.
 func (f facts) shares() (rarest, commonest float64) {
-	counts := slices.Sorted(maps.Values(f.counts))
-	if len(counts) == 0 {
+	if len(f.counts) == 0 {
 		return 0, 0
 	}
-	return float64(counts[0]) / float64(f.n), float64(counts[len(counts)-1]) / float64(f.n)
+	return float64(f.counts[0]) / float64(f.n), float64(f.counts[len(f.counts)-1]) / float64(f.n)
 }
 
-// someValues lists the most common values.
-func (f facts) someValues(most int) string {
-	values := slices.SortedFunc(maps.Keys(f.counts), func(a, b string) int {
-		if d := f.counts[b] - f.counts[a]; d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+// someTexts lists the most common strings.
+func (f facts) someTexts(most int) string {
+	texts := slices.SortedFunc(maps.Keys(f.texts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(f.texts[b], f.texts[a]), cmp.Compare(a, b))
 	})
-	if len(values) > most {
-		values = append(values[:most], "…")
+	if len(texts) > most {
+		texts = append(texts[:most], "…")
 	}
-	return strings.Join(values, ", ")
+	return strings.Join(texts, ", ")
 }
 
 // smoothness returns the correlation of neighbours along an axis of the rows, after the mean

@@ -98,8 +98,8 @@ func TestSignalsAreNeverImages(t *testing.T) {
 	y := numbers("/y", dtype.Int64, 12, nil, func(row, _ int) float64 { return float64(row % 2) })
 	for _, name := range []string{"/x", "/data", "/ecg", "/signals"} {
 		for _, typ := range []dtype.Type{dtype.Float32, dtype.Int16} {
-			for _, channels := range []int{1, 2, 3, 12, 19} {
-				for _, samples := range []int{100, 256, 1000} {
+			for _, channels := range []int{1, 2, 12, 19} {
+				for _, samples := range []int{100, 400} {
 					for _, last := range []bool{false, true} {
 						row := []int{channels, samples}
 						if last {
@@ -117,6 +117,112 @@ func TestSignalsAreNeverImages(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// The file's own split comes first, then groups, which stay whole, then uneven classes.
+func TestSplits(t *testing.T) {
+	const rows = 60
+	column := func(path string, f func(row int) float64) propose.Array {
+		return numbers(path, dtype.Int64, rows, nil, func(row, _ int) float64 { return f(row) })
+	}
+	mask := func(path string, f func(row int) bool) propose.Array {
+		a := column(path, func(row int) float64 {
+			if f(row) {
+				return 1
+			}
+			return 0
+		})
+		a.Type, a.Stored = dtype.Bool, "bool"
+		return a
+	}
+	words := func(list ...string) propose.Array {
+		return texts("/split", rows, func(row int) string { return list[row*len(list)/rows] })
+	}
+	patients := column("/patient_id", func(row int) float64 { return float64(row / 4 * 13) })
+	folds := column("/fold", func(row int) float64 { return float64(row / 4 % 5) })
+	torn := column("/fold", func(row int) float64 { return float64(row % 5) })
+	even := column("/y", func(row int) float64 { return float64(row % 2) })
+	rare := column("/y", func(row int) float64 { return float64(row / 53) })
+	for _, c := range []struct {
+		name   string
+		y      propose.Array
+		beside []propose.Array
+		split  string
+	}{
+		{"nothing", even, nil, "0.1"},
+		{"uneven classes", rare, nil, "{fraction: 0.1, stratify: true}"},
+		{"patients", even, []propose.Array{patients}, "{fraction: 0.2, group: /patient_id}"},
+		{"patients, uneven classes", rare, []propose.Array{patients}, "{fraction: 0.2, group: /patient_id, stratify: true}"},
+		{"folds that keep patients whole", even, []propose.Array{patients, folds}, `"mask:/fold==4"`},
+		{"folds that do not", even, []propose.Array{patients, torn}, "{fraction: 0.2, group: /patient_id}"},
+		{"words", even, []propose.Array{words("train", "val", "test"), patients}, "column:/split"},
+		{"words without val", even, []propose.Array{words("train", "test")}, `"mask:/split==test"`},
+		{"numbers of parts", even, []propose.Array{column("/partition", func(row int) float64 { return float64(row / 20) })}, `{valid: "/partition==1", train: "/partition==0"}`},
+		{"masks", even, []propose.Array{mask("/mask/train", func(row int) bool { return row < 40 }), mask("/mask/valid", func(row int) bool { return row > 50 })}, "{valid: /mask/valid, train: /mask/train}"},
+		{"one mask", even, []propose.Array{mask("/is_val", func(row int) bool { return row > 50 })}, "mask:/is_val"},
+		{"a mask of training", even, []propose.Array{mask("/is_train", func(row int) bool { return row > 50 })}, `"mask:/is_train==false"`},
+		{"a validation set", even, []propose.Array{numbers("/val/x", dtype.Float32, 9, []int{3}, noise)}, "0.1"}, // without its targets
+	} {
+		x := numbers("/x", dtype.Float32, rows, []int{3}, noise)
+		proposals, err := propose.From(propose.File{Arrays: append([]propose.Array{x, c.y}, c.beside...)}, propose.Wishes{})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var got string
+		for _, s := range proposals[0].Data {
+			if s.Key == "split" {
+				got = s.Value
+			}
+		}
+		if strings.Trim(got, `"`) != strings.Trim(c.split, `"`) {
+			t.Errorf("%s: split %s, want %s", c.name, got, c.split)
+		}
+	}
+}
+
+// What is missing is filled in inputs and left out in targets.
+func TestMissingValues(t *testing.T) {
+	gaps := func(path string, row []int) propose.Array {
+		return numbers(path, dtype.Float32, 60, row, func(row, k int) float64 {
+			if row == 7 {
+				return math.NaN()
+			}
+			return random.NormFloat64()
+		})
+	}
+	whole := func(path string, row []int) propose.Array { return numbers(path, dtype.Float32, 60, row, noise) }
+	series := numbers("/x", dtype.Float32, 400, []int{3}, func(row, _ int) float64 { return math.Sin(float64(row) / 20) })
+	series.Axes = []string{"time", "column"}
+	series.Sample.Values[100] = math.NaN()
+	categories := numbers("/y", dtype.Int8, 60, nil, func(row, _ int) float64 { return float64(row%3 - 1) })
+	categories.Names = []string{"a", "b"}
+	for name, c := range map[string]struct {
+		arrays []propose.Array
+		want   string
+	}{
+		"nothing":                 {[]propose.Array{whole("/x", []int{3}), whole("/y", nil)}, ""},
+		"inputs":                  {[]propose.Array{gaps("/x", []int{3}), whole("/y", nil)}, "mean"},
+		"targets":                 {[]propose.Array{whole("/x", []int{3}), gaps("/y", nil)}, "ignore"},
+		"both":                    {[]propose.Array{gaps("/x", []int{3}), gaps("/y", nil)}, "{x: mean, y: ignore}"},
+		"rows without a category": {[]propose.Array{whole("/x", []int{3}), categories}, "ignore"},
+		"a series":                {[]propose.Array{series}, "{x: previous, y: ignore}"},
+	} {
+		proposals, err := propose.From(propose.File{Arrays: c.arrays}, propose.Wishes{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := ""
+		for _, s := range proposals[0].Data {
+			if s.Key == "missing" {
+				got = s.Value
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: missing %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -116,13 +116,21 @@ func (s *search) sparseGroup(c *candidate) bool {
 	return true
 }
 
+// only returns the only value of a constant, after a comma.
+func (c *candidate) only() string {
+	if c.Kind == Texts {
+		return ", " + c.someTexts(1)
+	}
+	return fmt.Sprintf(", %v", c.min)
+}
+
 // byValues knows constants, row numbers and strings that no two rows share.
 func byValues(c *candidate) (role, string) {
 	sure := c.n >= 3
 	integers := c.Kind == Numbers && c.integers && !c.Type.IsFloat() && c.column()
 	switch {
 	case sure && c.constant():
-		return constant, "a constant, " + c.someValues(1)
+		return constant, "a constant" + c.only()
 	case c.Kind == Texts && c.column() && sure && c.unique():
 		return identifier, "a different string in each row"
 	case c.Kind == Texts && c.distinct > c.n/2 && c.n >= 8:
@@ -165,7 +173,7 @@ func bySide(c *candidate) (role, string) {
 func sidesOf(f facts, names []string) map[string]string {
 	words := names
 	if words == nil {
-		for word := range f.counts {
+		for word := range f.texts {
 			words = append(words, word)
 		}
 	}

@@ -106,7 +106,7 @@ func (p pair) describe(y *candidate) string {
 		case y.Names != nil:
 			text += " (" + someOf(y.Names) + ")"
 		case y.Kind == Texts:
-			text += " (" + y.someValues(4) + ")"
+			text += " (" + y.someTexts(4) + ")"
 		}
 	}
 	return text
@@ -152,7 +152,7 @@ func (s *search) rowSettings(p pair) (all []Setting) {
 
 // noClass reports whether some rows of a column of labels have no class: -1, or an empty string.
 func (c *candidate) noClass() bool {
-	return c.Kind == Numbers && c.min == -1 || c.Kind == Texts && c.counts[""] > 0
+	return c.Kind == Numbers && c.min == -1 || c.Kind == Texts && c.texts[""] > 0
 }
 
 // missing returns the setting for missing values.
@@ -161,7 +161,7 @@ func missing(p pair) []Setting {
 	for _, c := range p.x {
 		count += c.missing
 	}
-	if p.task == Forecast {
+	if p.task == Forecast && len(p.x[0].Row) <= 1 { // train fills tables so
 		fill = "previous"
 	}
 	inTargets := p.y.missing > 0 && p.task != Classify || p.task == Classify && (p.y.Names != nil || p.y.Kind == Texts) && p.y.noClass()

@@ -97,7 +97,7 @@ func (s *search) byAttribute(p pair) *division {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if sidesOf(facts{counts: values[name]}, nil)["val"] != "" {
+		if sidesOf(facts{texts: values[name]}, nil)["val"] != "" {
 			return splitAs("attr:"+name, "an attribute of the episodes")
 		}
 	}
@@ -142,7 +142,7 @@ func (s *search) byColumn(p pair) *division {
 		}
 		sides := sidesOf(c.facts, c.Names)
 		if sides["val"] != "" {
-			return &division{[]Setting{{"split", Quoted("column:" + c.Path), "rows of other words are left out"}}, Choice{c.Path, "the file's own split: " + c.facts.someValues(3)}}
+			return &division{[]Setting{{"split", Quoted("column:" + c.Path), "rows of other words are left out"}}, Choice{c.Path, "the file's own split: " + c.someTexts(3)}}
 		}
 		value := Quoted(fmt.Sprintf("mask:%s==%s", c.Path, sides["test"]))
 		return &division{[]Setting{{"split", value, ""}}, Choice{c.Path, "the file's own split; it has no validation data but " + sides["test"]}}

@@ -273,8 +273,11 @@ func (s *survey) sampleOf(a *propose.Array, p string, episodes int) error {
 	if err != nil {
 		return err
 	}
-	if a.Kind == propose.Texts && data.Numbers { // codes of a categorical column
+	switch {
+	case a.Kind == propose.Texts && data.Numbers: // codes of a categorical column
 		a.Kind, a.Names = propose.Numbers, data.Names
+	case a.Kind == propose.Texts && !data.Texts: // such as arrays of strings
+		a.Kind = propose.Other
 	}
 	v := data.Selected()
 	size, most := max(1, v.Len()/max(1, v.Shape[0])), sampledColumn
