@@ -280,9 +280,9 @@ func (x Index) Of(v View) (View, error) {
 	if x.has(listItem, maskItem, coordItem) {
 		return View{}, fmt.Errorf("index %v: a view cannot have lists, masks and coordinates, only ranges and integers: %w", x, ErrShape)
 	}
-	left, err := x.axesLeft(v)
-	if err != nil {
-		return View{}, err
+	left := v.Rank() - x.axes()
+	if left < 0 {
+		return View{}, fmt.Errorf("index %v has %d axes, shape %v has %d: %w", x, x.axes(), v.Shape, v.Rank(), ErrShape)
 	}
 	w, axis, done := v.clone(), 0, 0 // the axis of w that comes next, and of v
 	for _, i := range x {
@@ -307,15 +307,6 @@ func (x Index) Of(v View) (View, error) {
 		}
 	}
 	return w, nil
-}
-
-// axesLeft returns how many axes of v no item of x indexes.
-func (x Index) axesLeft(v View) (int, error) {
-	left := v.Rank() - x.axes()
-	if left < 0 {
-		return 0, fmt.Errorf("index %v has %d axes, shape %v has %d: %w", x, x.axes(), v.Shape, v.Rank(), ErrShape)
-	}
-	return left, nil
 }
 
 // of returns the first element of a range over an axis of the given size, and

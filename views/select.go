@@ -71,11 +71,15 @@ func (x Index) Select(v View, names Names) (Selection, error) {
 	switch {
 	case err != nil:
 		return Selection{}, fmt.Errorf("index %v: %w", x, err)
-	case y.has(listItem):
-		return y.selectLists(v)
+	case !y.has(listItem):
+		w, err := y.Of(v)
+		return Selection{View: w}, err
 	}
-	w, err := y.Of(v)
-	return Selection{View: w}, err
+	s, err := y.selectLists(v)
+	if err != nil {
+		return Selection{}, fmt.Errorf("index %v: %w", x, err)
+	}
+	return s, nil
 }
 
 // withLists returns x with the lists that its masks stand for. A mask after ... has one axis.
@@ -113,9 +117,9 @@ func (x Index) withLists(v View, names Names) (Index, error) {
 
 // selectLists is Select for an expression of ranges, integers and lists.
 func (x Index) selectLists(v View) (Selection, error) {
-	left, err := x.axesLeft(v)
-	if err != nil {
-		return Selection{}, err
+	left := v.Rank() - x.axes()
+	if left < 0 {
+		return Selection{}, fmt.Errorf("%d axes, shape %v has %d: %w", x.axes(), v.Shape, v.Rank(), ErrShape)
 	}
 	basic := slices.Clone(x) // with all elements of the axes that integers and lists index
 	for k, i := range x {
@@ -142,7 +146,7 @@ func (x Index) selectLists(v View) (Selection, error) {
 				list = []int{i.start}
 			}
 			if s.Offsets, err = addOffsets(s.Offsets, list, axis, w); err != nil {
-				return Selection{}, fmt.Errorf("index %v: %w", x, err)
+				return Selection{}, err
 			}
 			if n < 0 {
 				s.Axis = axis

@@ -95,7 +95,7 @@ func TestListsInKnownPlaces(t *testing.T) {
 		"[[0, 1], [0, 1, 2]]": "index [[0, 1], [0, 1, 2]]: lists of 2 and 3 elements; want equally many, or one: wrong shape",
 		"[@mask]":             "index [@mask]: masks and lists by path are those of files: wrong shape",
 		"[time=3]":            "index [time=3]: names of dimensions are those of files: wrong shape",
-		"[0, 0, 0, [1]]":      "index [0, 0, 0, [1]] has 4 axes, shape [2 3 4] has 3: wrong shape",
+		"[0, 0, 0, [1]]":      "index [0, 0, 0, [1]]: 4 axes, shape [2 3 4] has 3: wrong shape",
 	} {
 		x, err := Parse(expr)
 		if err == nil {

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/convert"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/loss"
@@ -24,9 +26,13 @@ func sliceCommand() *cli.Command {
 		Name:      "slice",
 		Usage:     "print part of an array, or write it to a file or a pipe",
 		ArgsUsage: "FILE:/path[EXPR]",
-		Description: "EXPR is a NumPy index: [0], [10:20, ::2], [..., -1], [None, 5]. Only the selected elements are read.\n" +
-			"['NAME'] selects a member of compounds: \"table.h5:/table['x'][:10]\".\n" +
-			"Quote it, because shells expand brackets.",
+		Description: "EXPR is a NumPy index: [0], [10:20, ::2], [..., -1], [None, 5], [[3, 1, -7], 0]. Only the selected\n" +
+			"elements are read. Quote it, because shells expand brackets and stars.\n" +
+			"[@PATH] selects by a mask or a list of indices in the file, [@PATH==VALUE] by comparing; also != < <= > >=.\n" +
+			"[time=2001:2005-06, lat=40:60, lon=12.5] selects by the coordinates of named dimensions: both ends are\n" +
+			"inclusive, a single number is the nearest, and a date is all of the year, month or day.\n" +
+			"A star in the path selects all arrays that match: 'demos.h5:/data/*/obs[0]'.\n" +
+			"['NAME'] selects a member of compounds: \"table.h5:/table['x'][:10]\".",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
 			&cli.StringFlag{Name: "format", Usage: "one of " + writableFormats() + "; by default from the extension of FILE"},
@@ -52,43 +58,120 @@ func sliceCommand() *cli.Command {
 				return err
 			}
 			defer file.Close()
-			data, err := find(file, at)
+			arrays, err := findAll(file, at)
 			if err != nil {
 				return err
 			}
 			if format != nil || c.Bool("json") {
-				if err := data.CheckSize(); err != nil {
-					return err
+				for _, data := range arrays {
+					if err := data.CheckSize(); err != nil {
+						return err
+					}
 				}
 			}
 			switch {
 			case c.Bool("json"):
-				return buffered(c.App.Writer, func(w io.Writer) error { return writeJSON(c.Context, w, at, data) })
+				return buffered(c.App.Writer, func(w io.Writer) error { return writeAllJSON(c.Context, w, arrays) })
 			case format == nil:
-				return show(c.App.Writer, data)
+				return showAll(c.App.Writer, arrays)
 			case c.String("output") == "" || c.String("output") == "-":
-				return toPipe(c.Context, format, c.App.Writer, data)
+				return toPipe(c.Context, format, c.App.Writer, selections(arrays)...)
 			default:
 				if err := checkOutput(c, c.String("output")); err != nil {
 					return err
 				}
-				return sliceToFile(c, file, at, format, data)
+				return sliceToFile(c, file, arrays, format)
 			}
 		},
 	}
 }
 
-// sliceToFile writes data to the output file, with the attributes of its dataset if
-// the format has attributes, and reports what is lost.
-func sliceToFile(c *cli.Context, file inspect.File, at address, f *serialize.Format, data inspect.Selection) error {
-	attrs, lost := attributesFor(file, at, f, data)
-	data.Attrs = attrs
+// A sliced is a selection of an array, and its address.
+type sliced struct {
+	inspect.Selection
+	at address
+}
+
+func selections(parts []sliced) (list []inspect.Selection) {
+	for _, p := range parts {
+		list = append(list, p.Selection)
+	}
+	return list
+}
+
+// findAll is find for all arrays that match a path with stars. Those that a list of episodes leaves
+// out are not among them.
+func findAll(file inspect.File, at address) ([]sliced, error) {
+	data, err := find(file, at)
+	if err == nil || !strings.Contains(at.path, "*") {
+		return []sliced{{data, at}}, err
+	}
+	in := files{context.Background(), map[string]inspect.File{at.file: file}}
+	paths, err := dataconfig.Expand(in, at.file, at.path)
+	if err != nil {
+		return nil, err
+	}
+	var all []sliced
+	for _, path := range paths {
+		one := address{at.file, path}
+		data, err := find(file, one)
+		switch {
+		case errors.Is(err, dataconfig.ErrUnlisted):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		name, _ := views.CutIndex(path)
+		data.Name, data.Entry = strings.Trim(name, "/"), true
+		all = append(all, sliced{data, one})
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: %s: no list has the name of an array that matches", at.file, at.path)
+	}
+	return all, nil
+}
+
+// showAll prints arrays, each below its path if there are several.
+func showAll(w io.Writer, parts []sliced) error {
+	for _, p := range parts {
+		if len(parts) > 1 {
+			fmt.Fprintln(w, printable(p.at.path))
+		}
+		if err := show(w, p.Selection); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeAllJSON(ctx context.Context, w io.Writer, parts []sliced) error {
+	for _, p := range parts {
+		if err := writeJSON(ctx, w, p.at, p.Selection); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sliceToFile writes arrays to the output file, with the attributes of their datasets if the format
+// has attributes, and reports what is lost.
+func sliceToFile(c *cli.Context, file inspect.File, parts []sliced, f *serialize.Format) error {
+	var lost loss.List
+	for i, p := range parts {
+		attrs, more := attributesFor(file, p.at, f, p.Selection)
+		parts[i].Attrs = attrs
+		lost = append(lost, more...)
+	}
 	out := c.String("output")
-	if err := toFile(c.Context, f, out, data); err != nil {
+	if err := toFile(c.Context, f, out, selections(parts)...); err != nil {
 		return err
 	}
 	if len(lost) > 0 {
-		fmt.Fprintf(c.App.Writer, "%s  %s %s; %s\n", printable(out), data.DType, arrayfmt.Shape(data.Selected().Shape), lossSummary(c, lost))
+		what := fmt.Sprintf("%s %s", parts[0].DType, arrayfmt.Shape(parts[0].Selected().Shape))
+		if len(parts) > 1 {
+			what = fmt.Sprintf("%d arrays", len(parts))
+		}
+		fmt.Fprintf(c.App.Writer, "%s  %s; %s\n", printable(out), what, lossSummary(c, lost))
 	}
 	return lossStatus(c, lost)
 }
@@ -154,7 +237,7 @@ func find(file inspect.File, at address) (inspect.Selection, error) {
 	if data, err = file.Find(path); err != nil {
 		return data, err
 	}
-	return sliceOf(data, address{at.file, path}, expr)
+	return sliceOf(file, data, path, expr)
 }
 
 // member matches the name of a member of compounds in brackets, as in /table['x'][:10].
@@ -176,20 +259,7 @@ func findMember(file inspect.HDF5, at address, members []string) (inspect.Select
 	if err != nil || expr == "" {
 		return data, err
 	}
-	return sliceOf(data, address{at.file, path}, expr)
-}
-
-// sliceOf returns the part of data, found at an address, that an index expression selects.
-func sliceOf(data inspect.Selection, at address, expr string) (inspect.Selection, error) {
-	index, err := views.Parse(expr)
-	if err != nil {
-		return data, err
-	}
-	v, err := index.Of(data.Selected())
-	if err != nil {
-		return data, fmt.Errorf("%s: %s: %w", at.file, at.path, err)
-	}
-	return data.With(v), nil
+	return sliceOf(file, data, path, expr)
 }
 
 // show prints data as NumPy does.

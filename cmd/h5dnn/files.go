@@ -109,7 +109,7 @@ func findLabels(file inspect.File, at address) (inspect.Selection, error) {
 	if expr == "" {
 		return codes, nil
 	}
-	return sliceOf(codes, at, expr)
+	return sliceOf(file, codes, path, expr)
 }
 
 // foundIn returns data as package train takes it.
