@@ -22,7 +22,7 @@ var (
 	maskWords     = list("mask masks seg segmentation segmentations labels label gt truth annotation annotations")
 	mapWords      = list("depth depths disparity flow height elevation density heatmap heatmaps")
 	tokenWords    = list("tokens token ids words word text texts sequence sequences seq seqs dna rna protein sentence sentences")
-	nuisanceWords = list("batch run site year month day date sex gender age plate well scanner hospital donor time lat latitude lon longitude")
+	nuisanceWords = list("good bad keep usable include exclude batch run site year month day date sex gender age plate well scanner hospital donor time lat latitude lon longitude")
 
 	identifierWords = list("id ids index idx key uuid guid uid hash barcode barcodes name names filename filenames file path paths url number num no row event timestamp")
 	groupWords      = list("patient subject participant person user donor individual animal mouse session recording episode trial trajectory group groups cluster family household customer site speaker video clip slide specimen well plate")
@@ -33,7 +33,6 @@ var (
 	coordinateWords = list("time times t lat latitude lon longitude x y z depth level height frequency frequencies freq freqs wavelength wavelengths energy energies wavenumber mz q angle angles theta two ppm dates date steps")
 	errorWords      = list("error errors err errs uncertainty uncertainties stderr variance variances sigma")
 	rewardWords     = list("reward rewards return returns done dones terminal terminals terminated truncated timeout timeouts")
-	qualityWords    = list("good bad valid quality keep use usable include exclude ok flag flags")
 	foldWords       = list("fold folds cv kfold")
 	splitWords      = list("split splits subset partition part set ttv usage")
 
@@ -44,7 +43,6 @@ var (
 	signalWords = list("ecg eeg emg eog meg ppg lfp signal signals wave waves waveform waveforms audio imu accel acceleration accelerometer gyro gyroscope sensor sensors trace traces epochs lead leads recording recordings timeseries series mfcc frames spectrum spectra intensity seismogram seismograms")
 	imageWords  = list("image images img imgs photo photos picture pictures frame scan scans patch patches pixel pixels mnist slice slices radiograph radiographs spectrogram spectrograms")
 	volumeWords = list("volume volumes vol vols flair voxel voxels ct mri nifti")
-	videoWords  = list("video videos clip clips")
 	timeAxes    = list("time times t sample samples step steps frame frames wavelength frequency freq energy two_theta theta q mz")
 	channelAxes = list("channel channels chan c lead leads band bands feature features sensor sensors electrode electrodes electrode_name")
 	heightAxes  = list("y lat latitude row rows height h ny")

@@ -122,9 +122,9 @@ func From(file File, w Wishes) ([]Proposal, error) {
 	var refused error
 	for _, p := range pairs {
 		proposal, err := s.propose(p)
-		if err == nil {
+		if err == nil && !slices.ContainsFunc(proposals, proposal.same) {
 			proposals = append(proposals, proposal)
-		} else if refused == nil && len(proposals) == 0 {
+		} else if err != nil && refused == nil && len(proposals) == 0 {
 			refused = err
 		}
 	}
@@ -138,6 +138,11 @@ func From(file File, w Wishes) ([]Proposal, error) {
 		return nil, refused
 	}
 	return nil, s.nothing()
+}
+
+// same reports whether q is the same task of the same arrays.
+func (p Proposal) same(q Proposal) bool {
+	return p.Task == q.Task && slices.Equal(p.X, q.X) && slices.Equal(p.Y, q.Y)
 }
 
 // propose completes a pair, or says why training would not take it.

@@ -41,7 +41,7 @@ func texts(path string, rows int, f func(row int) string) propose.Array {
 
 func noise(int, int) float64 { return random.NormFloat64() }
 
-// The columns that nobody trains on, by what they are.
+// nuisances returns the columns that nobody trains on, by what they are.
 func nuisances(path string) map[string]propose.Array {
 	order := random.Perm(60)
 	number := func(f func(row int) float64) propose.Array {
@@ -60,7 +60,7 @@ func nuisances(path string) map[string]propose.Array {
 	}
 }
 
-// Whatever their name, identifiers, unique strings, constants and row numbers are neither
+// TestNuisancesAreNeverProposed: whatever their name, identifiers, unique strings, constants and row numbers are neither
 // inputs nor targets: beside data, and beside data with a target.
 func TestNuisancesAreNeverProposed(t *testing.T) {
 	x := numbers("/features", dtype.Float32, 60, []int{6}, noise)
@@ -93,7 +93,7 @@ func wave(samples, channels int, last bool) func(row, k int) float64 {
 	}
 }
 
-// Signals are convolved along their samples, not as images, in either order of the axes.
+// TestSignalsAreNeverImages: signals are convolved along their samples, not as images, in either order of the axes.
 func TestSignalsAreNeverImages(t *testing.T) {
 	y := numbers("/y", dtype.Int64, 12, nil, func(row, _ int) float64 { return float64(row % 2) })
 	for _, name := range []string{"/x", "/data", "/ecg", "/signals"} {
@@ -121,7 +121,7 @@ func TestSignalsAreNeverImages(t *testing.T) {
 	}
 }
 
-// The file's own split comes first, then groups, which stay whole, then uneven classes.
+// TestSplits: the file's own split comes first, then groups, which stay whole, then uneven classes.
 func TestSplits(t *testing.T) {
 	const rows = 60
 	column := func(path string, f func(row int) float64) propose.Array {
@@ -183,7 +183,7 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// What is missing is filled in inputs and left out in targets.
+// TestMissingValues: what is missing is filled in inputs and left out in targets.
 func TestMissingValues(t *testing.T) {
 	gaps := func(path string, row []int) propose.Array {
 		return numbers(path, dtype.Float32, 60, row, func(row, k int) float64 {

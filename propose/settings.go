@@ -177,8 +177,11 @@ func missing(p pair) []Setting {
 	return nil
 }
 
-// layoutOf returns the setting of images whose channels come last.
+// layoutOf returns the setting of images whose channels come last, and of windows of fields.
 func layoutOf(p pair) []Setting {
+	if p.task == Forecast && len(p.x[0].Row) == 2 {
+		return []Setting{{"layout", "nchw", "the steps of the window are channels"}}
+	}
 	if x := p.x[0]; len(p.x) == 1 && x.kind == image && x.last && p.task != Forecast {
 		return []Setting{{"layout", "nhwc", "channels come last"}}
 	}
@@ -312,6 +315,8 @@ func (s *search) nothing() *Refusal {
 	}
 	out := refuse("no likely inputs with a target in %s", strings.Join(found, ", "))
 	switch {
+	case len(s.wishes.X) > 0 && len(s.wishes.Y) == 0 && s.wishes.Task == "":
+		out.Ask = Wishes{Task: Reconstruct, X: s.wishes.X}
 	case s.asked():
 	case len(series) > 0:
 		out.Ask = Wishes{Task: Forecast, X: series[:1]}

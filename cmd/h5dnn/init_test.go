@@ -12,7 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/propose"
 )
 
-// Train starts with whatever init proposes, the first choice and the others, for every task
+// TestEveryProposalStarts: train starts with whatever init proposes, the first choice and the others, for every task
 // that was asked for and none, with a model of a sane size.
 func TestEveryProposalStarts(t *testing.T) {
 	const mostParams = 1 << 20
