@@ -10,6 +10,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/capi/dlpack"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
+	_ "github.com/h5dnn/h5dnn/storage/remote" // opens URLs
 )
 
 // A file is an open file that C has a handle of.

@@ -103,12 +103,22 @@ type Input struct {
 	Size int64
 	Name string // of the file
 	Options
-	file *os.File
+	file   *os.File
+	remote storage.Remote
 }
 
 // File returns the file on disk, or nil if in is a part of one or in memory. A format may
 // map it. Closing a [File] closes it; a failing Open leaves it open.
 func (in Input) File() *os.File { return in.file }
+
+// Folder returns the folder in which the other files are that in refers to, as [storage.Folder] does, or
+// "" if in is a part of a file or in memory.
+func (in Input) Folder() string {
+	if in.file == nil && in.remote == nil {
+		return ""
+	}
+	return storage.Folder(in.Name)
+}
 
 // ReadFull reads len(b) bytes at an offset. An input that ends before them is an error of
 // kind io.ErrUnexpectedEOF.
@@ -137,16 +147,23 @@ func (in Input) ReadText(at, n int64) (string, error) {
 // ArrayName returns the name of the only array of a file whose format has no names: that of
 // the file, without folder and extension.
 func (in Input) ArrayName() string {
-	return strings.TrimSuffix(filepath.Base(in.Name), filepath.Ext(in.Name))
+	name := in.Name
+	if in.remote != nil {
+		name, _, _ = strings.Cut(name, "?")
+	}
+	return strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 }
 
-// Close closes the file on disk. It does nothing if in is a part of a file or in memory,
+// Close closes the file on disk, or the remote one. It does nothing if in is a part of a file or in memory,
 // which the caller of OpenReader closes.
 func (in Input) Close() error {
-	if in.file == nil {
-		return nil
+	switch {
+	case in.remote != nil:
+		return in.remote.Close()
+	case in.file != nil:
+		return in.file.Close()
 	}
-	return in.file.Close()
+	return nil
 }
 
 var formats []Format

@@ -285,8 +285,8 @@ func (o Options) NoteOpened(name string) {
 	}
 }
 
-// Open opens the named file, or a folder by the file that FileOf returns. It chooses the
-// format by content.
+// Open opens the named file, a folder by the file that FileOf returns, or the file at a URL if
+// package storage/remote is linked. It chooses the format by content.
 func Open(name string, options ...Options) (File, error) {
 	in, err := openInput(name, options)
 	if err != nil {
@@ -338,8 +338,19 @@ func damagedFormat(file, name string) (Format, error) {
 
 // openInput opens a file as an Input with the last of the options.
 func openInput(name string, options []Options) (Input, error) {
-	name = FileOf(name)
-	f, err := storage.OpenFile(name)
+	in := Input{Name: FileOf(name)}
+	for _, o := range options {
+		in.Options = o
+	}
+	if storage.IsURL(name) {
+		f, err := storage.OpenRemote(in.Context, name)
+		if err != nil {
+			return Input{}, err
+		}
+		in.ReaderAt, in.Size, in.remote = f, f.Size(), f
+		return in, nil
+	}
+	f, err := storage.OpenFile(in.Name)
 	if err != nil {
 		return Input{}, err
 	}
@@ -348,10 +359,7 @@ func openInput(name string, options []Options) (Input, error) {
 		f.Close()
 		return Input{}, err
 	}
-	in := Input{ReaderAt: f, Size: info.Size(), Name: name, file: f}
-	for _, o := range options {
-		in.Options = o
-	}
+	in.ReaderAt, in.Size, in.file = f, info.Size(), f
 	return in, nil
 }
 
@@ -372,17 +380,13 @@ func FormatOf(name string) (Format, error) {
 // Fits reports whether the content of the named file fits a format, even if another one
 // fits better: files of Keras are HDF5 files.
 func Fits(name, format string) bool {
-	f, err := storage.OpenFile(name)
+	in, err := openInput(name, nil)
 	if err != nil {
 		return false
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return false
-	}
+	defer in.Close()
 	known, err := ByName(format)
-	return err == nil && known.Match != nil && known.Match(newProbe(f), info.Size()) > ContainerMatch
+	return err == nil && known.Match != nil && known.Match(newProbe(in.ReaderAt), in.Size) > ContainerMatch
 }
 
 // OpenReader opens size bytes of r, such as a file in memory or inside an archive.

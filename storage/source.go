@@ -3,6 +3,8 @@ package storage
 import (
 	"io"
 	"iter"
+
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // Chunked is a Source stored in chunks of one shape, each of which is read and decoded
@@ -20,6 +22,14 @@ type Chunked interface {
 type ChunkedInPlace interface {
 	Chunked
 	ReadsInPlace() bool
+}
+
+// RemoteSource is a Source that may be read over a network, where elements take a while to come.
+type RemoteSource interface {
+	Source
+	Remote() bool
+	// PrefetchView starts to fetch what ReadView of v reads, soon and once. It does not wait.
+	PrefetchView(v views.View)
 }
 
 // MappedSource is a Source whose elements lie in memory in row-major order, but only

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // A dataPath is where a data file of a run is.
@@ -34,6 +35,9 @@ func dataPaths(c dataconfig.Config, run string) (string, error) {
 	}
 	paths := map[string]dataPath{}
 	for _, name := range dataNames(&c) {
+		if storage.IsURL(*name) {
+			continue
+		}
 		absolute, err := filepath.Abs(*name)
 		if err != nil {
 			return "", err
@@ -87,8 +91,11 @@ func (p dataPath) choose(run, given string) string {
 
 // matchesFile reports whether name is a file, or a pattern of files.
 func matchesFile(name string) bool {
-	if name == "" {
+	switch {
+	case name == "":
 		return false
+	case storage.IsURL(name): // opening it finds out
+		return true
 	}
 	if _, err := os.Stat(name); err == nil {
 		return true

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -184,15 +185,28 @@ func Resume(name string, d storage.Device, options ...serialize.Options) (*Run, 
 	for _, o := range options {
 		budget = o.Budget
 	}
-	info, err := os.Stat(name)
+	size, err := fileSize(name)
 	if err != nil {
 		return nil, err
 	}
-	r, err := resume(f, name, d, func(n int) error { return budget.Make(n, int(info.Size())) })
+	r, err := resume(f, name, d, func(n int) error { return budget.Make(n, size) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return r, nil
+}
+
+// fileSize returns the size of a run file in bytes.
+func fileSize(name string) (int, error) {
+	if storage.IsURL(name) {
+		size, err := storage.RemoteSize(context.Background(), name)
+		return int(size), err
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0, err
+	}
+	return int(info.Size()), nil
 }
 
 // resume reads a run. checkSize is called with the bytes of all its arrays before any is

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"strings"
+
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // An address is a command line argument that selects a file or data in it: FILE,
@@ -16,6 +18,9 @@ type address struct {
 // file. If there is no such file, it splits at ":/", so that the error names the
 // file.
 func parseAddress(text string) address {
+	if storage.IsURL(text) {
+		return parseURL(text)
+	}
 	if exists(text) {
 		return address{file: text}
 	}
@@ -33,7 +38,25 @@ func parseAddress(text string) address {
 	return address{file: text}
 }
 
+// parseURL splits a URL at the first ":/" behind its host, or else at the first bracket there. In a URL itself
+// these can be written as %3A and %5B.
+func parseURL(text string) address {
+	scheme, rest, _ := strings.Cut(text, "://")
+	at := len(scheme) + len("://") + max(0, strings.IndexByte(rest, '/'))
+	if i := strings.Index(text[at:], ":/"); i >= 0 {
+		return address{text[:at+i], text[at+i+1:]}
+	}
+	if i := strings.IndexByte(text[at:], '['); i >= 0 {
+		return address{text[:at+i], text[at+i:]}
+	}
+	return address{file: text}
+}
+
+// exists reports whether a file exists, as far as that is known without a request.
 func exists(file string) bool {
+	if storage.IsURL(file) {
+		return true
+	}
 	_, err := os.Stat(file)
 	return err == nil
 }

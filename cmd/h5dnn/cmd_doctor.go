@@ -122,6 +122,9 @@ func (d *doctor) examine(path string) error {
 			datasets = append(datasets, set)
 		}
 	}
+	if storage.IsURL(d.name) {
+		d.warn("/", "values and speed are not measured at a URL, because that reads the data; measure a downloaded file")
+	}
 	return d.look(datasets)
 }
 
@@ -145,6 +148,9 @@ func (d *doctor) look(datasets []*hdf5.Dataset) error {
 		}
 		d.candidates = append(d.candidates, p)
 		p.geometry(set, a)
+		if storage.IsURL(d.name) {
+			continue
+		}
 		if _, unwritten := storage.Unwritten(a); unwritten {
 			p.fact("never written")
 			continue

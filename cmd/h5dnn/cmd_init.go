@@ -15,6 +15,7 @@ import (
 	"github.com/h5dnn/h5dnn/convert/models"
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/propose"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
 
@@ -183,6 +184,9 @@ func flagsOf(w propose.Wishes) string {
 
 // relativeTo returns data as a file in the folder of out names it.
 func relativeTo(out, data string) (string, error) {
+	if storage.IsURL(data) {
+		return data, nil
+	}
 	folder, err := filepath.Abs(filepath.Dir(out))
 	if err != nil {
 		return "", err

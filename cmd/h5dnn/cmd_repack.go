@@ -14,6 +14,7 @@ import (
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/spell"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
@@ -77,6 +78,9 @@ func repack(c *cli.Context) error {
 	memory, err := parseBytes(c.String("memory"))
 	if err != nil {
 		return fmt.Errorf("--memory %w", err)
+	}
+	if c.Bool("in-place") && storage.IsURL(in) {
+		return fmt.Errorf("%s: files at URLs are read and not written; name a file to write instead of --in-place", in)
 	}
 	if err := anHDF5File(c.Context, in); err != nil {
 		return err

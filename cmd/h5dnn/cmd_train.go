@@ -411,6 +411,9 @@ func printConfig(c *cli.Context) error {
 }
 
 func readConfig(ctx context.Context, name string) ([]byte, error) {
+	if storage.IsURL(name) {
+		return nil, fmt.Errorf("%s: a configuration is a file, which may name data at URLs; download it, or name the data with --data", name)
+	}
 	if err := isFile(name); err != nil {
 		return nil, err
 	}
@@ -432,7 +435,7 @@ func readConfig(ctx context.Context, name string) ([]byte, error) {
 // working directory.
 func beside(config string, paths []string) {
 	for i, path := range paths {
-		if path != "" && !filepath.IsAbs(path) {
+		if path != "" && !filepath.IsAbs(path) && !storage.IsURL(path) {
 			paths[i] = filepath.Join(filepath.Dir(config), path)
 		}
 	}

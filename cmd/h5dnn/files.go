@@ -45,7 +45,8 @@ func (f files) file(name string) (inspect.File, error) {
 
 // Glob implements dataconfig.Files. A file with exactly that name takes precedence over a pattern.
 func (f files) Glob(pattern string) ([]string, error) {
-	if exists(pattern) || !strings.ContainsAny(pattern, "*?[") {
+	if exists(pattern) || // also a URL, which may have a question mark
+		!strings.ContainsAny(pattern, "*?[") {
 		return []string{pattern}, nil
 	}
 	names, err := filepath.Glob(pattern)

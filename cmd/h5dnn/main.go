@@ -102,7 +102,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 	if err == nil {
 		err = app.RunContext(withInputs(ctx), args)
 	}
-	return report(stderr, name, err)
+	status = report(stderr, name, err)
+	reportRemote(stderr, name)
+	return status
 }
 
 // report prints err, if any, and returns the exit status.
@@ -185,7 +187,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		command.HideHelpCommand = true
 		command.Description = strings.TrimPrefix(command.Description+"\n\n"+examplesOf(command.Name), "\n\n")
 		if opensFiles[command.Name] {
-			command.Flags, command.Before = append(command.Flags, limitFlag()), remember
+			command.Flags, command.Before = append(command.Flags, limitFlag(), remoteCacheFlag()), remember
 		}
 		for _, flag := range command.Flags {
 			if b, ok := flag.(*cli.BoolFlag); ok {

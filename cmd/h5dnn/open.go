@@ -18,6 +18,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize/sharded"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/remote"
 )
 
 // open opens a file. Its format is found by content.
@@ -52,6 +53,9 @@ func inputOptions(ctx context.Context) serialize.Options {
 
 // isFile returns an error, with a suggestion, if name is not a file.
 func isFile(name string) error {
+	if storage.IsURL(name) {
+		return nil // opening it finds out
+	}
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && atomicfile.Interrupted(name):
@@ -148,6 +152,7 @@ func remember(c *cli.Context) error {
 		}
 		c.Context = context.WithValue(c.Context, voidKey{}, void)
 	}
+	remote.SetDefault(remote.NewClient(remote.Options{Folder: c.String(remoteCacheName), Linger: true}))
 	return withBudget(c)
 }
 
@@ -175,7 +180,11 @@ func neighbours(name string) []string {
 	return names
 }
 
+// fileSize returns the size of a file, of one at a URL if it was opened, or else 0.
 func fileSize(name string) int {
+	if size, ok := remote.Default().Size(name); ok {
+		return int(size)
+	}
 	info, err := os.Stat(name)
 	if err != nil {
 		return 0

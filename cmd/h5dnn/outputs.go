@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/inspect"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // No command writes over a file that it reads, by whatever name. The only exception is
@@ -136,6 +137,9 @@ func checkWritten(c *cli.Context, name, format string) error {
 
 // checkReplaced is checkOutput where other files than inputs may be replaced or not.
 func checkReplaced(c *cli.Context, name string, replace bool) error {
+	if storage.IsURL(name) {
+		return fmt.Errorf("%s: files at URLs are read and not written; name a file, and upload it", name)
+	}
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
 		return isFolder(name)

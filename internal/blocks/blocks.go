@@ -64,6 +64,9 @@ func split(ctx context.Context, a storage.Array, size, axis int, yield func(stor
 	}
 	for start := 0; start < a.Shape[axis]; start += rows {
 		part := a.With(Between(a.View, axis, start, min(start+rows, a.Shape[axis])))
+		if after := start + rows; next == axis && after < a.Shape[axis] {
+			a.With(Between(a.View, axis, after, min(after+rows, a.Shape[axis]))).Prefetch()
+		}
 		if !split(ctx, part, size, next, yield) {
 			return false
 		}

@@ -51,8 +51,8 @@ func join(in serialize.Input, first serialize.File, parts int) (serialize.File, 
 		name = in.ArrayName()
 	}
 	folder := in.Follow
-	if folder == "" && in.File() != nil {
-		folder = filepath.Dir(in.Name)
+	if folder == "" {
+		folder = in.Folder()
 	}
 	options := in.Options
 	options.Format, options.Follow = "gguf", ""
@@ -70,11 +70,11 @@ func (m *model) add(in serialize.Input, folder, name string, options serialize.O
 	if folder == "" {
 		return fmt.Errorf("this is not a file in a folder; Options.Follow names the folder of the others: %w", storage.ErrState)
 	}
-	f, err := serialize.Open(filepath.Join(folder, name), options)
+	f, err := serialize.Open(storage.InFolder(folder, name), options)
 	if err != nil {
 		return err
 	}
-	in.NoteOpened(filepath.Join(folder, name))
+	in.NoteOpened(storage.InFolder(folder, name))
 	m.files = append(m.files, f)
 	for e, err := range f.All() {
 		m.AddMarkingDuplicates(e, err)

@@ -63,7 +63,8 @@ func openShards(in serialize.Input) (serialize.File, error) {
 	if err := json.Unmarshal(text, &x); err != nil {
 		return nil, err
 	}
-	if in.File() == nil {
+	folder := in.Folder()
+	if folder == "" {
 		return nil, fmt.Errorf("an index of shards in memory or in an archive: the shards are beside a file: %w", storage.ErrState)
 	}
 	names, err := x.shards()
@@ -81,7 +82,7 @@ func openShards(in serialize.Input) (serialize.File, error) {
 	f := newFile(nil, func() error { return errors.Join(closeAll(), in.Close()) })
 	w := weightsReader{file: f}
 	for _, name := range names {
-		path := filepath.Join(filepath.Dir(in.Name), name)
+		path := storage.InFolder(folder, name)
 		h5, err := hdf5.Open(path, hdf5.Options{Budget: in.Budget, Context: in.Context})
 		if err != nil {
 			closeAll()

@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,8 +124,8 @@ func open(in serialize.Input) (serialize.File, error) {
 	count := len(index.In)
 	index.In = nil // which keeps the text of the index
 	folder := in.Follow
-	if folder == "" && in.File() != nil {
-		folder = filepath.Dir(in.Name)
+	if folder == "" {
+		folder = in.Folder()
 	}
 	if folder == "" && len(index.Files) > 0 {
 		return nil, fmt.Errorf("the index is not a file in a folder; Options.Follow names the folder of its shards: %w", storage.ErrState)
@@ -164,11 +163,11 @@ func (f *file) addShards(in serialize.Input, files []string, folder string) erro
 	options := in.Options
 	options.Format, options.Follow = "", ""
 	for _, name := range files {
-		shard, err := openShard(filepath.Join(folder, name), options)
+		shard, err := openShard(storage.InFolder(folder, name), options)
 		if err != nil {
 			return fmt.Errorf("shard %s: %w", name, err)
 		}
-		in.NoteOpened(filepath.Join(folder, name))
+		in.NoteOpened(storage.InFolder(folder, name))
 		if err := f.add(shard); err != nil {
 			return fmt.Errorf("shard %s: %w", name, err)
 		}

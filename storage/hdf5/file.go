@@ -17,10 +17,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -35,6 +33,7 @@ type File struct {
 	options Options
 	r       io.ReaderAt
 	file    *os.File     // r, if it is a file that can be mapped
+	remote  *remoteFile  // r, if it is read over a network; else nil
 	close   func() error // of r, if Open opened it
 	closed  atomic.Bool
 	size    int // bytes, when it was opened
@@ -75,9 +74,12 @@ type Options struct {
 	Name string
 }
 
-// Open opens the named file. Contiguous data is mapped into memory, unless it is very
-// large.
+// Open opens the named file, or the one at a URL if package storage/remote is linked. Contiguous
+// data is mapped into memory, unless it is very large.
 func Open(name string, options ...Options) (*File, error) {
+	if storage.IsURL(name) {
+		return openURL(name, options)
+	}
 	file, err := storage.OpenFile(name)
 	if err != nil {
 		return nil, err
@@ -108,7 +110,8 @@ func regularSize(file *os.File) (int64, error) {
 
 // NewReader opens an HDF5 file that is read through r and has the given size, such as a
 // part of an archive, memory, or a remote object. ReadAt is called concurrently. If r is
-// an *os.File, it is mapped as by Open. The caller closes r after the File.
+// an *os.File, it is mapped as by Open; what a [storage.Remote] will read is prefetched. The
+// caller closes r after the File.
 func NewReader(r io.ReaderAt, size int64, options ...Options) (*File, error) {
 	f := &File{name: "reader", r: r}
 	if file, ok := r.(*os.File); ok {
@@ -150,6 +153,9 @@ func (f *File) start(size int64) error {
 		return fmt.Errorf("size of %d bytes", size)
 	}
 	f.size = int(size)
+	if remote, ok := f.r.(storage.Remote); ok {
+		f.remote = &remoteFile{Remote: remote}
+	}
 	if f.chunks == nil {
 		f.chunks = &chunkCache{limit: cmp.Or(f.options.CacheBytes, 64<<20)}
 	}
@@ -299,6 +305,9 @@ func (f *File) bytes(address uint64, n int) ([]byte, error) {
 	if b := f.imageOf(address, n); b != nil {
 		return b, nil
 	}
+	if f.remote != nil {
+		return f.remote.metadata(f, at, n)
+	}
 	return f.blocks.bytes(f, at, n)
 }
 
@@ -315,66 +324,4 @@ func (f *File) cursor(what string, address uint64, n int) *cursor {
 // newCursor returns a cursor over bytes that have been read.
 func (f *File) newCursor(what string, buf []byte) *cursor {
 	return &cursor{widths: f.widths, what: what, buf: buf}
-}
-
-// A blockCache caches blocks of the file with metadata, because small structures are
-// close together and often read more than once. It has two generations: a block that is
-// used moves to the young one, and the old one is dropped when the young one is full.
-type blockCache struct {
-	sync.Mutex
-	young, old map[int64][]byte
-	free       [][]byte // buffers of blocks that were dropped, for others
-}
-
-const (
-	blockSize   = 64 << 10
-	youngBlocks = 32 // 2 MiB
-)
-
-func (c *blockCache) bytes(f *File, at int64, n int) ([]byte, error) {
-	first, last := at/blockSize, (at+int64(n)-1)/blockSize
-	if n == 0 {
-		return nil, nil
-	}
-	if first != last {
-		b := make([]byte, n)
-		return b, f.pread(b, at)
-	}
-	c.Lock()
-	defer c.Unlock()
-	block, err := c.block(f, first)
-	if err != nil {
-		return nil, err
-	}
-	from := int(at - first*blockSize)
-	if from+n > len(block) {
-		return nil, fmt.Errorf("file truncated while in use: %d bytes at %d", n, at)
-	}
-	return slices.Clone(block[from : from+n]), nil // the block is read into again
-}
-
-// block returns a block, which is valid until the next call.
-func (c *blockCache) block(f *File, k int64) ([]byte, error) {
-	b, ok := c.young[k]
-	if ok {
-		return b, nil
-	}
-	if b, ok = c.old[k]; !ok {
-		n := min(blockSize, f.size-int(k*blockSize))
-		if last := len(c.free) - 1; last >= 0 && cap(c.free[last]) >= n {
-			b, c.free = c.free[last][:n], c.free[:last]
-		} else {
-			b = make([]byte, n)
-		}
-		if err := f.pread(b, k*blockSize); err != nil {
-			return nil, err
-		}
-	}
-	delete(c.old, k)
-	if c.young == nil || len(c.young) >= youngBlocks {
-		c.free = slices.AppendSeq(c.free[:0], maps.Values(c.old))
-		c.young, c.old = map[int64][]byte{}, c.young
-	}
-	c.young[k] = b
-	return b, nil
 }

@@ -62,6 +62,7 @@ func (s *symbols) tree(address uint64, level int) error {
 	if level >= 0 && node.level != level {
 		return fmt.Errorf("B-tree: node at %d is of level %d, want %d", address, node.level, level)
 	}
+	s.f.cacheAt(node.children, usualNode)
 	for _, child := range node.children {
 		if node.level == 0 {
 			err = s.node(child)

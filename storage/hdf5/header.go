@@ -58,6 +58,7 @@ const (
 	msgSymbolTable   = 0x11
 	msgAttributeInfo = 0x15
 	msgReferences    = 0x16
+	msgFileSpace     = 0x17
 	msgCacheImage    = 0x18
 	msgLastKnown     = 0x18
 )

@@ -62,13 +62,19 @@ func (f *File) heapObject(address uint64, number int) ([]byte, error) {
 
 func (f *File) collection(address uint64) (collection, error) {
 	f.heaps.Lock()
-	defer f.heaps.Unlock()
-	if c, ok := f.heaps.known[address]; ok {
+	c, ok := f.heaps.known[address]
+	f.heaps.Unlock()
+	if ok {
 		return c, nil
 	}
-	c, size, err := f.readCollection(address)
+	c, size, err := f.readCollection(address) // another goroutine may do the same
 	if err != nil {
 		return nil, err
+	}
+	f.heaps.Lock()
+	defer f.heaps.Unlock()
+	if _, ok := f.heaps.known[address]; ok {
+		return c, nil
 	}
 	if f.heaps.known == nil || f.heaps.bytes+size > maxHeapCache {
 		f.heaps.known, f.heaps.bytes = map[uint64]collection{}, 0

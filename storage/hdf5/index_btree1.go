@@ -32,6 +32,7 @@ func (x *indexer) btree1Node(address uint64, level int, visited map[uint64]bool)
 	if node.level == 0 {
 		return x.btree1Leaf(node, keySize)
 	}
+	x.d.file.cacheAt(node.children, usualNode)
 	for _, child := range node.children {
 		if err := x.btree1Node(child, node.level-1, visited); err != nil {
 			return err

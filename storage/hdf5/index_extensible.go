@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
@@ -140,6 +141,7 @@ func (a *extensibleArray) indexBlock(address uint64) error {
 	if err := a.elements(elements, 0, a.inIndex); err != nil {
 		return err
 	}
+	a.cachePointers(pointers.buf)
 	number := a.inIndex
 	for k := range direct {
 		blocks, n := a.superBlock(k)
@@ -185,6 +187,7 @@ func (a *extensibleArray) superBlockAt(address uint64, k, number int) error {
 	if c.checksum(); c.err != nil {
 		return c.err
 	}
+	a.cachePointers(pointers.buf)
 	for b := range blocks {
 		if err := a.dataBlock(pointers.address(), number, n, pageBits{exist, b * (n / a.page)}); err != nil {
 			return err
@@ -264,4 +267,14 @@ func (a *extensibleArray) elements(c *cursor, number, n int) error {
 		}
 	}
 	return nil
+}
+
+// cachePointers fetches the blocks at addresses together.
+func (a *extensibleArray) cachePointers(addresses []byte) {
+	f := a.d.file
+	var all []uint64
+	for address := range slices.Chunk(addresses, f.offset) {
+		all = append(all, f.newCursor("extensible array", address).address())
+	}
+	f.cacheAt(all, usualNode)
 }

@@ -59,6 +59,7 @@ func (a *fixedArray) read(block uint64) error {
 	if _, err := f.span(block, a.count); err != nil { // every element takes more than a byte
 		return err
 	}
+	f.cacheWhole(block, a.count*a.elemSize)
 	pages := (a.count + a.page - 1) / a.page
 	bitmap := (pages + 7) / 8
 	c := f.cursor("fixed array", block, prefix+bitmap+4)

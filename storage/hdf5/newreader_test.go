@@ -16,6 +16,8 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/remote"
+	"github.com/h5dnn/h5dnn/storage/remote/remotetest"
 )
 
 // zipped stores content in a zip archive, uncompressed, and returns a reader of the entry.
@@ -43,8 +45,17 @@ func zipped(t *testing.T, content []byte) *io.SectionReader {
 	return io.NewSectionReader(file, at, int64(archive.File[0].UncompressedSize64))
 }
 
-// TestNewReader reads every dataset of testdata out of memory, out of a zip archive and
-// through an *os.File, and compares it with the mapped file. Random views of numbers are
+// served returns content as a remote file with memory for little of it.
+func served(t *testing.T, content []byte) *remote.File {
+	server := remotetest.NewServer(t, map[string][]byte{"x.h5": content}, remotetest.Settings{})
+	f, err := remote.NewClient(remote.Options{Memory: 1 << 20}).Open(t.Context(), server.URL+"x.h5")
+	must(t, err)
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// TestNewReader reads every dataset of testdata out of memory, out of a zip archive, through
+// an *os.File and by HTTP, and compares it with the mapped file. Random views of numbers are
 // compared, too, because they are read in another way when nothing is mapped.
 func TestNewReader(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.h5")
@@ -59,7 +70,7 @@ func TestNewReader(t *testing.T) {
 		mapped, err := Open(name, Options{Follow: "testdata"})
 		must(t, err)
 		defer mapped.Close()
-		for _, r := range []io.ReaderAt{bytes.NewReader(content), zipped(t, content), file} {
+		for _, r := range []io.ReaderAt{bytes.NewReader(content), zipped(t, content), file, served(t, content)} {
 			f, err := NewReader(r, int64(len(content)), Options{Follow: "testdata", Name: name})
 			must(t, err)
 			compared += compareFiles(t, f, mapped)

@@ -263,7 +263,8 @@ func (f *File) walk(o *Object, err error, depth int, visited map[uint64]bool, yi
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(i, k int32) int { return CompareNames(links[i].name(), links[k].name()) })
-	for _, i := range order {
+	for k, i := range order {
+		f.cacheHeaders(links, order, k)
 		member, err := f.resolveLink(o.Path, links[i])
 		if !f.walk(member, err, depth+1, visited, yield) {
 			return false

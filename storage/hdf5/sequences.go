@@ -57,6 +57,7 @@ func (s *Sequences) each(first, n int, f func(k int, v varLen) error) error {
 		if err != nil {
 			return err
 		}
+		s.d.file.cacheCollections(s.d.Type, raw)
 		for i := 0; len(raw) > 0; i, raw = i+1, raw[s.d.Type.Size:] {
 			v, err := s.d.file.parseVarLen(raw[:s.d.Type.Size])
 			if err == nil {

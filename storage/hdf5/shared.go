@@ -90,6 +90,9 @@ func (f *File) readExtension() error {
 			return err
 		}
 	}
+	if m, ok := h.find(msgFileSpace); ok {
+		f.setPages(m)
+	}
 	m, ok := h.find(msgSharedTable)
 	if !ok {
 		return nil

@@ -35,35 +35,58 @@ func (t axisSlice) chunkRanges(size int) []chunkRange {
 
 // readChunks reads a hyperslab of a chunked dataset, every chunk once.
 func (s *source) readChunks(dst []byte, p transfer, h hyperslab) error {
-	index, err := s.d.index()
+	a, err := s.chunksOf(h)
 	if err != nil {
 		return err
 	}
-	rank, jobs := len(s.d.Shape), 1
-	parts := make([][]chunkRange, rank)
-	for axis := range parts {
-		parts[axis] = h[axis].chunkRanges(s.d.Chunks[axis])
-		jobs *= len(parts[axis])
-	}
+	ahead := chunkPrefetch{chunkJobs: a}
 	do := func(job int) error {
 		if err := s.d.file.err(); err != nil {
 			return err
 		}
-		in := make([]chunkRange, rank)
-		number := 0
-		for axis := rank - 1; axis >= 0; axis-- {
-			in[axis] = parts[axis][job%len(parts[axis])]
-			job /= len(parts[axis])
-		}
-		for axis := range in {
-			number = number*index.grid[axis] + in[axis].chunk
-		}
-		if err := s.readOneChunk(dst, p, h, in, index, number); err != nil {
+		ahead.reach(job)
+		in, number := a.job(job)
+		if err := s.readOneChunk(dst, p, h, in, a.index, number); err != nil {
 			return fmt.Errorf("chunk %v: %w", s.coordinates(in), err)
 		}
 		return nil
 	}
-	return parallel.Do(jobs, s.workers(jobs, p), do)
+	return parallel.Do(a.jobs, s.workers(a.jobs, p), do)
+}
+
+// chunkJobs are the chunks of a hyperslab, as jobs of one chunk each.
+type chunkJobs struct {
+	s     *source
+	index *index
+	parts [][]chunkRange // by axis
+	jobs  int
+}
+
+// chunksOf returns the chunks of a hyperslab.
+func (s *source) chunksOf(h hyperslab) (*chunkJobs, error) {
+	index, err := s.d.index()
+	if err != nil {
+		return nil, err
+	}
+	a := &chunkJobs{s: s, index: index, parts: make([][]chunkRange, len(s.d.Shape)), jobs: 1}
+	for axis := range a.parts {
+		a.parts[axis] = h[axis].chunkRanges(s.d.Chunks[axis])
+		a.jobs *= len(a.parts[axis])
+	}
+	return a, nil
+}
+
+// job returns the part of the hyperslab in the chunk of a job, and the chunk's number.
+func (a *chunkJobs) job(job int) (in []chunkRange, number int) {
+	in = make([]chunkRange, len(a.parts))
+	for axis := len(in) - 1; axis >= 0; axis-- {
+		in[axis] = a.parts[axis][job%len(a.parts[axis])]
+		job /= len(a.parts[axis])
+	}
+	for axis := range in {
+		number = number*a.index.grid[axis] + in[axis].chunk
+	}
+	return in, number
 }
 
 // workers returns the number of goroutines for a number of jobs: several for decoding, one

@@ -84,15 +84,25 @@ func (s rangeSource) contains(at, n int) bool {
 
 // Prefetch implements [storage.Uncompressed].
 func (s rangeSource) Prefetch(at, n int) {
-	if s.d.file.file == nil || !s.contains(at, n) {
+	if s.d.file.file == nil && s.d.file.remote == nil || !s.contains(at, n) {
 		return
 	}
+	var ranges []storage.Range
 	s.eachExtent(at, n, func(at, n int, address uint64) error {
+		if s.d.file.remote != nil {
+			if at, err := s.d.file.span(address, n); err == nil {
+				ranges = append(ranges, storage.Range{At: at, Len: int64(n)})
+			}
+			return nil
+		}
 		if _, err := s.d.file.span(address, n); err == nil && !s.d.file.isCached(address, n) {
 			s.d.file.willNeed(address, n)
 		}
 		return nil
 	})
+	if s.d.file.remote != nil {
+		s.d.file.remote.Prefetch(ranges)
+	}
 }
 
 // eachExtent calls do for the contiguous extents of the file that hold n bytes from at

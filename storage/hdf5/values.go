@@ -178,6 +178,7 @@ func goValue(t dtype.Type, b []byte) any {
 }
 
 func (r *valueReader) list(t *Type, b []byte, n int) ([]any, error) {
+	r.f.cacheCollections(t, b[:min(len(b), n*t.Size)])
 	all := make([]any, 0, min(n, len(b)))
 	for k := range n {
 		if err := r.interrupted(k); err != nil {
@@ -442,6 +443,7 @@ func (f *File) texts(of *Type, raw []byte, n int) ([]string, error) {
 	n *= per
 	r := f.values()
 	r.budget += n * valueCost // the caller asked for n strings; only their texts are limited
+	f.cacheCollections(t, raw)
 	all := make([]string, n)
 	for k := range all {
 		if err := r.interrupted(k); err != nil {

@@ -1,6 +1,10 @@
 package hdf5
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
 
 // A vector reads parts of a file into memory. Parts that follow each other in the file
 // are read with one system call, wherever in memory they go.
@@ -9,6 +13,8 @@ type vector struct {
 	fd    uintptr
 	parts [][]byte
 	at, n int64 // of parts: where they begin in the file, and their size
+
+	ranges []storage.Range // of parts, anywhere in a remote file
 }
 
 // The most that one call reads. Longer calls would delay garbage collections, see
@@ -35,7 +41,7 @@ func (v *vector) release() {
 
 func (v *vector) clear() {
 	clear(v.parts)
-	v.parts, v.n = v.parts[:0], 0
+	v.parts, v.ranges, v.n = v.parts[:0], v.ranges[:0], 0
 }
 
 // add has b filled with the bytes at an address, now or by read.
@@ -43,6 +49,9 @@ func (v *vector) add(b []byte, address uint64) error {
 	at, err := v.file.span(address, len(b))
 	if err != nil {
 		return err
+	}
+	if v.file.remote != nil {
+		return v.addRange(b, at)
 	}
 	if len(v.parts) > 0 && (at != v.at+v.n || len(v.parts) == vectorParts || v.n+int64(len(b)) > vectorBytes) {
 		if err := v.read(); err != nil {
@@ -61,6 +70,9 @@ func (v *vector) add(b []byte, address uint64) error {
 // disk, or from wherever the file is.
 func (v *vector) read() error {
 	defer v.clear()
+	if v.file.remote != nil {
+		return v.readRemote()
+	}
 	rest := v.parts
 	if v.fd != noDescriptor && v.n > 0 && v.n <= vectorBytes {
 		for _, wait := range []bool{false, true} {
@@ -88,4 +100,23 @@ func (v *vector) skip(parts [][]byte, n int) [][]byte {
 		parts[0] = parts[0][n:]
 	}
 	return parts
+}
+
+// addRange is add for a remote file, where all parts are requested at the same time.
+func (v *vector) addRange(b []byte, at int64) error {
+	v.parts, v.ranges = append(v.parts, b), append(v.ranges, storage.Range{At: at, Len: int64(len(b))})
+	if v.n += int64(len(b)); v.n >= prefetchedBytes {
+		return v.read()
+	}
+	return nil
+}
+
+func (v *vector) readRemote() error {
+	v.file.remote.Prefetch(v.ranges)
+	for k, b := range v.parts {
+		if err := v.file.pread(b, v.ranges[k].At); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -43,13 +43,13 @@ func (f Finding) String() string { return strings.TrimPrefix(f.Path+": "+f.Messa
 // progress, unless nil, is called with the number of bytes that were checked. With
 // Options.Follow, elements in other files are read, but not the rest of these files.
 func Verify(ctx context.Context, name string, progress func(path string, bytes int), options ...Options) (Report, error) {
-	o := Options{CacheBytes: -1}
+	o := Options{CacheBytes: -1, Context: ctx}
 	for _, given := range options {
 		o.Follow = given.Follow
 	}
 	f, err := Open(name, o)
 	if err != nil {
-		if !hasSignature(name) {
+		if storage.IsURL(name) || !hasSignature(name) {
 			return Report{}, err
 		}
 		return Report{Problems: []Finding{{"", strings.TrimPrefix(err.Error(), name+": ")}}}, nil

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/storage/remote/remotetest"
+)
+
+// TestCommandsReadURLs runs commands with the names of files and with their URLs, and compares what they print and
+// write.
+func TestCommandsReadURLs(t *testing.T) {
+	files := map[string][]byte{}
+	for _, name := range []string{"cells.h5ad", "climate.nc"} {
+		content, err := os.ReadFile("../../testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = content
+	}
+	withDigits(t)
+	ctx := context.Background()
+	for name, content := range files {
+		if err := os.WriteFile("testdata/"+name, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, prepare := range [][]string{
+		append(strings.Fields("train --data testdata/digits.h5 --x train/images --y train/labels --epochs 1 --threads 1"), "-o", "run.h5"),
+		{"slice", "testdata/digits.h5:/test/images", "-o", "a.npy"},
+		{"convert", "testdata/digits.h5", "a.safetensors"},
+		{"shard", "a.safetensors", "s.safetensors.index.json", "--size", "100KiB"},
+	} {
+		if status, _, errs := in(t, ctx, prepare...); status != 0 {
+			t.Fatal(prepare, errs)
+		}
+	}
+	names, err := filepath.Glob("*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(names, "testdata/digits.h5") {
+		if content, err := os.ReadFile(name); err == nil {
+			files[filepath.Base(name)] = content
+		}
+	}
+	s := remotetest.NewServer(t, files, remotetest.Settings{})
+	for _, line := range []string{
+		"inspect digits.h5",
+		"inspect --json digits.h5:/test",
+		"inspect --stats digits.h5:/test/labels",
+		"inspect cells.h5ad",
+		"inspect climate.nc",
+		"inspect run.h5",
+		"inspect s.safetensors.index.json",
+		"slice digits.h5:/test/images[3,:2]",
+		"slice a.npy[0]",
+		"slice s.safetensors.index.json:/test/images[0]",
+		"convert digits.h5 OUT.npz",
+		"convert s.safetensors.index.json OUT.h5",
+		"convert a.npy OUT.npy",
+		"verify digits.h5",
+		"verify a.safetensors",
+		"diff digits.h5 a.safetensors",
+		"cast a.safetensors OUT.safetensors --to f16",
+		"strip run.h5 OUT.h5",
+		"repack digits.h5 OUT.h5",
+		"predict run.h5 digits.h5:/test/images -o OUT.npy",
+		"eval run.h5 --data digits.h5 --x test/images --y test/labels",
+		"train --data digits.h5 --x train/images --y train/labels --epochs 1 --threads 1 -o OUT.h5",
+		"init digits.h5 OUT.yaml",
+	} {
+		t.Run(line, func(t *testing.T) {
+			outputs := map[string]string{}
+			printed := map[string]string{}
+			for _, at := range []string{"", s.URL} {
+				s.Requests()
+				os.RemoveAll("out")
+				if err := os.Mkdir("out", 0o777); err != nil {
+					t.Fatal(err)
+				}
+				var args []string
+				for _, arg := range strings.Fields(line) {
+					file, _, _ := strings.Cut(strings.ReplaceAll(arg, "[", ":"), ":")
+					switch _, served := files[file]; {
+					case served && at == "" && strings.HasPrefix(file, "digits") || served && at == "" && (file == "cells.h5ad" || file == "climate.nc"):
+						arg = "testdata/" + arg
+					case served:
+						arg = at + arg
+					case strings.HasPrefix(arg, "OUT."):
+						arg = "out/" + arg
+					}
+					args = append(args, arg)
+				}
+				status, out, errs := in(t, ctx, args...)
+				if status > 1 || at == "" && status != 0 && !strings.HasPrefix(line, "diff") {
+					t.Fatalf("%v: status %d: %s%s", args, status, out, errs)
+				}
+				if requests, _ := s.Requests(); (at != "") != (len(requests) > 0) || (at != "") != strings.Contains(errs, " read in ") {
+					t.Errorf("%v: %d requests; %s", args, len(requests), errs)
+				}
+				out = strings.NewReplacer(s.URL, "", "testdata/", "").Replace(mask(out))
+				printed[at] = out
+				made, _ := filepath.Glob("out/*")
+				for _, name := range made {
+					content, err := os.ReadFile(name)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if ext := filepath.Ext(name); ext == ".npz" || ext == ".npy" || ext == ".safetensors" {
+						outputs[at] += string(content)
+					}
+				}
+			}
+			if !strings.HasPrefix(line, "train") && !strings.HasPrefix(line, "init") && printed[""] != printed[s.URL] {
+				t.Errorf("printed %s\nwant %s", printed[s.URL], printed[""])
+			}
+			if outputs[""] != outputs[s.URL] {
+				t.Errorf("other files are written")
+			}
+		})
+	}
+}
+
+// TestURLsAreNotWritten: commands that write refuse a URL as output, and those that need a file a URL as input.
+func TestURLsAreNotWritten(t *testing.T) {
+	withDigits(t)
+	for _, line := range []string{
+		"convert testdata/digits.h5 http://localhost/x.h5",
+		"slice testdata/digits.h5:/test/images -o s3://bucket/x.npy",
+		"repack --in-place http://localhost/x.h5",
+		"predict http://localhost/x.h5 testdata/digits.h5:/test/images -o https://localhost/x.npy",
+		"train http://localhost/x.yaml",
+	} {
+		status, _, errs := in(t, context.Background(), strings.Fields(line)...)
+		if status != 2 || !strings.Contains(errs, "://") || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%s: status %d: %s", line, status, errs)
+		}
+	}
+}
+
+func TestAddressesOfURLs(t *testing.T) {
+	for text, want := range map[string]address{
+		"https://h/a.h5":                     {"https://h/a.h5", ""},
+		"https://h:80/a.h5":                  {"https://h:80/a.h5", ""},
+		"http://[::1]:80/a.h5:/x[0]":         {"http://[::1]:80/a.h5", "/x[0]"},
+		"https://h:80/a.h5:/x[1:2]":          {"https://h:80/a.h5", "/x[1:2]"},
+		"https://h/a.npy[3]":                 {"https://h/a.npy", "[3]"},
+		"https://h/a.h5?sign=a%2Fb&x=1:/x/y": {"https://h/a.h5?sign=a%2Fb&x=1", "/x/y"},
+		"s3://bucket/2024-01-01T00:00.h5":    {"s3://bucket/2024-01-01T00:00.h5", ""},
+		"s3://bucket/k:0.h5:/x":              {"s3://bucket/k:0.h5", "/x"},
+	} {
+		if got := parseAddress(text); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}

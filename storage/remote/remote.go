@@ -1,0 +1,187 @@
+// Package remote reads files by URL: http://, https:// and s3://bucket/key. A file is never downloaded as
+// a whole, only the ranges that are read.
+//
+// Programs import it for its effect; functions that open files by name then take URLs:
+//
+//	import _ "github.com/h5dnn/h5dnn/storage/remote"
+//
+// S3 requests are signed with the credentials that the tools of AWS find: environment variables, the
+// profiles of ~/.aws, and the roles of containers and instances. AWS_ENDPOINT_URL names another server,
+// such as MinIO. Without credentials, or with AWS_NO_SIGN_REQUEST=yes, requests are anonymous.
+//
+// What the bytes are is left to the formats.
+package remote
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+func init() {
+	for _, scheme := range []string{"http", "https", "s3"} {
+		storage.RegisterRemote(scheme, open)
+	}
+}
+
+// Options configure a Client. The zero value means the defaults.
+type Options struct {
+	// Memory limits the bytes in memory of a file: half for cached blocks, half for ranges that were
+	// fetched and not yet read. 0 means 128 MiB.
+	Memory int64
+
+	// Folder keeps what was fetched on disk, for later processes. A file is validated by its ETag and
+	// its size. Nothing removes ranges but a file that has changed. "" keeps nothing.
+	Folder string
+
+	// Requests is the number of requests in flight for ranges that are fetched ahead. 0 means 16.
+	Requests int
+
+	// Retries is the number of times that a request is repeated if the server or the network fails.
+	// 0 means 5; a negative number means none.
+	Retries int
+
+	// Delay is the time before the first repetition. It doubles with each. 0 means 100 ms.
+	Delay time.Duration
+
+	// Linger keeps the last files that were closed, with their cached blocks, for the next Open of the same
+	// URL: in a process that ends before they change.
+	Linger bool
+
+	// Stall is the time without any byte after which a request is repeated. 0 means 30 s.
+	Stall time.Duration
+}
+
+// A Client opens remote files, which share its connections and are counted together.
+type Client struct {
+	o     Options
+	http  *http.Client
+	slots chan struct{} // limits requests that fetch ahead
+	who   identity      // for S3
+
+	mu     sync.Mutex
+	closed []*File // with Options.Linger, last closed last
+	sizes  map[string]int64
+
+	stats struct{ requests, repeated, received, fromFolder, files, size atomic.Int64 }
+	fault atomic.Pointer[error] // of the folder
+}
+
+// NewClient returns a client.
+func NewClient(o Options) *Client {
+	o.Memory, o.Requests = cmp.Or(o.Memory, 128<<20), cmp.Or(o.Requests, 16)
+	o.Retries, o.Delay, o.Stall = cmp.Or(o.Retries, 5), cmp.Or(o.Delay, 100*time.Millisecond), cmp.Or(o.Stall, 30*time.Second)
+	return &Client{o: o, http: newHTTP(o.Requests), slots: make(chan struct{}, o.Requests), sizes: map[string]int64{}}
+}
+
+// Stats are what the files of a client have cost so far.
+type Stats struct {
+	Files    int64 // opened
+	Size     int64 // of these files, in bytes
+	Requests int64 // repeated ones included
+	Repeated int64 // requests, after failures
+	Bytes    int64 // received
+	Reused   int64 // bytes read from Options.Folder
+	// Fault is why the folder is not used any more, or nil.
+	Fault error
+}
+
+// Stats returns what the files of c have cost so far.
+func (c *Client) Stats() Stats {
+	s := &c.stats
+	stats := Stats{Files: s.files.Load(), Size: s.size.Load(), Requests: s.requests.Load(), Repeated: s.repeated.Load(), Bytes: s.received.Load(), Reused: s.fromFolder.Load()}
+	if fault := c.fault.Load(); fault != nil {
+		stats.Fault = *fault
+	}
+	return stats
+}
+
+type clientKey struct{}
+
+// NewContext returns a context in which functions that open files by name use c.
+func NewContext(ctx context.Context, c *Client) context.Context {
+	return context.WithValue(ctx, clientKey{}, c)
+}
+
+var defaultClient atomic.Pointer[Client]
+
+func init() { SetDefault(NewClient(Options{})) }
+
+// Default returns the client that opens files where a context has none.
+func Default() *Client { return defaultClient.Load() }
+
+// SetDefault makes c the default client.
+func SetDefault(c *Client) { defaultClient.Store(c) }
+
+// open implements [storage.OpenRemote].
+func open(ctx context.Context, url string) (storage.Remote, error) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	c, ok := ctx.Value(clientKey{}).(*Client)
+	if !ok {
+		c = Default()
+	}
+	f, err := c.Open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Size returns the size in bytes of a file that was opened, by its URL.
+func (c *Client) Size(url string) (size int64, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	size, known = c.sizes[url]
+	return size, known
+}
+
+// mostClosed is the number of closed files that are kept.
+const mostClosed = 4
+
+// reopened returns a closed file that is kept.
+func (c *Client) reopened(ctx context.Context, name string) *File {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := slices.IndexFunc(c.closed, func(f *File) bool { return f.url == name })
+	if k < 0 || ctx.Err() != nil {
+		return nil
+	}
+	f := c.closed[k]
+	c.closed = slices.Delete(c.closed, k, k+1)
+	f.ctx, f.cancel = context.WithCancel(ctx)
+	f.closed = false
+	return f
+}
+
+// keepClosed keeps a file that was closed. It returns one that is not kept any more, or nil.
+func (c *Client) keepClosed(f *File) (dropped *File) {
+	if !c.o.Linger || f.stale.Load() {
+		return f
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed = append(c.closed, f); len(c.closed) > mostClosed {
+		dropped = c.closed[0]
+		c.closed = slices.Delete(c.closed, 0, 1)
+	}
+	return dropped
+}
+
+// Close drops the closed files that are kept, and idle connections.
+func (c *Client) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.closed {
+		f.kept.close()
+	}
+	c.closed = nil
+	c.http.CloseIdleConnections()
+}
