@@ -158,7 +158,7 @@ func (i *identity) get(ctx context.Context) (credentials.Value, error) {
 	return credentials.Value{}, ctx.Err()
 }
 
-// credentialContext limits how long a provider may ask its server: where there is none, as outside of EC2, it
+// credentialContext limits how long a provider may ask its server: with no such server, as outside of EC2, it
 // would wait.
 func credentialContext(ctx context.Context) *credentials.CredContext {
 	const longest = 2 * time.Second

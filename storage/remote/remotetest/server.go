@@ -44,7 +44,7 @@ type Fault struct {
 	Status     int    // instead of bytes, if it is not 0
 	Code       string // of the error, as S3 has it
 	RetryAfter int    // seconds
-	SendBytes  int    // the answer ends after so many bytes, if Truncate is set
+	SendBytes  int    // the number of bytes that are sent, if Truncate is set
 	Truncate   bool
 	Stall      bool // nothing is sent until the client gives up
 }
