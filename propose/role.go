@@ -215,7 +215,7 @@ func byName(c *candidate) (role, string) {
 		return lengths, "the lengths of the rows"
 	case errorWords.among(words):
 		return auxiliary, "uncertainties"
-	case slices.Contains(words, "attention") || slices.Contains(words, "padding"):
+	case slices.Contains(words, "attention") || slices.Contains(words, "padding"), len(c.Row) == 1 && c.binary() && len(words) == 1 && words[0] == "mask":
 		return auxiliary, "a mask of the rows' lengths"
 	case strings.Contains(c.Path, "*") && (rewardWords.among(words) || nextWords.within(c.Path)):
 		return auxiliary, "what follows an action"

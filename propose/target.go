@@ -166,6 +166,8 @@ func (s *search) targetScore(x pair, y *candidate, task Task) (score int, why st
 		score, why = 8, "named as targets are"
 	case valueWords.is(y.Path) && task == Regress:
 		score, why = 6, "named as a quantity to predict"
+	case subjectWords.among(words) && task == Regress && len(y.Row) == 1:
+		score, why = 6, "named as targets are"
 	case task == Segment && maskWords.within(y.Path):
 		score, why = 10, "masks of the pixels of "+path.Base(x.x[0].Path)
 	case task == Segment && mapWords.within(y.Path):

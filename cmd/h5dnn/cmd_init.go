@@ -27,11 +27,15 @@ func initCommand() *cli.Command {
 		Description: "Looks at the names, shapes, attributes and sampled values of the arrays of DATA, chooses inputs, target,\n" +
 			"task, split and model, and prints the reason of each, and the second choice. It never proposes\n" +
 			"identifiers, constants or row numbers, and fails where nothing is likely. CONFIG.yaml is DATA with\n" +
-			"another extension unless it is given; - is standard output.",
+			"another extension unless it is given; - is standard output.\n\n" +
+			"Splits that the file has are used: arrays of training and validation data, masks, lists of rows or of\n" +
+			"episodes, columns of words or folds, attributes of episodes. Otherwise groups such as patients, and\n" +
+			"episodes, stay whole, and uneven classes are stratified. Known conventions: AnnData, NetCDF, NeXus,\n" +
+			"robomimic, MNE, tables of PyTables and pandas, the names of Keras.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "x", Usage: "dataset `PATH` of inputs; repeat it for several columns"},
 			&cli.StringSliceFlag{Name: "y", Usage: "dataset `PATH` of the target (labels); repeat it for several outputs"},
-			&cli.StringFlag{Name: "task", Usage: "`TASK`: " + taskNames()},
+			&cli.StringFlag{Name: "task", Usage: "`TASK` to learn: " + taskNames()},
 			&cli.StringFlag{Name: "group", Usage: "only arrays at and below `PATH`"},
 			forceFlag(), followFlag(), fromFlag(), voidFlag(),
 		},

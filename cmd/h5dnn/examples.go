@@ -15,6 +15,7 @@ var examples = []struct{ command, args string }{
 	{"repack", "digits.h5 fast.h5 --layout train"},
 	{"import", "digits.npz again.h5"},
 	{"init", "digits.h5 digits.yaml"},
+	{"init", "digits.h5 restored.yaml -x train/images --task reconstruct"},
 	{"train", "digits.yaml --epochs 2 -o run.h5"},
 	{"train", "--resume run.h5 --epochs 3"},
 	{"train", "--data digits.h5 --x train/images --y train/labels --split 0.1 --model mlp --epochs 1 -o mlp.h5"},
