@@ -19,7 +19,8 @@ import (
 type survey struct {
 	file  inspect.File
 	found propose.File
-	at    map[string]int // the arrays, by their paths with stars, types and shapes
+	at    map[string]int // the arrays, by what their episodes have in common
+	paths [][]string     // of the episodes of each array
 }
 
 // surveyOf describes the arrays of a file, with samples of their elements, and those that
@@ -155,14 +156,16 @@ func (s *survey) add(e inspect.Object) error {
 }
 
 func (s *survey) append(a propose.Array) {
-	k := key(a.Path, a)
+	p := a.Path
+	k := key(p, a)
 	if i, ok := s.at[k]; ok {
-		s.found.Arrays[i].Path = starred(s.found.Arrays[i].Path, a.Path)
+		s.found.Arrays[i].Path = starred(s.found.Arrays[i].Path, p)
 		s.found.Arrays[i].Rows = append(slices.Clone(s.found.Arrays[i].Rows), a.Rows...)
+		s.paths[i] = append(s.paths[i], p)
 		return
 	}
 	s.at[k] = len(s.found.Arrays)
-	s.found.Arrays = append(s.found.Arrays, a)
+	s.found.Arrays, s.paths = append(s.found.Arrays, a), append(s.paths, []string{p})
 }
 
 // addMembers adds the members of compounds as arrays of their own.
@@ -229,42 +232,14 @@ const (
 func (s *survey) sample() error {
 	for i := range s.found.Arrays {
 		a := &s.found.Arrays[i]
-		paths := []string{a.Path}
-		if strings.Contains(a.Path, "*") {
-			var err error
-			if paths, err = s.episodes(a); err != nil {
-				return err
-			}
-		}
-		for k, p := range paths {
-			if err := s.sampleOf(a, p, len(paths)); err != nil {
+		for _, p := range s.paths[i] {
+			if err := s.sampleOf(a, p, len(s.paths[i])); err != nil {
 				a.Kind, a.Unread = propose.Other, withoutKind(strings.TrimPrefix(err.Error(), s.file.Name()+": "))
-				break
-			}
-			if k*len(a.Sample.Values) > sampledColumn {
 				break
 			}
 		}
 	}
 	return nil
-}
-
-// episodes returns the paths of the arrays of a.
-func (s *survey) episodes(a *propose.Array) (paths []string, err error) {
-	pattern, err := regexp.Compile("^" + strings.ReplaceAll(regexp.QuoteMeta(a.Path), `\*`, "[^/]*") + "$")
-	if err != nil {
-		return nil, err
-	}
-	entries, err := s.file.Entries("")
-	if err != nil {
-		return nil, err
-	}
-	for e := range entries {
-		if e.Data != nil && pattern.MatchString(e.Path) {
-			paths = append(paths, e.Path)
-		}
-	}
-	return paths, nil
 }
 
 // sampleOf adds elements of the array at a path to the sample of a, one of some episodes.
