@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 // Decode reads settings, a pointer to a struct whose fields have JSON names, from a
 // JSON object. Settings that are left out keep their values. Any other JSON value
 // is the value of the first field: {dense: 120} is {dense: {units: 120}}. Structs
-// in fields are decoded alike, unless they are json.Unmarshalers. Unknown names and
+// in fields are decoded alike, unless they are json or encoding.TextUnmarshalers. Unknown names and
 // values of the wrong type are Errors.
 func Decode(raw json.RawMessage, settings any) error {
 	value := reflect.ValueOf(settings).Elem()
@@ -75,6 +76,9 @@ func names(list []field) []string {
 func decodeValue(raw json.RawMessage, target any) error {
 	value := reflect.ValueOf(target).Elem()
 	_, own := target.(json.Unmarshaler)
+	if _, text := target.(encoding.TextUnmarshaler); text {
+		own = true
+	}
 	switch {
 	case !own && value.Kind() == reflect.Struct:
 		return Decode(raw, target)

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -62,11 +61,14 @@ func (s spec) channelsLast() spec {
 
 func list(specs ...spec) []spec { return specs }
 
+// computable reports whether GPUs cast elements of type t.
+func computable(t dtype.Type) bool { return !t.IsComplex() && !t.StorageOnly() }
+
 func trials() []trial {
 	floats := slices.Concat(reducing(), multiplying(), pooling(), learning())
 	all := slices.Concat(moving(), recasting(), floats, normalizing(), elementwise(), counting(), capturable())
 	for _, c := range floats {
-		for _, t := range slices.Sorted(maps.Keys(halves)) {
+		for _, t := range []dtype.Type{dtype.Float16, dtype.BFloat16} {
 			if half, ok := c.narrowed(t, halves[t]); ok {
 				all = append(all, half)
 			}
@@ -107,8 +109,11 @@ func (c trial) narrowed(t dtype.Type, tolerance float64) (trial, bool) {
 func normalizing() (all []trial) {
 	options := kernels.LayerNormOptions{Epsilon: 1e-3}
 	tolerances := map[dtype.Type]float64{dtype.Float32: 1e-4, dtype.Float64: 1e-12, dtype.Float16: halves[dtype.Float16], dtype.BFloat16: halves[dtype.BFloat16]}
-	for _, t := range slices.Sorted(maps.Keys(tolerances)) {
-		tolerance := tolerances[t]
+	for _, t := range dtype.All() {
+		tolerance, ok := tolerances[t]
+		if !ok {
+			continue
+		}
 		for _, shape := range [][2]int{{70, 33}, {200, 40}, {3, 1500}, {5, 1}} {
 			x, row, column := of(shape[:]...).as(t), of(shape[0]), of(shape[1]).as(t)
 			if t == dtype.Float64 {
@@ -158,7 +163,7 @@ func moving() (all []trial) {
 			trial{kernels.Copy, nil, list(tiles), list(tiles.channelsLast()), 0}, trial{kernels.Copy, nil, list(odd.channelsLast()), list(odd), 0},
 			trial{kernels.Where, nil, list(a), list(of(7, 5).as(dtype.Bool).up(2), a, a), 0})
 		for _, to := range dtype.All() {
-			if t <= dtype.Float64 && to <= dtype.Float64 {
+			if computable(t) && computable(to) {
 				all = append(all, trial{kernels.Cast, nil, list(of(40).as(to)), list(of(40).as(t)), 0},
 					trial{kernels.Cast, kernels.CastOptions{Scale: 2, Offset: 1}, list(of(9).as(to)), list(of(9).as(t).up(50)), 0})
 			}
@@ -423,7 +428,7 @@ func (s spec) or(other bool, make func(spec) spec) spec {
 // elementwise tries lines of ops.h with every type they are defined on.
 func elementwise() (all []trial) {
 	for _, t := range dtype.All() {
-		if t > dtype.Float64 {
+		if !computable(t) {
 			continue
 		}
 		a := of(1000).as(t)

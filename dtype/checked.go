@@ -24,11 +24,11 @@ func ConvertChecked(dst []byte, to Type, src []byte, from Type) error {
 		n := copy(in, src)
 		c.before.n = n / from.Size()
 		c.after.n = c.before.n
-		widen[from](&c.before, in[:n])
+		widen.At(from)(&c.before, in[:n])
 		converted := out[:c.before.n*to.Size()]
-		wrapping[to](converted, &c.before)
-		widen[from](&c.before, in[:n]) // narrowing has changed it
-		widen[to](&c.after, converted)
+		wrapping.At(to)(converted, &c.before)
+		widen.At(from)(&c.before, in[:n]) // narrowing has changed it
+		widen.At(to)(&c.after, converted)
 		for i := range c.before.n {
 			if !c.kept(i) {
 				return fmt.Errorf("convert %v to %v: element %d is %s, which %v cannot hold: %w", from, to, first+i, c.before.format(i), to, ErrType)

@@ -83,8 +83,8 @@ func TestCheckedConversionIsConvert(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.before.n, c.after.n = rowLen/4, rowLen/4
-			widen[from](&c.before, aligned(random))
-			widen[to](&c.after, aligned(out))
+			widen.At(from)(&c.before, aligned(random))
+			widen.At(to)(&c.after, aligned(out))
 			for i := range c.before.n {
 				if !c.kept(i) {
 					t.Fatalf("%v to %v is called lossless, and loses %s", from, to, c.before.format(i))

@@ -31,11 +31,11 @@ func Convert(dst []byte, to Type, src []byte, from Type) error {
 		copy(dst, src)
 		return nil
 	}
-	if f := direct[to][from]; f != nil && Aligned(dst, to) && Aligned(src, from) {
+	if f := direct.At(to)[from]; f != nil && Aligned(dst, to) && Aligned(src, from) {
 		f(dst, src)
 		return nil
 	}
-	convertRows(dst, to, src, from, &wrapping)
+	convertRows(dst, to, src, from, wrapping)
 	return nil
 }
 
@@ -54,7 +54,7 @@ func Saturate(dst []byte, to Type, src []byte, from Type) error {
 		copy(dst, src)
 		return nil
 	}
-	convertRows(dst, to, src, from, &saturating)
+	convertRows(dst, to, src, from, saturating)
 	return nil
 }
 
@@ -80,7 +80,7 @@ type row struct {
 const rowLen = 256
 
 // convertRows converts by way of rows. Elements are copied to aligned memory first.
-func convertRows(dst []byte, to Type, src []byte, from Type, narrow *[len(types)]func([]byte, *row)) {
+func convertRows(dst []byte, to Type, src []byte, from Type, narrow *Table[func([]byte, *row)]) {
 	var r row
 	var in, out [rowLen]complex128 // aligned for every type
 	a := unsafe.Slice((*byte)(unsafe.Pointer(&in)), rowLen*from.Size())
@@ -88,8 +88,8 @@ func convertRows(dst []byte, to Type, src []byte, from Type, narrow *[len(types)
 	for len(src) > 0 {
 		n := copy(a, src)
 		r.n = n / from.Size()
-		widen[from](&r, a[:n])
-		narrow[to](b[:r.n*to.Size()], &r)
+		widen.At(from)(&r, a[:n])
+		narrow.At(to)(b[:r.n*to.Size()], &r)
 		dst = dst[copy(dst, b[:r.n*to.Size()]):]
 		src = src[n:]
 	}
@@ -104,7 +104,7 @@ type small interface {
 	Float32() float32
 }
 
-var widen = [...]func(*row, []byte){
+var widen = TableOf(map[Type]func(*row, []byte){
 	Bool:       widenBool,
 	Uint8:      widenInt[uint8],
 	Uint16:     widenInt[uint16],
@@ -122,7 +122,7 @@ var widen = [...]func(*row, []byte){
 	Complex128: widenComplex128,
 	Float8E4M3: widenSmall[F8E4M3],
 	Float8E5M2: widenSmall[F8E5M2],
-}
+})
 
 func widenBool(r *row, src []byte) {
 	r.kind = unsigned
@@ -256,7 +256,7 @@ func toInt[T integer](whole func(float64) T, fit func(x uint64, k kind) T) func(
 	}
 }
 
-var wrapping = [...]func([]byte, *row){
+var wrapping = TableOf(map[Type]func([]byte, *row){
 	Bool:       toBool,
 	Uint8:      toInt(truncate32[uint8], wrap[uint8]),
 	Uint16:     toInt(truncate32[uint16], wrap[uint16]),
@@ -274,9 +274,9 @@ var wrapping = [...]func([]byte, *row){
 	Complex128: toComplex128,
 	Float8E4M3: toFloat(func(x float64) F8E4M3 { return F8E4M3From(odd(x)) }),
 	Float8E5M2: toFloat(func(x float64) F8E5M2 { return F8E5M2From(odd(x)) }),
-}
+})
 
-var saturating = [...]func([]byte, *row){
+var saturating = TableOf(map[Type]func([]byte, *row){
 	Bool:       toBool,
 	Uint8:      toInt(round[uint8], clamp[uint8]),
 	Uint16:     toInt(round[uint16], clamp[uint16]),
@@ -294,7 +294,7 @@ var saturating = [...]func([]byte, *row){
 	Complex128: toComplex128,
 	Float8E4M3: toFloat(func(x float64) F8E4M3 { return F8E4M3From(odd(max(-448, min(x, 448)))) }),
 	Float8E5M2: toFloat(func(x float64) F8E5M2 { return F8E5M2From(odd(within(x, 57344))) }),
-}
+})
 
 // wrap keeps the low bits of x.
 func wrap[T integer](x uint64, _ kind) T { return T(x) }

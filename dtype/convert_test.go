@@ -63,12 +63,8 @@ func TestConvertAgreesWithNumPy(t *testing.T) {
 // TestDirectConversionsAgreeWithRows holds direct to convertRows, over random bytes.
 func TestDirectConversionsAgreeWithRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for to := range direct {
-		for from, f := range direct[to] {
-			if f == nil {
-				continue
-			}
-			to, from := Type(to), Type(from)
+	for _, to := range All() {
+		for from, f := range direct.At(to) {
 			n := 3*rowLen + 17
 			words := make([]uint64, n)
 			for i := range words {
@@ -77,7 +73,7 @@ func TestDirectConversionsAgreeWithRows(t *testing.T) {
 			src := Bytes(words)[:n*from.Size()]
 			got, want := make([]byte, n*to.Size()), make([]byte, n*to.Size())
 			f(got, src)
-			convertRows(want, to, src, from, &wrapping)
+			convertRows(want, to, src, from, wrapping)
 			for i := range n {
 				y, z := got[i*to.Size():][:to.Size()], want[i*to.Size():][:to.Size()]
 				if string(y) != string(z) && !(isNaN(y, to) && isNaN(z, to)) {
@@ -228,7 +224,7 @@ func TestSizesThatDoNotFitAreRefused(t *testing.T) {
 		{3, Float32, 2, Uint8},
 		{4, Float32, 3, Uint16},
 		{4, Invalid, 4, Float32},
-		{4, Float32, 4, Type(99)},
+		{4, Float32, 4, Invalid},
 	} {
 		for _, convert := range []func([]byte, Type, []byte, Type) error{Convert, Saturate} {
 			if err := convert(make([]byte, test.dst), test.to, make([]byte, test.src), test.from); !errors.Is(err, ErrType) {

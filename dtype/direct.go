@@ -1,7 +1,8 @@
 package dtype
 
-// direct holds the frequent conversions; convertRows does the rest.
-var direct = [len(types)][len(types)]func(dst, src []byte){
+// direct holds the frequent conversions, by the type that is written and the one that is
+// read; convertRows does the rest.
+var direct = TableOf(map[Type]map[Type]func(dst, src []byte){
 	Float32: {
 		Uint8: convertNumbers[float32, uint8], Uint16: convertNumbers[float32, uint16], Uint32: convertNumbers[float32, uint32], Uint64: convertNumbers[float32, uint64],
 		Int8: convertNumbers[float32, int8], Int16: convertNumbers[float32, int16], Int32: convertNumbers[float32, int32], Int64: convertNumbers[float32, int64],
@@ -19,7 +20,7 @@ var direct = [len(types)][len(types)]func(dst, src []byte){
 	Int32:    {Uint8: convertNumbers[int32, uint8], Int64: convertNumbers[int32, int64]},
 	Float16:  {Float32: toSmall(F16From)},
 	BFloat16: {Float32: toSmall(BF16From)},
-}
+})
 
 // convertNumbers converts as Go does, which is defined wherever it is used here: no
 // floats to integers.

@@ -10,32 +10,44 @@ import (
 )
 
 // A Type is an element type as files and devices know it. Elements are stored
-// in the byte order of the machine.
-type Type uint8
+// in the byte order of the machine. Types are compared with ==.
+//
+// A Type is a struct, so that no constant converts to it: a size that stands in a
+// type's place does not compile.
+type Type struct{ number uint8 } // the index into types
 
-const (
-	Invalid Type = iota // of no elements: the zero Type
-	Bool                // one byte, 0 or 1
-	Uint8
-	Uint16
-	Uint32
-	Uint64
-	Int8
-	Int16
-	Int32
-	Int64
-	Float16  // IEEE 754 binary16
-	BFloat16 // the upper half of a float32
-	Float32
-	Float64
-	Complex64  // two float32s: real, imaginary
-	Complex128 // two float64s: real, imaginary
+// The types.
+var (
+	Invalid  = Type{0} // of no elements: the zero Type
+	Bool     = Type{1} // one byte, 0 or 1
+	Uint8    = Type{2}
+	Uint16   = Type{3}
+	Uint32   = Type{4}
+	Uint64   = Type{5}
+	Int8     = Type{6}
+	Int16    = Type{7}
+	Int32    = Type{8}
+	Int64    = Type{9}
+	Float16  = Type{10} // IEEE 754 binary16
+	BFloat16 = Type{11} // the upper half of a float32
+	Float32  = Type{12}
+	Float64  = Type{13}
+
+	Complex64  = Type{14} // two float32s: real, imaginary
+	Complex128 = Type{15} // two float64s: real, imaginary
 
 	// Types for storage, not for computation (arXiv:2209.05433).
 
-	Float8E4M3 // no infinities, largest 448
-	Float8E5M2 // as float16 with a shorter fraction, largest 57344
+	Float8E4M3 = Type{16} // no infinities, largest 448
+	Float8E5M2 = Type{17} // as float16 with a shorter fraction, largest 57344
 )
+
+// Number returns the number by which kernels/device/types.cuh knows t, distinct for each
+// type and less than 256. Files name types instead.
+func (t Type) Number() int { return int(t.number) }
+
+// count is the number of types, with Invalid.
+const count = 18
 
 type kind uint8
 
@@ -47,29 +59,30 @@ const (
 	complx
 )
 
-var types = [...]struct {
+// types describes each type, in the order of their numbers.
+var types = [count]struct {
 	name string
 	size int
 	kind kind
 }{
-	Invalid:    {"invalid", 0, 0},
-	Bool:       {"bool", 1, boolean},
-	Uint8:      {"uint8", 1, unsigned},
-	Uint16:     {"uint16", 2, unsigned},
-	Uint32:     {"uint32", 4, unsigned},
-	Uint64:     {"uint64", 8, unsigned},
-	Int8:       {"int8", 1, signed},
-	Int16:      {"int16", 2, signed},
-	Int32:      {"int32", 4, signed},
-	Int64:      {"int64", 8, signed},
-	Float16:    {"float16", 2, float},
-	BFloat16:   {"bfloat16", 2, float},
-	Float32:    {"float32", 4, float},
-	Float64:    {"float64", 8, float},
-	Complex64:  {"complex64", 8, complx},
-	Complex128: {"complex128", 16, complx},
-	Float8E4M3: {"float8_e4m3fn", 1, float},
-	Float8E5M2: {"float8_e5m2", 1, float},
+	{"invalid", 0, 0},
+	{"bool", 1, boolean},
+	{"uint8", 1, unsigned},
+	{"uint16", 2, unsigned},
+	{"uint32", 4, unsigned},
+	{"uint64", 8, unsigned},
+	{"int8", 1, signed},
+	{"int16", 2, signed},
+	{"int32", 4, signed},
+	{"int64", 8, signed},
+	{"float16", 2, float},
+	{"bfloat16", 2, float},
+	{"float32", 4, float},
+	{"float64", 8, float},
+	{"complex64", 8, complx},
+	{"complex128", 16, complx},
+	{"float8_e4m3fn", 1, float},
+	{"float8_e5m2", 1, float},
 }
 
 // ErrType is the kind of error, for errors.Is, of an element type that is not valid.
@@ -78,8 +91,8 @@ var ErrType = errors.New("wrong type")
 // All lists every valid Type.
 func All() []Type {
 	all := make([]Type, 0, len(types)-1)
-	for t := range types[1:] {
-		all = append(all, Type(t+1))
+	for number := 1; number < count; number++ {
+		all = append(all, Type{uint8(number)})
 	}
 	return all
 }
@@ -87,7 +100,7 @@ func All() []Type {
 // Parse returns the Type whose String is name.
 func Parse(name string) (Type, error) {
 	for _, t := range All() {
-		if types[t].name == name {
+		if types[t.number].name == name {
 			return t, nil
 		}
 	}
@@ -96,25 +109,16 @@ func Parse(name string) (Type, error) {
 
 // String returns the name of t in NumPy, or in PyTorch if NumPy has no such type.
 func (t Type) String() string {
-	if int(t) >= len(types) {
-		return fmt.Sprintf("dtype.Type(%d)", uint8(t))
-	}
-	return types[t].name
+	return types[t.number].name
 }
 
 func (t Type) kind() kind {
-	if int(t) >= len(types) {
-		return 0
-	}
-	return types[t].kind
+	return types[t.number].kind
 }
 
 // Size returns the number of bytes in an element, 0 if t is not valid.
 func (t Type) Size() int {
-	if int(t) >= len(types) {
-		return 0
-	}
-	return types[t].size
+	return types[t.number].size
 }
 
 // Align returns the alignment of elements that Cast requires, in bytes.

@@ -4,11 +4,12 @@ import "math"
 
 // NaN returns the bytes of the NaN of a floating-point or complex type, and nil for other types. They
 // must not be changed.
-func NaN(t Type) []byte { return nans[t] }
+func NaN(t Type) []byte { return nans.At(t) }
 
 // nans are the NaNs of NumPy and of most processors: that of package math has one more bit
 // set in its fraction.
-var nans = func() (elements [len(types)][]byte) {
+var nans = func() *Table[[]byte] {
+	elements := map[Type][]byte{}
 	quiet := Bytes([]float64{math.Float64frombits(0x7ff8 << 48)})
 	for _, t := range All() {
 		if !t.IsFloat() && !t.IsComplex() {
@@ -19,5 +20,5 @@ var nans = func() (elements [len(types)][]byte) {
 			panic(err) // floats convert to floats and complex numbers
 		}
 	}
-	return elements
+	return TableOf(elements)
 }()

@@ -2,7 +2,7 @@ package dtype
 
 import "fmt"
 
-// promotion[a][b-1] is the common type of a and b: that of PyTorch, or of NumPy where
+// promotion[a][b] is the common type of a and b: that of PyTorch, or of NumPy where
 // PyTorch has none.
 //
 //   - bool is promoted to any other type, integers to floats, floats to complex numbers,
@@ -11,30 +11,31 @@ import "fmt"
 //     holds both, and uint64 with a signed integer float64, as in NumPy;
 //   - float16 with bfloat16 is float32, as neither holds the other;
 //   - complex64 with float64 is complex128.
-var promotion = [...][Complex128]Type{
-	//       Bool u8   u16  u32  u64  i8   i16  i32  i64  f16  bf16 f32  f64  c64  c128
-	Bool:       {bl, u8, u16, u32, u64, i8, i16, i32, i64, f16, b16, f32, f64, c64, c128},
-	Uint8:      {u8, u8, u16, u32, u64, i16, i16, i32, i64, f16, b16, f32, f64, c64, c128},
-	Uint16:     {u16, u16, u16, u32, u64, i32, i32, i32, i64, f16, b16, f32, f64, c64, c128},
-	Uint32:     {u32, u32, u32, u32, u64, i64, i64, i64, i64, f16, b16, f32, f64, c64, c128},
-	Uint64:     {u64, u64, u64, u64, u64, f64, f64, f64, f64, f16, b16, f32, f64, c64, c128},
-	Int8:       {i8, i16, i32, i64, f64, i8, i16, i32, i64, f16, b16, f32, f64, c64, c128},
-	Int16:      {i16, i16, i32, i64, f64, i16, i16, i32, i64, f16, b16, f32, f64, c64, c128},
-	Int32:      {i32, i32, i32, i64, f64, i32, i32, i32, i64, f16, b16, f32, f64, c64, c128},
-	Int64:      {i64, i64, i64, i64, f64, i64, i64, i64, i64, f16, b16, f32, f64, c64, c128},
-	Float16:    {f16, f16, f16, f16, f16, f16, f16, f16, f16, f16, f32, f32, f64, c64, c128},
-	BFloat16:   {b16, b16, b16, b16, b16, b16, b16, b16, b16, f32, b16, f32, f64, c64, c128},
-	Float32:    {f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f64, c64, c128},
-	Float64:    {f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, c128, c128},
-	Complex64:  {c64, c64, c64, c64, c64, c64, c64, c64, c64, c64, c64, c64, c128, c64, c128},
-	Complex128: {c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128},
+var promotion = [...][16]Type{
+	{}, // of Invalid
+	// -  Bool u8   u16  u32  u64  i8   i16  i32  i64  f16  bf16 f32  f64  c64  c128
+	{no, bl, u8, u16, u32, u64, i8, i16, i32, i64, f16, b16, f32, f64, c64, c128},
+	{no, u8, u8, u16, u32, u64, i16, i16, i32, i64, f16, b16, f32, f64, c64, c128},
+	{no, u16, u16, u16, u32, u64, i32, i32, i32, i64, f16, b16, f32, f64, c64, c128},
+	{no, u32, u32, u32, u32, u64, i64, i64, i64, i64, f16, b16, f32, f64, c64, c128},
+	{no, u64, u64, u64, u64, u64, f64, f64, f64, f64, f16, b16, f32, f64, c64, c128},
+	{no, i8, i16, i32, i64, f64, i8, i16, i32, i64, f16, b16, f32, f64, c64, c128},
+	{no, i16, i16, i32, i64, f64, i16, i16, i32, i64, f16, b16, f32, f64, c64, c128},
+	{no, i32, i32, i32, i64, f64, i32, i32, i32, i64, f16, b16, f32, f64, c64, c128},
+	{no, i64, i64, i64, i64, f64, i64, i64, i64, i64, f16, b16, f32, f64, c64, c128},
+	{no, f16, f16, f16, f16, f16, f16, f16, f16, f16, f16, f32, f32, f64, c64, c128},
+	{no, b16, b16, b16, b16, b16, b16, b16, b16, b16, f32, b16, f32, f64, c64, c128},
+	{no, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f64, c64, c128},
+	{no, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, c128, c128},
+	{no, c64, c64, c64, c64, c64, c64, c64, c64, c64, c64, c64, c64, c128, c64, c128},
+	{no, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128},
 }
 
-const (
-	bl, u8, u16, u32, u64      = Bool, Uint8, Uint16, Uint32, Uint64
-	i8, i16, i32, i64          = Int8, Int16, Int32, Int64
-	f16, b16, f32, f64         = Float16, BFloat16, Float32, Float64
-	c64, c128             Type = Complex64, Complex128
+var (
+	no, bl, u8, u16, u32, u64 = Invalid, Bool, Uint8, Uint16, Uint32, Uint64
+	i8, i16, i32, i64         = Int8, Int16, Int32, Int64
+	f16, b16, f32, f64        = Float16, BFloat16, Float32, Float64
+	c64, c128                 = Complex64, Complex128
 )
 
 // Promote returns the type of the result of an operation on a and b. The 8-bit floats
@@ -45,5 +46,5 @@ func Promote(a, b Type) (Type, error) {
 			return Invalid, fmt.Errorf("%v with %v: operations do not take %v; convert it first: %w", a, b, t, ErrType)
 		}
 	}
-	return promotion[a][b-1], nil
+	return promotion[a.number][b.number], nil
 }

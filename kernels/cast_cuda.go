@@ -23,12 +23,12 @@ var _ = onGPU(Cast, func(c *Call, options CastOptions) error {
 	case same && (isHalf(x.Type) && y.Type == dtype.Float32 || x.Type == dtype.Float32 && isHalf(y.Type)):
 		code, tiled = launch.Entry(launch.Entry("cast", x.Type), y.Type), launch.Entry(launch.Entry("transpose", x.Type), y.Type)
 	}
-	args := castArgs{a: options.Scale, b: options.Offset, to: int64(y.Type), from: int64(x.Type)}
+	args := castArgs{a: options.Scale, b: options.Offset, to: int64(y.Type.Number()), from: int64(x.Type.Number())}
 	if same {
 		args.identity = 1
 	}
 	for _, t := range []dtype.Type{x.Type, y.Type} {
-		if t > dtype.Float64 {
+		if t.IsComplex() || t.StorageOnly() {
 			return fmt.Errorf("GPUs do not cast %v; cast it on the cpu: %w", t, dtype.ErrType)
 		}
 	}

@@ -238,7 +238,7 @@ var (
 		gradients, args := c.gradients(options), clipFactorArgs{factor: c.gpu.First(&c.Out[0]), limit: options.Limit}
 		if options.LossScale {
 			scale := &c.In[len(c.In)-1]
-			args.lossScale, args.scaleType = c.gpu.First(scale), int64(scale.Type)
+			args.lossScale, args.scaleType = c.gpu.First(scale), int64(scale.Type.Number())
 		}
 		squareSums := func(counting bool) (blocks int64, err error) {
 			l := multiTensor[clipFactorArgs]{c: &on, name: "square sums", args: multiTensorArgs[clipFactorArgs]{options: args}, counting: counting}
@@ -268,7 +268,7 @@ var (
 		args := clampAllArgs{limit: options.Limit}
 		if len(c.In) > len(c.Out) {
 			scale := &c.In[len(c.Out)]
-			args.lossScale, args.scaleType = c.gpu.First(scale), int64(scale.Type)
+			args.lossScale, args.scaleType = c.gpu.First(scale), int64(scale.Type.Number())
 		}
 		l := multiTensor[clampAllArgs]{c: c, name: "clamp all", args: multiTensorArgs[clampAllArgs]{options: args}}
 		for i := range c.Out {

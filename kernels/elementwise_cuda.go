@@ -28,6 +28,6 @@ func (c *Call) launchLoop(name string, a, b float64) error {
 	}
 	return c.gpu.EachGrid(operands, func(g *native.Axes, at launch.Addresses, n int64) error {
 		packs := launch.Pack(g, launch.PackOfEntry(x.Type), at, operands...)
-		return launch.Start(c.gpu, launch.Entry(name, x.Type), packs, &loopArgs{at[0], at[1], at[2], at[3], a, b, n, int64(x.Type), *g})
+		return launch.Start(c.gpu, launch.Entry(name, x.Type), packs, &loopArgs{at[0], at[1], at[2], at[3], a, b, n, int64(x.Type.Number()), *g})
 	})
 }

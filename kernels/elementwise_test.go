@@ -42,7 +42,7 @@ func TestTypedLoopsAgreeWithReference(t *testing.T) {
 // typedLoopAgrees reports whether k has a typed loop for a type.
 func typedLoopAgrees(t *testing.T, k *Kernel, typ dtype.Type, l layout, shape []int, seed uint64) bool {
 	t.Helper()
-	r := rand.New(rand.NewPCG(seed, uint64(typ)))
+	r := rand.New(rand.NewPCG(seed, uint64(typ.Number())))
 	draw := func() storage.Array {
 		v := l.of(shape...)
 		_, hi := v.Bounds()

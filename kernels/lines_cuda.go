@@ -85,7 +85,7 @@ func (c *Call) launchLines(name string, axis int, z, x, y *storage.Array) error 
 	}
 	args := linesArgs{
 		c.gpu.At(z, kept.First[0]), c.gpu.At(x, kept.First[1]), c.gpu.At(y, kept.First[2]), int64(x.Shape[axis]),
-		[3]int64{int64(z.Stride[axis]), int64(x.Stride[axis]), int64(y.Stride[axis])}, kept.Count(), int64(x.Type), kept.Axes,
+		[3]int64{int64(z.Stride[axis]), int64(x.Stride[axis]), int64(y.Stride[axis])}, kept.Count(), int64(x.Type.Number()), kept.Axes,
 	}
 	blocks := int(args.lines)
 	if x.Shape[axis] < longLine {

@@ -80,7 +80,7 @@ func (c *Call) launchReduce(name string, y, x *storage.Array, divisor, none floa
 	}
 	args := reduceArgs{
 		y: c.gpu.At(y, kept.First[1]), x: c.gpu.At(x, kept.First[0]+over.First[0]-x.Offset),
-		divisor: divisor, kept: kept.Count(), over: over.Count(), kind: int64(x.Type), to: int64(y.Type),
+		divisor: divisor, kept: kept.Count(), over: over.Count(), kind: int64(x.Type.Number()), to: int64(y.Type.Number()),
 	}
 	code, blocks := args.lay(name, &kept.Axes, &over.Axes, x)
 	args.k, args.o = kept.Axes, over.Axes

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -102,7 +103,7 @@ func NewScale(o ScaleOptions) *Scale {
 	if o.Features < 1 {
 		tensor.Fail("scale", nn.ErrConfig, "%d features; want at least 1", o.Features)
 	}
-	allocator := nn.NewAllocator("scale", nil, 0)
+	allocator := nn.NewAllocator("scale", nil, dtype.Invalid)
 	return &Scale{o, allocator.Param(nn.ConstantFill(o.Initial), o.Features)}
 }
 

@@ -12,12 +12,12 @@ import (
 
 // BatchNormOptions are the settings of BatchNorm1d, 2d and 3d.
 type BatchNormOptions struct {
-	NumFeatures int            `json:"num_features"`    // channels; required
-	Eps         float64        `json:"eps"`             // 1e-5 if 0
-	Momentum    float64        `json:"momentum"`        // weight of a batch in the running statistics; 0.1 if 0
-	NoAffine    Negated        `json:"affine"`          // multiply by gamma and add beta
-	DType       dtype.Type     `json:"dtype,omitempty"` // float32 if absent
-	Device      storage.Device `json:"-" nn:"-"`        // the CPU if nil
+	NumFeatures int            `json:"num_features"`   // channels; required
+	Eps         float64        `json:"eps"`            // 1e-5 if 0
+	Momentum    float64        `json:"momentum"`       // weight of a batch in the running statistics; 0.1 if 0
+	NoAffine    Negated        `json:"affine"`         // multiply by gamma and add beta
+	DType       dtype.Type     `json:"dtype,omitzero"` // float32 if absent
+	Device      storage.Device `json:"-" nn:"-"`       // the CPU if nil
 }
 
 // BatchNorm1d is γ·(x − mean)/√(variance + ε) + β for each feature of x (N, C) or

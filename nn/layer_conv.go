@@ -18,9 +18,9 @@ type ConvOptions struct {
 	Dilation     Sizes          `json:"dilation,omitempty"`      // distance between the elements of a window; 1 if nil
 	Groups       int            `json:"groups,omitempty"`        // channels are connected within groups only; 1 if 0
 	NoBias       Negated        `json:"bias"`
-	Initializer  string         `json:"initializer"`     // kaiming if empty
-	DType        dtype.Type     `json:"dtype,omitempty"` // that of the first input if absent
-	Device       storage.Device `json:"-" nn:"-"`        // that of the first input if nil
+	Initializer  string         `json:"initializer"`    // kaiming if empty
+	DType        dtype.Type     `json:"dtype,omitzero"` // that of the first input if absent
+	Device       storage.Device `json:"-" nn:"-"`       // that of the first input if nil
 }
 
 // Conv1d is the cross-correlation of x (N, in, L) with Weight (out, in/groups,

@@ -19,9 +19,9 @@ type ConvTransposeOptions struct {
 	Dilation      Sizes          `json:"dilation,omitempty"`      // distance between the elements of a window; 1 if nil
 	Groups        int            `json:"groups,omitempty"`        // channels are connected within groups only; 1 if 0
 	NoBias        Negated        `json:"bias"`
-	Initializer   string         `json:"initializer"`     // kaiming if empty
-	DType         dtype.Type     `json:"dtype,omitempty"` // that of the first input if absent
-	Device        storage.Device `json:"-" nn:"-"`        // that of the first input if nil
+	Initializer   string         `json:"initializer"`    // kaiming if empty
+	DType         dtype.Type     `json:"dtype,omitzero"` // that of the first input if absent
+	Device        storage.Device `json:"-" nn:"-"`       // that of the first input if nil
 }
 
 // ConvTranspose1d is the transposed convolution of x (N, in, L) with Weight (in,

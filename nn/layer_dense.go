@@ -11,9 +11,9 @@ type DenseOptions struct {
 	OutFeatures int            `json:"out_features"`          // required
 	InFeatures  int            `json:"in_features,omitempty"` // taken from the first input if 0
 	NoBias      Negated        `json:"bias"`
-	Initializer string         `json:"initializer"`     // kaiming if empty
-	DType       dtype.Type     `json:"dtype,omitempty"` // that of the first input if absent
-	Device      storage.Device `json:"-" nn:"-"`        // that of the first input if nil
+	Initializer string         `json:"initializer"`    // kaiming if empty
+	DType       dtype.Type     `json:"dtype,omitzero"` // that of the first input if absent
+	Device      storage.Device `json:"-" nn:"-"`       // that of the first input if nil
 }
 
 // Dense is a Linear that takes its number of features from its first input, as

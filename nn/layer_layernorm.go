@@ -14,7 +14,7 @@ type LayerNormOptions struct {
 	NormalizedShape Sizes          `json:"normalized_shape"` // the last axes, over which it normalizes; required
 	Eps             float64        `json:"eps"`              // 1e-5 if 0
 	NoAffine        Negated        `json:"affine"`           // multiply by gamma and add beta
-	DType           dtype.Type     `json:"dtype,omitempty"`  // float32 if absent
+	DType           dtype.Type     `json:"dtype,omitzero"`   // float32 if absent
 	Device          storage.Device `json:"-" nn:"-"`         // the CPU if nil
 }
 

@@ -234,7 +234,7 @@ func (e Entry) SharedElements() string {
 	if e.Shared == "" {
 		return ""
 	}
-	key := append(make([]byte, 0, 64), byte(e.Array.Type))
+	key := append(make([]byte, 0, 64), byte(e.Array.Type.Number()))
 	key = appendView(binary.AppendVarint(key, int64(e.Array.Data.Len())), e.Array.View)
 	return string(append(key, e.Shared...))
 }

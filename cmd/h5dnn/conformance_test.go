@@ -254,12 +254,12 @@ var descr = regexp.MustCompile(`'descr': '[<|]([a-z])(\d+)'`)
 // parseNPY reads the output of slice.
 func parseNPY(npy []byte) (dtype.Type, []byte, error) {
 	if len(npy) < 10 || string(npy[:6]) != "\x93NUMPY" {
-		return 0, nil, fmt.Errorf("no .npy: %.20q", npy)
+		return dtype.Invalid, nil, fmt.Errorf("no .npy: %.20q", npy)
 	}
 	end := 10 + int(binary.LittleEndian.Uint16(npy[8:]))
 	m := descr.FindSubmatch(npy[:end])
 	if m == nil {
-		return 0, nil, fmt.Errorf("header %q", npy[10:end])
+		return dtype.Invalid, nil, fmt.Errorf("header %q", npy[10:end])
 	}
 	for _, t := range dtype.All() {
 		letter := t.String()[:1]
@@ -267,7 +267,7 @@ func parseNPY(npy []byte) (dtype.Type, []byte, error) {
 			return t, npy[end:], nil
 		}
 	}
-	return 0, nil, fmt.Errorf("type %s", m[0])
+	return dtype.Invalid, nil, fmt.Errorf("type %s", m[0])
 }
 
 // strings returns the MD5 of a dataset's strings, joined by zeros.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/convert/models"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/tensor"
 )
@@ -45,7 +46,7 @@ type rmsNorm struct {
 }
 
 func newRMSNorm(o rmsNormOptions) *rmsNorm {
-	r, allocator := &rmsNorm{options: o}, nn.NewAllocator("rmsnorm", nil, 0)
+	r, allocator := &rmsNorm{options: o}, nn.NewAllocator("rmsnorm", nil, dtype.Invalid)
 	r.RegisterParameter("weight", allocator.Param(nn.ConstantFill(1), o.NormalizedShape...))
 	return r
 }
@@ -77,7 +78,7 @@ type rnn struct {
 }
 
 func newRNN(o rnnOptions) *rnn {
-	r, allocator := &rnn{options: o}, nn.NewAllocator("rnn", nil, 0)
+	r, allocator := &rnn{options: o}, nn.NewAllocator("rnn", nil, dtype.Invalid)
 	zeros := func(name string, shape ...int) {
 		r.RegisterParameter(name, allocator.Param(nn.ConstantFill(0), shape...))
 	}

@@ -74,7 +74,7 @@ func (a *callArgs) describe(t Target, out, in []storage.Array) error {
 			if x.Rank() > native.Rank {
 				return fmt.Errorf("%v has more than %d axes; reshape it first: %w", x.Shape, native.Rank, storage.ErrDevice)
 			}
-			to[k] = arrayArgs{p: t.First(x), kind: int64(x.Type), rank: int64(x.Rank())}
+			to[k] = arrayArgs{p: t.First(x), kind: int64(x.Type.Number()), rank: int64(x.Rank())}
 			for axis := range x.Shape {
 				to[k].shape[axis], to[k].stride[axis] = int64(x.Shape[axis]), int64(x.Stride[axis])
 			}

@@ -91,21 +91,21 @@ func FindOp(name string) (op Op, ok bool) {
 
 // Takes reports whether op has a loop for operands of type t.
 func (op Op) Takes(t dtype.Type) bool {
-	return elementTypes[t] != 0 && C.h5k_takes(C.int(op), elementTypes[t]-1) != 0
+	return elementTypes.At(t) != 0 && C.h5k_takes(C.int(op), elementTypes.At(t)-1) != 0
 }
 
 // elementTypes is one more than C's number of the types of elementwise operations.
-var elementTypes = [256]C.int{
+var elementTypes = dtype.TableOf(map[dtype.Type]C.int{
 	dtype.Float32: C.H5K_F32 + 1, dtype.Float64: C.H5K_F64 + 1,
 	dtype.Int8: C.H5K_EI8 + 1, dtype.Uint8: C.H5K_EU8 + 1, dtype.Int16: C.H5K_EI16 + 1, dtype.Uint16: C.H5K_EU16 + 1,
 	dtype.Int32: C.H5K_EI32 + 1, dtype.Uint32: C.H5K_EU32 + 1, dtype.Int64: C.H5K_EI64 + 1, dtype.Uint64: C.H5K_EU64 + 1,
 	dtype.Float16: C.H5K_EF16 + 1, dtype.BFloat16: C.H5K_EBF16 + 1,
-}
+})
 
 // Run computes z = op(x, y, w; a, b) for operands of a type that op takes. An operation of
 // one input is given it twice; w is nil unless there are three.
 func (op Op) Run(t dtype.Type, g *Grid, z, x, y, w []byte, a, b float64) {
-	C.h5k_elementwise(C.int(op), elementTypes[t]-1, g.c(), pointer(z), pointer(x), pointer(y), pointer(w), C.double(a), C.double(b))
+	C.h5k_elementwise(C.int(op), elementTypes.At(t)-1, g.c(), pointer(z), pointer(x), pointer(y), pointer(w), C.double(a), C.double(b))
 }
 
 // Copy sets z = x, for elements of a size of 1, 2, 4, 8 or 16 bytes.
@@ -120,14 +120,14 @@ func Where(size int, g *Grid, z, cond, x, y []byte) {
 
 // Cast sets z = scale·x + offset, for x of a castable type.
 func Cast(to Real, from dtype.Type, g *Grid, z, x []byte, scale, offset float64) {
-	C.h5k_cast(castable[from]-1, C.int(to), g.c(), pointer(z), pointer(x), C.double(scale), C.double(offset))
+	C.h5k_cast(castable.At(from)-1, C.int(to), g.c(), pointer(z), pointer(x), C.double(scale), C.double(offset))
 }
 
 // Castable reports whether Cast takes elements of type t.
-func Castable(t dtype.Type) bool { return castable[t] != 0 }
+func Castable(t dtype.Type) bool { return castable.At(t) != 0 }
 
 // castable is one more than C's number of a type.
-var castable = [256]C.int{
+var castable = dtype.TableOf(map[dtype.Type]C.int{
 	dtype.Bool:    C.H5K_U8 + 1,
 	dtype.Uint8:   C.H5K_U8 + 1,
 	dtype.Uint16:  C.H5K_U16 + 1,
@@ -139,7 +139,7 @@ var castable = [256]C.int{
 	dtype.Int64:   C.H5K_I64 + 1,
 	dtype.Float32: C.H5K_FROM_F32 + 1,
 	dtype.Float64: C.H5K_FROM_F64 + 1,
-}
+})
 
 // A Reduction combines many elements to one.
 type Reduction C.int
@@ -187,7 +187,7 @@ func (op LineOp) Takes(t dtype.Type) bool {
 
 // Run computes z from x and y, line by line: n elements, step apart in z, x and y. Op takes x of type t.
 func (op LineOp) Run(t dtype.Type, kept *Grid, n int, step [3]int, z, x, y []byte) bool {
-	return C.h5k_lines(C.int(op), elementTypes[t]-1, kept.c(), C.int64_t(n), C.int64_t(step[0]), C.int64_t(step[1]), C.int64_t(step[2]),
+	return C.h5k_lines(C.int(op), elementTypes.At(t)-1, kept.c(), C.int64_t(n), C.int64_t(step[0]), C.int64_t(step[1]), C.int64_t(step[2]),
 		pointer(z), pointer(x), pointer(y)) != 0
 }
 

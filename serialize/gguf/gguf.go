@@ -44,10 +44,10 @@ var ggmlTypes = map[uint32]struct {
 }{
 	0: {"F32", dtype.Float32}, 1: {"F16", dtype.Float16}, 30: {"BF16", dtype.BFloat16}, 28: {"F64", dtype.Float64},
 	24: {"I8", dtype.Int8}, 25: {"I16", dtype.Int16}, 26: {"I32", dtype.Int32}, 27: {"I64", dtype.Int64},
-	2: {"Q4_0", 0}, 3: {"Q4_1", 0}, 8: {"Q8_0", 0}, 6: {"Q5_0", 0}, 7: {"Q5_1", 0}, 9: {"Q8_1", 0}, 10: {"Q2_K", 0}, 11: {"Q3_K", 0}, 12: {"Q4_K", 0}, 13: {"Q5_K", 0},
-	14: {"Q6_K", 0}, 15: {"Q8_K", 0}, 16: {"IQ2_XXS", 0}, 17: {"IQ2_XS", 0}, 18: {"IQ3_XXS", 0}, 19: {"IQ1_S", 0}, 20: {"IQ4_NL", 0},
-	21: {"IQ3_S", 0}, 22: {"IQ2_S", 0}, 23: {"IQ4_XS", 0}, 29: {"IQ1_M", 0}, 34: {"TQ1_0", 0}, 35: {"TQ2_0", 0}, 39: {"MXFP4", 0},
-	40: {"NVFP4", 0}, 41: {"Q1_0", 0}, 42: {"Q2_0", 0},
+	2: {"Q4_0", dtype.Invalid}, 3: {"Q4_1", dtype.Invalid}, 8: {"Q8_0", dtype.Invalid}, 6: {"Q5_0", dtype.Invalid}, 7: {"Q5_1", dtype.Invalid}, 9: {"Q8_1", dtype.Invalid}, 10: {"Q2_K", dtype.Invalid}, 11: {"Q3_K", dtype.Invalid}, 12: {"Q4_K", dtype.Invalid}, 13: {"Q5_K", dtype.Invalid},
+	14: {"Q6_K", dtype.Invalid}, 15: {"Q8_K", dtype.Invalid}, 16: {"IQ2_XXS", dtype.Invalid}, 17: {"IQ2_XS", dtype.Invalid}, 18: {"IQ3_XXS", dtype.Invalid}, 19: {"IQ1_S", dtype.Invalid}, 20: {"IQ4_NL", dtype.Invalid},
+	21: {"IQ3_S", dtype.Invalid}, 22: {"IQ2_S", dtype.Invalid}, 23: {"IQ4_XS", dtype.Invalid}, 29: {"IQ1_M", dtype.Invalid}, 34: {"TQ1_0", dtype.Invalid}, 35: {"TQ2_0", dtype.Invalid}, 39: {"MXFP4", dtype.Invalid},
+	40: {"NVFP4", dtype.Invalid}, 41: {"Q1_0", dtype.Invalid}, 42: {"Q2_0", dtype.Invalid},
 }
 
 const (

@@ -41,7 +41,7 @@ type elementType struct {
 var elementTypes = map[uint64]elementType{
 	1: {"FLOAT", dtype.Float32, tensorFloats}, 2: {"UINT8", dtype.Uint8, tensorInts}, 3: {"INT8", dtype.Int8, tensorInts},
 	4: {"UINT16", dtype.Uint16, tensorInts}, 5: {"INT16", dtype.Int16, tensorInts}, 6: {"INT32", dtype.Int32, tensorInts},
-	7: {"INT64", dtype.Int64, tensorLongs}, typeString: {"STRING", 0, tensorStrings}, 9: {"BOOL", dtype.Bool, tensorInts},
+	7: {"INT64", dtype.Int64, tensorLongs}, typeString: {"STRING", dtype.Invalid, tensorStrings}, 9: {"BOOL", dtype.Bool, tensorInts},
 	10: {"FLOAT16", dtype.Float16, tensorInts}, 11: {"DOUBLE", dtype.Float64, tensorDoubles}, 12: {"UINT32", dtype.Uint32, tensorUlongs},
 	13: {"UINT64", dtype.Uint64, tensorUlongs}, 14: {"COMPLEX64", dtype.Complex64, tensorFloats}, 15: {"COMPLEX128", dtype.Complex128, tensorDoubles},
 	16: {"BFLOAT16", dtype.BFloat16, tensorInts}, 17: {"FLOAT8E4M3FN", dtype.Float8E4M3, tensorInts}, 19: {"FLOAT8E5M2", dtype.Float8E5M2, tensorInts},

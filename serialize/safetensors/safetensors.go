@@ -52,9 +52,9 @@ type element struct {
 // of later ones first, so that the elements of each are aligned.
 var elements = []element{
 	{"BOOL", dtype.Bool, 8},
-	{"F4", 0, 4}, {"F6_E2M3", 0, 6}, {"F6_E3M2", 0, 6},
+	{"F4", dtype.Invalid, 4}, {"F6_E2M3", dtype.Invalid, 6}, {"F6_E3M2", dtype.Invalid, 6},
 	{"U8", dtype.Uint8, 8}, {"I8", dtype.Int8, 8},
-	{"F8_E5M2", dtype.Float8E5M2, 8}, {"F8_E4M3", dtype.Float8E4M3, 8}, {"F8_E8M0", 0, 8}, {"F8_E4M3FNUZ", 0, 8}, {"F8_E5M2FNUZ", 0, 8},
+	{"F8_E5M2", dtype.Float8E5M2, 8}, {"F8_E4M3", dtype.Float8E4M3, 8}, {"F8_E8M0", dtype.Invalid, 8}, {"F8_E4M3FNUZ", dtype.Invalid, 8}, {"F8_E5M2FNUZ", dtype.Invalid, 8},
 	{"I16", dtype.Int16, 16}, {"U16", dtype.Uint16, 16}, {"F16", dtype.Float16, 16}, {"BF16", dtype.BFloat16, 16},
 	{"I32", dtype.Int32, 32}, {"U32", dtype.Uint32, 32}, {"F32", dtype.Float32, 32},
 	{"C64", dtype.Complex64, 64}, {"F64", dtype.Float64, 64}, {"I64", dtype.Int64, 64}, {"U64", dtype.Uint64, 64},
@@ -67,7 +67,7 @@ func heldTypes() []dtype.Type {
 			types = append(types, e.typ)
 		}
 	}
-	slices.Sort(types)
+	slices.SortFunc(types, func(a, b dtype.Type) int { return a.Number() - b.Number() })
 	return types
 }
 

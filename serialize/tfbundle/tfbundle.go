@@ -58,10 +58,10 @@ var types = map[uint64]struct {
 	typ  dtype.Type
 }{
 	1: {"float", dtype.Float32}, 2: {"double", dtype.Float64}, 3: {"int32", dtype.Int32}, 4: {"uint8", dtype.Uint8}, 5: {"int16", dtype.Int16},
-	6: {"int8", dtype.Int8}, typeString: {"string", 0}, 8: {"complex64", dtype.Complex64}, 9: {"int64", dtype.Int64}, 10: {"bool", dtype.Bool},
+	6: {"int8", dtype.Int8}, typeString: {"string", dtype.Invalid}, 8: {"complex64", dtype.Complex64}, 9: {"int64", dtype.Int64}, 10: {"bool", dtype.Bool},
 	14: {"bfloat16", dtype.BFloat16}, 17: {"uint16", dtype.Uint16}, 18: {"complex128", dtype.Complex128}, 19: {"half", dtype.Float16},
 	22: {"uint32", dtype.Uint32}, 23: {"uint64", dtype.Uint64}, 24: {"float8_e5m2", dtype.Float8E5M2}, 25: {"float8_e4m3fn", dtype.Float8E4M3},
-	11: {"qint8", dtype.Int8}, 12: {"quint8", dtype.Uint8}, 13: {"qint32", dtype.Int32}, 15: {"qint16", dtype.Int16}, 16: {"quint16", dtype.Uint16}, 20: {"resource", 0}, 21: {"variant", 0}, 29: {"int4", 0}, 30: {"uint4", 0},
+	11: {"qint8", dtype.Int8}, 12: {"quint8", dtype.Uint8}, 13: {"qint32", dtype.Int32}, 15: {"qint16", dtype.Int16}, 16: {"quint16", dtype.Uint16}, 20: {"resource", dtype.Invalid}, 21: {"variant", dtype.Invalid}, 29: {"int4", dtype.Invalid}, 30: {"uint4", dtype.Invalid},
 }
 
 const (

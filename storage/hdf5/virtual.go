@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -381,7 +382,7 @@ func (p transfer) restrict(base views.View, h hyperslab, in []run, axes, unit []
 func (s *source) sourceOf(d *Dataset) (*source, error) {
 	n, err := d.Type.conversion()
 	switch {
-	case s.to == 0 && d.Type.NumPy() == s.d.Type.NumPy() && d.Type.Size == s.d.Type.Size && d.Type.selfContained():
+	case s.to == dtype.Invalid && d.Type.NumPy() == s.d.Type.NumPy() && d.Type.Size == s.d.Type.Size && d.Type.selfContained():
 		n = s.conversion // raw
 	case err != nil || n.to != s.to || !slices.Equal(n.dims, s.dims) || s.memberOffset != 0:
 		return nil, fmt.Errorf("has elements of type %v, which are not converted to %v", d.Type, s.d.Type)
