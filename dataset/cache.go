@@ -64,7 +64,7 @@ func (s *blockCache) decode(at *cachedBlock, block int) (err error) {
 	for k := range rows {
 		rows[k] = s.blocks.start(block) + k
 	}
-	return s.d.scatter(destination{batch: at.batch}, rows)
+	return scatter(s.d, destination{batch: at.batch}, rows)
 }
 
 // alloc returns memory for a block: its own part of whole, or enough for any block.

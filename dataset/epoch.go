@@ -186,7 +186,7 @@ func (r *epochRun) fill(b *Batch) bool {
 	if order, free := r.order.(permutedOrder); free {
 		order.fill(b.Rows, b.Consumed-len(b.Rows)) // outside the lock
 	}
-	b.err = r.from.scatter(destination{batch: b}, b.Rows)
+	b.err = scatter(r.from, destination{batch: b}, b.Rows)
 	r.deliver(b)
 	return true
 }

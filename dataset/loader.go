@@ -7,7 +7,10 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/panics"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // A Loader yields the epochs of a Dataset batch by batch, reading ahead. Decoded
@@ -27,10 +30,13 @@ type Loader struct {
 }
 
 // NewLoader plans the loading of d. Epoch and Start of o are left to Loader.Epoch.
-func NewLoader(d Dataset, o Options) (*Loader, error) {
+func NewLoader(d Dataset, o Options) (_ *Loader, err error) {
+	defer panics.Recover(&err)
+	if err := check(d); err != nil {
+		return nil, err
+	}
 	given := o
-	o, err := o.withDefaults(d.Len())
-	if err != nil {
+	if o, err = o.withDefaults(d.Len()); err != nil {
 		return nil, err
 	}
 	from := readerOf(d)
@@ -49,6 +55,25 @@ func NewLoader(d Dataset, o Options) (*Loader, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// check refuses datasets that no batch holds samples of.
+func check(d Dataset) error {
+	if d == nil {
+		return fmt.Errorf("dataset: no dataset (nil): %w", storage.ErrState)
+	}
+	if n := d.Len(); n < 0 {
+		return fmt.Errorf("dataset: %T has %d samples: %w", d, n, views.ErrShape)
+	}
+	for _, f := range d.Fields() {
+		if slices.ContainsFunc(f.Shape, func(n int) bool { return n < 0 }) {
+			return fmt.Errorf("dataset: samples of %s are %v: %w", f.Name, f.Shape, views.ErrShape)
+		}
+		if f.Type.Size() == 0 || int(f.Role) >= len(roles) {
+			return fmt.Errorf("dataset: %s has the type %v and the role %d: %w", f.Name, f.Type, f.Role, dtype.ErrType)
+		}
+	}
+	return nil
 }
 
 // allocBatches makes batches until there are as many as may be in flight.

@@ -1,6 +1,9 @@
 package dataset
 
-import "github.com/h5dnn/h5dnn/storage"
+import (
+	"github.com/h5dnn/h5dnn/internal/panics"
+	"github.com/h5dnn/h5dnn/storage"
+)
 
 // A reader is a Dataset that can put samples at any places of a batch.
 type reader interface {
@@ -15,6 +18,12 @@ type reader interface {
 	// origin returns the array that a field of a sample comes from, and the number of the
 	// sample there.
 	origin(field, sample int) (Origin, int)
+}
+
+// scatter is r.scatter, with an error for a panic in a dataset or source of another package.
+func scatter(r reader, to destination, rows []int) (err error) {
+	defer panics.Recover(&err)
+	return r.scatter(to, rows)
 }
 
 func readerOf(d Dataset) reader {

@@ -62,7 +62,7 @@ func (s *scattering) step(wait bool) bool {
 	if !s.nextTask(work, wait) {
 		return false
 	}
-	s.finish(work, s.r.l.d.scatter(work.to, work.rows))
+	s.finish(work, scatter(s.r.l.d, work.to, work.rows))
 	clear(work.to.batches) // which others may hold by now
 	return true
 }

@@ -35,6 +35,9 @@ func NewEMA(o EMAOptions) *EMA {
 // in the memory of the step of tape, or if tape is nil outside any step. It does not
 // wait for the device.
 func (e *EMA) Update(tape *tensor.Tape, params iter.Seq2[string, *Param]) error {
+	if e.averages == nil {
+		*e = *NewEMA(e.EMAOptions)
+	}
 	return tensor.Try(func() {
 		for name, p := range params {
 			average, ok := e.averages[name]

@@ -58,3 +58,15 @@ func TestEMAIsTheMovingAverage(t *testing.T) {
 		t.Errorf("decay %v by default", d)
 	}
 }
+
+// TestZeroEMAHasDefaults wants new(EMA) to average as NewEMA's does.
+func TestZeroEMAHasDefaults(t *testing.T) {
+	layer := nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 1})
+	zero := new(nn.EMA)
+	if err := zero.Update(nil, nn.Params(layer)); err != nil {
+		t.Fatal(err)
+	}
+	if zero.Decay != nn.NewEMA(nn.EMAOptions{}).Decay {
+		t.Errorf("decay %v", zero.Decay)
+	}
+}

@@ -31,13 +31,17 @@ func newOneCycleSchedule(o OneCycleOptions) OneCycleSchedule {
 	return OneCycleSchedule{o}
 }
 
-// Factor returns 1 after PctStart of training and less before and after.
+// Factor returns 1 at the step PctStart·steps − 1, as PyTorch, and less before and after. The last step has the
+// end of the schedule. If the number of steps is not known, a step is a small part of training.
 func (s OneCycleSchedule) Factor(at Progress) float64 {
-	done, low := at.Done(), 1/cmp.Or(s.DivFactor, oneCycleDefaults.DivFactor)
-	if done < s.PctStart {
-		return cosineBetween(low, 1, done/s.PctStart)
+	low, step, last, peak := 1/cmp.Or(s.DivFactor, oneCycleDefaults.DivFactor), at.Epoch, at.Epochs, s.PctStart*at.Epochs
+	if n := at.StepsPerEpoch; n > 0 {
+		step, last, peak = step*n, last*n-1, peak*n-1
 	}
-	return cosineBetween(1, low/cmp.Or(s.FinalDivFactor, oneCycleDefaults.FinalDivFactor), (done-s.PctStart)/(1-s.PctStart))
+	if step < peak {
+		return cosineBetween(low, 1, step/peak)
+	}
+	return cosineBetween(1, low/cmp.Or(s.FinalDivFactor, oneCycleDefaults.FinalDivFactor), min(1, (step-peak)/(last-peak)))
 }
 
 // cosineBetween goes from a to b along half a cosine, as t goes from 0 to 1.

@@ -10,8 +10,8 @@ import (
 	"github.com/h5dnn/h5dnn/nn"
 )
 
-// TestSchedulesAgreeWithPyTorch compares the factors at the beginning of each of
-// ten epochs with those of PyTorch's schedulers (testdata/schedules.py).
+// TestSchedulesAgreeWithPyTorch compares the factors at each step of
+// ten epochs of eight with those of PyTorch's schedulers (testdata/schedules.py).
 func TestSchedulesAgreeWithPyTorch(t *testing.T) {
 	text, err := os.ReadFile("testdata/schedules.json")
 	if err != nil {
@@ -21,8 +21,8 @@ func TestSchedulesAgreeWithPyTorch(t *testing.T) {
 	if err := json.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
 	}
-	if len(want) < 12 {
-		t.Errorf("%d schedules in the fixture, want 12", len(want))
+	if len(want) < 14 {
+		t.Errorf("%d schedules in the fixture, want 14", len(want))
 	}
 	for description, factors := range want {
 		s, err := nn.ScheduleFromConfig(json.RawMessage(description))
@@ -30,10 +30,10 @@ func TestSchedulesAgreeWithPyTorch(t *testing.T) {
 			t.Errorf("%s: %v", description, err)
 			continue
 		}
-		for epoch, want := range factors {
-			got := s.Factor(nn.Progress{Epoch: float64(epoch), Epochs: 10, StepsPerEpoch: 8})
+		for step, want := range factors {
+			got := s.Factor(nn.Progress{Epoch: float64(step) / 8, Epochs: 10, StepsPerEpoch: 8})
 			if math.Abs(got-want) > 1e-12 {
-				t.Errorf("%s: factor %v at epoch %d, PyTorch %v", description, got, epoch, want)
+				t.Errorf("%s: factor %v at step %d, PyTorch %v", description, got, step, want)
 			}
 		}
 		described, err := nn.DescribeSchedule(s)

@@ -25,6 +25,9 @@ func Build(model Module, samples ...[]int) (outputs [][]int, err error) {
 	}
 	err = trace(model, samples, nil, func(ys []*tensor.Tensor) {
 		for _, y := range ys {
+			if y.Rank() == 0 {
+				tensor.Fail(kindOf(model), views.ErrShape, "the output is a single number; want samples along the first axis")
+			}
 			outputs = append(outputs, slices.Clone(y.Shape[1:]))
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
@@ -137,5 +138,33 @@ func TestAveragesAreResumed(t *testing.T) {
 		run, data := setUp(t, averaging)
 		again := interrupted(t, run, data, stop)
 		sameState(t, fmt.Sprintf("stopped after step %d", stop), finish(again, data), want)
+	}
+}
+
+// losing is a metric that loses the averages of a run while it is validated with them.
+type losing struct{ nn.MetricSums }
+
+var losingRun *train.Run
+
+func (m *losing) Update(_, _, _ *tensor.Tensor) {
+	if losingRun != nil && losingRun.Position.Epoch == 0 && losingRun.Position.Consumed == losingRun.Position.Samples {
+		if err := train.LoseAverages(losingRun); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func (m *losing) Result() (storage.Array, error) { return storage.From([]float64{0}), nil }
+func (m *losing) Config() any                    { return struct{}{} }
+
+var _ = nn.RegisterMetric("losing", func(struct{}) *losing { return &losing{} }, struct{}{})
+
+// TestTrainingNeverGoesOnWithAverages wants an error where the parameters cannot be put back after validation.
+func TestTrainingNeverGoesOnWithAverages(t *testing.T) {
+	run, data := setUp(t, averaging+"metrics: [losing]\n")
+	losingRun = run
+	defer func() { losingRun = nil }()
+	if err := run.Fit(context.Background(), data, train.Options{}); err == nil || !strings.Contains(err.Error(), "ema: no average") || run.Position.Epoch != 0 {
+		t.Errorf("error %v in epoch %d; want one of the averages in the first", err, run.Position.Epoch)
 	}
 }

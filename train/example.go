@@ -297,7 +297,11 @@ func (r *Run) oneHot(labels *tensor.Tensor) *tensor.Tensor {
 // lossOf returns the loss of outputs: the sum, if there are several.
 func (r *Run) lossOf(outputs, targets, weights []*tensor.Tensor) (loss *tensor.Tensor) {
 	for i, out := range outputs {
-		if one := r.loss.Forward(out, targets[i], weights[i]); loss == nil {
+		one := r.loss.Forward(out, targets[i], weights[i])
+		if one == nil || one.Len() != 1 {
+			tensor.Fail("train", storage.ErrState, "the loss %s returned %v; want one number", nn.LossName(r.loss), one)
+		}
+		if loss == nil {
 			loss = one
 		} else {
 			loss = loss.Add(one)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -36,4 +37,9 @@ func GroupSteps(t *testing.T, d time.Duration) {
 	oldTime, oldReplays := groupTime, timedReplays
 	groupTime, timedReplays = d, 1
 	t.Cleanup(func() { groupTime, timedReplays = oldTime, oldReplays })
+}
+
+// LoseAverages makes the averages of r's parameters those of none.
+func LoseAverages(r *Run) error {
+	return r.ema.Load(nn.Params(r.Model), func(func(string, storage.Array) bool) {})
 }

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"runtime"
 	"time"
 
 	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/internal/panics"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -82,12 +84,14 @@ func (r *Run) fit(ctx context.Context, data *Data, o Options, loader *dataset.Lo
 	runtime.LockOSThread() // the pool of arithmetic threads belongs to the thread that calls it
 	defer runtime.UnlockOSThread()
 	t := &trainer{Run: r, Options: o, params: r.params(), given: loader}
+	defer panics.Recover(&err) // in what follows
 	defer func() {
 		err = cmp.Or(t.adviseMemory(err), t.close())
 		for _, c := range o.Callbacks {
 			c.RunEnd(err)
 		}
 	}()
+	defer panics.Recover(&err)
 	err = t.open(ctx, data)
 	nn.Train(r.Model)
 	for r.Position.Epoch < r.Config.Epochs && err == nil {
@@ -187,7 +191,9 @@ func (t *trainer) begin() error {
 			t.stepCallbacks = append(t.stepCallbacks, c)
 		}
 	}
-	t.plan.Plan = t.loader.Plan()
+	if t.plan.Plan = t.loader.Plan(); t.plan.Samples < 1 || t.given != nil && t.given.Options().DropLast && t.plan.Samples < t.given.Options().Batch {
+		return fmt.Errorf("train: %d samples to train on, none of them in a batch of %d: %w", t.plan.Samples, t.Config.Batch, views.ErrShape)
+	}
 	if err := callbacks(t.Callbacks).each(func(c Callback) error { return c.RunBegin(t.plan) }); err != nil {
 		return err
 	}
@@ -391,10 +397,12 @@ func (t *trainer) clock() clock {
 	}
 }
 
-// rateAt returns the learning rate after so many samples of the epoch.
+// rateAt returns the learning rate after that number of samples of the epoch. Schedules count steps, of which an epoch's last
+// may have fewer samples.
 func (t *trainer) rateAt(consumed int) float64 {
-	epochs := float64(t.Position.Epoch) + float64(consumed)/float64(t.Position.Samples)
-	steps := float64(t.Position.Samples) / float64(t.fullBatch())
+	full := float64(t.fullBatch())
+	steps := math.Ceil(float64(t.Position.Samples) / full)
+	epochs := float64(t.Position.Epoch) + math.Ceil(float64(consumed)/full)/steps
 	return t.baseRate * t.schedule.Factor(nn.Progress{Epoch: epochs, Epochs: float64(t.Config.Epochs), StepsPerEpoch: steps})
 }
 
@@ -443,19 +451,18 @@ func (t *trainer) reduceMetrics(m *Metrics, set metricSet) (err error) {
 }
 
 // validate evaluates the model on the validation data.
-func (t *trainer) validate(ctx context.Context) (Metrics, error) {
+func (t *trainer) validate(ctx context.Context) (m Metrics, err error) {
 	nn.Eval(t.Model)
 	defer nn.Train(t.Model)
 	if err := t.useAverages(true); err != nil {
-		return Metrics{}, err
+		return m, err
 	}
-	defer t.useAverages(false)
+	defer func() { err = cmp.Or(err, t.useAverages(false)) }()
 	set, err := t.newMetrics()
 	if err != nil {
-		return Metrics{}, err
+		return m, err
 	}
-	m, err := t.evaluate(ctx, t.validator, t.valSource, t.valBinding, set)
-	if err != nil {
+	if m, err = t.evaluate(ctx, t.validator, t.valSource, t.valBinding, set); err != nil {
 		return m, err
 	}
 	return m, t.reduceMetrics(&m, set)

@@ -8,6 +8,7 @@ import (
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/internal/panics"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -31,7 +32,8 @@ type FitOptions struct {
 // the model takes the inputs as they are, by name if it names several. It trains on the
 // device where the model is. On a GPU the samples are read through a loader of their
 // own, with the options of loader.
-func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimizer, loader *dataset.Loader, o FitOptions) (History, error) {
+func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimizer, loader *dataset.Loader, o FitOptions) (_ History, err error) {
+	defer panics.Recover(&err)
 	if err := checkPresent(model, loss, optimizer, loader); err != nil {
 		return nil, err
 	}
@@ -57,7 +59,6 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 		r.Device = p.Data.Device()
 		break
 	}
-	var err error
 	if r.targets, err = orderTargets(model, targetNames(loader.Fields())); err != nil {
 		return nil, err
 	}

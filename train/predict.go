@@ -11,6 +11,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/panics"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -44,7 +45,8 @@ const (
 
 // NewPredictor returns a predictor with model, which is on d, for samples of the given
 // features. It puts model into evaluation mode.
-func NewPredictor(model nn.Module, d storage.Device, features ...Feature) (*Predictor, error) {
+func NewPredictor(model nn.Module, d storage.Device, features ...Feature) (_ *Predictor, err error) {
+	defer panics.Recover(&err)
 	if len(features) == 0 {
 		return nil, fmt.Errorf("predict: no inputs: %w", views.ErrShape)
 	}
@@ -81,7 +83,8 @@ func NewPredictor(model nn.Module, d storage.Device, features ...Feature) (*Pred
 }
 
 // setFinal makes final the last layer.
-func (p *Predictor) setFinal(final func(*tensor.Tensor) *tensor.Tensor) error {
+func (p *Predictor) setFinal(final func(*tensor.Tensor) *tensor.Tensor) (err error) {
+	defer panics.Recover(&err)
 	p.final = final
 	xs := make([]storage.Array, len(p.features))
 	for i, f := range p.features {
@@ -89,7 +92,6 @@ func (p *Predictor) setFinal(final func(*tensor.Tensor) *tensor.Tensor) error {
 		if t == dtype.Invalid {
 			t = dtype.Float32
 		}
-		var err error
 		if xs[i], err = storage.Make(storage.CPU, t, append([]int{1}, f.Shape...)...); err != nil {
 			return err
 		}
@@ -228,7 +230,8 @@ func (p *Predictor) Predict(inputs ...storage.Array) (storage.Array, error) {
 }
 
 // PredictInto writes the outputs for the samples of inputs to out.
-func (p *Predictor) PredictInto(out storage.Array, inputs ...storage.Array) error {
+func (p *Predictor) PredictInto(out storage.Array, inputs ...storage.Array) (err error) {
+	defer panics.Recover(&err)
 	block := make([]storage.Array, len(inputs))
 	return p.blocks(inputs[0].Shape[0], func(first, end int) error {
 		for i, x := range inputs {
@@ -337,6 +340,7 @@ func (p *Predictor) each(batches iter.Seq2[*batch, error], by binding, most int,
 // Evaluate returns the metrics of the model on the samples of d, which has the fields
 // that it was trained on.
 func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Metrics, err error) {
+	defer panics.Recover(&err)
 	averaged := r.averaged
 	if err := r.useAverages(true); err != nil {
 		return t, err
@@ -390,6 +394,9 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource, by bind
 			return t, fmt.Errorf("evaluate: %w", err)
 		}
 		t.Samples += b.n
+	}
+	if t.Samples == 0 {
+		return t, fmt.Errorf("evaluate: no samples: %w", views.ErrShape)
 	}
 	total, err := readTotals(sums)
 	if err != nil {

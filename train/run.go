@@ -9,6 +9,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/internal/panics"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -86,7 +87,8 @@ func (t *Metrics) add(n int, loss float64, correct, ignored int) {
 }
 
 // New returns a run before its first step, with its model on d.
-func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, error) {
+func New(ctx context.Context, c Config, data *Data, d storage.Device) (_ *Run, err error) {
+	defer panics.Recover(&err)
 	if err := c.Check(); err != nil {
 		return nil, err
 	}

@@ -2,9 +2,13 @@ package train_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"math"
+	"os"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
 
@@ -31,5 +35,50 @@ schedule: {plateau: {patience: 0, gamma: 0.5, threshold: 0.9}}
 			t.Fatal(err)
 		}
 		sameState(t, fmt.Sprintf("stopped after step %d", stop), state(t, again), want)
+	}
+}
+
+// TestOneCycleIsPyTorchsStepByStep in 80 steps of 10 epochs, the last of each of which has fewer samples or as many
+// (nn/testdata/schedules.py).
+func TestOneCycleIsPyTorchsStepByStep(t *testing.T) {
+	text, err := os.ReadFile("../nn/testdata/schedules.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schedules map[string][]float64
+	if err := json.Unmarshal(text, &schedules); err != nil {
+		t.Fatal(err)
+	}
+	want := schedules[`"one_cycle"`]
+	for _, samples := range []int{32, 29} {
+		c, err := train.ParseConfig([]byte("data: {file: none, x: images, y: labels}\nmodel: mlp\nschedule: one_cycle\noptimizer: {sgd: {lr: 1}}\nepochs: 10\nbatch: 4\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, y := blobs(samples)
+		data, err := train.NewData(c, train.Arrays{X: x, Y: y})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := train.New(context.Background(), c, data, storage.CPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rates []float64
+		follow := train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
+			rates = append(rates, run.Optimizer.Rate())
+			return nil
+		}}
+		if err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{follow}}); err != nil {
+			t.Fatal(err)
+		}
+		if len(rates) != len(want) {
+			t.Fatalf("%d samples: %d steps, want %d", samples, len(rates), len(want))
+		}
+		for step, rate := range rates {
+			if math.Abs(rate-want[step]) > 1e-12 {
+				t.Errorf("%d samples: rate %v at step %d, PyTorch %v", samples, rate, step, want[step])
+			}
+		}
 	}
 }

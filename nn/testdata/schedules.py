@@ -1,4 +1,4 @@
-"""Learning rate factors of PyTorch's schedulers at the beginning of epochs 0 to 10 of 10, for
+"""Learning rate factors of PyTorch's schedulers at each of the steps of 10 epochs of 8, for
 schedule_test.go; written to schedules.json under the descriptions of the same schedules here.
 
 Run by hand, with torch: python schedules.py
@@ -7,37 +7,38 @@ import json
 import torch
 from torch.optim import lr_scheduler as s
 
-EPOCHS = 10
+EPOCH, STEPS = 8, 80
 schedulers = {
     '"constant"': lambda o: s.ConstantLR(o, factor=1),
-    '"linear"': lambda o: s.LinearLR(o, 1, 0, EPOCHS),
-    '{"linear": {"end": 0.25}}': lambda o: s.LinearLR(o, 1, 0.25, EPOCHS),
-    '"cosine"': lambda o: s.CosineAnnealingLR(o, EPOCHS),
-    '{"cosine": {"end": 0.1}}': lambda o: s.CosineAnnealingLR(o, EPOCHS, eta_min=0.1),
-    '{"step": 3}': lambda o: s.StepLR(o, 3),
-    '{"step": {"step_size": 4, "gamma": 0.5}}': lambda o: s.StepLR(o, 4, 0.5),
-    '{"exponential": 0.8}': lambda o: s.ExponentialLR(o, 0.8),
+    '"linear"': lambda o: s.LinearLR(o, 1, 0, STEPS),
+    '{"linear": {"end": 0.25}}': lambda o: s.LinearLR(o, 1, 0.25, STEPS),
+    '"cosine"': lambda o: s.CosineAnnealingLR(o, STEPS),
+    '{"cosine": {"end": 0.1}}': lambda o: s.CosineAnnealingLR(o, STEPS, eta_min=0.1),
+    '{"step": 3}': lambda o: s.StepLR(o, 3 * EPOCH),
+    '{"step": {"step_size": 4, "gamma": 0.5}}': lambda o: s.StepLR(o, 4 * EPOCH, 0.5),
+    '{"exponential": 0.8}': lambda o: s.StepLR(o, EPOCH, 0.8),
     '{"warmup": {"epochs": 2, "start": 0.1, "then": {"cosine": {"end": 0.05}}}}':
-        lambda o: s.SequentialLR(o, [s.LinearLR(o, 0.1, 1, 2), s.CosineAnnealingLR(o, EPOCHS - 2, eta_min=0.05)], [2]),
-    '{"warmup": {"steps": 24, "start": 0.25, "then": {"step": {"step_size": 2, "gamma": 0.5}}}}':  # of 8 an epoch
-        lambda o: s.SequentialLR(o, [s.LinearLR(o, 0.25, 1, 3), s.StepLR(o, 2, 0.5)], [3]),
-    # Its peak is at step pct_start·11 − 1, ours at pct_start·10.
-    '"one_cycle"': lambda o: s.OneCycleLR(o, 1, total_steps=EPOCHS + 1, pct_start=4 / 11),
+        lambda o: s.SequentialLR(o, [s.LinearLR(o, 0.1, 1, 2 * EPOCH), s.CosineAnnealingLR(o, STEPS - 2 * EPOCH, eta_min=0.05)], [2 * EPOCH]),
+    '{"warmup": {"steps": 24, "start": 0.25, "then": {"step": {"step_size": 2, "gamma": 0.5}}}}':
+        lambda o: s.SequentialLR(o, [s.LinearLR(o, 0.25, 1, 24), s.StepLR(o, 2 * EPOCH, 0.5)], [24]),
+    '"one_cycle"': lambda o: s.OneCycleLR(o, 1, total_steps=STEPS),
+    '{"one_cycle": {"pct_start": 0.01}}': lambda o: s.OneCycleLR(o, 1, total_steps=STEPS, pct_start=0.01),
+    '{"one_cycle": {"pct_start": 0.37, "div_factor": 4}}': lambda o: s.OneCycleLR(o, 1, epochs=10, steps_per_epoch=8, pct_start=0.37, div_factor=4),
     '{"one_cycle": {"pct_start": 0.5, "div_factor": 10, "final_div_factor": 100}}':
-        lambda o: s.OneCycleLR(o, 1, total_steps=EPOCHS + 1, pct_start=6 / 11, div_factor=10, final_div_factor=100),
+        lambda o: s.OneCycleLR(o, 1, total_steps=STEPS, pct_start=0.5, div_factor=10, final_div_factor=100),
 }
 factors = {}
 for name, make in schedulers.items():
     o = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     scheduler = make(o)
     rates = []
-    for _ in range(EPOCHS + 1):
+    for k in range(STEPS):
         rates.append(o.param_groups[0]["lr"])
-        if len(rates) <= EPOCHS:
+        if k + 1 < STEPS:
             o.step(), scheduler.step()
     factors[name] = rates
 with open("schedules.json", "w") as f:
-    json.dump(factors, f, indent=1)
+    json.dump(factors, f, separators=(",", ":"))
 
 # ReduceLROnPlateau follows losses: [loss of each epoch, factor after it].
 losses = [5, 4, 4, 4.1, 3.99999, 4, 3, 3, 3, 3, 3, 3, 2.9, 2.95, 3, 3, 3, 3, 3]
