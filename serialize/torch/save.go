@@ -24,11 +24,11 @@ import (
 // on saving checkpoints.
 const modelKey = "model_state_dict"
 
-// save writes a file that torch.load opens with weights_only=True. Entries become tensors
-// of a state_dict. If there are names with slashes, each part of which is a key unless the
-// metadata say that the whole is one, or if they say that the model was unwrapped, the state_dict is one value of a dict, and
-// metadata are values beside it. If the metadata say that tensors were beside dicts, they are
-// so again. All metadata are also kept in an attribute.
+// save writes a file that torch.load opens with weights_only=True. Entries become tensors of a dict:
+// the parts of a name between slashes are keys of nested dicts, unless the metadata say that the
+// whole is one key. Beside the state of an optimizer, and where the metadata say that the model was
+// unwrapped, names without slashes are those of a state_dict under a key of its own, and metadata are
+// values beside it. All metadata are also kept in an attribute.
 func save(w io.Writer, c serialize.Contents) error {
 	entries, err := format.Collect(c)
 	if err != nil {
@@ -122,7 +122,7 @@ func tree(entries *serialize.Collection, plan *serialize.Plan, meta map[string]s
 		}
 	}
 	wrapper, beside := meta[metaUnwrapped], meta[metaBeside] == "true" || t.intKeys()
-	if wrapper == "" && !beside && nested > 0 {
+	if wrapper == "" && !beside && nested > 0 && (nested == len(names) || besideOptimizer(names)) {
 		wrapper = modelKey
 	}
 	own := &pickle.Dict{}
@@ -156,6 +156,16 @@ func (t *treeWriter) wrap(key string, names map[string]bool) string {
 	t.root.Set(key, t.model)
 	t.taken[key] = true
 	return key
+}
+
+// besideOptimizer reports whether all names with slashes are of an optimizer's state.
+func besideOptimizer(names map[string]bool) bool {
+	for name := range names {
+		if group, _, nested := strings.Cut(name, "/"); nested && !strings.HasPrefix(group, "optim") {
+			return false
+		}
+	}
+	return true
 }
 
 // addTensors puts the tensors into the tree.
