@@ -196,6 +196,8 @@ func modelHint(err error) string {
 	var architecture *models.MissingArchitectureError
 	var layer *models.MissingLayerError
 	switch {
+	case errors.Is(err, models.ErrThroughRun):
+		return "--framework h5dnn and an OUT such as run.h5; then convert that without --model"
 	case errors.Is(err, models.ErrOwnArchitecture):
 		return "leave out --model"
 	case errors.As(err, &layer):
@@ -203,7 +205,7 @@ func modelHint(err error) string {
 	case errors.As(err, &shape):
 		return "give it by --flatten " + shape.Layer + "=H,W,C"
 	case errors.As(err, &sample):
-		return "give it by --input-shape"
+		return "give it by --input-shape, such as --input-shape 28,28,1"
 	case errors.As(err, &architecture) && architecture.Framework == checkpoint.Keras:
 		return "give it by --model, names for the arrays by --rules, or keep Keras's names with --framework keras"
 	case errors.As(err, &architecture):

@@ -38,7 +38,7 @@ func runOf(c *cli.Context, name string, args []string) (run *train.Run, imported
 	} else {
 		run, err = resume(c.Context, name, device)
 		if errors.Is(err, serialize.ErrFormat) && c.Command.Name == "predict" && mayBeStateDict(name) {
-			err = fmt.Errorf("%s has weights and no architecture; name its architecture with --model", name)
+			err = withoutArchitecture(&models.MissingArchitectureError{Name: name, Framework: checkpoint.PyTorch})
 		}
 	}
 	if err == nil {
@@ -90,7 +90,7 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 		}
 		var missing *models.MissingArchitectureError
 		if errors.As(err, &missing) && architecture == "" {
-			return nil, fmt.Errorf("%w; name its architecture with --model", missing)
+			return nil, withoutArchitecture(missing)
 		}
 		if errors.Is(err, checkpoint.ErrUnsupported) || errors.As(err, new(*models.MissingLayerError)) {
 			return nil, fmt.Errorf("%w; run it in Keras, or in PyTorch with the weights that h5dnn convert writes", err)
@@ -107,6 +107,14 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 		}
 		return plan.Run(d)
 	}
+}
+
+// withoutArchitecture adds to an error what names an architecture.
+func withoutArchitecture(err *models.MissingArchitectureError) error {
+	if strings.HasSuffix(strings.ToLower(err.Name), ".onnx") {
+		return fmt.Errorf("%w; name one with --model, or run the file with onnxruntime", err)
+	}
+	return fmt.Errorf("%w; name its architecture with --model", err)
 }
 
 // checkUnused returns an error if a state_dict of PyTorch has weights that the architecture does

@@ -138,12 +138,19 @@ type MissingArchitectureError struct {
 }
 
 func (e *MissingArchitectureError) Error() string {
+	if format, err := serialize.FormatOf(e.Name); err == nil && format.Name == "onnx" {
+		return e.Name + " is a model of ONNX, of which the weights are read and not the graph, its architecture"
+	}
 	return e.Name + " has weights and no architecture"
 }
 
 // ErrOwnArchitecture is the error of a file that says of what model its weights are, where
 // Options.Architecture names another.
 var ErrOwnArchitecture = errors.New("the file has an architecture of its own, and takes no other")
+
+// ErrThroughRun is the error of weights of PyTorch that are to become a model of Keras with the layers
+// of h5dnn: a run has both.
+var ErrThroughRun = errors.New("the architecture has layers of h5dnn, which become those of Keras in the conversion of a run: convert the weights to one first")
 
 // FrameworkOf returns the framework whose names files of a format usually have: Keras's
 // for its own formats, h5dnn's for .h5 and PyTorch's for the others.

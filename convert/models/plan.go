@@ -276,7 +276,10 @@ func (p *Plan) setMeta(key, value string) {
 
 func (p *Plan) pyTorchToKeras() error {
 	m := p.Source.Model
-	if m == nil {
+	switch {
+	case m == nil && p.options.Architecture.Config != nil:
+		return fmt.Errorf("%s: %w", p.Source.Name, ErrThroughRun)
+	case m == nil:
 		return &MissingArchitectureError{p.Source.Name, p.From}
 	}
 	for _, l := range m.All() {

@@ -10,13 +10,18 @@
 package onnx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/protowire"
+	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -29,8 +34,8 @@ func init() {
 const (
 	modelIRVersion, modelProducer, modelProducerVersion, modelDomain, modelVersion, modelDoc, modelGraph, modelOpset, modelMeta, modelTraining, modelFunction, modelConfiguration = 1, 2, 3, 4, 5, 6, 7, 8, 14, 20, 25, 26
 	graphNode, graphName, graphInitializer, graphSparse                                                                                                                           = 1, 2, 5, 15
-	nodeOutput, nodeName, nodeOpType, nodeAttribute                                                                                                                               = 2, 3, 4, 5
-	attributeName, attributeTensor, attributeGraph, attributeGraphs, attributeSparse                                                                                              = 1, 5, 6, 11, 22
+	nodeOutput, nodeName, nodeOpType, nodeAttribute, nodeDomain                                                                                                                   = 2, 3, 4, 5, 7
+	attributeName, attributeTensor, attributeGraph, attributeTensors, attributeGraphs, attributeSparse                                                                            = 1, 5, 6, 10, 11, 22
 	pairKey, pairValue                                                                                                                                                            = 1, 2
 	opsetDomain, opsetVersion                                                                                                                                                     = 1, 2
 	trainingInitialization, trainingAlgorithm                                                                                                                                     = 1, 2
@@ -79,14 +84,25 @@ type file struct {
 	copies   map[string]int // how many arrays of nodes have a name
 	names    int            // bytes of memory of the list and its attributes, about
 	decoded  int            // bytes of elements in memory
+	nodes    map[string]int // of the graph, by their operation
+	omitted  loss.List
 }
+
+// A model is the tensors of a model, and what is not read of it.
+type model struct {
+	*serialize.List
+	omitted loss.List
+}
+
+// Omitted implements [serialize.Omitter].
+func (m model) Omitted() loss.List { return m.omitted }
 
 func open(in serialize.Input) (serialize.File, error) {
 	sections, err := in.Sections()
 	if err != nil {
 		return nil, err
 	}
-	f := &file{in: in, sections: sections, meta: map[string]string{}, copies: map[string]int{}, external: newExternals(in)}
+	f := &file{in: in, sections: sections, meta: map[string]string{}, copies: map[string]int{}, external: newExternals(in), nodes: map[string]int{}}
 	f.list = serialize.NewList(0, f.meta, func() error { return errors.Join(f.external.close(), sections.Close()) })
 	err = f.model(protowire.NewReader(in, 0, in.Size))
 	if err != nil {
@@ -95,7 +111,47 @@ func open(in serialize.Input) (serialize.File, error) {
 		return nil, err
 	}
 	f.external.failOverlapping(f.list)
-	return f.list, nil
+	f.omitGraph()
+	return model{f.list, f.omitted}, nil
+}
+
+// omitGraph notes that the nodes of the graph are not read, apart from the values in them.
+func (f *file) omitGraph() {
+	n := 0
+	for _, count := range f.nodes {
+		n += count
+	}
+	ops := slices.SortedFunc(maps.Keys(f.nodes), func(a, b string) int {
+		return cmp.Or(f.nodes[b]-f.nodes[a], strings.Compare(a, b))
+	})
+	f.omitted.AddInherent("/", loss.Value, n, "nodes of the graph, such as %s: weights are read, and not what computes with them", strings.Join(ops[:min(3, len(ops))], ", "))
+}
+
+// omitParameters notes the numbers and strings that a node has as attributes, where these are
+// parameters that were learnt: those of ai.onnx.ml, such as the scale of a Scaler.
+func (f *file) omitParameters(r *protowire.Reader, path, op, domain string) error {
+	name, elements, tensors := "", 0, 0
+	err := each(r, func(field protowire.Field) (err error) {
+		switch field.Number {
+		case attributeName:
+			name, err = r.Text(field)
+		case attributeTensor, attributeTensors, attributeSparse:
+			tensors++
+		default:
+			if value, ok := constants[field.Number]; ok && value.list {
+				n, err := f.count(field, value.field)
+				elements += n
+				return err
+			}
+		}
+		return err
+	})
+	if n := elements + tensors; err == nil && n > 0 {
+		f.names += len(path) + len(name) + 512
+		f.omitted.Add("/"+path+"/"+name, loss.Value, n, "parameter of a %s of %s, which is no tensor of the model", op, domain)
+		err = f.in.Budget.Allocate(f.names, int(f.in.Size))
+	}
+	return err
 }
 
 // each calls do with every field of a message.
@@ -273,7 +329,7 @@ func (f *file) sparse(r *protowire.Reader, prefix, name string) error {
 // node adds the values of a Constant under the name of its output, and what is in the graphs
 // of a node.
 func (f *file) node(r *protowire.Reader, prefix string, count, depth int) error {
-	op, name, output := "", "", fmt.Sprintf("node %d", count)
+	op, name, domain, output := "", "", "", fmt.Sprintf("node %d", count)
 	var attributes []protowire.Field
 	err := each(r, func(field protowire.Field) (err error) {
 		switch field.Number {
@@ -283,6 +339,8 @@ func (f *file) node(r *protowire.Reader, prefix string, count, depth int) error 
 			name, err = r.Text(field)
 		case nodeOutput:
 			output, err = r.Text(field)
+		case nodeDomain:
+			domain, err = r.Text(field)
 		case nodeAttribute:
 			attributes = append(attributes, field)
 		}
@@ -294,11 +352,19 @@ func (f *file) node(r *protowire.Reader, prefix string, count, depth int) error 
 	if name == "" {
 		name = fmt.Sprintf("%s %d", op, count)
 	}
+	if op != "Constant" {
+		if f.nodes[op]++; f.nodes[op] == 1 {
+			f.names += len(op) + 64
+		}
+	}
 	for _, attribute := range attributes {
 		if op == "Constant" {
 			err = f.constant(r.Sub(attribute), prefix, output)
 		} else {
 			err = f.graphs(r.Sub(attribute), prefix+name, depth)
+		}
+		if err == nil && domain != "" && domain != "ai.onnx" {
+			err = f.omitParameters(r.Sub(attribute), prefix+name, op, domain)
 		}
 		if err != nil {
 			return err

@@ -1,0 +1,39 @@
+package onnx_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
+)
+
+// TestParametersThatAreNoTensorsAreOmittedByName has a pipeline of scikit-learn, whose scaler is a
+// node with its numbers as attributes.
+func TestParametersThatAreNoTensorsAreOmittedByName(t *testing.T) {
+	f := serializetest.Open(t, "testdata/pipeline.onnx")
+	o, ok := f.(serialize.Omitter)
+	if !ok {
+		t.Fatal("nothing is omitted")
+	}
+	var lines []string
+	for _, item := range o.Omitted() {
+		lines = append(lines, item.String())
+	}
+	want := []string{
+		"/Scaler/offset: 3 values lost: parameter of a Scaler of ai.onnx.ml, which is no tensor of the model",
+		"/Scaler/scale: 3 values lost: parameter of a Scaler of ai.onnx.ml, which is no tensor of the model",
+		"/ZipMap/classlabels_int64s: 2 values lost: parameter of a ZipMap of ai.onnx.ml, which is no tensor of the model",
+		"/: 16 values lost: nodes of the graph, such as Cast, Add, MatMul: weights are read, and not what computes with them",
+	}
+	if got := strings.Join(lines, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("omitted are\n%s", got)
+	}
+	if !o.Omitted().Avoidable() {
+		t.Error("the parameters of the scaler are lost without notice")
+	}
+	plain := serializetest.Open(t, "testdata/raw.onnx").(serialize.Omitter).Omitted()
+	if len(plain) != 1 || plain.Avoidable() {
+		t.Errorf("omitted are %v; want the graph alone", plain)
+	}
+}
