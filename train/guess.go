@@ -135,18 +135,38 @@ func (r *Run) inputColumns(data *Data, f Feature) int {
 
 // assumeClasses notes the classes whose names were found in the data.
 func (r *Run) assumeClasses(given Config) {
-	const shown = 5
 	for _, t := range r.Targets {
-		names := r.Config.Data.ClassNames[t.Name]
-		if len(names) == 0 || given.Data.ClassNames[t.Name] != nil {
-			continue
+		if names := r.Config.Data.ClassNames[t.Name]; len(names) > 0 && given.Data.ClassNames[t.Name] == nil {
+			r.assume("", "", "the %d classes of %s are %s", len(names), t.Name, someOf(names))
 		}
-		more := ""
-		if len(names) > shown {
-			more = ", …"
-		}
-		r.assume("", "", "the %d classes of %s are %s%s", len(names), t.Name, strings.Join(names[:min(len(names), shown)], ", "), more)
 	}
+}
+
+// assumeCategories notes the categories that were found in columns of inputs.
+func (r *Run) assumeCategories(given Config) {
+	var found []string
+	for _, path := range slices.Sorted(maps.Keys(r.Config.Data.Categories)) {
+		if given.Data.Categories[path] == nil {
+			found = append(found, fmt.Sprintf("%s (%s)", path, someOf(r.Config.Data.Categories[path])))
+		}
+	}
+	switch {
+	case len(found) == 0:
+	case len(given.Data.Categorical.Paths) > 0:
+		r.assume("", "", "categories are those of %s", strings.Join(found, ", "))
+	default:
+		r.assume("categorical", "codes", "one-hot encoded are %s", strings.Join(found, ", "))
+	}
+}
+
+// someOf lists the first names.
+func someOf(names []string) string {
+	const shown = 5
+	more := ""
+	if len(names) > shown {
+		more = ", …"
+	}
+	return strings.Join(names[:min(len(names), shown)], ", ") + more
 }
 
 // assumeStandardized notes the fields that are standardized.

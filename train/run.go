@@ -103,7 +103,7 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (_ *Run, e
 	if r.Config.Classes == 0 {
 		r.Config.Classes = outputs
 	}
-	r.Config.Data.ClassNames = data.ClassNames
+	r.Config.Data.ClassNames, r.Config.Data.Categories = data.ClassNames, data.Categories
 	if err := r.assemble(outputs, d, func() (err error) {
 		if r.Inputs, err = featuresFor(r.Model, data.Train.Fields()); err == nil {
 			r.chooseLayout(data)
@@ -123,6 +123,7 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (_ *Run, e
 	}
 	r.targetShapes = shapesOf(bound.arrangements)
 	r.assumeClasses(c)
+	r.assumeCategories(c)
 	if err := r.CheckTargets(data); err != nil {
 		return nil, err
 	}

@@ -90,9 +90,11 @@ func samplesOf(c *cli.Context, config *train.Config) (trainedOn bool, err error)
 	case given && !(c.IsSet("x") && c.IsSet("y")):
 		return false, fmt.Errorf("--x and --y must be given together")
 	case given:
-		if err := overridePaths(c, map[string]*dataconfig.Paths{"x": &d.X, "y": &d.Y}); err != nil {
+		x := d.X
+		if err := overridePaths(c, map[string]*dataconfig.Paths{"x": &x, "y": &d.Y}); err != nil {
 			return false, err
 		}
+		d.SetX(x)
 		d.Split, d.YFile, d.Rows = dataconfig.Split{}, nil, nil
 	case len(files) > 0:
 		if len(d.ValX) > 0 && holds(c.Context, files[0], d.ValX) {
@@ -109,6 +111,9 @@ func samplesOf(c *cli.Context, config *train.Config) (trainedOn bool, err error)
 	}
 	if c.IsSet("y-data") {
 		d.YFile = c.StringSlice("y-data")
+	}
+	if n := c.Int("unknown"); c.IsSet("unknown") {
+		d.Unknown = &n
 	}
 	if c.IsSet("rows") {
 		d.Rows = c.StringSlice("rows")

@@ -26,17 +26,18 @@ func predictCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "predict",
 		Usage:     "run a trained model on data and write its predictions",
-		ArgsUsage: "MODEL DATA:/path[EXPR] -o OUT",
+		ArgsUsage: "MODEL DATA[:/path[EXPR]] -o OUT",
 		Description: "MODEL is a run of h5dnn or a whole model of Keras (.keras, its folder, .h5), which takes samples as Keras does,\n" +
 			"with the channels last. With --model it may be a file of weights, of Keras, PyTorch, safetensors or TensorFlow (NAME.index).\n" +
-			"A model of several inputs takes NAME=DATA:/path[EXPR] for each, or a file with all of them in the places\n" +
-			"that it was trained on.",
+			"DATA alone has the inputs at the paths that MODEL was trained on. A model of several inputs takes NAME=DATA:/path[EXPR]\n" +
+			"for each otherwise; an input of several columns DATA:age,sex. A path with stars is of episodes, which follow one another.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
 			&cli.StringFlag{Name: "format", Usage: "one of " + writableFormats() + "; by default from the extension of FILE"},
 			&cli.StringFlag{Name: "as", Usage: "classes (by name where they have names), indices (of classes), probabilities, values (of a regression) or outputs (of the last layer)", DefaultText: "values or outputs"},
 			&cli.StringFlag{Name: "select", Usage: "`NAME` or number of one output, of a model of several", DefaultText: "all"},
 			&cli.StringFlag{Name: "model", Usage: "`FILE` with the architecture of a MODEL that holds weights only: YAML with the layers, Keras's config.json, a whole model or a run"},
+			unknownFlag(),
 			forceFlag(),
 			followFlag(), fromFlag(), voidFlag(),
 			deviceFlag(),
@@ -71,18 +72,24 @@ func predict(c *cli.Context) error {
 		return err
 	}
 	trained, inputs := run.Config.Data, outputs[0].Inputs()
-	sources, err := sourcesOf(name, args, trained, inputs)
+	sources, err := sourcesOf(c, name, args, &trained, inputs)
 	if err != nil {
 		return err
 	}
 	if len(inputs) == len(sources) { // the model takes no lengths
 		trained.Lengths = nil
 	}
+	if n := c.Int("unknown"); c.IsSet("unknown") {
+		trained.Unknown = &n
+	}
 	open := newFiles(c.Context)
 	defer open.Close()
-	samples, err := trained.Inputs(open, sources)
+	samples, notes, err := trained.Inputs(open, sources)
 	if err != nil {
 		return err
+	}
+	for _, text := range notes {
+		fmt.Fprintf(c.App.ErrWriter, "note: %s\n", printable(text))
 	}
 	if output := c.String("output"); namesFile(output) {
 		if err := checkOutput(c, output); err != nil {
@@ -257,43 +264,56 @@ func withNames(indices inspect.Selection, names []string) inspect.Selection {
 	}
 }
 
-// sourcesOf returns where the arguments say that the inputs of the named run are.
-func sourcesOf(run string, args []string, trained dataconfig.Config, features []train.Feature) ([]dataconfig.Source, error) {
-	names, given := trained.InputNames(), map[string]address{}
-	switch one := parseAddress(args[0]); {
+// sourcesOf returns where the arguments say that the inputs of the named run are: a file
+// with all of them at the paths of the run, or paths. If the file has those of validation
+// only, trained gets them.
+func sourcesOf(c *cli.Context, run string, args []string, trained *dataconfig.Config, features []train.Feature) ([]dataconfig.Source, error) {
+	names := trained.InputNames()
+	given := make([]dataconfig.Source, len(names)) // without a File where not given
+	one := parseAddress(args[0])
+	switch {
+	case len(args) == 1 && one.path == "" && exists(one.file) && !isSingle(one.file):
+		if len(trained.ValX) > 0 && !holds(c.Context, one.file, trained.X) {
+			trained.SetX(trained.ValX)
+		}
+		for i, x := range trained.X {
+			given[i] = dataconfig.Source{NamedPath: x, File: one.file}
+		}
 	case len(names) == 1 && len(args) == 1:
-		given[names[0]] = one
+		given[0] = dataconfig.Source{NamedPath: trained.X[0].At(one.path), File: one.file}
 	case len(names) == 1:
 		return nil, fmt.Errorf("%q is one argument too many; see h5dnn predict --help", args[1])
-	case len(args) == 1 && one.path == "" && exists(one.file):
-		for _, x := range trained.X {
-			given[x.Name] = address{one.file, x.Path}
-		}
 	default:
 		for _, arg := range args {
 			name, place, ok := strings.Cut(arg, "=")
-			if _, again := given[name]; !ok || again || !slices.Contains(names, name) {
+			i := slices.Index(names, name)
+			if !ok || i < 0 || given[i].File != "" {
 				return nil, fmt.Errorf("%q: %s has the inputs %s; want NAME=DATA:/path for each of them", arg, run, strings.Join(names, ", "))
 			}
-			given[name] = parseAddress(place)
+			at := parseAddress(place)
+			given[i] = dataconfig.Source{NamedPath: trained.X[i].At(at.path), File: at.file}
 		}
 	}
-	var sources []dataconfig.Source
-	for _, name := range names {
-		at, ok := given[name]
-		if !ok {
+	for i, name := range names {
+		s := &given[i]
+		if s.File == "" {
 			return nil, fmt.Errorf("%s=DATA:/path is missing; %s has the inputs %s", name, run, strings.Join(names, ", "))
 		}
-		s := dataconfig.Source{Name: name, File: at.file, Path: at.path}
+		s.Name = name
 		for _, f := range features {
 			if f.Name == name || len(names) == 1 {
 				s.Shape = f.Shape
 				break
 			}
 		}
-		sources = append(sources, s)
 	}
-	return sources, nil
+	return given, nil
+}
+
+// isSingle reports whether a file is of a format with a single array, which has no path.
+func isSingle(file string) bool {
+	format, err := serialize.FormatOf(file)
+	return err == nil && format.Single
 }
 
 // checkSamples returns an error if the named run does not take samples of d.

@@ -112,11 +112,17 @@ func dataFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "data", Usage: "data `FILE`; repeat it for several, or give a pattern ('part_*.h5')"},
 		&cli.StringSliceFlag{Name: "y-data", Usage: "`FILE` of --y if it is not the one of --x; as many as --data"},
-		&cli.StringFlag{Name: "x", Usage: "dataset `PATH` of inputs, with [slice] for a part; 'data/*/obs/pose' for many episodes"},
+		&cli.StringFlag{Name: "x", Usage: "dataset `PATH` of inputs, with [slice] for a part; 'data/*/obs/pose' for many episodes, age,sex,height for columns of one input"},
 		&cli.StringFlag{Name: "y", Usage: "dataset `PATH` of targets (labels)"},
 		&cli.StringSliceFlag{Name: "rows", Usage: "select `ROWS`: [slice], mask, index list, or PATH==VALUE; repeat it to combine them with and"},
+		unknownFlag(),
 		followFlag(), fromFlag(), voidFlag(),
 	}
+}
+
+// unknownFlag maps values that have no category.
+func unknownFlag() cli.Flag {
+	return &cli.IntFlag{Name: "unknown", Usage: "`CODE` of strings in inputs that are not among the categories of training, such as -1 for zeros", DefaultText: "an error"}
 }
 
 // sampleFlags describe how rows become samples.
@@ -128,6 +134,7 @@ func sampleFlags() []cli.Flag {
 		&cli.IntFlag{Name: "steps", Usage: "window `LENGTH`, in rows", DefaultText: "1"},
 		&cli.IntFlag{Name: "y-steps", Usage: "`NUMBER` of rows at the end of the window that are targets", DefaultText: "all, or 1 with --y-ahead"},
 		&cli.IntFlag{Name: "y-ahead", Usage: "`NUMBER` of rows from the last input to the first target: 1 forecasts the next row", DefaultText: "targets are rows of the window"},
+		&cli.StringFlag{Name: "categorical", Usage: "strings, enums and categories in --x become one_hot columns, codes (integers) or values (integers as the file has them), or NAME=one of these by input", DefaultText: "one_hot"},
 		&cli.StringFlag{Name: "normalize", Usage: "none or MEAN/STD, for all channels or for each (0.5,0.4/0.2,0.2)", DefaultText: "auto: tables and the targets of a regression by column, integers as a whole"},
 		&cli.StringFlag{Name: "layout", Usage: "image layout: nchw or nhwc", DefaultText: "as the file or the shape says"},
 		&cli.BoolFlag{Name: "one-hot", Usage: "one-hot encode integer labels"},
@@ -259,7 +266,7 @@ func (j *job) resume(c *cli.Context) error {
 	for _, name := range c.LocalFlagNames() {
 		switch name {
 		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "save-every", "keep", "follow", "force", "json", "profile":
-		case "x", "y", "val-x", "val-y", "rows", "val-rows", "split", "one-hot", "batch", "shuffle", "window", "seed", "loss", "lr", "schedule":
+		case "x", "y", "unknown", "val-x", "val-y", "rows", "val-rows", "split", "one-hot", "batch", "shuffle", "window", "seed", "loss", "lr", "schedule":
 			fixed = cmp.Or(fixed, name)
 		default:
 			return fmt.Errorf("--%s cannot change when resuming %s", name, from)

@@ -42,9 +42,7 @@ func override(c *cli.Context, settings *train.Config) error {
 		}
 		settings.SetLearningRate(rate)
 	}
-	if rows := c.Int("y-ahead"); c.IsSet("y-ahead") {
-		d.YAhead = &rows
-	}
+	setFlags(c, func(name string) *int { n := c.Int(name); return &n }, map[string]**int{"y-ahead": &d.YAhead, "unknown": &d.Unknown})
 	if c.IsSet("graph") {
 		settings.Graph = config.No
 		if c.Bool("graph") {
@@ -58,7 +56,7 @@ func override(c *cli.Context, settings *train.Config) error {
 func overrideParsed(c *cli.Context, settings *train.Config) error {
 	d := &settings.Data
 	if err := overridePaths(c, map[string]*dataconfig.Paths{
-		"x": &d.X, "y": &d.Y, "val-x": &d.ValX, "val-y": &d.ValY, "x-offsets": &d.XOffsets, "x-columns": &d.XColumns,
+		"x": &d.X, "y": &d.Y, "val-x": &d.ValX, "val-y": &d.ValY, "x-offsets": &d.XOffsets, "x-columns": &d.XColumns, "categorical": &d.Categorical.Paths,
 	}); err != nil {
 		return err
 	}

@@ -16,6 +16,9 @@ import (
 // JSON it is a list, if there is one target, or an object of lists.
 type ClassNames map[string][]string
 
+// Categories are the names of the categories of columns, by the path of the column.
+type Categories map[string][]string
+
 var errClassNames = errors.New("want a list of names, or a list for each target by name")
 
 // UnmarshalJSON reads a list, which is for the target y, or lists by target.
@@ -58,17 +61,14 @@ func (c Config) nameClasses(parts []*part) (map[string][]string, error) {
 				return nil, err
 			}
 		}
-		numbers := map[string]int64{}
-		for i, name := range names {
-			numbers[name] = int64(i)
-		}
+		code := newCoding("classes", names, nil)
 		for _, p := range parts {
 			for i := range p.fields {
 				f := &p.fields[i]
 				if f.Name != target || f.labels == nil {
 					continue
 				}
-				if err := p.number(f, numbers); err != nil {
+				if err := p.number(f, code); err != nil {
 					return nil, fmt.Errorf("%s: %s: %w", p.yFile, f.path, err)
 				}
 			}
@@ -121,78 +121,107 @@ func collectNames(fields []field) ([]string, error) {
 	return names, nil
 }
 
-// number makes the elements of f class numbers. Rows that p leaves out may be anything.
-func (p *part) number(f *field, numbers map[string]int64) error {
-	var classes []int64
+// A coding is the numbers of the names of classes or categories.
+type coding struct {
+	kind    string // classes or categories
+	numbers map[string]int64
+	unknown *int // the number of names that have none; nil if they are errors
+}
+
+func newCoding(kind string, names []string, unknown *int) coding {
+	c := coding{kind, map[string]int64{}, unknown}
+	for i, name := range names {
+		c.numbers[name] = int64(i)
+	}
+	return c
+}
+
+// other returns the number of a row that p leaves out, or whose name has none.
+func (c coding) other(p *part, row int, format string, args ...any) (int64, error) {
+	switch {
+	case !p.keeps(row):
+		return 0, nil
+	case c.unknown != nil:
+		return int64(*c.unknown), nil
+	}
+	advice := ""
+	if c.kind == categories {
+		advice = "; leave such rows out, or set unknown: -1, which makes them zeros in one-hot encodings"
+	}
+	return 0, fmt.Errorf("row %d is %s%s: %w", row, fmt.Sprintf(format, args...), advice, views.ErrShape)
+}
+
+// number makes the elements of f numbers of classes or categories. Rows that p leaves out
+// may be anything.
+func (p *part) number(f *field, c coding) error {
+	var numbers []int64
 	var err error
 	if f.labels.texts != nil {
-		classes, err = p.numberTexts(f.labels, numbers)
+		numbers, err = p.numberTexts(f.labels, c)
 	} else {
-		classes, err = p.numberIntegers(f, numbers)
+		numbers, err = p.numberIntegers(f, c)
 	}
-	if err == nil && classes != nil {
-		f.Array = storage.From(classes, f.Array.Shape...)
+	if err == nil && numbers != nil {
+		f.Array = storage.From(numbers, f.Array.Shape...)
 	}
 	return err
 }
 
-func (p *part) numberTexts(l *labels, numbers map[string]int64) ([]int64, error) {
+func (p *part) numberTexts(l *labels, c coding) ([]int64, error) {
 	texts, err := l.texts()
 	if err != nil {
 		return nil, err
 	}
-	classes := make([]int64, len(texts))
+	numbers := make([]int64, len(texts))
 	for row, text := range texts {
-		class, ok := numbers[text]
-		if !ok && p.keeps(row) {
-			return nil, fmt.Errorf("row %d is %q, which is none of the %d classes %s: %w", row, text, len(numbers), someNames(numbers), views.ErrShape)
+		number, ok := c.numbers[text]
+		if !ok {
+			if number, err = c.other(p, row, "%q, which is none of the %d %s %s", text, len(c.numbers), c.kind, someNames(c.numbers)); err != nil {
+				return nil, err
+			}
 		}
-		classes[row] = class
+		numbers[row] = number
 	}
-	return classes, nil
+	return numbers, nil
 }
 
-// numberIntegers returns nil if the integers are the numbers of their classes already.
-func (p *part) numberIntegers(f *field, numbers map[string]int64) ([]int64, error) {
-	values := f.labels.values
-	if values == nil {
-		for i := range f.labels.names {
-			values = append(values, int64(i))
+// numberIntegers returns nil if the integers are the numbers of their names already.
+func (p *part) numberIntegers(f *field, c coding) ([]int64, error) {
+	nameOf := map[int64]string{}
+	for i, name := range f.labels.names {
+		value := int64(i)
+		if f.labels.values != nil {
+			value = f.labels.values[i]
 		}
-	}
-	byValue, same := map[int64]int64{}, true
-	for i, value := range values {
-		class, ok := numbers[f.labels.names[i]]
-		if !ok {
-			class = -1
-		}
-		byValue[value] = class
-		same = same && class == value
+		nameOf[value] = name
 	}
 	stored, err := storage.Read[int64](f.Array)
 	if err != nil {
 		return nil, err
 	}
-	classes := make([]int64, len(stored))
-	perRow := max(1, len(stored)/max(1, p.len()))
+	numbers, same := make([]int64, len(stored)), true
+	perRow := max(1, len(stored)/max(1, f.Array.Shape[0]))
 	for i, value := range stored {
-		class, ok := byValue[value]
-		row := i / perRow
+		name, named := nameOf[value]
+		number, ok := c.numbers[name]
 		switch {
-		case (!ok || class < 0) && !p.keeps(row):
-			class = 0
+		case !named && c.kind == categories:
+			number, err = c.other(p, i/perRow, "%d, which has no name and therefore is not a category", value)
+		case !named:
+			number, err = c.other(p, i/perRow, "%d, which has no name and therefore is not a class; leave such rows out with a filter of rows", value)
 		case !ok:
-			return nil, fmt.Errorf("row %d is %d, which has no name and therefore is not a class; leave such rows out with a filter of rows: %w", row, value, views.ErrShape)
-		case class < 0:
-			return nil, fmt.Errorf("row %d is %q, which is none of the %d classes %s: %w", row, f.labels.names[slices.Index(values, value)], len(numbers), someNames(numbers), views.ErrShape)
+			number, err = c.other(p, i/perRow, "%q, which is none of the %d %s %s", name, len(c.numbers), c.kind, someNames(c.numbers))
 		}
-		classes[i] = class
-		same = same && class == value
+		if err != nil {
+			return nil, err
+		}
+		numbers[i] = number
+		same = same && number == value
 	}
 	if same {
 		return nil, nil
 	}
-	return classes, nil
+	return numbers, nil
 }
 
 // numbersOf reports whether all integers of a are from 0 to classes-1.

@@ -25,35 +25,38 @@ import (
 // targets knows them by these. The fields of a sample are the inputs, the targets,
 // the weights and the lengths, in this order, several by name.
 type Config struct {
-	File       Names         `json:"file"`                  // required: names or patterns (demo_*.h5)
-	YFile      Names         `json:"y_file,omitempty"`      // of Y and Weights, as many as of X; File if empty
-	X          Paths         `json:"x"`                     // required: inputs
-	Y          Paths         `json:"y"`                     // required: targets
-	Weights    string        `json:"weights,omitempty"`     // how much each sample counts in the loss
-	Lengths    Paths         `json:"lengths,omitempty"`     // how many rows of each sample of an input are data: a path, or auto where rows have different lengths
-	XOffsets   Paths         `json:"x_offsets,omitempty"`   // where X is cut into rows of different lengths, as an indptr
-	XColumns   Paths         `json:"x_columns,omitempty"`   // of a sparse matrix (CSR): the column of each element of X
-	Length     int           `json:"length,omitempty"`      // to which rows of different lengths are cut or padded; the longest if 0
-	Steps      int           `json:"steps,omitempty"`       // neighbouring rows that make one sample; 1 if 0
-	YSteps     int           `json:"y_steps,omitempty"`     // the last of them that are targets; all, or 1 with YAhead, if 0
-	YAhead     *int          `json:"y_ahead,omitempty"`     // rows from the last input to the first target: 1 forecasts the next row; 0, for rows of the window, is to be written where a dataset is input and target
-	Rows       Names         `json:"rows,omitempty"`        // filters, all of which a row must pass: [slice], PATH of a mask or list, PATH==VALUE; all rows if empty
-	ValFile    Names         `json:"val_file,omitempty"`    // File if empty
-	ValYFile   Names         `json:"val_y_file,omitempty"`  // ValFile if empty
-	ValX       Paths         `json:"val_x,omitempty"`       // inputs to validate on
-	ValY       Paths         `json:"val_y,omitempty"`       // targets to validate on
-	ValRows    Names         `json:"val_rows,omitempty"`    // as Rows
-	ValWeights string        `json:"val_weights,omitempty"` // as Weights
-	ValLengths Paths         `json:"val_lengths,omitempty"` // as Lengths
-	Split      Split         `json:"split,omitzero"`        // samples to validate on, instead of ValX and ValY
-	OneHot     bool          `json:"one_hot,omitempty"`     // compare outputs with the one-hot encoding of the labels in Y
-	ClassNames ClassNames    `json:"class_names,omitempty"` // names of classes, in the order of their numbers; from the labels if absent
-	Normalize  Normalize     `json:"normalize"`             // of inputs, and of the targets of a regression; auto if absent
-	Layout     string        `json:"layout,omitempty"`      // of images: nchw or nhwc; as the file records it, or as shapes suggest, if empty
-	Shuffle    string        `json:"shuffle,omitempty"`     // auto (or empty), exact, window or none
-	Window     int           `json:"window,omitempty"`      // chunks in the shuffle buffer; chosen from the chunk size if 0
-	Resident   config.Choice `json:"resident,omitempty"`    // whether all samples stay on a GPU
-	Memory     int64         `json:"memory_mb,omitempty"`   // limit for loading, in MiB, of which validation takes a quarter; 512 for each if 0
+	File        Names         `json:"file"`                  // required: names or patterns (demo_*.h5)
+	YFile       Names         `json:"y_file,omitempty"`      // of Y and Weights, as many as of X; File if empty
+	X           Paths         `json:"x"`                     // required: inputs; a list of paths in the place of one names the columns of one input
+	Y           Paths         `json:"y"`                     // required: targets
+	Weights     string        `json:"weights,omitempty"`     // how much each sample counts in the loss
+	Lengths     Paths         `json:"lengths,omitempty"`     // how many rows of each sample of an input are data: a path, or auto where rows have different lengths
+	XOffsets    Paths         `json:"x_offsets,omitempty"`   // where X is cut into rows of different lengths, as an indptr
+	XColumns    Paths         `json:"x_columns,omitempty"`   // of a sparse matrix (CSR): the column of each element of X
+	Length      int           `json:"length,omitempty"`      // to which rows of different lengths are cut or padded; the longest if 0
+	Steps       int           `json:"steps,omitempty"`       // neighbouring rows that make one sample; 1 if 0
+	YSteps      int           `json:"y_steps,omitempty"`     // the last of them that are targets; all, or 1 with YAhead, if 0
+	YAhead      *int          `json:"y_ahead,omitempty"`     // rows from the last input to the first target: 1 forecasts the next row; 0, for rows of the window, is to be written where a dataset is input and target
+	Rows        Names         `json:"rows,omitempty"`        // filters, all of which a row must pass: [slice], PATH of a mask or list, PATH==VALUE; all rows if empty
+	ValFile     Names         `json:"val_file,omitempty"`    // File if empty
+	ValYFile    Names         `json:"val_y_file,omitempty"`  // ValFile if empty
+	ValX        Paths         `json:"val_x,omitempty"`       // inputs to validate on
+	ValY        Paths         `json:"val_y,omitempty"`       // targets to validate on
+	ValRows     Names         `json:"val_rows,omitempty"`    // as Rows
+	ValWeights  string        `json:"val_weights,omitempty"` // as Weights
+	ValLengths  Paths         `json:"val_lengths,omitempty"` // as Lengths
+	Split       Split         `json:"split,omitzero"`        // samples to validate on, instead of ValX and ValY
+	OneHot      bool          `json:"one_hot,omitempty"`     // compare outputs with the one-hot encoding of the labels in Y
+	ClassNames  ClassNames    `json:"class_names,omitempty"` // names of classes, in the order of their numbers; from the labels if absent
+	Categorical Encodings     `json:"categorical,omitzero"`  // how columns of strings, enums and categories in X become numbers: one_hot, codes (integers), or values (as the file has them), or one of these by input; one_hot if absent
+	Categories  Categories    `json:"categories,omitempty"`  // names of the categories of such columns, by path, in the order of their codes; from the data if absent
+	Unknown     *int          `json:"unknown,omitempty"`     // code of values that are not in Categories, such as -1 for a row of zeros where one_hot; an error if absent
+	Normalize   Normalize     `json:"normalize"`             // of inputs, and of the targets of a regression; auto if absent
+	Layout      string        `json:"layout,omitempty"`      // of images: nchw or nhwc; as the file records it, or as shapes suggest, if empty
+	Shuffle     string        `json:"shuffle,omitempty"`     // auto (or empty), exact, window or none
+	Window      int           `json:"window,omitempty"`      // chunks in the shuffle buffer; chosen from the chunk size if 0
+	Resident    config.Choice `json:"resident,omitempty"`    // whether all samples stay on a GPU
+	Memory      int64         `json:"memory_mb,omitempty"`   // limit for loading, in MiB, of which validation takes a quarter; 512 for each if 0
 }
 
 // UnmarshalJSON reads a Config and refuses unknown settings.
@@ -75,6 +78,10 @@ func (c Config) Check() error {
 		return wrong("val_x and val_y go together; name both or neither")
 	case len(c.ValX) > 0 && (!slices.Equal(c.ValX.names("x"), c.X.names("x")) || !slices.Equal(c.ValY.names("y"), c.Y.names("y"))):
 		return wrong("val_x and val_y have other names than x and y", "val_x")
+	case slices.Concat(c.Y, c.ValY, c.Lengths, c.XOffsets, c.XColumns, c.Categorical.Paths).several() != nil:
+		return wrong("%v; only x takes lists of columns", slices.Concat(c.Y, c.ValY, c.Lengths, c.XOffsets, c.XColumns, c.Categorical.Paths).several().columns(), "y")
+	case c.X.several() != nil && len(c.XOffsets)+len(c.Lengths) > 0:
+		return wrong("rows of different lengths are no columns of an input; name two inputs", "x")
 	case len(c.ValRows) > 0 && len(c.ValX) == 0:
 		return wrong("select rows of val_x, which is not named; split: mask:ROWS selects rows of x", "val_rows")
 	case c.Split != (Split{}) && len(c.ValX) > 0:
@@ -108,6 +115,9 @@ func (c Config) Check() error {
 	if err := c.checkNames(); err != nil {
 		return err
 	}
+	if err := c.checkCategories(); err != nil {
+		return err
+	}
 	for _, text := range slices.Concat(c.Rows, c.ValRows) {
 		if _, err := parseFilter(text); err != nil {
 			return config.At(err, "rows")
@@ -129,12 +139,12 @@ func (c Config) checkNames() error {
 		}
 	}
 	inputs, targets := names[:len(c.X)], names[len(c.X):]
-	for _, name := range slices.Sorted(maps.Keys(c.Normalize.Fields)) {
+	for _, name := range sortedKeys(c.Normalize.Fields) {
 		if !slices.Contains(names, name) {
 			return config.At(config.Unknown("input or target", name, names), "normalize", name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.ClassNames)) {
+	for _, name := range sortedKeys(c.ClassNames) {
 		if !slices.Contains(targets, name) {
 			return config.At(config.Unknown("target", name, targets), "class_names", name)
 		}
@@ -149,9 +159,9 @@ func (c Config) checkNames() error {
 	for _, s := range []struct {
 		name  string
 		paths Paths
-	}{{"lengths", c.Lengths}, {"x_columns", c.XColumns}, {"x_offsets", c.XOffsets}} {
+	}{{"lengths", c.Lengths}, {"x_columns", c.XColumns}, {"x_offsets", c.XOffsets}, {"categorical", c.Categorical.Paths}} {
 		for _, p := range s.paths {
-			if p.Name == "" && len(inputs) > 1 {
+			if p.Name == "" && len(inputs) > 1 && s.name != "categorical" {
 				return wrong("there are several inputs; name the one that %s is for", p.Path, s.name)
 			}
 			if p.Name != "" && !slices.Contains(inputs, p.Name) {
@@ -161,6 +171,8 @@ func (c Config) checkNames() error {
 	}
 	return nil
 }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // wrong returns an error of kind config.ErrInvalid. The last of args is the setting.
 func wrong(format string, args ...any) error {
@@ -176,13 +188,16 @@ func (c Config) starred() bool { return len(c.X) > 0 && wildcard(c.X[0].Path).st
 
 // WithOldDefaults returns c, of a run file of schema 3 or older, with the defaults of that
 // time written out: a random fraction was of the rows of episodes, and targets were rows of
-// their windows.
+// their windows, and categories in inputs the integers in the file.
 func (c Config) WithOldDefaults() Config {
 	if c.Split.Fraction > 0 && c.Steps < 2 && c.starred() {
 		c.Split.By = "rows"
 	}
 	if c.Steps > 1 && c.YAhead == nil {
 		c.YAhead = new(int)
+	}
+	if len(c.Categorical.Paths) == 0 {
+		c.Categorical.Paths = Path(asStored)
 	}
 	return c
 }
@@ -219,6 +234,7 @@ func (c Config) Validation() Config {
 	if len(c.ValYFile) > 0 {
 		c.YFile = c.ValYFile
 	}
-	c.X, c.Y, c.Rows, c.Weights, c.Lengths = c.ValX, c.ValY, c.ValRows, c.ValWeights, c.ValLengths
+	c.SetX(c.ValX)
+	c.Y, c.Rows, c.Weights, c.Lengths = c.ValY, c.ValRows, c.ValWeights, c.ValLengths
 	return c
 }

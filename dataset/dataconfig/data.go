@@ -18,12 +18,15 @@ type Data struct {
 
 	// ClassNames are the names of the classes of each target whose labels have names.
 	ClassNames map[string][]string
+	// Categories are those of each column of strings or categories in the inputs.
+	Categories Categories
 	// Layouts are the image layouts, nchw or nhwc, that files record for inputs.
 	Layouts map[string]string
 
 	config  Config
-	ragged  map[string]bool // inputs whose rows have different lengths
-	targets dataset.Dataset // of all samples, whichever side of a split they are on
+	ragged  map[string]bool   // inputs whose rows have different lengths
+	fixed   map[string][]bool // columns of inputs that are not standardized, as those of categories
+	targets dataset.Dataset   // of all samples, whichever side of a split they are on
 }
 
 // New makes data of arrays: samples to train on, and to validate on, if there are
@@ -81,7 +84,14 @@ func (c Config) data(files Files, seed uint64, training, validation []*part) (*D
 	if d.ClassNames, err = c.nameClasses(slices.Concat(training, validation)); err != nil {
 		return nil, err
 	}
+	if d.Categories, err = c.encode(slices.Concat(training, validation)); err != nil {
+		return nil, err
+	}
 	d.Layouts, d.ragged = recorded(training)
+	d.fixed = map[string][]bool{}
+	for _, f := range training[0].fields {
+		d.fixed[f.Name] = f.fixed
+	}
 	long, err := c.dropShort(training)
 	if short := len(training) - len(long); short > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d episodes are shorter than %d steps, and left out", short, len(training), c.span()))

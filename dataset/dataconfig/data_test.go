@@ -46,6 +46,8 @@ func (s shelf) Find(file, path string) (dataconfig.Found, error) {
 		return dataconfig.Found{Array: found}, nil
 	case *dataset.Ragged:
 		return dataconfig.Found{Ragged: found}, nil
+	case dataconfig.Found:
+		return found, nil
 	case []string:
 		return dataconfig.Found{Texts: func() ([]string, error) { return found, nil }}, nil
 	}
@@ -356,7 +358,7 @@ func TestDataTroubleSaysWhere(t *testing.T) {
 		"file: [a, b], y_file: a, x: x, y: y":                               "2 files of inputs and 1 of targets",
 		"file: a, x: x, y: '*/y'":                                           "*/y has more stars than the path of inputs, which has 0",
 		"file: a, x: /f/*/x, y: /f/*/y":                                     "nothing matches /f/*/x",
-		"file: a, x: word, y: y":                                            "a: word holds strings; want numbers",
+		"file: a, x: word, y: y, categorical: values":                       "a: word holds strings; categorical: values takes integers",
 		"file: a, x: x, y: list":                                            "x is [20 1] and list is [3]",
 		"file: a, x: x, y: y, rows: parity":                                 "row 0 is listed twice",
 		"file: a, x: x, y: y, rows: word":                                   "compare them, as in word==val",
@@ -446,7 +448,16 @@ func TestFieldsThatCannotBeAreErrors(t *testing.T) {
 		"file: a, x: x, y: y, weights: list":                     "x is [20 1] and list is [3]",
 		"file: a, x: x, y: y, lengths: {x: list}":                "x is [20 1] and list is [3]",
 		"file: a, x: {a: x}, y: y, val_x: x, val_y: y":           "val_x and val_y have other names",
-		"file: a, x: [x], y: y":                                  "want a path, or names with a path each",
+		"file: a, x: [3], y: y":                                  "want a path, a list of paths, or names",
+		"file: a, x: [x, ''], y: y":                              "want a path, a list of paths, or names",
+		"file: a, x: x, y: [y, y]":                               "only x takes lists of columns",
+		"file: a, x: [x, x], y: y, lengths: list":                "rows of different lengths are no columns",
+		"file: a, x: [x, list], y: y":                            "x is [20 1] and list is [3]",
+		"file: a, x: [x, /ragged], y: y":                         "which are an input of their own",
+		"file: a, x: [x, none], y: y":                            "no none",
+		"file: a, x: x, y: y, categorical: hot":                  `no encoding "hot"`,
+		"file: a, x: [x, word], y: y, categories: {wort: [a]}":   "did you mean word?",
+		"file: a, x: [x, word], y: y, categories: {word: [val]}": `a: word: row 0 is "train", which is none of the 1 categories val; leave such rows out`,
 	} {
 		c, err := parsed("{" + data + "}")
 		if err == nil {
@@ -460,16 +471,17 @@ func TestFieldsThatCannotBeAreErrors(t *testing.T) {
 
 func TestPathsAreReadFromText(t *testing.T) {
 	for text, want := range map[string]string{
-		"train/images": "[{ train/images}]", "": "[]", "a==b": "[{ a==b}]",
-		"image=/a/b,state=/c": "[{image /a/b} {state /c}]",
+		"train/images": "[{ train/images []}]", "": "[]", "a==b": "[{ a==b []}]",
+		"image=/a/b,state=/c": "[{image /a/b []} {state /c []}]", "age,sex": "[{ age [sex]}]",
+		"a[:,1:3],b": "[{ a[:,1:3] [b]}]", "t=age,sex,i=image": "[{t age [sex]} {i image []}]",
 	} {
 		p, err := dataconfig.ParsePaths(text)
 		if fmt.Sprint([]dataconfig.NamedPath(p)) != want || err != nil || p.String() != text {
 			t.Errorf("%q: %v, %v; want %s", text, []dataconfig.NamedPath(p), err, want)
 		}
 	}
-	if _, err := dataconfig.ParsePaths("image=/a/b,/c"); err == nil {
-		t.Error("a path without a name among others is read")
+	if _, err := dataconfig.ParsePaths("image=/a/b,"); err == nil {
+		t.Error("an empty path is read")
 	}
 }
 
@@ -531,7 +543,7 @@ func TestInputsHaveALastAxisOfOneAsAsked(t *testing.T) {
 		{"/grey", []int{2}, "[x float32[2 2]]"},
 		{"/channel", []int{2}, "[x float32[2]]"},
 	} {
-		d, err := dataconfig.Config{}.Inputs(s, []dataconfig.Source{{Name: "x", File: "a", Path: c.path, Shape: c.want}})
+		d, _, err := dataconfig.Config{}.Inputs(s, []dataconfig.Source{{NamedPath: dataconfig.NamedPath{Name: "x", Path: c.path}, File: "a", Shape: c.want}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,6 +26,9 @@ type field struct {
 	labels *labels // nil unless it holds labels with names
 	layout string  // of images, as the file records it
 	ragged bool    // rows have different lengths, and are padded
+
+	columns []field // that encode joins; nil if the array is in the file
+	fixed   []bool  // of the columns along the last axis: those of categories, which are not standardized
 }
 
 // originOf returns the origin of the rows at a path of a file.
@@ -89,7 +92,7 @@ func (c Config) parts(files Files) ([]*part, error) {
 // open finds a part's arrays and selects its rows.
 func (c Config) open(files Files, p *part) error {
 	for i, name := range c.X.names("x") {
-		if err := c.openInput(files, p, name, c.X[i].Path); err != nil {
+		if err := c.openInput(files, p, name, c.X[i]); err != nil {
 			return err
 		}
 	}
@@ -129,15 +132,27 @@ const weightsField = "weights"
 const autoLengths = "auto"
 
 // openInput adds an input to p, and its lengths, if c names them.
-func (c Config) openInput(files Files, p *part, name, path string) error {
-	path, err := wildcard(path).with(p.at)
-	if err != nil {
-		return err
+func (c Config) openInput(files Files, p *part, name string, at NamedPath) error {
+	paths, found := make([]string, 0, 1), make([]Found, 0, 1)
+	for _, path := range at.columns() {
+		path, err := wildcard(path).with(p.at)
+		if err != nil {
+			return err
+		}
+		one, err := c.findInput(files, p.file, name, match{path: path, steps: p.at.steps, stars: p.at.stars})
+		if err != nil {
+			return err
+		}
+		paths, found = append(paths, path), append(found, one)
 	}
-	found, err := c.findInput(files, p.file, name, match{path: path, steps: p.at.steps, stars: p.at.stars})
-	if err != nil {
-		return err
+	if first := found[0]; len(paths) > 1 || first.Texts != nil || first.Names != nil && c.encoding(name) != asStored || c.Categories[c.X.of(name)] != nil {
+		return c.openColumns(p, name, paths, found)
 	}
+	return c.openArray(files, p, name, paths[0], found[0])
+}
+
+// openArray adds an input that is an array of numbers, and its lengths, if c names them.
+func (c Config) openArray(files Files, p *part, name, path string, found Found) (err error) {
 	in := dataset.Named{Name: name, Array: found.Array, From: originOf(p.file, path)}
 	if found.Ragged != nil {
 		if in.Array, err = found.Ragged.Padded(c.Length); err != nil {
@@ -267,11 +282,7 @@ func (c Config) findInput(files Files, file, name string, at match) (Found, erro
 	if offsets := c.XOffsets.of(name); offsets != "" {
 		return c.splitRows(files, file, at, offsets, c.XColumns.of(name))
 	}
-	found, err := files.Find(file, at.path)
-	if err == nil && found.Ragged == nil && found.Array.Data == nil {
-		err = fmt.Errorf("%s: %s holds strings; want numbers", file, at.path)
-	}
-	return found, err
+	return files.Find(file, at.path)
 }
 
 // splitRows returns rows into which another array of the file divides values.
@@ -303,42 +314,6 @@ func array(files Files, file, path string) (storage.Array, error) {
 		err = fmt.Errorf("%s: %s holds no numbers, or rows of different lengths; want an array of numbers", file, path)
 	}
 	return found.Array, err
-}
-
-// A Source says where the samples of an input are.
-type Source struct {
-	Name, File, Path string
-	Shape            []int // of a sample, which settles the length of rows of different lengths
-}
-
-// Inputs returns the samples at sources, with the lengths that Lengths names, as a model
-// that was trained as c says takes them.
-func (c Config) Inputs(files Files, sources []Source) (dataset.Dataset, error) {
-	p := &part{}
-	c.YAhead, c.YSteps = nil, 0 // there are no targets
-	for _, s := range sources {
-		c, row := c, s.Shape
-		if c.Steps > 1 && len(row) > 0 {
-			row = row[1:]
-		}
-		if len(row) > 0 {
-			c.Length = row[0]
-		}
-		p.file = s.File
-		opened := len(p.fields)
-		if err := c.openInput(files, p, s.Name, s.Path); err != nil {
-			return nil, err
-		}
-		if c.Steps <= 1 {
-			in := &p.fields[opened].Array
-			in.View = withLastAxis(in.View, s.Shape)
-		}
-	}
-	slices.SortStableFunc(p.fields, func(a, b field) int { return int(a.Role) - int(b.Role) })
-	if err := p.checkLengths(); err != nil {
-		return nil, err
-	}
-	return c.samples(p)
 }
 
 // withLastAxis returns v, an array of samples, with or without a last axis of size 1, such as

@@ -54,7 +54,8 @@ func (d *Data) CountClasses(ctx context.Context, target string, ignore *int, o d
 
 // Standardize returns the normalizations that give each column of the named fields of
 // the training samples mean 0 and standard deviation 1. A field has that many
-// columns, along its last axis; 1 is all elements together. All samples are read
+// columns, along its last axis; 1 is all elements together. Columns of categories stay as
+// they are. All samples are read
 // once, loaded as o says. Elements that are not finite do not count, and a standard
 // deviation of 0 counts as 1.
 func (d *Data) Standardize(ctx context.Context, columns map[string]int, o dataset.Options) (map[string]Normalize, error) {
@@ -102,6 +103,11 @@ func (d *Data) Standardize(ctx context.Context, columns map[string]int, o datase
 		n, err := m.standardize()
 		if err != nil {
 			return nil, err
+		}
+		for k, fixed := range d.fixed[fields[i].Name] {
+			if fixed && k < len(n.Scale) {
+				n.Scale[k], n.Shift[k] = 1, 0
+			}
 		}
 		all[fields[i].Name] = n
 	}

@@ -85,14 +85,22 @@ func (c Config) checkForecast(p *part) error {
 	if c.Steps < 2 || c.YAhead != nil || p.file != p.yFile {
 		return nil
 	}
-	for _, x := range p.fields {
+	var inputs []field
+	for _, f := range p.fields {
+		if f.columns != nil {
+			inputs = append(inputs, f.columns...)
+		} else if f.Role == dataset.Input {
+			inputs = append(inputs, f)
+		}
+	}
+	for _, x := range inputs {
 		for _, y := range p.fields {
 			xPath, _ := views.CutIndex(x.path)
 			yPath, _ := views.CutIndex(y.path)
-			if x.Role != dataset.Input || y.Role != dataset.Target || xPath != yPath || x.Array.Data == nil || y.Array.Data == nil {
+			if y.Role != dataset.Target || xPath != yPath || x.Array.Data == nil || y.Array.Data == nil {
 				continue
 			}
-			inputs, err := c.windows(x.Named)
+			rows, err := c.windows(x.Named)
 			if err != nil {
 				return err
 			}
@@ -100,7 +108,7 @@ func (c Config) checkForecast(p *part) error {
 			if err != nil {
 				return err
 			}
-			if views.Overlap(firstOf(inputs.Array.View), firstOf(targets.Array.View)) {
+			if views.Overlap(firstOf(rows.Array.View), firstOf(targets.Array.View)) {
 				return config.Errorf("%s is an input and a target, and the rows of a target are among those of its inputs; forecast the next rows with y_ahead: 1, or ask for these with y_ahead: 0, as an autoencoder does", xPath)
 			}
 		}

@@ -28,6 +28,8 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[dataconfig.Config]():     "the settings below",
 	reflect.TypeFor[dataconfig.Names]():      "name or list of names",
 	reflect.TypeFor[dataconfig.Paths]():      "path, or `{name: path}`",
+	reflect.TypeFor[dataconfig.Encodings]():  "name, or `{input: name}`",
+	reflect.TypeFor[dataconfig.Categories](): "lists by path",
 	reflect.TypeFor[dataconfig.Split]():      "fraction, `attr:NAME`, `column:PATH`, `mask:ROWS`, or the settings of split below",
 	reflect.TypeFor[dataconfig.Stratify]():   "true or text",
 	reflect.TypeFor[dataconfig.Normalize]():  "`auto`, `none`, `MEAN/STD`, `{mean, std}` or `{scale, shift}`, or one of these by input",

@@ -1,0 +1,109 @@
+package dataconfig
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A Source says where the samples of an input are: at paths of a file. A path may have
+// stars, as those of Config.X.
+type Source struct {
+	NamedPath
+	File  string
+	Shape []int // of a sample, which settles the length of rows of different lengths
+}
+
+// Inputs returns the samples at sources, with the lengths that Lengths names, as a model
+// that was trained as c says takes them, and notes on what the user should know. Episodes
+// that the stars of the first source match follow one another.
+func (c Config) Inputs(files Files, sources []Source) (dataset.Dataset, []string, error) {
+	c.YAhead, c.YSteps = nil, 0 // there are no targets
+	first := sources[0]
+	matches, err := wildcard(first.Path).in(files, first.File)
+	if err != nil {
+		return nil, nil, err
+	}
+	var parts []*part
+	for _, m := range matches {
+		p := &part{at: m}
+		for _, s := range sources {
+			if err := c.openSource(files, p, s); err != nil {
+				return nil, nil, err
+			}
+		}
+		slices.SortStableFunc(p.fields, func(a, b field) int { return int(a.Role) - int(b.Role) })
+		if err := p.checkLengths(); err != nil {
+			return nil, nil, err
+		}
+		parts = append(parts, p)
+	}
+	if err := c.checkKinds(parts[0]); err != nil {
+		return nil, nil, err
+	}
+	if _, err := c.encode(parts); err != nil {
+		return nil, nil, err
+	}
+	for _, p := range parts {
+		for _, s := range sources {
+			p.shape(s, c.Steps)
+		}
+	}
+	long, err := c.dropShort(parts)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := concat(long, c.samples)
+	return d, episodeNotes(long, len(parts), c.span()), err
+}
+
+// checkKinds refuses strings and categories where a model was trained on numbers.
+func (c Config) checkKinds(p *part) error {
+	for _, f := range p.fields {
+		for _, col := range f.columns {
+			if col.labels != nil && c.Categories[c.key(f.Name, f.columns, col)] == nil {
+				return fmt.Errorf("%s: %s holds strings or categories; the model was trained on numbers: %w", p.file, col.path, dtype.ErrType)
+			}
+		}
+	}
+	return nil
+}
+
+// openSource adds the samples of an input to p.
+func (c Config) openSource(files Files, p *part, s Source) error {
+	row := s.Shape
+	if c.Steps > 1 && len(row) > 0 {
+		row = row[1:]
+	}
+	if len(row) > 0 {
+		c.Length = row[0]
+	}
+	if i := slices.Index(c.X.names("x"), s.Name); i >= 0 && len(s.Beside) != len(c.X[i].Beside) {
+		return fmt.Errorf("%s: %v; the input %s has the columns %v: %w", s.File, s.columns(), s.Name, c.X[i].columns(), views.ErrShape)
+	}
+	p.file = s.File
+	return c.openInput(files, p, s.Name, s.NamedPath)
+}
+
+// shape gives the samples of an input the axes of size 1 that a model takes.
+func (p *part) shape(s Source, steps int) {
+	i := slices.IndexFunc(p.fields, func(f field) bool { return f.Name == s.Name && f.Role == dataset.Input })
+	if steps <= 1 {
+		in := &p.fields[i].Array
+		in.View = withLastAxis(in.View, s.Shape)
+	}
+}
+
+// episodeNotes names the episodes whose samples follow one another.
+func episodeNotes(long []*part, all, span int) (notes []string) {
+	if short := all - len(long); short > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d episodes are shorter than %d steps, and left out", short, all, span))
+	}
+	if n := len(long); n > 1 {
+		notes = append(notes, fmt.Sprintf("the samples of %d episodes follow one another, from %s to %s", n, long[0].at.path, long[n-1].at.path))
+	}
+	return notes
+}
