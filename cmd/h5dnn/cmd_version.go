@@ -10,7 +10,7 @@ import (
 func versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "version",
-		Usage: "print the version of h5dnn and of Go",
+		Usage: "print the version and the commit of h5dnn, and the version of Go",
 		Action: func(c *cli.Context) error {
 			if _, err := arguments(c); err != nil {
 				return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"runtime/debug"
+	"strings"
 	"unicode"
 
 	"github.com/urfave/cli/v2"
@@ -40,19 +41,31 @@ var opensFiles = map[string]bool{
 	"init": true, "train": true, "eval": true, "predict": true, "doctor": true,
 }
 
-// version returns the module version or the VCS revision of the build.
+// version returns the module's version, or devel, and the commit of the build, if it is known.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return "devel"
 	}
-	version := info.Main.Version
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" && version == "(devel)" {
-			version = setting.Value[:min(12, len(setting.Value))]
-		}
+	setting := map[string]string{}
+	for _, s := range info.Settings {
+		setting[s.Key] = s.Value
 	}
-	return version
+	return versionText(info.Main.Version, setting["vcs.revision"], setting["vcs.modified"] == "true")
+}
+
+// versionText returns a version with the commit that it was built from.
+func versionText(version, commit string, modified bool) string {
+	if version == "" || version == "(devel)" || strings.HasPrefix(version, "v0.0.0-") { // of a commit
+		version = "devel"
+	}
+	if commit == "" {
+		return version
+	}
+	if commit = commit[:min(12, len(commit))]; modified {
+		commit += ", modified"
+	}
+	return version + " (commit " + commit + ")"
 }
 
 // plain reports whether r is safe to print on a terminal: visible, and neither

@@ -57,7 +57,9 @@ func isFile(name string) error {
 		return nil // opening it finds out
 	}
 	info, err := os.Stat(name)
-	switch {
+	switch above, path := fileAbove(name); {
+	case err != nil && above != "":
+		return fmt.Errorf("%s is a file; what is in it follows a colon: %s:%s", above, above, path)
 	case errors.Is(err, fs.ErrNotExist) && atomicfile.Interrupted(name):
 		return fmt.Errorf("%s: no such file: the program that wrote it was killed before the file, and others that it names, were complete; write it again", name)
 	case errors.Is(err, fs.ErrNotExist):
@@ -74,6 +76,16 @@ func isFile(name string) error {
 		return err
 	}
 	return err
+}
+
+// fileAbove returns the file that a name continues as if it were a folder, and the rest of the name.
+func fileAbove(name string) (file, path string) {
+	for k, c := range name {
+		if info, err := os.Stat(name[:k]); c == '/' && k > 0 && err == nil && info.Mode().IsRegular() {
+			return name[:k], name[k:]
+		}
+	}
+	return "", ""
 }
 
 // shownName is the name of a file in an error.

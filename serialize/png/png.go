@@ -93,20 +93,27 @@ func unsqueeze(v views.View, axis int) views.View {
 
 // Write writes a as an image, or as a grid of images with a gap of one pixel.
 // Colours in bytes are pixel values, bools black and white, and floats from 0 to 1
-// black to white. Other values are scaled from their minimum to their maximum.
+// black to white. Other values are scaled from their minimum to their maximum: floats
+// are a field in the colours of viridis, in which NaN is transparent.
 // Integers of 16 bits and more make an image of 16 bits.
+//
+// An array of one axis, or of a few long columns or rows of numbers that are not bytes, is
+// signals, which are drawn as curves.
 func Write(w io.Writer, a storage.Array) error {
 	return write(w, a, func() error { return nil })
 }
 
 // write is Write until stopped returns an error.
 func write(w io.Writer, a storage.Array, stopped func() error) error {
+	if a.Type.IsComplex() {
+		return fmt.Errorf("png: %v cannot be drawn; want real numbers", a.Type)
+	}
+	if signals, ok := signalsOf(a); ok {
+		return writeCurves(w, signals, stopped)
+	}
 	p, v, err := pictureOf(a.View)
 	if err != nil {
 		return err
-	}
-	if a.Type.IsComplex() {
-		return fmt.Errorf("png: %v cannot be drawn; want real numbers", a.Type)
 	}
 	scale, err := p.scaleOf(a)
 	if err != nil {
@@ -115,7 +122,8 @@ func write(w io.Writer, a storage.Array, stopped func() error) error {
 	down := (p.count + p.across - 1) / p.across
 	gap := min(1, p.count-1)
 	size := image.Rect(0, 0, p.across*(p.cols+gap)-gap, down*(p.rows+gap)-gap)
-	canvas := p.canvas(size, a.Type.IsInt() && a.Type.Size() > 1)
+	field := p.channels == 1 && a.Type.IsFloat() && !scale.image
+	canvas := p.canvas(size, field, a.Type.IsInt() && a.Type.Size() > 1)
 	band := max(1, blocks.Size/8/(p.cols*p.channels)) // rows
 	for k := range p.count {
 		x, y := k%p.across*(p.cols+gap), k/p.across*(p.rows+gap)
@@ -127,16 +135,20 @@ func write(w io.Writer, a storage.Array, stopped func() error) error {
 			if err != nil {
 				return err
 			}
+			if field {
+				p.drawField(canvas.(*image.NRGBA), x, y+row, blocks.Float64s(a.Type, elems), scale)
+				continue
+			}
 			p.draw(canvas, x, y+row, scale.levels(a.Type, elems))
 		}
 	}
 	return png.Encode(w, canvas)
 }
 
-// canvas returns an image to draw on: of grey levels, unless there are colours or gaps,
-// which are transparent.
-func (p picture) canvas(size image.Rectangle, deep bool) draw.Image {
-	switch grey := p.channels == 1 && p.count == 1; {
+// canvas returns an image to draw on: of grey levels, unless there are colours, as of a field, or
+// gaps, which are transparent.
+func (p picture) canvas(size image.Rectangle, field, deep bool) draw.Image {
+	switch grey := p.channels == 1 && p.count == 1 && !field; {
 	case grey && deep:
 		return image.NewGray16(size)
 	case grey:
@@ -178,11 +190,12 @@ func (p picture) draw(to draw.Image, x, y int, levels []uint16) {
 type scale struct {
 	least, factor float64
 	step          float64 // between levels
+	image         bool    // floats are from 0 to 1, which images are
 }
 
 // scaleOf returns the scale for the elements of a.
 func (p picture) scaleOf(a storage.Array) (scale, error) {
-	least, most := 0.0, 1.0
+	least, most, image := 0.0, 1.0, true
 	switch {
 	case a.Type == dtype.Uint8 && p.channels >= 3:
 		most = 255
@@ -192,10 +205,10 @@ func (p picture) scaleOf(a storage.Array) (scale, error) {
 			return scale{}, err
 		}
 		if !a.Type.IsFloat() || low < 0 || high > 1 {
-			least, most = low, high
+			least, most, image = low, high, false
 		}
 	}
-	s := scale{least: least, step: 257} // 8 bits: 255 becomes 65535
+	s := scale{least: least, step: 257, image: image} // 8 bits: 255 becomes 65535
 	if a.Type.IsInt() && a.Type.Size() > 1 {
 		s.step = 1
 	}
@@ -216,7 +229,7 @@ func (s scale) levels(t dtype.Type, elems []byte) []uint16 {
 	return out
 }
 
-// rangeOf returns the smallest and largest elements of a that are not NaN.
+// rangeOf returns the smallest and largest elements of a that are finite.
 func rangeOf(a storage.Array) (low, high float64, err error) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for elements, err := range blocks.Elements(context.Background(), a, blocks.Size) {
@@ -224,7 +237,7 @@ func rangeOf(a storage.Array) (low, high float64, err error) {
 			return 0, 0, err
 		}
 		for _, x := range blocks.Float64s(a.Type, elements) {
-			if !math.IsNaN(x) {
+			if !math.IsNaN(x) && !math.IsInf(x, 0) {
 				low, high = min(low, x), max(high, x)
 			}
 		}

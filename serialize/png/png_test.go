@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/color"
 	"image/png"
+	"math"
 	"testing"
 
 	h5png "github.com/h5dnn/h5dnn/serialize/png"
@@ -25,7 +26,14 @@ func TestPicturesShowEveryPixel(t *testing.T) {
 		{"one value", storage.From([]uint8{7, 7}, 1, 2), [2]int{2, 1}, 1, 0, grey(0)},
 		{"bools", storage.From([]bool{false, true}, 1, 2), [2]int{2, 1}, 1, 0, grey(255)},
 		{"floats in 0..1", storage.From([]float32{0, 0.5, 1, 0.25}, 2, 2), [2]int{2, 2}, 1, 0, grey(128)},
-		{"floats beyond", storage.From([]float64{-10, 10, 0, 0}, 2, 2), [2]int{2, 2}, 0, 1, grey(128)},
+		{"floats beyond", storage.From([]float64{-10, 10, 0, 0}, 2, 2), [2]int{2, 2}, 0, 1, color.NRGBA{33, 145, 140, 255}},
+		{"a field's least", storage.From([]float32{-10, 10, 0, 0}, 2, 2), [2]int{2, 2}, 0, 0, color.NRGBA{68, 1, 84, 255}},
+		{"a missing value", storage.From([]float32{-10, 10, 0, float32(math.NaN())}, 2, 2), [2]int{2, 2}, 1, 1, color.NRGBA{}},
+		{"a signal's first, at the bottom", slope(100), [2]int{512, 96}, 0, 91, color.NRGBA{31, 119, 180, 255}},
+		{"its last, at the top", slope(100), [2]int{512, 96}, 511, 4, color.NRGBA{31, 119, 180, 255}},
+		{"between", slope(100), [2]int{512, 96}, 511, 91, grey(255)},
+		{"channels last, 12 of 1000", storage.From(make([]float32, 12000), 1000, 12), [2]int{1000, 12 * 96}, 5, 4, grey(255)},
+		{"bytes of 3 columns", ramp(80, 3), [2]int{3, 80}, 0, 0, grey(0)},
 		{"integers", storage.From([]int16{0, 1000, 500, 0}, 2, 2), [2]int{2, 2}, 1, 0, grey(255)},
 		{"colour", ramp(5, 6, 3), [2]int{6, 5}, 1, 0, color.NRGBA{3, 4, 5, 255}},
 		{"colour with alpha", ramp(5, 6, 4), [2]int{6, 5}, 1, 0, color.NRGBA{4, 5, 6, 7}},
@@ -74,6 +82,15 @@ func TestSixteenBitsStay(t *testing.T) {
 }
 
 func grey(level uint8) color.NRGBA { return color.NRGBA{level, level, level, 255} }
+
+// slope returns 0, 1, 2, … as a signal.
+func slope(n int) storage.Array {
+	xs := make([]float32, n)
+	for k := range xs {
+		xs[k] = float32(k)
+	}
+	return storage.From(xs, n)
+}
 
 // ramp returns 0, 1, 2, … in the given shape.
 func ramp(shape ...int) storage.Array {
