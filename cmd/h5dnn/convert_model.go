@@ -25,7 +25,7 @@ var frameworkFlags = []cli.Flag{
 	&cli.StringFlag{Name: "model", Usage: "`FILE` with the architecture, where IN has weights only: of Keras, a config.json, a run, or a configuration of one"},
 	&cli.StringSliceFlag{Name: "flatten", Usage: "`LAYER=H,W,C`: the shape before LAYER flattens it, where the architecture does not say"},
 	&cli.StringFlag{Name: "rules", Usage: "YAML `FILE` of names and operations of your own; see h5dnn help models"},
-	&cli.StringFlag{Name: "input-shape", Usage: "`SIZES` of a sample, such as 28,28,1, for runs of h5dnn where the architecture does not say"},
+	&cli.StringFlag{Name: "input-shape", Usage: "`SIZES` of a sample, for runs of h5dnn where the architecture does not say: 28,28,1 in Keras, 1,28,28 in h5dnn, whose channels come first"},
 	&cli.BoolFlag{Name: "optimizer", Usage: "convert the state of the optimizer, too"},
 }
 
@@ -205,7 +205,7 @@ func modelHint(err error) string {
 	case errors.As(err, &shape):
 		return "give it by --flatten " + shape.Layer + "=H,W,C"
 	case errors.As(err, &sample):
-		return "give it by --input-shape, such as --input-shape 28,28,1"
+		return "give it by --input-shape: 28,28,1 in Keras, 1,28,28 in h5dnn, whose channels come first"
 	case errors.As(err, &architecture) && architecture.Framework == checkpoint.Keras:
 		return "give it by --model, names for the arrays by --rules, or keep Keras's names with --framework keras"
 	case errors.As(err, &architecture):

@@ -13,7 +13,9 @@ import (
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/convert/models"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/transform"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -41,10 +43,30 @@ func runOf(c *cli.Context, name string, args []string) (run *train.Run, imported
 			err = withoutArchitecture(&models.MissingArchitectureError{Name: name, Framework: checkpoint.PyTorch})
 		}
 	}
-	if err == nil {
-		run.Config.Device, run.Config.Threads = config.Device, config.Threads
+	if err != nil {
+		return nil, imported, explainQuantized(name, err)
 	}
-	return run, imported, err
+	run.Config.Device, run.Config.Threads = config.Device, config.Threads
+	return run, imported, nil
+}
+
+// explainQuantized returns err, or why a file that cast has quantized is not run.
+func explainQuantized(name string, err error) error {
+	f, failed := serialize.Open(name)
+	if failed != nil {
+		return err
+	}
+	defer f.Close()
+	types := map[string]dtype.Type{}
+	for e := range f.All() {
+		types[e.Name] = e.Array.Type
+	}
+	for weight, t := range types {
+		if _, ok := types[weight+transform.ScaleSuffix]; ok && t == dtype.Int8 {
+			return fmt.Errorf("%s has weights that cast has quantized to int8, and models compute with floats; name the file that was cast", name)
+		}
+	}
+	return err
 }
 
 // mayBeStateDict reports whether a file is one of arrays that may be a state_dict of PyTorch. HDF5
