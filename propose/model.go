@@ -65,6 +65,14 @@ func (p pair) network() (network, error) {
 // targets returns the first target and the others.
 func (p pair) targets() []*candidate { return append([]*candidate{p.y}, p.more...) }
 
+// nameOf returns the name of the field of a target.
+func (p pair) nameOf(y *candidate) string {
+	if len(p.more) == 0 {
+		return "y"
+	}
+	return fieldName(y.Path)
+}
+
 // fieldName makes a name of a field from the last name of a path.
 func fieldName(path string) string { return "y_" + strings.Join(wordsOf(baseOf(path)), "_") }
 

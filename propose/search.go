@@ -93,7 +93,7 @@ func (s *search) inputs() []pair {
 			}
 			columns[key].x = append(columns[key].x, c)
 			if observed {
-				columns[key].score, columns[key].xWhy = 7, "observations of "+path.Base(parentOf(c.Path))
+				columns[key].score, columns[key].xWhy = 7, "arrays of "+path.Base(parentOf(c.Path))
 			}
 		}
 		if !c.column() && c.Kind != Texts && c.kind != unknown {

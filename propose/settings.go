@@ -75,7 +75,7 @@ func (s *search) describeInputs(p pair) Choice {
 		for _, c := range p.x {
 			paths = append(paths, c.Path)
 		}
-		return Choice{strings.Join(paths, ", "), fmt.Sprintf("%d %s; identifiers and constants are left out", len(p.x), p.xWhy)}
+		return Choice{strings.Join(paths, ", "), fmt.Sprintf("%d %s; identifiers, constants and groups are left out", len(p.x), p.xWhy)}
 	}
 	reason := p.xWhy
 	if x.kind != scalar {
@@ -164,13 +164,18 @@ func missing(p pair) []Setting {
 	if p.task == Forecast && len(p.x[0].Row) <= 1 { // train fills tables so
 		fill = "previous"
 	}
-	inTargets := p.y.missing > 0 && p.task != Classify || p.task == Classify && (p.y.Names != nil || p.y.Kind == Texts) && p.y.noClass()
-	comment := fmt.Sprintf("%d missing values among those sampled", count)
+	var ignored []string
+	for _, y := range p.targets() {
+		if y.missing > 0 && p.task != Classify || p.task == Classify && y.words() && y.noClass() {
+			ignored = append(ignored, p.nameOf(y)+": ignore")
+		}
+	}
+	comment := fmt.Sprintf("%d missing among the sampled values of the inputs", count)
 	switch {
-	case inTargets && p.y != p.x[0] && count == 0:
+	case len(ignored) > 0 && count == 0 && p.y != p.x[0]:
 		return []Setting{{"missing", "ignore", "samples without a target are left out of the loss"}}
-	case inTargets:
-		return []Setting{{"missing", "{x: " + fill + ", y: ignore}", comment}}
+	case len(ignored) > 0:
+		return []Setting{{"missing", "{x: " + fill + ", " + strings.Join(ignored, ", ") + "}", comment}}
 	case count > 0:
 		return []Setting{{"missing", fill, comment}}
 	}
@@ -207,8 +212,10 @@ func normalization(p pair, net network) []Setting {
 	case len(x.Row) > 1 && x.Type.IsFloat():
 		add("x", x, false)
 	}
-	if values {
-		add("y", p.y, true)
+	for _, y := range p.targets() {
+		if values {
+			add(p.nameOf(y), y, true)
+		}
 	}
 	if len(fields) == 0 {
 		return nil

@@ -157,6 +157,11 @@ func summaryOf(proposals []propose.Proposal) string {
 	}{{"inputs", p.Input}, {"target", p.Target}, {"task", p.Goal}, {"split", p.Split}, {"model", p.Network}} {
 		fmt.Fprintf(&b, "%-8s %s: %s\n", line.name, printable(line.Text), printable(line.Reason))
 	}
+	for _, s := range p.Data {
+		if s.Key == "missing" || s.Key == "weights" || s.Key == "rows" {
+			fmt.Fprintf(&b, "%-8s %s: %s\n", s.Key, printable(s.Value), printable(s.Comment))
+		}
+	}
 	for _, note := range p.Notes {
 		fmt.Fprintf(&b, "note: %s\n", printable(note))
 	}
