@@ -26,12 +26,17 @@ func (s *search) possible(p pair) error {
 			return err
 		}
 	}
+	x := p.x[0]
 	for _, c := range p.x {
 		switch {
-		case c.role == unusable:
+		case c.role == unusable, c.role == constant, c.role == identifier && c.Kind == Texts:
 			return refuse("%s cannot be an input: %s", c.Path, c.why)
 		case c.kind == tokens:
 			return refuse("%s holds the numbers of words (%s), which are no quantities, and there are no embedding layers yet; store counts of words or one-hot rows", c.Path, c.form.reason)
+		case len(p.x) > 1 && (len(c.Row) > 1 || c.Kind == Ragged):
+			return refuse("%s holds %s, which are no columns to join with others; write a graph of several inputs in a configuration", c.Path, c.kind)
+		case len(p.x) > 1 && (stars(c) != stars(x) || !slices.Equal(c.Rows, x.Rows)):
+			return refuse("%s has %d rows and %s %d; want the same", x.Path, x.rows(), c.Path, c.rows())
 		case c.kind == unknown:
 			return &Refusal{fmt.Sprintf("%s: rows of %v have more axes than a layer takes", c.Path, c.Row), Wishes{X: []string{c.Path + "[:, 0]"}}}
 		}
@@ -74,6 +79,9 @@ func (s *search) describeInputs(p pair) Choice {
 		var paths []string
 		for _, c := range p.x {
 			paths = append(paths, c.Path)
+		}
+		if len(s.wishes.X) > 0 {
+			return Choice{strings.Join(paths, ", "), fmt.Sprintf("%d columns, as asked", len(p.x))}
 		}
 		return Choice{strings.Join(paths, ", "), fmt.Sprintf("%d %s; identifiers, constants and groups are left out", len(p.x), p.xWhy)}
 	}
