@@ -14,7 +14,8 @@ import (
 const introduction = `# Configuration
 
 The settings of ` + "`h5dnn train CONFIG.yaml`" + `. [examples/digits.yaml](../examples/digits.yaml) and
-[examples/resnet.yaml](../examples/resnet.yaml) are complete configurations, ` + "`h5dnn init DATA.h5`" + ` writes one for a file, and
+[examples/resnet.yaml](../examples/resnet.yaml) are complete configurations; others are of a
+[forecast](../examples/forecast.yaml), an [autoencoder](../examples/autoencoder.yaml) and [several outputs](../examples/outputs.yaml). ` + "`h5dnn init DATA.h5`" + ` writes one for a file, and
 ` + "`h5dnn train --print-config`" + ` prints the settings of a run with all defaults.
 
 A layer, loss, metric, optimizer or schedule is a name (` + "`relu`" + `), or a name with settings
