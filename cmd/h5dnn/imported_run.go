@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -61,8 +62,8 @@ func explainQuantized(name string, err error) error {
 	for e := range f.All() {
 		types[e.Name] = e.Array.Type
 	}
-	for weight, t := range types {
-		if _, ok := types[weight+transform.ScaleSuffix]; ok && t == dtype.Int8 {
+	for _, weight := range slices.Sorted(maps.Keys(types)) {
+		if _, ok := types[weight+transform.ScaleSuffix]; ok && types[weight] == dtype.Int8 {
 			return fmt.Errorf("%s has weights that cast has quantized to int8, and models compute with floats; name the file that was cast", name)
 		}
 	}
