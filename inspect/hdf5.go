@@ -311,6 +311,16 @@ func (f HDF5) find(o h5format.Item) (Selection, error) {
 	return f.selectAll(o.Listed, d)
 }
 
+// Stored returns the dataset that is listed under a path, as it is stored: without the meaning
+// that a convention gives its elements.
+func (f HDF5) Stored(path string) (*hdf5.Dataset, error) {
+	i, err := f.convention.Find(path)
+	if err != nil {
+		return nil, err
+	}
+	return i.Dataset()
+}
+
 // onlyDataset returns the path of the dataset of a file that has one and no more.
 func (f HDF5) onlyDataset() (string, bool) {
 	var found []string

@@ -266,6 +266,9 @@ type Options struct {
 	// dtype.BFloat16 for elements of 2 bytes in an .npy file. Without it, such elements
 	// are an error.
 	Void dtype.Type
+	// CacheBytes limits the memory in which formats of chunks keep decoded ones. 0 is their
+	// default; a negative number keeps none, so that each read takes as long as the first.
+	CacheBytes int
 	// Context ends long reads when it is done; nil never does. Reads return its error.
 	Context context.Context
 }

@@ -1,20 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/inspect"
-	"github.com/h5dnn/h5dnn/internal/blocks"
-	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
@@ -22,12 +18,13 @@ import (
 func doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
-		Usage:     "measure how well an HDF5 file is stored for training",
+		Usage:     "find what keeps a file from training well: missing values, slow storage, data that cannot be read",
 		ArgsUsage: "[FILE[:/path]]",
-		Description: "Checks layout, alignment, chunks, filters, label order, and a sample of the data for NaN and\n" +
-			"infinity. Times shuffled batches of 128 rows from the file as it is, and from part of it\n" +
-			"repacked with --layout train. Without FILE, shows the devices of this machine.",
-		Flags: []cli.Flag{followFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
+		Description: "Opens all data as train does and says what it can be, inputs or labels, which values are missing and where,\n" +
+			"and how long an epoch takes to read and decode. Data of more than 256 MiB is looked at in parts, which are\n" +
+			"named. Repacking is advised if it made an extract of this file faster, beside the same extract as it is\n" +
+			"stored. Without FILE, shows the devices of this machine.",
+		Flags: []cli.Flag{allFlag("show each of many alike datasets (demo_0 … demo_23)"), followFlag(), fromFlag(), voidFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return showDevices(c.App.Writer, c.Bool("json"), false)
@@ -37,10 +34,7 @@ func doctorCommand() *cli.Command {
 				return err
 			}
 			at := parseAddress(args[0])
-			if err := anHDF5File(c.Context, at.file); err != nil {
-				return err
-			}
-			d := &doctor{ctx: c.Context, name: at.file}
+			d := &doctor{ctx: c.Context, name: at.file, each: c.Bool("all") || c.Bool("json"), time: timeEpochs}
 			if err := d.examine(at.path); err != nil {
 				return err
 			}
@@ -56,258 +50,240 @@ func doctorCommand() *cli.Command {
 
 // A doctor collects findings about a file.
 type doctor struct {
-	ctx        context.Context
-	name       string
-	candidates []*trainingCandidate
-	warnings   []hdf5.Finding // about groups, and what could not be read
-}
+	ctx   context.Context
+	name  string
+	each  bool       // alike datasets are examined one by one
+	time  epochTimer // measures; tests replace it
+	files files      // as train opens them
+	file  inspect.File
 
-// A trainingCandidate is a dataset that could hold training data.
-type trainingCandidate struct {
-	path     string
-	dtype    string
-	shape    []int
-	layout   string
-	rowBytes int
-	facts    []string
-	warnings []string
-	measured *measuredRates // nil: too small to matter, or not readable
+	candidates []*trainingCandidate
+	unusable   []hdf5.Finding // data that is not to train on, and the reason
+	warnings   []hdf5.Finding // about groups, and what could not be read
+	checkpoint bool           // the file holds a model's weights, not data
 }
 
 // manyMembers is where groups with a symbol table become slow.
 const manyMembers = 10000
 
-// mostMeasured is the number of datasets that are timed, the largest ones.
+// mostMeasured is the number of candidates that are timed, the largest ones.
 const mostMeasured = 4
 
+// examine looks at all data at and below a path.
 func (d *doctor) examine(path string) error {
-	file, err := hdf5.Open(d.name, hdf5.Options{Follow: followed(d.ctx), Budget: budgetOf(d.ctx), Context: d.ctx})
+	d.files = newFiles(context.WithValue(d.ctx, cacheKey{}, -1)) // so that a second epoch of an extract decodes again
+	defer d.files.Close()
+	var err error
+	if d.file, err = d.files.file(d.name); err != nil {
+		return err
+	}
+	if format, err := formatOf(d.file); err == nil {
+		d.checkpoint = !isData(format)
+	}
+	found, err := d.open(path)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	walk := file.Walk()
-	if inspect.Clean(path) != "/" {
-		o, err := file.Lookup(path)
-		if err != nil {
-			return err
-		}
-		walk = o.Walk()
+	if err := d.checkGroups(path); err != nil {
+		return err
 	}
-	datasets, seen := []*hdf5.Dataset{}, map[uint64]bool{}
-	for o, err := range walk {
-		if err := d.ctx.Err(); err != nil {
-			return err
-		}
+	for _, group := range d.alike(found) {
+		p, err := d.candidate(group)
 		if err != nil {
-			d.warn(o.Path, "cannot be read: %v", err)
-		}
-		at, ok := o.Address()
-		if !ok || seen[at] {
+			d.unusable = append(d.unusable, hdf5.Finding{Path: group[0].path, Message: d.reason(err, group[0].path)})
 			continue
 		}
-		seen[at] = true
-		if o.Kind == hdf5.KindGroup && o.HasSymbolTable() {
+		if len(group) > 1 {
+			p.path = nameOf(p.paths, found)
+		}
+		d.candidates = append(d.candidates, p)
+	}
+	return d.look()
+}
+
+// An openedData is the data at a path, as train opens it.
+type openedData struct {
+	path string // with the name of a member, for one of compounds
+	inspect.Object
+	inspect.Selection
+}
+
+// open opens the data of all objects at and below a path.
+func (d *doctor) open(path string) (found []openedData, err error) {
+	entries, err := d.file.Entries(path)
+	if err != nil {
+		return nil, err
+	}
+	for o := range entries {
+		if err := d.ctx.Err(); err != nil {
+			return nil, err
+		}
+		switch {
+		case o.Err != nil:
+			d.warn(o.Path, "cannot be read: %v", o.Err)
+			continue
+		case o.Data == nil || o.Data.Shape == nil || o.Data.Shares != "": // the first name is listed
+			continue
+		case len(o.Data.Shape) == 0:
+			d.unusable = append(d.unusable, hdf5.Finding{Path: o.Path, Message: "a single value"})
+			continue
+		}
+		for _, path := range d.paths(o) {
+			data, err := findLabels(d.file, address{d.name, path})
+			if err != nil {
+				d.warn(path, "cannot be loaded: %v", err)
+				continue
+			}
+			found = append(found, openedData{path, o, data})
+		}
+	}
+	return found, nil
+}
+
+// paths returns the paths of the data of an object: its own, or those of its members.
+func (d *doctor) paths(o inspect.Object) (paths []string) {
+	h5, ok := d.file.(inspect.HDF5)
+	if !ok || o.Data.DType != "compound" {
+		return []string{o.Path}
+	}
+	stored, err := h5.Stored(o.Path)
+	if err != nil {
+		return []string{o.Path}
+	}
+	for _, m := range stored.Type.Members {
+		paths = append(paths, fmt.Sprintf("%s['%s']", o.Path, m.Name))
+	}
+	return paths
+}
+
+// alike divides data into that which train reads as one with a star in its path, and others.
+func (d *doctor) alike(found []openedData) (groups [][]openedData) {
+	paths := make([]string, len(found))
+	for i, o := range found {
+		if paths[i] = o.path; d.each || o.Rows != nil { // rows of different lengths are padded each to its longest
+			paths[i] = ""
+		}
+	}
+	for _, group := range alike(paths, func(i int) string {
+		o := found[i]
+		return fmt.Sprint(o.DType, o.Selected().Shape[1:], o.Numbers, o.Names)
+	}) {
+		var all []openedData
+		for _, i := range group {
+			all = append(all, found[i])
+		}
+		groups = append(groups, all)
+	}
+	return groups
+}
+
+// nameOf returns a path with a star with which train reads the given paths and no others of a
+// file, or else the first and the last of them.
+func nameOf(paths []string, found []openedData) string {
+	star := starOf(paths)
+	before, after, _ := strings.Cut(star, "*")
+	n := 0
+	for _, o := range found {
+		if rest, ok := strings.CutPrefix(o.path, before); ok && strings.HasSuffix(rest, after) && !strings.Contains(strings.TrimSuffix(rest, after), "/") {
+			n++
+		}
+	}
+	if _, members := cutMembers(star); n > len(paths) || members != nil {
+		return span(paths)
+	}
+	return star
+}
+
+// checkGroups warns of groups that are slow to search.
+func (d *doctor) checkGroups(path string) error {
+	h5, ok := d.file.(inspect.HDF5)
+	if !ok {
+		return nil
+	}
+	at, err := h5.Lookup(path)
+	if err != nil || at.Kind != hdf5.KindGroup {
+		return nil // such as an element of a cell of MATLAB
+	}
+	for o, err := range at.Walk() {
+		if d.ctx.Err() != nil {
+			return d.ctx.Err()
+		}
+		if err == nil && o.Kind == hdf5.KindGroup && o.HasSymbolTable() {
 			if names, _ := o.Names(); len(names) > manyMembers {
 				d.warn(o.Path, "an old-style group with %d members, which is slow to search; h5dnn repack converts it to a new-style group", len(names))
 			}
 		}
-		if o.Kind != hdf5.KindDataset {
-			continue
-		}
-		set, err := o.Dataset()
-		if err != nil {
-			d.warn(o.Path, "cannot be read: %v", err)
-		} else if len(set.Shape) > 0 {
-			datasets = append(datasets, set)
-		}
 	}
-	if storage.IsURL(d.name) {
-		d.warn("/", "values and speed are not measured at a URL, because that reads the data; measure a downloaded file")
-	}
-	return d.look(datasets)
+	return nil
 }
 
 func (d *doctor) warn(path, format string, args ...any) {
-	text := strings.TrimPrefix(fmt.Sprintf(format, args...), d.name+": ")
-	d.warnings = append(d.warnings, hdf5.Finding{Path: path, Message: text})
+	d.warnings = append(d.warnings, hdf5.Finding{Path: path, Message: d.reason(fmt.Errorf(format, args...), path)})
 }
 
-// look examines each dataset and times the largest.
-func (d *doctor) look(datasets []*hdf5.Dataset) error {
-	bySize := slices.Clone(datasets)
-	slices.SortStableFunc(bySize, func(a, b *hdf5.Dataset) int { return cmp.Compare(sizeOf(b), sizeOf(a)) })
-	for _, set := range datasets {
-		p := &trainingCandidate{path: set.Path, dtype: h5format.TypeName(set.Type), shape: set.Shape, layout: set.Layout}
-		a, err := set.Array()
-		if err != nil {
-			if _, _, notNumbers := set.Type.DType(); notNumbers == nil {
-				d.warn(set.Path, "cannot be loaded: %s", strings.TrimPrefix(strings.TrimPrefix(err.Error(), d.name+": "), set.Path+": "))
-			}
+// reason returns an error about data of the file without the names of the file and the data.
+func (d *doctor) reason(err error, path string) string {
+	text := withoutKind(err.Error())
+	stored, _ := cutMembers(path)
+	for _, name := range []string{d.name + ": ", path + ": ", path + " ", stored + ": "} {
+		text = strings.Replace(text, name, "", 1)
+	}
+	return text
+}
+
+// look examines the values of each candidate, and times the largest.
+func (d *doctor) look() error {
+	if storage.IsURL(d.name) {
+		d.warn("/", "values and speed are not measured at a URL, because that reads the data; measure a downloaded file")
+		return nil
+	}
+	bySize := slices.Clone(d.candidates)
+	slices.SortStableFunc(bySize, func(a, b *trainingCandidate) int { return b.bytes() - a.bytes() })
+	for _, p := range d.candidates {
+		if p.unwritten {
 			continue
 		}
-		d.candidates = append(d.candidates, p)
-		p.geometry(set, a)
-		if storage.IsURL(d.name) {
-			continue
+		err := p.values(d.ctx)
+		if err == nil && slices.Index(bySize, p) < mostMeasured {
+			err = p.measure(d)
 		}
-		if _, unwritten := storage.Unwritten(a); unwritten {
-			p.fact("never written")
-			continue
-		}
-		if err := d.checkExpansion(set, a); err != nil {
-			d.warn(set.Path, "not measured: %v", err)
-			continue
-		}
-		if err := p.values(d.ctx, a); err != nil {
-			d.warn(set.Path, "%v", err)
-			continue
-		}
-		if slices.Index(bySize, set) < mostMeasured {
-			if err := p.measure(d.ctx, set, a); err != nil {
-				d.warn(set.Path, "%v", err)
-			}
+		var beyond *storage.BudgetError
+		switch {
+		case errors.Is(err, context.Canceled):
+			return err
+		case errors.As(err, &beyond):
+			p.warn("not looked at: %s", d.reason(err, p.paths[0]))
+		case err != nil:
+			p.broken = true
+			p.warn("cannot be read: %s", d.reason(err, p.paths[0]))
 		}
 	}
 	return d.ctx.Err()
 }
 
-// checkExpansion returns an error if what would be read of a dataset is more than its
-// stored bytes account for.
-func (d *doctor) checkExpansion(set *hdf5.Dataset, a storage.Array) error {
-	stored, err := set.Backing()
-	if err != nil {
-		return err
+// rangeText describes rows first to end-1 of n: "all 1000 rows", "rows 0 to 99 of 1000".
+func rangeText(parts [][2]int, n int) string {
+	if len(parts) == 1 && parts[0] == [2]int{0, n} {
+		return fmt.Sprintf("all %s", plural(n, "row"))
 	}
-	return set.File().Budget().Make(min(sizeOf(set), max(mostSampled, 4*measureBytes)), stored)
+	var texts []string
+	for _, p := range parts {
+		texts = append(texts, fmt.Sprintf("%d to %d", p[0], p[1]-1))
+	}
+	return fmt.Sprintf("rows %s of %d", strings.Join(texts, ", "), n)
 }
 
-func sizeOf(d *hdf5.Dataset) int {
-	n, _ := d.Len()
-	return n * d.Type.Size
+// lengthText returns the shape of data, with the range of the lengths of alike ones.
+func lengthText(group []openedData) string {
+	f := &fold{}
+	least, most := rowsOf(group[0]), rowsOf(group[0])
+	for _, o := range group {
+		least, most = min(least, rowsOf(o)), max(most, rowsOf(o))
+	}
+	if least < most {
+		f.rows = fmt.Sprintf("%d…%d", least, most)
+	}
+	return f.shapeOf(&inspect.Dataset{Shape: group[0].Selected().Shape})
 }
 
-func (p *trainingCandidate) fact(format string, args ...any) {
-	p.facts = append(p.facts, fmt.Sprintf(format, args...))
-}
-
-func (p *trainingCandidate) warn(format string, args ...any) {
-	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
-}
-
-// geometry checks how a dataset is stored.
-func (p *trainingCandidate) geometry(d *hdf5.Dataset, a storage.Array) {
-	p.rowBytes = a.Type.Size()
-	for _, n := range a.Shape[1:] {
-		p.rowBytes *= n
-	}
-	if d.Type.BigEndian {
-		p.warn("big-endian: every element is byte-swapped when it is read")
-	}
-	if at, ok := d.Offset(); ok {
-		p.fact("at byte %d", at)
-		if at%a.Type.Size() != 0 && sizeOf(d) >= worthIt {
-			p.warn("elements are not aligned to their size of %d bytes", a.Type.Size())
-		} else if at%4096 == 0 {
-			p.fact("aligned to 4096")
-		}
-	}
-	if d.Chunks != nil {
-		p.chunks(d)
-	}
-}
-
-// Chunks smaller than tinyChunk cost more to find than to read; chunks larger than
-// hugeChunk need much memory to shuffle.
-const tinyChunk, hugeChunk = 4 << 10, 32 << 20
-
-func (p *trainingCandidate) chunks(d *hdf5.Dataset) {
-	chunk, perRow := d.Type.Size, 1
-	for axis, n := range d.Chunks {
-		chunk *= n
-		if axis > 0 {
-			perRow *= (d.Shape[axis] + n - 1) / max(1, n)
-		}
-	}
-	p.fact("chunks of %s, %s", plural(d.Chunks[0], "row"), arrayfmt.Bytes(chunk))
-	if perRow > 1 {
-		p.warn("a row spans %d chunks, so reading one row decodes %d; chunks of whole rows are better", perRow, perRow)
-	}
-	stored, err := d.StoredChunks()
-	switch {
-	case err != nil:
-		p.warn("chunk index cannot be read: %v", err)
-		return
-	case chunk < tinyChunk && len(stored) > 1000:
-		p.warn("%d chunks of only %s", len(stored), arrayfmt.Bytes(chunk))
-	case chunk > hugeChunk:
-		p.warn("chunks of %s, each decoded whole to read a single row", arrayfmt.Bytes(chunk))
-	}
-	if err := d.CheckDecodable(); err != nil {
-		p.warn("cannot be decoded: %v", err)
-	}
-	var names []string
-	for _, f := range d.Filters {
-		names = append(names, f.String())
-	}
-	if len(names) > 0 {
-		p.fact("%s", strings.Join(names, ", "))
-	}
-}
-
-// mostSampled is the number of bytes whose values are checked.
-const mostSampled = 32 << 20
-
-// values checks a sample of the elements.
-func (p *trainingCandidate) values(ctx context.Context, a storage.Array) error {
-	rows := a.Shape[0]
-	if p.rowBytes == 0 || rows == 0 {
-		return nil
-	}
-	some := min(rows, max(1, mostSampled/p.rowBytes))
-	sample := a.With(blocks.Between(a.View, 0, 0, some))
-	if a.Type.IsFloat() {
-		s, err := summarize(ctx, sample)
-		if err != nil {
-			return err
-		}
-		if s.NaN+s.Inf > 0 {
-			p.warn("%d NaN and %d infinities among %d elements checked", s.NaN, s.Inf, s.Count)
-		}
-	}
-	if !a.Type.IsInt() || a.Rank() != 1 {
-		return nil
-	}
-	labels, err := storage.Read[int64](sample)
-	if err != nil {
-		return err
-	}
-	if differ, expected, classes := disorder(labels); classes > 1 && differ*5 < expected {
-		p.warn("labels look sorted: of %d neighbours %.0f differ; in random order of %d classes %.0f would; use --shuffle exact or a large --window", len(labels), differ, classes, expected)
-	}
-	return nil
-}
-
-// disorder counts neighbours that differ, and the number expected in random order,
-// n·(1-Σp²), where p is the share of each label. It returns zeros if there are too
-// many distinct values to be labels.
-func disorder(labels []int64) (differ, expected float64, classes int) {
-	const most, fewest = 4096, 64
-	counts := map[int64]int{}
-	for k, label := range labels {
-		if counts[label]++; len(counts) > most {
-			return 0, 0, 0
-		}
-		if k > 0 && label != labels[k-1] {
-			differ++
-		}
-	}
-	if len(labels) < fewest || len(counts) > len(labels)/2 {
-		return 0, 0, 0
-	}
-	same := 0.0
-	for _, n := range slices.Sorted(maps.Values(counts)) { // the same sum for the same labels
-		same += float64(n) / float64(len(labels)) * float64(n) / float64(len(labels))
-	}
-	return differ, float64(len(labels)) * (1 - same), len(counts)
-}
+func rowsOf(o openedData) int { return o.Selected().Shape[0] }

@@ -4,309 +4,346 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	loading "github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/internal/blocks"
-	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
-// measuredRates are rates on this machine, with the file in the page cache.
-type measuredRates struct {
-	decode        float64 // MB/s of elements, read in file order
-	shuffle       string  // the loader's default
-	rate          float64 // rows/s of shuffled batches
-	amplification float64 // rows decoded per row delivered, under exact shuffling
-	train         float64 // rows/s from a part repacked for training
-	rows          int     // of that part
-	kept          bool    // the decoded data fits the loader's memory
+// A measurement is how long epochs of a candidate take on this machine to read and decode, with
+// the file in the page cache.
+type measurement struct {
+	first, later  duration // of an epoch of all rows
+	parts         [][2]int // rows that were read
+	shuffle       string   // the loader's default
+	kept          bool     // the decoded data fits the loader's memory, so later epochs decode nothing
+	amplification float64  // rows decoded per row delivered, under exact shuffling
+	repacked      *repacking
 }
 
-// measureTime and measureBytes limit a measurement. Smaller datasets than worthIt are
-// skipped.
+// A repacking is the first epoch of data that was repacked for training, computed from extracts:
+// the same rows as stored and repacked, read in turn.
+type repacking struct {
+	first duration
+	gain  duration // how many times faster the first epoch is
+}
+
+// A duration is a number of seconds with its error.
+type duration struct{ value, err float64 }
+
+// An epochTimer returns the seconds that the first and a later epoch of all samples take.
+type epochTimer func(ctx context.Context, samples loading.Dataset) (first, later float64, err error)
+
+// measureTime limits a measurement, of at most measureBytes in measuredParts parts. Candidates
+// smaller than worthIt are not timed.
 const (
-	measureTime  = 50 * time.Millisecond
-	measureBytes = 64 << 20
-	worthIt      = 64 << 10
-	batchRows    = 128
+	measureTime   = 30 * time.Millisecond
+	measureBytes  = 64 << 20
+	measuredParts = 3
+	worthIt       = 64 << 10
+	batchRows     = 64 // train's default
 )
 
-// measure times loading from a dataset as it is, and from a repacked part of it.
-func (p *trainingCandidate) measure(ctx context.Context, d *hdf5.Dataset, a storage.Array) error {
-	total := p.rowBytes * a.Shape[0]
-	if total < worthIt || a.Shape[0] < 2*batchRows || d.CheckDecodable() != nil {
+// An extract is a part of the rows of a candidate, with the seconds for a row of it in each round.
+type extract struct {
+	samples          loading.Dataset // as train loads them
+	stored, repacked loading.Dataset // as they are stored, without a convention; nil unless both can be compared
+	rows             int
+	first, later     []float64
+	saved, ratio     []float64 // by repacking: seconds for a row, and the ratio of epochs
+}
+
+// measure times epochs of a candidate, and of extracts as stored and repacked.
+func (p *trainingCandidate) measure(d *doctor) error {
+	if p.labels || p.broken || p.bytes() < worthIt || p.rows < 2*batchRows {
 		return nil
 	}
-	m := &measuredRates{rows: min(a.Shape[0], max(batchRows, measureBytes/p.rowBytes))}
-	if m.rows*p.rowBytes > 4*measureBytes {
-		return fmt.Errorf("not measured: %d rows take %s", m.rows, arrayfmt.Bytes(m.rows*p.rowBytes))
+	parts := p.parts(measureBytes, measuredParts)
+	if _, n, _ := p.within(parts); n*p.rowBytes > 4*measureBytes {
+		return fmt.Errorf("not measured: %s take %s", rangeText(parts, p.rows), arrayfmt.Bytes(n*p.rowBytes))
 	}
-	folder, remove, err := atomicfile.TempFolder()
-	if err != nil {
-		return err
-	}
-	defer remove()
-	copied, err := a.With(blocks.Between(a.View, 0, 0, m.rows)).To(storage.CPU)
-	if err != nil {
-		return err
-	}
-	repacked, closing, err := repackedRows(filepath.Join(folder, "part.h5"), copied)
-	if err != nil {
-		return err
-	}
+	extracts, closing, err := p.extracts(d.ctx, parts)
 	defer closing()
-	set, err := loading.Of(loading.Named{Name: "x", Array: a})
 	if err != nil {
 		return err
 	}
-	m.amplification = loading.Describe(set).ExactAmplification(batchRows)
-	var plan loading.Plan
-	rates, err := alternate(
-		func() (float64, error) {
-			var watch stopwatch
-			watch.start()
-			n := 0
-			for start := time.Now(); n == 0 || time.Since(start) < measureTime/2; n++ {
-				if _, err := a.With(blocks.Between(a.View, 0, 0, m.rows)).To(storage.CPU); err != nil {
-					return 0, err
-				}
-			}
-			return float64(n*m.rows*p.rowBytes) / 1e6 / watch.seconds(), nil
-		},
-		func() (rate float64, err error) {
-			rate, plan, err = loadRate(ctx, a, loading.Auto)
-			return rate, err
-		},
-		func() (float64, error) {
-			rate, _, err := loadRate(ctx, repacked, loading.Exact)
-			return rate, err
-		})
+	if err := rounds(d.ctx, extracts, d.time); err != nil {
+		return err
+	}
+	loader, err := loading.NewLoader(p.samples, loading.Options{Batch: batchRows})
 	if err != nil {
 		return err
 	}
-	m.decode, m.rate, m.train = rates[0], rates[1], rates[2]
-	m.shuffle, m.kept = plan.Shuffle.String(), plan.CacheAll
-	p.measured = m
+	plan := loader.Plan()
+	p.measured = estimate(extracts, p.rows, plan.CacheAll || plan.Blocks == 0)
+	p.measured.parts, p.measured.shuffle, p.measured.kept = parts, plan.Shuffle.String(), plan.CacheAll
+	p.measured.amplification = loading.Describe(p.samples).ExactAmplification(batchRows)
 	return nil
 }
 
-// alternate makes measurements in turn, so that a disturbance affects all of them, and
-// returns the rate of each that one round in eight exceeds. It stops after some rounds, if
-// the rates do not change any more, or some seconds.
-func alternate(measurements ...func() (float64, error)) ([]float64, error) {
-	const least, enough, agree = 16, 4 * time.Second, 0.03
-	rates := make([][]float64, len(measurements)) // sorted
-	result := make([]float64, len(measurements))
-	for start := time.Now(); ; {
-		steady := true
-		for k, measure := range measurements {
-			rate, err := measure()
-			if err != nil {
-				return nil, err
-			}
-			at, _ := slices.BinarySearch(rates[k], rate)
-			rates[k] = slices.Insert(rates[k], at, rate)
-			n := len(rates[k])
-			middle, upper := rates[k][n/2], rates[k][7*n/8]
-			result[k] = upper
-			steady = steady && upper-middle <= agree*upper
-		}
-		if rounds := len(rates[0]); rounds >= least && (steady || time.Since(start) > enough) || time.Since(start) > 2*enough {
-			return result, nil
-		}
-	}
-}
-
-// loadRate returns the rows per second that loaders deliver, each of them until it decodes
-// nothing any more.
-func loadRate(ctx context.Context, a storage.Array, shuffle loading.Shuffle) (float64, loading.Plan, error) {
-	set, err := loading.Of(loading.Named{Name: "x", Array: a})
-	if err != nil {
-		return 0, loading.Plan{}, err
-	}
-	var plan loading.Plan
-	var watch stopwatch
-	watch.start()
-	start, rows := time.Now(), 0
-	for time.Since(start) < measureTime {
-		l, err := loading.NewLoader(set, loading.Options{Batch: batchRows, Shuffle: shuffle})
+// extracts returns parts of the samples. Those of datasets that repack --layout train would change
+// are also written as it does, to a temporary folder that closing removes.
+func (p *trainingCandidate) extracts(ctx context.Context, parts [][2]int) (all []*extract, closing func(), err error) {
+	closing = func() {}
+	changes := p.changedByRepacking()
+	if changes {
+		folder, remove, err := atomicfile.TempFolder()
 		if err != nil {
-			return 0, plan, err
+			return nil, closing, err
 		}
-		plan = l.Plan()
-		for epoch := 0; time.Since(start) < measureTime && (epoch == 0 || !l.Plan().CacheAll); epoch++ {
-			n, err := loadSome(ctx, l, epoch, start.Add(3*measureTime))
-			if rows += n; err != nil {
-				return 0, plan, err
+		files := &repackedFiles{folder: folder, remove: remove}
+		closing = files.close
+		for _, part := range parts {
+			e := &extract{}
+			if e.stored, e.repacked, err = p.repack(ctx, files, part); err != nil {
+				return nil, closing, err
 			}
+			all = append(all, e)
 		}
 	}
-	return float64(rows) / watch.seconds(), plan, nil
-}
-
-// loadSome returns the number of rows that an epoch delivers before the given time.
-func loadSome(ctx context.Context, l *loading.Loader, epoch int, until time.Time) (rows int, err error) {
-	for b, err := range l.Epoch(ctx, epoch, 0) {
-		if err != nil {
-			return rows, err
+	for k, part := range parts {
+		if !changes {
+			all = append(all, &extract{})
 		}
-		if rows += len(b.Rows); time.Now().After(until) {
-			break
+		if all[k].samples, all[k].rows, err = p.within([][2]int{part}); err != nil {
+			return nil, closing, err
 		}
 	}
-	return rows, nil
+	return all, closing, nil
 }
 
-// repackedRows stores rows as repack --layout train does, and opens them.
-func repackedRows(name string, rows storage.Array) (a storage.Array, closing func() error, err error) {
+// changedByRepacking reports whether repack --layout train stores the data otherwise.
+func (p *trainingCandidate) changedByRepacking() bool {
+	for _, d := range p.stored {
+		if _, changed := trainLayout(d); changed {
+			return true
+		}
+	}
+	return false
+}
+
+// trainLayout returns how repack --layout train stores a dataset, and whether that is another way.
+func trainLayout(d *hdf5.Dataset) (hdf5write.Layout, bool) {
+	l, changed, err := (&wantedLayout{layout: "train"}).layoutOf(d)
+	same := len(d.Filters) == 0 && slices.Equal(l.Chunks, d.Chunks)
+	return l, err == nil && changed && !same && d.Chunks != nil
+}
+
+// repackedFiles are files of extracts.
+type repackedFiles struct {
+	folder string
+	remove func()
+	open   []*hdf5.File
+}
+
+func (r *repackedFiles) close() {
+	for _, f := range r.open {
+		f.Close()
+	}
+	r.remove()
+}
+
+// repack returns the rows of a part as they are stored, and as repack --layout train stores them.
+func (p *trainingCandidate) repack(ctx context.Context, files *repackedFiles, part [2]int) (stored, repacked loading.Dataset, err error) {
+	name := filepath.Join(files.folder, fmt.Sprintf("part%d.h5", len(files.open)))
 	w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
 	if err != nil {
-		return a, nil, err
+		return nil, nil, err
 	}
 	defer w.Abort() // unless it was closed
-	if err := errors.Join(w.Write("/x", rows), w.Close()); err != nil {
-		return a, nil, err
+	var before, after []loading.Dataset
+	var paths []string
+	for i, d := range p.stored {
+		a, err := d.Array()
+		if err != nil {
+			return nil, nil, err
+		}
+		first, end := max(0, part[0]), min(part[1], a.Shape[0])
+		part[0], part[1] = part[0]-a.Shape[0], part[1]-a.Shape[0]
+		if first >= end {
+			continue
+		}
+		a = blocks.WithContext(ctx, a.With(blocks.Between(a.View, 0, first, end)))
+		one, err := loading.Of(loading.Named{Name: "x", Array: a})
+		if err != nil {
+			return nil, nil, err
+		}
+		l, _ := trainLayout(d)
+		if l.MaxShape = nil; l.Chunks != nil {
+			l.Chunks[0] = min(l.Chunks[0], end-first)
+		}
+		before, paths = append(before, one), append(paths, fmt.Sprintf("/%d", i))
+		if err := w.WriteWith(paths[len(paths)-1], a, l); err != nil {
+			return nil, nil, err
+		}
 	}
-	file, err := hdf5.Open(name)
+	if err := w.Close(); err != nil {
+		return nil, nil, err
+	}
+	file, err := hdf5.Open(name, hdf5.Options{CacheBytes: -1})
 	if err != nil {
-		return a, nil, err
+		return nil, nil, err
 	}
-	d, err := file.Dataset("/x")
-	if err == nil {
-		a, err = d.Array()
+	files.open = append(files.open, file)
+	for _, path := range paths {
+		one, err := samplesIn(file, path)
+		if err != nil {
+			return nil, nil, err
+		}
+		after = append(after, one)
 	}
+	stored, err1 := joined(before)
+	repacked, err2 := joined(after)
+	return stored, repacked, errors.Join(err1, err2)
+}
+
+// samplesIn returns the rows of a dataset of numbers.
+func samplesIn(file *hdf5.File, path string) (loading.Dataset, error) {
+	d, err := file.Dataset(path)
 	if err != nil {
-		file.Close()
-		return a, nil, err
+		return nil, err
 	}
-	return a, file.Close, nil
+	a, err := d.Array()
+	if err != nil {
+		return nil, err
+	}
+	return loading.Of(loading.Named{Name: "x", Array: a})
 }
 
-// advice returns a recommendation from the measurements.
-func (p *trainingCandidate) advice() string {
-	m := p.measured
-	switch {
-	case m == nil:
-		return ""
-	case m.train > worthRepacking*m.rate:
-		return fmt.Sprintf("h5dnn repack --layout train --path %s makes the first epoch %.1f times faster and takes %s", p.path, m.train/m.rate, arrayfmt.Bytes(p.rowBytes*p.shape[0]))
+// joined returns the samples of datasets, one after the other.
+func joined(all []loading.Dataset) (loading.Dataset, error) {
+	if len(all) == 1 {
+		return all[0], nil
 	}
-	return "stored well: repack --layout train would gain little"
+	return loading.Concat(all...)
 }
 
-func (d *doctor) show(w io.Writer) error {
-	warned := len(d.warnings)
-	for _, f := range d.warnings {
-		fmt.Fprintf(w, "%s\n", printable("warning: "+f.String()))
-	}
-	for _, p := range d.candidates {
-		warned += len(p.warnings)
-		line := fmt.Sprintf("%s  %s %s  %s", p.path, p.dtype, arrayfmt.Shape(p.shape), p.layout)
-		for _, fact := range p.facts {
-			line += ", " + fact
-		}
-		fmt.Fprintln(w, printable(line))
-		for _, warning := range p.warnings {
-			fmt.Fprintln(w, printable("  warning: "+warning))
-		}
-		if m := p.measured; m != nil {
-			fmt.Fprintf(w, "  sequential: %.0f MB/s; shuffled (%s), batches of %d: %.0f rows/s, %.0f MB/s\n", m.decode, m.shuffle, batchRows, m.rate, m.rate*float64(p.rowBytes)/1e6)
-			if m.kept {
-				fmt.Fprintln(w, "  this is the first epoch; the decoded data fits the loader's memory, so later epochs decode nothing")
+// rounds times the extracts in turn, so that a disturbance affects all of them. It stops after
+// some rounds if the times do not change any more, or after some seconds.
+func rounds(ctx context.Context, extracts []*extract, timer epochTimer) error {
+	const least, enough, agree = 7, 2 * time.Second, 0.05
+	for start, n := time.Now(), 1; ; n++ {
+		steady := true
+		for _, e := range extracts {
+			if err := e.round(ctx, timer); err != nil {
+				return err
 			}
-			if m.amplification > 1 {
-				fmt.Fprintf(w, "  exact shuffling would decode every row up to %.1f times (read amplification), unless memory holds all\n", m.amplification)
+			first := spreadOf(e.first)
+			steady = steady && first.err <= agree*first.value
+		}
+		passed := time.Since(start)
+		if n >= least && (steady || passed > enough) || passed > 4*enough && n >= 3 {
+			return nil
+		}
+	}
+}
+
+// round times an extract once.
+func (e *extract) round(ctx context.Context, timer epochTimer) error {
+	first, later, err := timer(ctx, e.samples)
+	if err != nil {
+		return err
+	}
+	perRow := 1 / float64(e.rows)
+	e.first, e.later = append(e.first, first*perRow), append(e.later, later*perRow)
+	if e.repacked == nil {
+		return nil
+	}
+	stored, _, err := timer(ctx, e.stored)
+	if err != nil {
+		return err
+	}
+	repacked, _, err := timer(ctx, e.repacked)
+	if err != nil {
+		return err
+	}
+	// Decoding by a convention takes the same time after repacking.
+	rest := max(0, first-stored)
+	e.saved = append(e.saved, (stored-repacked)*perRow)
+	e.ratio = append(e.ratio, (rest+stored)/(rest+repacked))
+	return nil
+}
+
+// spreadOf returns the median of values, and half the range that three quarters of them are in.
+func spreadOf(values []float64) duration {
+	s := slices.Sorted(slices.Values(values))
+	n := len(s)
+	return duration{s[n/2], (s[7*n/8] - s[n/8]) / 2}
+}
+
+// over returns the mean of what each extract has, and its error: that of the rounds, or half of
+// what the extracts differ in.
+func over(extracts []*extract, values func(*extract) []float64) duration {
+	least, most, total := math.Inf(1), math.Inf(-1), duration{}
+	for _, e := range extracts {
+		d := spreadOf(values(e))
+		least, most = min(least, d.value), max(most, d.value)
+		total.value += d.value / float64(len(extracts))
+		total.err += d.err / float64(len(extracts))
+	}
+	total.err = max(total.err, (most-least)/2)
+	return total
+}
+
+// times returns d, of a row, for n rows.
+func (d duration) times(n int) duration { return duration{d.value * float64(n), d.err * float64(n)} }
+
+// estimate computes epochs of n rows from extracts. later epochs are as measured if nothing is
+// decoded any more then, and else like the first.
+func estimate(extracts []*extract, n int, later bool) *measurement {
+	m := &measurement{first: over(extracts, func(e *extract) []float64 { return e.first }).times(n)}
+	if m.later = m.first; later {
+		m.later = over(extracts, func(e *extract) []float64 { return e.later }).times(n)
+	}
+	if extracts[0].repacked != nil {
+		saved := over(extracts, func(e *extract) []float64 { return e.saved }).times(n)
+		m.repacked = &repacking{
+			first: duration{max(0, m.first.value-saved.value), m.first.err + saved.err},
+			gain:  over(extracts, func(e *extract) []float64 { return e.ratio }),
+		}
+	}
+	return m
+}
+
+// timeEpochs is the epochTimer that loads samples, with train's default order and memory.
+func timeEpochs(ctx context.Context, samples loading.Dataset) (first, later float64, err error) {
+	start, n := time.Now(), 0
+	for ; n == 0 || time.Since(start) < measureTime; n++ {
+		l, err := loading.NewLoader(samples, loading.Options{Batch: batchRows})
+		if err != nil {
+			return 0, 0, err
+		}
+		for epoch, seconds := range []*float64{&first, &later} {
+			var watch stopwatch
+			watch.start()
+			for _, err := range l.Epoch(ctx, epoch, 0) {
+				if err != nil {
+					return 0, 0, err
+				}
 			}
-			fmt.Fprintf(w, "  repacked for training: %.0f rows/s, shuffled exactly (measured on %d rows)\n", m.train, m.rows)
-			fmt.Fprintln(w, printable("  "+p.advice()))
+			*seconds += watch.seconds()
 		}
 	}
-	fmt.Fprintf(w, "%s  %s of numbers, %s\n", printable(d.name), plural(len(d.candidates), "dataset"), plural(warned, "warning"))
-	verdict, command := d.verdict()
-	_, err := fmt.Fprintf(w, "verdict: %s\nrun: %s\n", printable(verdict), printable(command))
-	return err
+	return first / float64(n), later / float64(n), ctx.Err()
 }
 
-// verdict returns the finding that matters most, and the command to run next.
-func (d *doctor) verdict() (text, command string) {
-	file := shellWord(d.name)
-	var slow *trainingCandidate
-	damaged, odd, elsewhere := false, false, false
-	for _, w := range d.warnings {
-		outside := strings.Contains(w.Message, "other files are not opened")
-		elsewhere, damaged = elsewhere || outside, damaged || !outside
-	}
-	for _, p := range d.candidates {
-		damaged = damaged || slices.ContainsFunc(p.warnings, func(w string) bool { return strings.Contains(w, "cannot be") })
-		odd = odd || slices.ContainsFunc(p.warnings, func(w string) bool { return strings.Contains(w, "NaN") })
-		if m := p.measured; m != nil && m.train > worthRepacking*m.rate && p.waits() && (slow == nil || m.train/m.rate > slow.measured.train/slow.measured.rate) {
-			slow = p
-		}
-	}
-	switch {
-	case elsewhere:
-		return "some of it is in other files", fmt.Sprintf("h5dnn doctor --follow %s %s", shellWord(filepath.Dir(d.name)), file)
-	case len(d.candidates) == 0:
-		return "no numbers to train on", "h5dnn inspect " + file
-	case damaged:
-		return "not all of it can be read", "h5dnn verify " + file
-	case odd:
-		return "NaN or infinities would make the loss NaN", "h5dnn inspect --stats " + file
-	case slow != nil:
-		out := strings.TrimSuffix(d.name, filepath.Ext(d.name)) + ".train.h5"
-		return fmt.Sprintf("%s is read %.1f times faster after repacking", slow.path, slow.measured.train/slow.measured.rate),
-			fmt.Sprintf("h5dnn repack --layout train %s %s", file, shellWord(out))
-	}
-	return "ready for training", "h5dnn init " + file
-}
+// Repacking is advised if the first epoch becomes worthRepacking times faster, whatever the error,
+// and if that saves worthSeconds.
+const (
+	worthRepacking = 1.5
+	worthSeconds   = 2
+)
 
-// waits reports whether loading as stored costs more than a first epoch that is soon over.
-func (p *trainingCandidate) waits() bool {
-	const soon = 2 // seconds
-	return !p.measured.kept || float64(p.shape[0]) > soon*p.measured.rate
-}
-
-// worthRepacking is how many times faster loading has to become.
-const worthRepacking = 1.5
-
-// shellWord quotes a word for a shell, if it has to be.
-func shellWord(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/._-+:,@%", r))
-	}) || s == "" {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
-}
-
-func (d *doctor) json(w io.Writer) error {
-	items := []fields{}
-	for _, p := range d.candidates {
-		f := fields{{"path", p.path}, {"dtype", p.dtype}, {"shape", p.shape}, {"layout", p.layout}, {"row_bytes", p.rowBytes},
-			{"facts", orEmpty(p.facts)}, {"warnings", orEmpty(p.warnings)}}
-		if m := p.measured; m != nil {
-			f = append(f, field{"measured", fields{{"decode_mb_s", m.decode}, {"shuffle", m.shuffle}, {"rows_s", m.rate},
-				{"kept", m.kept}, {"exact_amplification", m.amplification}, {"train_rows_s", m.train}, {"train_rows", m.rows}, {"gain", m.train / m.rate}}},
-				field{"advice", p.advice()})
-		}
-		items = append(items, f)
-	}
-	verdict, command := d.verdict()
-	return encodeLine(w, fields{{"file", d.name}, {"datasets", items}, {"warnings", findings(d.warnings)},
-		{"verdict", verdict}, {"command", command}})
-}
-
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
+// advises reports whether repacking is worth its time: in each epoch, or in the first one only if
+// the decoded data is kept.
+func (m *measurement) advises() bool {
+	return m != nil && m.repacked != nil && m.repacked.gain.value-m.repacked.gain.err >= worthRepacking &&
+		m.first.value-m.repacked.first.value >= worthSeconds
 }

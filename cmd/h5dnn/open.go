@@ -37,8 +37,9 @@ func open(ctx context.Context, name string) (inspect.File, error) {
 // beside the named one are inputs, too.
 func openOptions(ctx context.Context) serialize.Options {
 	void, _ := ctx.Value(voidKey{}).(dtype.Type)
+	cache, _ := ctx.Value(cacheKey{}).(int)
 	return serialize.Options{
-		Void:   void,
+		Void: void, CacheBytes: cache,
 		Follow: followed(ctx), Budget: budgetOf(ctx), Context: ctx,
 		Opened: func(name string) { addInput(ctx, name, nil) },
 	}
@@ -140,6 +141,9 @@ const voidName = "void"
 
 // voidKey is the key of the type of --void in the context of a command.
 type voidKey struct{}
+
+// cacheKey is the key of [serialize.Options.CacheBytes] in the context of a command that measures.
+type cacheKey struct{}
 
 // fromKey is the key of the format of --from in the context of a command.
 type fromKey struct{}

@@ -119,6 +119,9 @@ func countTexts(ctx context.Context, data inspect.Selection) (*valueCounts, erro
 	return c, nil
 }
 
+// noName marks integers that none of the names is for, such as the code -1 of a missing category.
+const noName = " (no name)"
+
 // countNamed counts bools, and integers whose values have names.
 func countNamed(ctx context.Context, data inspect.Selection, s *summary) (*valueCounts, error) {
 	names := map[float64]string{0: "false", 1: "true"}
@@ -142,7 +145,7 @@ func countNamed(ctx context.Context, data inspect.Selection, s *summary) (*value
 	for x, n := range numbers {
 		name, ok := names[x]
 		if !ok {
-			name = strconv.FormatFloat(x, 'g', -1, 64) + " (no name)"
+			name = strconv.FormatFloat(x, 'g', -1, 64) + noName
 		}
 		c.add(name, n)
 	}

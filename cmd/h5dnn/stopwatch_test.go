@@ -19,30 +19,3 @@ func TestStopwatchesLeaveOutWaiting(t *testing.T) {
 		t.Errorf("%v s of %v s", got, passed)
 	}
 }
-
-// TestMeasurementsAlternate checks the order of measurements, and that the rates are high ones
-// that occur more than once.
-func TestMeasurementsAlternate(t *testing.T) {
-	var order []int
-	rounds := 0
-	rates, err := alternate(
-		func() (float64, error) {
-			order = append(order, 0)
-			if rounds++; rounds == 5 {
-				return 400, nil // one that is too high
-			}
-			return 100 - 50*float64(rounds%2), nil // every other round is disturbed
-		},
-		func() (float64, error) { order = append(order, 1); return 7, nil })
-	if err != nil || len(rates) != 2 || rates[1] != 7 || rates[0] != 100 {
-		t.Errorf("%v, %v", rates, err)
-	}
-	for k, which := range order {
-		if which != k%2 {
-			t.Fatalf("the order is %v", order)
-		}
-	}
-	if len(order) < 32 {
-		t.Errorf("%d measurements", len(order))
-	}
-}

@@ -88,7 +88,7 @@ type File struct {
 func open(in serialize.Input) (serialize.File, error) { return openFile(in) }
 
 func openFile(in serialize.Input) (*File, error) {
-	h5, err := hdf5.NewReader(in.ReaderAt, in.Size, hdf5.Options{Name: in.Name, Follow: in.Follow, Budget: in.Budget, Context: in.Context})
+	h5, err := hdf5.NewReader(in.ReaderAt, in.Size, hdf5.Options{Name: in.Name, Follow: in.Follow, CacheBytes: in.CacheBytes, Budget: in.Budget, Context: in.Context})
 	if err != nil {
 		return nil, err
 	}
