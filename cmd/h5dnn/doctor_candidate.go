@@ -319,7 +319,7 @@ func (p *trainingCandidate) findMissing(ctx context.Context) error {
 	return err
 }
 
-// parts returns ranges of rows of about so many bytes: all rows, or n parts, evenly spaced. They
+// parts returns ranges of rows of about the given size: all rows, or n parts, evenly spaced. They
 // begin and end where blocks do that are decoded together.
 func (p *trainingCandidate) parts(bytes, n int) [][2]int {
 	if p.bytes() <= bytes {
