@@ -89,7 +89,7 @@ func (d *doctor) candidate(group []openedData) (*trainingCandidate, error) {
 		return nil, fmt.Errorf("%v, which models do not take", first.Array.Type)
 	}
 	var err error
-	if p.samples, err = d.samples(p.paths); err != nil {
+	if p.samples, err = d.samples(group); err != nil {
 		return nil, err
 	}
 	if p.rowBytes = int(loading.Bytes(p.samples)) / p.rows; p.rowBytes == 0 {
@@ -108,20 +108,24 @@ func typeName(o openedData) string {
 	return o.DType
 }
 
-// samples returns the samples of inputs at paths, as train loads them.
-func (d *doctor) samples(paths []string) (loading.Dataset, error) {
+// samples returns the samples of alike data, as train loads them. Categories are their codes.
+func (d *doctor) samples(group []openedData) (loading.Dataset, error) {
 	var all []loading.Dataset
-	for _, path := range paths {
-		one, err := dataconfig.Config{}.Inputs(d.files, []dataconfig.Source{{Name: "x", File: d.name, Path: path}})
+	for _, o := range group {
+		var one loading.Dataset
+		var err error
+		if o.Names != nil {
+			one, err = loading.Of(loading.Named{Name: "x", Array: o.Array})
+		} else {
+			source := dataconfig.Source{NamedPath: dataconfig.NamedPath{Name: "x", Path: o.path}, File: d.name}
+			one, _, err = dataconfig.Config{}.Inputs(d.files, []dataconfig.Source{source})
+		}
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, one)
 	}
-	if len(all) == 1 {
-		return all[0], nil
-	}
-	return loading.Concat(all...)
+	return joined(all)
 }
 
 // storage describes how the data is stored.
