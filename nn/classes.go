@@ -49,6 +49,9 @@ func (v *classVector) isLabel(labels *tensor.Tensor) *tensor.Tensor {
 
 // onDevice returns a copy of x on d that belongs to no step.
 func onDevice(owner string, x *tensor.Tensor, d storage.Device) *tensor.Tensor {
+	if d == tensor.Meta {
+		return tensor.NewMeta(x.Type, x.Shape...)
+	}
 	a, err := x.To(d)
 	if err != nil {
 		tensor.Fail(owner, err, "move constants to %v: %v", d, err)

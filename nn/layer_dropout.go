@@ -41,7 +41,8 @@ func newDropout(o DropoutOptions) *Dropout {
 
 // Forward drops elements of x in training and returns x itself otherwise.
 func (d *Dropout) Forward(x *tensor.Tensor) *tensor.Tensor {
-	if !d.Training() || d.P == 0 {
+	p := d.options().P
+	if !d.Training() || p == 0 {
 		return x
 	}
 	key, seeded := x.NextKey()
@@ -52,10 +53,18 @@ func (d *Dropout) Forward(x *tensor.Tensor) *tensor.Tensor {
 	default:
 		key = tensor.Key{Seed: d.Seed, Stream: d.stream + d.calls.Add(1)}
 	}
-	return x.Dropout(d.P, key)
+	return x.Dropout(p, key)
+}
+
+// options returns the settings, for a literal, which has no stream, with defaults for zeros.
+func (d *Dropout) options() DropoutOptions {
+	if d.stream != 0 {
+		return d.DropoutOptions
+	}
+	return withDefaults(d.DropoutOptions, dropoutDefaults)
 }
 
 // Config returns the settings of d.
-func (d *Dropout) Config() any { return d.DropoutOptions }
+func (d *Dropout) Config() any { return d.options() }
 
 var _ = RegisterLayer("dropout", newDropout, dropoutDefaults)

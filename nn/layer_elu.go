@@ -9,7 +9,10 @@ type ELUOptions struct {
 
 // ELU is x where x is positive and α·(exp(x) − 1) elsewhere (Clevert et al.,
 // arXiv:1511.07289).
-type ELU struct{ ELUOptions }
+type ELU struct {
+	ELUOptions
+	made bool // by a constructor, so that a zero is a setting
+}
 
 // SELU is λ·ELU(x) with constants for which activations keep their mean and variance
 // (Klambauer et al., arXiv:1706.02515).
@@ -18,27 +21,38 @@ type SELU struct{}
 var eluDefaults = ELUOptions{Alpha: 1}
 
 // NewELU returns an ELU.
-func NewELU(o ELUOptions) ELU { return ELU{withDefaults(o, eluDefaults)} }
+func NewELU(o ELUOptions) ELU { return ELU{withDefaults(o, eluDefaults), true} }
 
 // Forward applies the activation to x.
 func (e ELU) Forward(x *tensor.Tensor) *tensor.Tensor {
-	negative := x.Neg().ReLU().Neg() // min(x, 0)
-	return x.ReLU().Add(negative.Exp().AddScalar(-1).MulScalar(e.Alpha))
+	positive := isPositive(x)
+	low := tensor.Where(positive, constantLike(x, 0), x)
+	t := low.Detach().MulScalar(0.5).Tanh() // exp(x) − 1 = 2t/(1 − t) loses no digits near 0
+	y := withGradientOf(t.Add(t).Div(t.Neg().AddScalar(1)), low.Exp())
+	return tensor.Where(positive, x, y.MulScalar(e.options().Alpha).Cast(x.Type))
 }
 
 // Forward applies the activation to x.
 func (SELU) Forward(x *tensor.Tensor) *tensor.Tensor {
 	const alpha, lambda = 1.6732632423543772, 1.0507009873554805
-	return ELU{ELUOptions{alpha}}.Forward(x).MulScalar(lambda)
+	return NewELU(ELUOptions{alpha}).Forward(x).MulScalar(lambda)
+}
+
+// options returns the settings, for a literal with defaults for zeros.
+func (e ELU) options() ELUOptions {
+	if e.made {
+		return e.ELUOptions
+	}
+	return withDefaults(e.ELUOptions, eluDefaults)
 }
 
 // Config returns the settings of e.
-func (e ELU) Config() any { return e.ELUOptions }
+func (e ELU) Config() any { return e.options() }
 
 // Config returns no settings.
 func (SELU) Config() any { return struct{}{} }
 
 var (
-	_ = RegisterLayer("elu", func(o ELUOptions) ELU { return ELU{o} }, eluDefaults)
+	_ = RegisterLayer("elu", func(o ELUOptions) ELU { return ELU{o, true} }, eluDefaults)
 	_ = RegisterLayer("selu", func(struct{}) SELU { return SELU{} }, struct{}{})
 )

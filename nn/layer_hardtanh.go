@@ -14,12 +14,7 @@ type Hardtanh struct{ HardtanhOptions }
 var hardtanhDefaults = HardtanhOptions{Min: -1, Max: 1}
 
 // NewHardtanh returns a Hardtanh.
-func NewHardtanh(o HardtanhOptions) Hardtanh {
-	if o == (HardtanhOptions{}) {
-		o = hardtanhDefaults
-	}
-	return newHardtanh(o)
-}
+func NewHardtanh(o HardtanhOptions) Hardtanh { return newHardtanh(Hardtanh{o}.options()) }
 
 func newHardtanh(o HardtanhOptions) Hardtanh {
 	if !(o.Min < o.Max) {
@@ -30,9 +25,10 @@ func newHardtanh(o HardtanhOptions) Hardtanh {
 
 // Forward applies the activation to x.
 func (h Hardtanh) Forward(x *tensor.Tensor) *tensor.Tensor {
+	h = newHardtanh(h.options())
 	low, high := constantLike(x, h.Min), constantLike(x, h.Max)
-	x = tensor.Where(x.Less(low), low, x)
-	return tensor.Where(x.Greater(high), high, x)
+	x = tensor.Where(x.LessEqual(low), low, x) // no gradient at the limits, as in PyTorch
+	return tensor.Where(x.GreaterEqual(high), high, x)
 }
 
 // constantLike returns a tensor of the shape, type and device of x that is value
@@ -43,7 +39,26 @@ func constantLike(x *tensor.Tensor, value float64) *tensor.Tensor {
 	return zeros.AddScalar(value)
 }
 
+// isPositive returns whether x > 0, as bools.
+func isPositive(x *tensor.Tensor) *tensor.Tensor {
+	x = x.Detach()
+	return x.Greater(x.Neg())
+}
+
+// withGradientOf returns the value of y with the gradient of z, whose elements are finite or NaN.
+func withGradientOf(y, z *tensor.Tensor) *tensor.Tensor {
+	return y.Detach().Add(z.Sub(z.Detach()))
+}
+
+// options returns the settings, with defaults if both are 0.
+func (h Hardtanh) options() HardtanhOptions {
+	if h.HardtanhOptions == (HardtanhOptions{}) {
+		return hardtanhDefaults
+	}
+	return h.HardtanhOptions
+}
+
 // Config returns the settings of h.
-func (h Hardtanh) Config() any { return h.HardtanhOptions }
+func (h Hardtanh) Config() any { return h.options() }
 
 var _ = RegisterLayer("hardtanh", newHardtanh, hardtanhDefaults)

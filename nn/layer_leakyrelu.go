@@ -8,21 +8,32 @@ type LeakyReLUOptions struct {
 }
 
 // LeakyReLU is x where x is positive and NegativeSlope·x elsewhere.
-type LeakyReLU struct{ LeakyReLUOptions }
+type LeakyReLU struct {
+	LeakyReLUOptions
+	made bool // by a constructor, so that a zero is a setting
+}
 
 var leakyReLUDefaults = LeakyReLUOptions{NegativeSlope: 0.01}
 
 // NewLeakyReLU returns a leaky ReLU.
 func NewLeakyReLU(o LeakyReLUOptions) LeakyReLU {
-	return LeakyReLU{withDefaults(o, leakyReLUDefaults)}
+	return LeakyReLU{withDefaults(o, leakyReLUDefaults), true}
 }
 
 // Forward applies the activation to x.
 func (l LeakyReLU) Forward(x *tensor.Tensor) *tensor.Tensor {
-	return x.ReLU().Sub(x.Neg().ReLU().MulScalar(l.NegativeSlope))
+	return tensor.Where(isPositive(x), x, x.MulScalar(l.options().NegativeSlope))
+}
+
+// options returns the settings, for a literal with defaults for zeros.
+func (l LeakyReLU) options() LeakyReLUOptions {
+	if l.made {
+		return l.LeakyReLUOptions
+	}
+	return withDefaults(l.LeakyReLUOptions, leakyReLUDefaults)
 }
 
 // Config returns the settings of l.
-func (l LeakyReLU) Config() any { return l.LeakyReLUOptions }
+func (l LeakyReLU) Config() any { return l.options() }
 
-var _ = RegisterLayer("leaky_relu", func(o LeakyReLUOptions) LeakyReLU { return LeakyReLU{o} }, leakyReLUDefaults)
+var _ = RegisterLayer("leaky_relu", func(o LeakyReLUOptions) LeakyReLU { return LeakyReLU{o, true} }, leakyReLUDefaults)

@@ -9,19 +9,31 @@ type RescaleOptions struct {
 }
 
 // Rescale is x·Scale + Offset.
-type Rescale struct{ RescaleOptions }
+type Rescale struct {
+	RescaleOptions
+	made bool // by a constructor, so that a zero is a setting
+}
 
 var rescaleDefaults = RescaleOptions{Scale: 1}
 
 // NewRescale returns a Rescale.
-func NewRescale(o RescaleOptions) Rescale { return Rescale{withDefaults(o, rescaleDefaults)} }
+func NewRescale(o RescaleOptions) Rescale { return Rescale{withDefaults(o, rescaleDefaults), true} }
 
 // Forward returns x·Scale + Offset.
 func (r Rescale) Forward(x *tensor.Tensor) *tensor.Tensor {
-	return x.MulScalar(r.Scale).AddScalar(r.Offset)
+	o := r.options()
+	return x.MulScalar(o.Scale).AddScalar(o.Offset)
+}
+
+// options returns the settings, for a literal with defaults for zeros.
+func (r Rescale) options() RescaleOptions {
+	if r.made {
+		return r.RescaleOptions
+	}
+	return withDefaults(r.RescaleOptions, rescaleDefaults)
 }
 
 // Config returns the settings of r.
-func (r Rescale) Config() any { return r.RescaleOptions }
+func (r Rescale) Config() any { return r.options() }
 
-var _ = RegisterLayer("rescale", func(o RescaleOptions) Rescale { return Rescale{o} }, rescaleDefaults)
+var _ = RegisterLayer("rescale", func(o RescaleOptions) Rescale { return Rescale{o, true} }, rescaleDefaults)

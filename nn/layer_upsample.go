@@ -28,6 +28,7 @@ func NewUpsample(o UpsampleOptions) Upsample {
 
 // Forward returns x with its elements repeated.
 func (u Upsample) Forward(x *tensor.Tensor) *tensor.Tensor {
+	u = NewUpsample(u.UpsampleOptions)
 	checkSpatial("upsample", x, len(u.Scale))
 	split, repeated := append([]int{}, x.Shape[:2]...), append([]int{}, x.Shape[:2]...)
 	result := append([]int{}, x.Shape[:2]...)

@@ -40,6 +40,7 @@ func (o EdgeOptions) checked(layer string) EdgeOptions {
 
 // Forward returns x with zeros around it.
 func (z ZeroPad) Forward(x *tensor.Tensor) *tensor.Tensor {
+	z = NewZeroPad(z.EdgeOptions)
 	checkSpatial("zeropad", x, len(z.Before))
 	for i := range z.Before {
 		axis := i + 2
@@ -69,6 +70,7 @@ func zeros(x *tensor.Tensor, axis, n int) *tensor.Tensor {
 
 // Forward returns x without its edges.
 func (c Crop) Forward(x *tensor.Tensor) *tensor.Tensor {
+	c = NewCrop(c.EdgeOptions)
 	checkSpatial("crop", x, len(c.Before))
 	for i := range c.Before {
 		axis := i + 2

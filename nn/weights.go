@@ -149,6 +149,9 @@ func checkImages(layer string, x *tensor.Tensor) { checkSpatial(layer, x, 2) }
 
 // checkSpatial fails unless x has samples, channels and that many spatial axes.
 func checkSpatial(layer string, x *tensor.Tensor, axes int) {
+	if axes < 1 || axes > 3 {
+		tensor.Fail(layer, ErrConfig, "sizes of %d spatial axes; want 1 to 3, as its constructor checks", axes)
+	}
 	if x.Rank() != 2+axes {
 		want := [...]string{"sequences (samples, channels, length)", "images (samples, channels, height, width)", "volumes (samples, channels, depth, height, width)"}
 		tensor.Fail(layer, views.ErrShape, "input %v; want %s", x.Shape, want[axes-1])
