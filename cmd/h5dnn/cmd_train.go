@@ -46,8 +46,8 @@ func trainCommand() *cli.Command {
 			"Many files:  --data 'part_*.h5', or --data several times; --y-data as many times for --y\n" +
 			"Episodes:    --x 'data/*/obs/pose' --y 'data/*/actions' --steps 8 --split mask:mask/valid\n" +
 			"Forecasts:   --x load --y load --steps 24 --y-ahead 1; --y-steps 12 of the 12 rows from there on\n" +
-			"ROWS:        [100:], PATH of a mask or of an index list, or PATH==VALUE (also != < <= > >=, also strings);\n" +
-			"             for episodes, a list of their names\n" +
+			"ROWS:        [100:], PATH of a mask or of an index list, or PATH==VALUE (also != < <= > >=, also strings),\n" +
+			"             PATH in [A, B] or PATH not in [A, B]; for episodes, a list of their names\n" +
 			"Splits:      --split 0.1, of whole episodes where there are any; --split '{folds: 5, fold: 0, group: patient, stratify: true}'\n" +
 			"             keeps the rows of a patient on one side; h5dnn help split lists all settings. Windows (--steps) are\n" +
 			"             split by episode, or a single episode by time, so that no row is on both sides.\n" +

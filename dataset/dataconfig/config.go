@@ -37,7 +37,7 @@ type Config struct {
 	Steps       int           `json:"steps,omitempty"`       // neighbouring rows that make one sample; 1 if 0
 	YSteps      int           `json:"y_steps,omitempty"`     // the last of them that are targets; all, or 1 with YAhead, if 0
 	YAhead      *int          `json:"y_ahead,omitempty"`     // rows from the last input to the first target: 1 forecasts the next row; 0, for rows of the window, is to be written where a dataset is input and target
-	Rows        Names         `json:"rows,omitempty"`        // filters, all of which a row must pass: [slice], PATH of a mask or list, PATH==VALUE; all rows if empty
+	Rows        Names         `json:"rows,omitempty"`        // filters, all of which a row must pass: [slice], PATH of a mask or list, PATH==VALUE, PATH in [A, B]; all rows if empty
 	ValFile     Names         `json:"val_file,omitempty"`    // File if empty
 	ValYFile    Names         `json:"val_y_file,omitempty"`  // ValFile if empty
 	ValX        Paths         `json:"val_x,omitempty"`       // inputs to validate on

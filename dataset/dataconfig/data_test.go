@@ -154,6 +154,7 @@ func TestSamplesAreTheRowsThatWerePicked(t *testing.T) {
 		{"file: a, x: x, y: y, rows: '[8:4:-1]'", span(5, 9), nil},
 		{"file: a, x: x, y: y, rows: [marks, 'parity == 1']", []int{1, 3, 19}, nil},
 		{"file: a, x: x, y: y, rows: list", []int{3, 4, 17}, nil},
+		{"file: a, x: x, y: y, rows: ['three in [test, \"Train\"]', 'parity not in [1, 7]', '[:9]']", []int{0, 2, 6, 8}, nil},
 		{"file: a, x: x, y: y, rows: 'parity!=0', split: 'mask:word==val'", []int{1, 3, 7, 9, 13, 15, 19}, []int{5, 11, 17}},
 		{"file: a, x: x, y: y, split: 'mask:parity>0'", odd(false), odd(true)},
 		{"file: a, x: x, y: y, split: 'mask:list'", slices.Concat(span(0, 3), span(5, 17), span(18, 20)), []int{3, 4, 17}},

@@ -22,12 +22,17 @@ import (
 //	                  list of strings names
 //	PATH == VALUE     the rows for which the comparison holds; also != < <= > >=, and
 //	                  of strings
+//	PATH in [A, B]    the rows that equal one of several values; also not in
 type filter struct {
 	slice string
 	path  wildcard
 	op    string
 	value string
+	among []string // the values of in and not in
 }
+
+// membership matches PATH in [A, B].
+var membership = regexp.MustCompile(`^\s*(\S.*?)\s+(not\s+)?in\s+\[(.*)\]\s*$`)
 
 var comparison = regexp.MustCompile(`^\s*([^=!<>]+?)\s*(==|!=|<=|>=|<|>)\s*(.+?)\s*$`)
 
@@ -37,21 +42,38 @@ func parseFilter(text string) (filter, error) {
 		_, err := views.Parse(text)
 		return filter{slice: text}, err
 	}
-	if found := comparison.FindStringSubmatch(text); found != nil {
-		value := found[3]
-		if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
-			value = value[1 : n-1]
+	if found := membership.FindStringSubmatch(text); found != nil {
+		f := filter{path: wildcard(found[1]), op: "in"}
+		if found[2] != "" {
+			f.op = "not in"
 		}
-		return filter{path: wildcard(found[1]), op: found[2], value: value}, nil
+		for value := range strings.SplitSeq(found[3], ",") {
+			f.among = append(f.among, unquoted(strings.TrimSpace(value)))
+		}
+		return f, nil
+	}
+	if found := comparison.FindStringSubmatch(text); found != nil {
+		return filter{path: wildcard(found[1]), op: found[2], value: unquoted(found[3])}, nil
 	}
 	if text == "" || strings.ContainsAny(text, "=!<>") {
-		return filter{}, fmt.Errorf("%q is not a row filter; want [slice], the path of a mask or list, or a comparison such as fold==3", text)
+		return filter{}, fmt.Errorf("%q is not a row filter; want [slice], the path of a mask or list, or a comparison such as fold==3 or site in [a, b]", text)
 	}
 	return filter{path: wildcard(text)}, nil
 }
 
+// unquoted returns a value without its quotes.
+func unquoted(value string) string {
+	if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+		return value[1 : n-1]
+	}
+	return value
+}
+
 // rows returns the rows of p that f selects.
 func (f filter) rows(files Files, p *part) (dataset.RowSet, error) {
+	if f.among != nil {
+		return f.rowsAmong(files, p)
+	}
 	if f.slice != "" {
 		return sliced(f.slice, p.len())
 	}
@@ -68,6 +90,23 @@ func (f filter) rows(files Files, p *part) (dataset.RowSet, error) {
 		return nil, fmt.Errorf("%s: %s: %w", p.file, path, err)
 	}
 	return rows, nil
+}
+
+// rowsAmong returns the rows of p that equal one of several values, or none of them.
+func (f filter) rowsAmong(files Files, p *part) (dataset.RowSet, error) {
+	all := dataset.RowSet{}
+	for _, value := range f.among {
+		rows, err := filter{path: f.path, op: "==", value: value}.rows(files, p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); f.op == "not in" {
+		return all.Complement(p.len()), nil
+	}
+	return all, nil
 }
 
 // pick returns the rows of p that f selects with what was found at its path.
