@@ -194,6 +194,7 @@ func (c *column) gatherSource(to destination, field int, rows []int) error {
 		order[k] = k
 	}
 	slices.SortFunc(order, func(a, b int) int { return rows[a] - rows[b] })
+	c.prefetchGroups(rows, order)
 	for len(order) > 0 {
 		first, end := rows[order[0]], c.groupEnd(rows[order[0]])
 		n := 1

@@ -19,6 +19,7 @@ type Description struct {
 	BlockEnds      []int
 	DecodedSamples int
 
+	Remote        bool    // samples come over a network: each read costs a round trip
 	Decoded       bool    // samples are decoded or converted, or it is unknown what they cost
 	UnmappedBytes float64 // of all samples: in files from which ranges are read, or that are mapped and exceed the page cache
 	HeldBytes     int     // in memory between reads: small columns, offsets and lists of rows
@@ -49,6 +50,7 @@ func (t *table) describe() Description {
 	d.BlockEnds, d.DecodedSamples = t.Blocks()
 	for _, c := range t.columns {
 		bytes := float64(t.length) * float64(c.size)
+		d.Remote = d.Remote || c.remote()
 		switch c.access {
 		case decoded:
 			d.Decoded = d.Decoded || c.cached == nil
@@ -86,7 +88,7 @@ func (c *chain) describe() Description {
 	for i, part := range c.parts {
 		p := part.describe()
 		parts[i], blocked = p, blocked || p.BlockEnds != nil
-		d.Decoded = d.Decoded || p.Decoded
+		d.Decoded, d.Remote = d.Decoded || p.Decoded, d.Remote || p.Remote
 		d.UnmappedBytes += p.UnmappedBytes
 		d.HeldBytes += p.HeldBytes
 		d.columns = append(d.columns, p.columns...)

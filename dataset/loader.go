@@ -24,6 +24,7 @@ type Loader struct {
 	plan Plan
 
 	blocks  blocks
+	ahead   int         // blocks of remote files that are fetched before they are read
 	cache   *blockCache // of decoded blocks; nil if samples are read from d
 	batches []*Batch
 	busy    atomic.Bool
@@ -44,7 +45,7 @@ func NewLoader(d Dataset, o Options) (_ *Loader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Loader{dataset: d, options: given, d: from, o: o, plan: p.plan, blocks: p.blocks}
+	l := &Loader{dataset: d, options: given, d: from, o: o, plan: p.plan, blocks: p.blocks, ahead: p.blocksAhead()}
 	if p.plan.CachedBlocks > 0 {
 		l.cache = newBlockCache(from, p.blocks, p.plan)
 	}

@@ -14,6 +14,7 @@ type pipeline struct {
 
 	next      int    // place to be decoded next
 	ready     int    // places before it are cached
+	advised   int    // places before it were fetched ahead
 	last      int    // places before it are needed
 	pos       int    // samples before it are gathered, or being gathered
 	current   *Batch // the batch that sample pos goes to, or nil
@@ -42,11 +43,14 @@ func (s *blockCache) newPipeline(r *epochRun) *pipeline {
 // step gathers samples or decodes a block, and reports whether it did. If wait is
 // set, it waits until there is a task.
 func (f *pipeline) step(wait bool) bool {
-	p, at, block := f.nextTask(wait)
+	p, at, block, ahead := f.nextTask(wait)
 	switch {
 	case p.b != nil:
 		f.finish(p, f.gather(p.b, p.at, p.b.Rows[p.at:p.end]))
 	case at != nil:
+		for _, rows := range ahead {
+			f.d.prefetch(rows.first, rows.end)
+		}
 		f.store(at, block, f.decode(at, block))
 	default:
 		return false
@@ -54,21 +58,23 @@ func (f *pipeline) step(wait bool) bool {
 	return true
 }
 
-// nextTask returns samples to gather or a block to decode, or neither if nothing is
-// left, or if there is nothing to do yet and wait is not set.
-func (f *pipeline) nextTask(wait bool) (p batchPart, at *cachedBlock, block int) {
+// nextTask returns samples to gather or a block to decode, with the rows to fetch ahead of it, or neither if
+// nothing is left, or if there is nothing to do yet and wait is not set.
+func (f *pipeline) nextTask(wait bool) (p batchPart, at *cachedBlock, block int, ahead []rowRange) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	for f.pos < f.r.limit && f.r.ctx.Err() == nil {
 		if p, ok := f.nextPart(); ok {
-			return p, nil, 0
+			return p, nil, 0, nil
 		}
-		if at, block = f.nextBlock(); at != nil || !wait {
-			return batchPart{}, at, block
+		if at, block = f.nextBlock(); at != nil {
+			return batchPart{}, at, block, f.advance(f.next - 1)
+		} else if !wait {
+			return batchPart{}, nil, 0, nil
 		}
 		f.changed.Wait()
 	}
-	return batchPart{}, nil, 0
+	return batchPart{}, nil, 0, nil
 }
 
 // nextPart returns the next samples that can be gathered, of one batch and one round.

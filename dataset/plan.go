@@ -54,7 +54,7 @@ type planner struct {
 }
 
 func newPlanner(d Description, o Options) (*planner, error) {
-	if d.BlockEnds == nil && (o.Shuffle == Window || o.Shuffle == Auto && d.UnmappedBytes > beyondCache) {
+	if d.BlockEnds == nil && (d.Remote || o.Shuffle == Window || o.Shuffle == Auto && d.UnmappedBytes > beyondCache) {
 		d.BlockEnds = d.evenBlocks()
 	}
 	d.SampleBytes = max(1, d.SampleBytes)

@@ -1,9 +1,6 @@
 package dataset
 
-import (
-	"github.com/h5dnn/h5dnn/internal/panics"
-	"github.com/h5dnn/h5dnn/storage"
-)
+import "github.com/h5dnn/h5dnn/internal/panics"
 
 // A reader is a Dataset that can put samples at any places of a batch.
 type reader interface {
@@ -12,9 +9,9 @@ type reader interface {
 	// scatter copies sample rows[k] to where to says. Rows are known to exist, and
 	// batches to have their fields.
 	scatter(to destination, rows []int) error
-	// eachRange visits the ranges of files in which samples first to end-1 lie, n
-	// bytes from at on, as far as samples are read from files without decoding.
-	eachRange(first, end int, visit func(file storage.Uncompressed, at, n int))
+	// prefetch announces that samples first to end-1 will be read soon: to the system if they are
+	// ranges of local files, or to the server of a remote one.
+	prefetch(first, end int)
 	// origin returns the array that a field of a sample comes from, and the number of the
 	// sample there.
 	origin(field, sample int) (Origin, int)
@@ -56,4 +53,4 @@ func (a anyDataset) scatter(to destination, rows []int) error {
 	return nil
 }
 
-func (anyDataset) eachRange(int, int, func(storage.Uncompressed, int, int)) {}
+func (anyDataset) prefetch(int, int) {}

@@ -1,10 +1,6 @@
 package dataset
 
-import (
-	"sync"
-
-	"github.com/h5dnn/h5dnn/storage"
-)
+import "sync"
 
 // A scattering reads each block of an epoch once, in the order in which the epoch opens
 // them, and puts its samples into the batches that they are in. So batches are opened
@@ -172,11 +168,21 @@ func (s *scattering) takeFor(t *scatterTask, b *Batch) bool {
 	return false
 }
 
-// prefetch prefetches the blocks at the places before the given one.
+// prefetch prefetches the blocks at the places before the given one, and before as many as are fetched ahead
+// of a remote file.
 func (s *scattering) prefetch(to int) {
+	if ahead := s.r.l.ahead; ahead > 0 {
+		if s.advised-s.next > ahead/2 {
+			return
+		}
+		to = max(to, s.next+ahead)
+	}
+	var rows []rowRange
 	for to = min(to, s.r.order.numBlocks()); s.advised < to; s.advised++ {
-		block := s.r.order.blockAt(s.advised)
-		s.r.l.d.eachRange(s.blocks.start(block), s.blocks.ends[block], storage.Uncompressed.Prefetch)
+		rows = appendBlock(rows, s.blocks, s.r.order.blockAt(s.advised))
+	}
+	for _, r := range rows {
+		s.r.l.d.prefetch(r.first, r.end)
 	}
 }
 

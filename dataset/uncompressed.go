@@ -127,26 +127,3 @@ func (c *column) spanFrom(rows []int, k, step int) span {
 	}
 	return s
 }
-
-func (t *table) eachRange(first, end int, visit func(file storage.Uncompressed, at, n int)) {
-	for _, c := range t.columns {
-		if step := c.data.Stride[0] * c.Type.Size(); c.access == ranges && c.cached == nil && step > 0 {
-			visit(c.data.Data.(storage.Uncompressed), c.data.Offset*c.Type.Size()+first*step, (end-1-first)*step+c.size)
-		}
-	}
-}
-
-func (s *subset) eachRange(first, end int, visit func(file storage.Uncompressed, at, n int)) {
-	if s.ascending {
-		s.reader.eachRange(s.rows[first], s.rows[end-1]+1, visit)
-	}
-}
-
-func (c *chain) eachRange(first, end int, visit func(file storage.Uncompressed, at, n int)) {
-	for i, part := range c.parts {
-		start := c.ends[i] - part.Len()
-		if lo, hi := max(first, start), min(end, c.ends[i]); lo < hi {
-			part.eachRange(lo-start, hi-start, visit)
-		}
-	}
-}

@@ -30,8 +30,8 @@ type part struct {
 
 func (p *part) end() int64 { return p.at + int64(len(p.data)) }
 
-// Ranges with at most mergedGap bytes between them are fetched by one request, of at most mergedBytes unless
-// a range is larger.
+// Ranges with at most mergedGap bytes between them are fetched by one request, of at most mergedBytes. Longer ranges
+// are several.
 const (
 	mergedGap   = 16 << 10
 	mergedBytes = 4 << 20
@@ -57,6 +57,17 @@ func merge(ranges []storage.Range, size, gap, most int64) []storage.Range {
 	return merged
 }
 
+// split divides ranges that are longer than a request.
+func split(ranges []storage.Range) (parts []storage.Range) {
+	for _, r := range ranges {
+		for ; r.Len > mergedBytes; r.At, r.Len = r.At+mergedBytes, r.Len-mergedBytes {
+			parts = append(parts, storage.Range{At: r.At, Len: mergedBytes})
+		}
+		parts = append(parts, r)
+	}
+	return parts
+}
+
 // Prefetch implements [storage.Remote].
 func (f *File) Prefetch(ranges []storage.Range) {
 	for _, p := range f.fetched.add(f, ranges) {
@@ -72,19 +83,20 @@ func (f *File) Prefetch(ranges []storage.Range) {
 func (d *fetched) add(f *File, ranges []storage.Range) (parts []*part) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	wanted := slices.DeleteFunc(slices.Clone(ranges), func(r storage.Range) bool { return d.find(r.At, r.Len) != nil })
-	merged := merge(wanted, f.size, mergedGap, mergedBytes)
+	wanted := slices.DeleteFunc(slices.Clone(ranges), func(r storage.Range) bool { return d.covers(r) })
+	merged := split(merge(wanted, f.size, mergedGap, mergedBytes))
 	bytes := make([]int64, len(merged)) // that ranges want of each
-	order := make([]int, 0, len(merged))
+	var order []int
 	for _, r := range wanted {
-		k := sort.Search(len(merged), func(k int) bool { return merged[k].At > r.At }) - 1
-		if k < 0 || r.Len <= 0 {
-			continue
+		end := min(r.At+r.Len, f.size)
+		k := max(0, sort.Search(len(merged), func(k int) bool { return merged[k].At > r.At })-1)
+		for ; k < len(merged) && merged[k].At < end; k++ {
+			n := min(end, merged[k].At+merged[k].Len) - max(r.At, merged[k].At)
+			if n > 0 && bytes[k] == 0 {
+				order = append(order, k)
+			}
+			bytes[k] += max(0, n)
 		}
-		if bytes[k] == 0 {
-			order = append(order, k)
-		}
-		bytes[k] += r.Len
 	}
 	for _, k := range order {
 		m := merged[k]
@@ -94,7 +106,7 @@ func (d *fetched) add(f *File, ranges []storage.Range) (parts []*part) {
 		}
 		at := sort.Search(len(d.parts), func(i int) bool { return d.parts[i].at > m.At })
 		if at > 0 && d.parts[at-1].end() > m.At || at < len(d.parts) && d.parts[at].at < m.At+m.Len {
-			continue // a part of it is being fetched; the read requests the rest
+			continue // some of it is being fetched; the read requests the rest
 		}
 		p := &part{at: m.At, data: make([]byte, m.Len), wanted: bytes[k], done: make(chan struct{})}
 		d.parts = slices.Insert(d.parts, at, p)
@@ -123,20 +135,32 @@ func (d *fetched) deny(n int64) {
 	}
 }
 
-// find returns the part that has n bytes from an offset on, or nil.
-func (d *fetched) find(at, n int64) *part {
+// find returns the part with the byte at an offset, or nil.
+func (d *fetched) find(at int64) *part {
 	k := sort.Search(len(d.parts), func(k int) bool { return d.parts[k].at > at }) - 1
-	if k < 0 || d.parts[k].end() < at+n {
+	if k < 0 || d.parts[k].end() <= at {
 		return nil
 	}
 	return d.parts[k]
 }
 
+// covers reports whether parts have all bytes of a range.
+func (d *fetched) covers(r storage.Range) bool {
+	for at := r.At; at < r.At+r.Len; {
+		p := d.find(at)
+		if p == nil {
+			return false
+		}
+		at = p.end()
+	}
+	return true
+}
+
 // take is find for a read, which release ends.
-func (d *fetched) take(at, n int64) *part {
+func (d *fetched) take(at int64) *part {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p := d.find(at, n)
+	p := d.find(at)
 	if p != nil {
 		p.idle = false
 	}

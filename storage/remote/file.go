@@ -161,13 +161,16 @@ func (f *File) read(p []byte, off int64) error {
 	if len(p) == 0 {
 		return nil
 	}
-	if part := f.fetched.take(off, int64(len(p))); part != nil {
+	for part := f.fetched.take(off); part != nil; part = f.fetched.take(off) {
+		n := min(int64(len(p)), part.end()-off)
 		<-part.done
 		if part.err == nil {
-			copy(p, part.data[off-part.at:])
+			copy(p[:n], part.data[off-part.at:])
 		}
-		f.fetched.release(part, int64(len(p)))
-		return part.err
+		f.fetched.release(part, n)
+		if p, off = p[n:], off+n; part.err != nil || len(p) == 0 {
+			return part.err
+		}
 	}
 	if len(p) < largeRead {
 		return f.readBlocks(p, off)

@@ -255,8 +255,9 @@ func TestFaults(t *testing.T) {
 			})
 			b := make([]byte, 100_000)
 			_, err := f.ReadAt(b, 500_000)
-			if requests, _ := s.Requests(); len(requests) != c.requests {
-				t.Errorf("%d requests, want %d", len(requests), c.requests)
+			requests, sent := s.Requests()
+			if len(requests) != c.requests || name == "changed" && sent > 0 {
+				t.Errorf("%d requests of %d bytes, want %d", len(requests), sent, c.requests)
 			}
 			switch {
 			case c.want == "" && (err != nil || !bytes.Equal(b, data[500_000:600_000])):

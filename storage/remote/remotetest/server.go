@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // A Server serves files by ranges. Its fields may be set before it is used, and by Change while it is.
@@ -20,6 +21,7 @@ type Server struct {
 	mu       sync.Mutex
 	settings Settings
 	files    map[string][]byte // by path
+	etags    map[*byte]string  // of contents
 	requests []Request
 	busy     int
 	mostBusy int
@@ -70,7 +72,7 @@ func NewServer(t testing.TB, files map[string][]byte, settings Settings) *Server
 
 // Serve is NewServer without a test. The caller ends it.
 func Serve(files map[string][]byte, settings Settings) (s *Server, end func()) {
-	s = &Server{files: files, settings: settings}
+	s = &Server{files: files, settings: settings, etags: map[*byte]string{}}
 	server := httptest.NewServer(s)
 	s.URL = server.URL + "/"
 	return s, func() {
@@ -174,7 +176,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	case !found:
 		answer(w, http.StatusNotFound, "NoSuchKey")
 	default:
-		body := settings.begin(w, q, r, data)
+		body := settings.begin(w, q, r, data, s.etag(data))
 		if fault.Truncate {
 			body = body[:min(len(body), fault.SendBytes)]
 		}
@@ -187,6 +189,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
+// etag returns the ETag of a content, which is computed once.
+func (s *Server) etag(data []byte) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := unsafe.SliceData(data)
+	if s.etags[key] == "" {
+		s.etags[key] = fmt.Sprintf("\"%x\"", checksum(data))
+	}
+	return s.etags[key]
+}
+
 // answer sends an error as S3 does.
 func answer(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/xml")
@@ -195,8 +208,7 @@ func answer(w http.ResponseWriter, status int, code string) {
 }
 
 // begin writes the header of the answer to a request, and returns the body.
-func (s Settings) begin(w http.ResponseWriter, q *http.Request, r Request, data []byte) []byte {
-	etag := fmt.Sprintf("%q", fmt.Sprintf("%x", checksum(data)))
+func (s Settings) begin(w http.ResponseWriter, q *http.Request, r Request, data []byte, etag string) []byte {
 	if s.WeakETags {
 		etag = "W/" + etag
 	}
