@@ -61,8 +61,6 @@ func (c *Client) Open(ctx context.Context, name string) (*File, error) {
 		f.cancel()
 		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}
-	c.stats.files.Add(1)
-	c.stats.size.Add(f.size)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sizes[name] = f.size

@@ -69,7 +69,7 @@ type Client struct {
 	closed []*File // with Options.Linger, last closed last
 	sizes  map[string]int64
 
-	stats struct{ requests, repeated, received, fromFolder, files, size atomic.Int64 }
+	stats struct{ requests, repeated, received, fromFolder atomic.Int64 }
 	fault atomic.Pointer[error] // of the folder
 }
 
@@ -82,7 +82,7 @@ func NewClient(o Options) *Client {
 
 // Stats are what the files of a client have cost so far.
 type Stats struct {
-	Files    int64 // opened
+	Files    int   // opened, by URL
 	Size     int64 // of these files, in bytes
 	Requests int64 // repeated ones included
 	Repeated int64 // requests, after failures
@@ -95,9 +95,15 @@ type Stats struct {
 // Stats returns what the files of c have cost so far.
 func (c *Client) Stats() Stats {
 	s := &c.stats
-	stats := Stats{Files: s.files.Load(), Size: s.size.Load(), Requests: s.requests.Load(), Repeated: s.repeated.Load(), Bytes: s.received.Load(), Reused: s.fromFolder.Load()}
+	stats := Stats{Requests: s.requests.Load(), Repeated: s.repeated.Load(), Bytes: s.received.Load(), Reused: s.fromFolder.Load()}
 	if fault := c.fault.Load(); fault != nil {
 		stats.Fault = *fault
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stats.Files = len(c.sizes)
+	for _, size := range c.sizes {
+		stats.Size += size
 	}
 	return stats
 }
