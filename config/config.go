@@ -55,9 +55,12 @@ func At(err error, path ...any) error {
 // Errorf returns an error of kind ErrInvalid with the formatted message.
 func Errorf(format string, args ...any) error { return errkind.Errorf(ErrInvalid, format, args...) }
 
-// Unknown returns the error that no thing of that kind has the name. It suggests
-// the nearest of the known names, or lists them if none is near.
+// Unknown returns the error that no thing of that kind has the name. It has what stands for names of other
+// programs, suggests the nearest of the known names, or lists them if none is near.
 func Unknown(kind, name string, known []string) error {
+	if want := Elsewhere(kind, name, known); want != "" {
+		return Errorf("no such %s; want %s", kind, want)
+	}
 	if near, ok := spell.Nearest(name, known); ok {
 		return Errorf("no such %s; did you mean %s?", kind, near)
 	}

@@ -225,14 +225,17 @@ func shapesOf(all []arrangement) (shapes [][]int) {
 }
 
 // checkLabels returns an error unless samples of the target are the label of a class, and the output
-// is a number for each class.
+// is a number for each class, if it is known.
 func checkLabels(loss string, target dataset.Field, output []int) error {
 	if t := target.Type; !t.IsInt() && t != dtype.Bool {
 		return fmt.Errorf("train: %v; %s takes labels, integers that count classes from 0; for values use a loss such as mean_squared_error: %w", target, loss, dtype.ErrType)
 	}
-	if len(longAxes(target.Shape)) > 0 || len(output) != 1 {
-		return fmt.Errorf("train: %s takes one label for each sample, and an output for each class; samples of %s are %v and the output is %v; labels for each pixel or step are not supported yet: %w",
-			loss, target.Name, target.Shape, output, views.ErrShape)
+	if len(longAxes(target.Shape)) > 0 {
+		return fmt.Errorf("train: %s takes one label for each sample, and samples of %s are %v; labels for each pixel or step are not supported yet, masks of the shape of the output are, by bce_with_logits: %w",
+			loss, target.Name, target.Shape, views.ErrShape)
+	}
+	if output != nil && len(output) != 1 {
+		return fmt.Errorf("train: %s takes an output for each class, and the output of the model is %v; add a layer such as flatten, or global_avg_pool2d; classes for each pixel or step are not supported yet: %w", loss, output, views.ErrShape)
 	}
 	return nil
 }

@@ -95,6 +95,9 @@ func (r *Run) estimateNormalize(ctx context.Context, data *Data) (err error) {
 			if f.Normalize, err = data.EstimateNormalize(ctx, f.Name, r.Config.loading()); err != nil {
 				return err
 			}
+			if len(f.Scale) == 1 && !f.IsIdentity() {
+				r.assume("normalize", "none", "%s (%v) is standardized as a whole, (%s − %.4g)/%.4g", f.Name, f.Type, f.Name, -f.Shift[0]/f.Scale[0], 1/f.Scale[0])
+			}
 		}
 		byName[f.Name] = f.Normalize
 	}
@@ -186,6 +189,12 @@ func (r *Run) assumeStandardized(standardized map[string]dataconfig.Normalize) {
 		}
 	}
 	r.assume("normalize", "none", "%s standardized to mean 0 and standard deviation 1%s", strings.Join(names, " and ")+verb, per)
+	for _, t := range r.Targets {
+		if _, ok := standardized[t.Name]; ok {
+			r.assume("", "", "loss is in the units of %s, standardized_loss is what training minimizes", t.Name)
+			return
+		}
+	}
 }
 
 // ClassNames returns the names of the classes of the first target, or nil.

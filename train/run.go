@@ -95,7 +95,7 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (_ *Run, e
 	if err := c.checkDevice(d); err != nil {
 		return nil, err
 	}
-	outputs, err := outputSize(ctx, data, c)
+	outputs, labels, err := outputSize(ctx, data, c)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,8 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (_ *Run, e
 	}); err != nil {
 		return nil, err
 	}
-	if _, err := r.outputShapes(); err != nil {
+	shapes, err := r.outputShapes()
+	if err != nil {
 		return nil, r.adviseLayout(err)
 	}
 	r.Targets = r.targetsFor(r.targets)
@@ -124,6 +125,9 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (_ *Run, e
 	r.targetShapes = shapesOf(bound.arrangements)
 	r.assumeClasses(c)
 	r.assumeCategories(c)
+	if err := r.checkLabelRange(labels, shapes); err != nil {
+		return nil, err
+	}
 	if err := r.CheckTargets(data); err != nil {
 		return nil, err
 	}

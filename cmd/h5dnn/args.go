@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/spell"
 )
 
@@ -60,6 +61,9 @@ func findFlag(command *cli.Command, name string) (cli.DocGenerationFlag, error) 
 			return flag.(cli.DocGenerationFlag), nil
 		}
 		known = append(known, "--"+flag.Names()[0])
+	}
+	if want := config.Elsewhere("flag", name, known); want != "" {
+		return nil, fmt.Errorf("unknown flag --%s; want %s", name, want)
 	}
 	return nil, fmt.Errorf("unknown flag --%s%s; see h5dnn %s --help", name, spell.Hint("--"+name, known), command.Name)
 }

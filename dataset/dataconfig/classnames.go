@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -62,9 +63,13 @@ func (c Config) nameClasses(parts []*part) (map[string][]string, error) {
 			}
 		}
 		code := newCoding("classes", names, nil)
+		values := integersOf(names)
 		for _, p := range parts {
 			for i := range p.fields {
 				f := &p.fields[i]
+				if f.Name == target && f.labels == nil && values != nil && f.Array.Type.IsInt() {
+					f.labels = &labels{names: names, values: values}
+				}
 				if f.Name != target || f.labels == nil {
 					continue
 				}
@@ -76,6 +81,18 @@ func (c Config) nameClasses(parts []*part) (map[string][]string, error) {
 		all[target] = names
 	}
 	return all, nil
+}
+
+// integersOf returns the integers that all names are, or nil.
+func integersOf(names []string) []int64 {
+	values := make([]int64, len(names))
+	for i, name := range names {
+		var err error
+		if values[i], err = strconv.ParseInt(name, 10, 64); err != nil {
+			return nil
+		}
+	}
+	return values
 }
 
 // fieldsNamed returns the fields of that name whose labels have names.

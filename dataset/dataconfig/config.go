@@ -47,7 +47,7 @@ type Config struct {
 	ValLengths  Paths         `json:"val_lengths,omitempty"` // as Lengths
 	Split       Split         `json:"split,omitzero"`        // samples to validate on, instead of ValX and ValY
 	OneHot      bool          `json:"one_hot,omitempty"`     // compare outputs with the one-hot encoding of the labels in Y
-	ClassNames  ClassNames    `json:"class_names,omitempty"` // names of classes, in the order of their numbers; from the labels if absent
+	ClassNames  ClassNames    `json:"class_names,omitempty"` // names of classes, in the order of their numbers; names that are integers are the labels themselves; from the labels if absent
 	Categorical Encodings     `json:"categorical,omitzero"`  // how columns of strings, enums and categories in X become numbers: one_hot, codes (integers), or values (as the file has them), or one of these by input; one_hot if absent
 	Categories  Categories    `json:"categories,omitempty"`  // names of the categories of such columns, by path, in the order of their codes; from the data if absent
 	Unknown     *int          `json:"unknown,omitempty"`     // code of values that are not in Categories, such as -1 for a row of zeros where one_hot; an error if absent

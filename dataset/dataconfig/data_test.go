@@ -429,7 +429,7 @@ func TestSeveralInputsAndTargets(t *testing.T) {
 			}
 		}
 	}
-	if n, err := d.CountClasses(t.Context(), "class", nil, dataset.Options{Batch: 2}); n != 1 || err != nil {
+	if n, _, err := d.CountClasses(t.Context(), "class", nil, dataset.Options{Batch: 2}); n != 1 || err != nil {
 		t.Errorf("%d classes, %v; want 1", n, err)
 	}
 	if n, err := d.EstimateNormalize(t.Context(), "words", dataset.Options{Batch: 2}); !n.IsIdentity() || err != nil {
@@ -550,6 +550,29 @@ func TestInputsHaveALastAxisOfOneAsAsked(t *testing.T) {
 		}
 		if have := fmt.Sprint(d.Fields()); have != c.have {
 			t.Errorf("%s for samples of %v: %s, want %s", c.path, c.want, have, c.have)
+		}
+	}
+}
+
+// TestClassNamesThatAreIntegersAreTheLabels wants labels from 1 to become classes from 0, and other labels to be an error.
+func TestClassNamesThatAreIntegersAreTheLabels(t *testing.T) {
+	x := dataset.Named{Name: "x", Array: storage.From(make([]float32, 4), 4)}
+	for _, c := range []struct {
+		labels, want []int64
+	}{{[]int64{1, 3, 2, 1}, []int64{0, 2, 1, 0}}, {[]int64{0, 3, 2, 1}, nil}} {
+		y := dataset.Named{Name: "y", Role: dataset.Target, Array: storage.From(c.labels, 4)}
+		config := dataconfig.Config{X: dataconfig.Path("x"), Y: dataconfig.Path("y"), ClassNames: dataconfig.ClassNames{"y": {"1", "2", "3"}}}
+		d, err := dataconfig.New(config, 1, []dataset.Named{x, y}, nil)
+		if (err == nil) != (c.want != nil) {
+			t.Errorf("labels %v: %v", c.labels, err)
+		}
+		if err != nil {
+			continue
+		}
+		for b, err := range dataset.Load(t.Context(), d.Train, dataset.Options{Batch: 4, Shuffle: dataset.None}) {
+			if got, read := storage.Read[int64](b.Fields[1]); err != nil || read != nil || !slices.Equal(got, c.want) {
+				t.Errorf("labels %v: %v, %v; want %v", c.labels, got, err, c.want)
+			}
 		}
 	}
 }

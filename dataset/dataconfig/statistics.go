@@ -19,37 +19,37 @@ func (d *Data) Targets() []dataset.Field { return d.targets.Fields() }
 const maxClasses = 1 << 16
 
 // CountClasses returns one more than the largest label of the named target, which
-// must be one integer for each sample, other than ignore unless that is nil. It reads all of them, loaded as o
+// must be one integer or bool for each sample, and the least, other than ignore unless that is nil. It reads all of them, loaded as o
 // says.
-func (d *Data) CountClasses(ctx context.Context, target string, ignore *int, o dataset.Options) (int, error) {
+func (d *Data) CountClasses(ctx context.Context, target string, ignore *int, o dataset.Options) (classes, least int, err error) {
 	i := slices.IndexFunc(d.Targets(), func(f dataset.Field) bool { return f.Name == target })
 	if i < 0 {
-		return 0, fmt.Errorf("data: no target %q: %w", target, views.ErrShape)
+		return 0, 0, fmt.Errorf("data: no target %q: %w", target, views.ErrShape)
 	}
-	if y := d.Targets()[i]; !y.Type.IsInt() || views.Of(y.Shape...).Len() != 1 {
-		return 0, fmt.Errorf("%v; want one integer label for each sample: %w", y, dtype.ErrType)
+	if y := d.Targets()[i]; !y.Type.IsInt() && y.Type != dtype.Bool || views.Of(y.Shape...).Len() != 1 {
+		return 0, 0, fmt.Errorf("%v; want one integer label for each sample: %w", y, dtype.ErrType)
 	}
-	largest := int64(0)
+	first, last := int64(maxClasses), int64(0)
 	o.Shuffle, o.Window, o.Batch, o.Rank, o.World = dataset.None, 0, min(1<<16, max(1, d.targets.Len())), 0, 0
 	for b, err := range dataset.Load(ctx, d.targets, o) {
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		labels, err := storage.Read[int64](b.Fields[i])
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		for k, label := range labels {
 			if ignore != nil && label == int64(*ignore) {
 				continue
 			}
 			if label < 0 || label >= maxClasses {
-				return 0, fmt.Errorf("%s: label %d of sample %d; want 0 to %d, or set the number of classes: %w", target, label, b.Rows[k], maxClasses-1, views.ErrShape)
+				return 0, 0, fmt.Errorf("%s: label %d of sample %d; want 0 to %d, or set the number of classes: %w", target, label, b.Rows[k], maxClasses-1, views.ErrShape)
 			}
-			largest = max(largest, label)
+			first, last = min(first, label), max(last, label)
 		}
 	}
-	return int(largest) + 1, nil
+	return int(last) + 1, int(min(first, last)), nil
 }
 
 // Standardize returns the normalizations that give each column of the named fields of
