@@ -32,13 +32,4 @@ var (
 		"targets":          {Name: "y", Text: "data: {y: PATH}"},
 		"labels":           {Name: "y", Text: "data: {y: PATH}"},
 	})
-	_ = config.RegisterElsewhere("flag", map[string]config.Other{
-		"learning-rate":    {Name: "--lr"},
-		"batch-size":       {Name: "--batch"},
-		"num-epochs":       {Name: "--epochs"},
-		"validation-split": {Name: "--split"},
-		"criterion":        {Name: "--loss"},
-		"scheduler":        {Name: "--schedule"},
-		"num-classes":      {Name: "--classes"},
-	})
 )

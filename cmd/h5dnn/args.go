@@ -50,6 +50,17 @@ func reorder(app *cli.App, args []string) ([]string, error) {
 	return slices.Concat(args[:2], flags, []string{"--"}, rest), nil
 }
 
+// The flags that other programs have.
+var _ = config.RegisterElsewhere("flag", map[string]config.Other{
+	"learning-rate":    {Name: "--lr"},
+	"batch-size":       {Name: "--batch"},
+	"num-epochs":       {Name: "--epochs"},
+	"validation-split": {Name: "--split"},
+	"criterion":        {Name: "--loss"},
+	"scheduler":        {Name: "--schedule"},
+	"num-classes":      {Name: "--classes"},
+})
+
 // findFlag returns the flag of that name, or nil for --help.
 func findFlag(command *cli.Command, name string) (cli.DocGenerationFlag, error) {
 	known := []string{"--help"}
