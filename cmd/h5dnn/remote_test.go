@@ -158,3 +158,25 @@ func TestAddressesOfURLs(t *testing.T) {
 		}
 	}
 }
+
+// TestRemoteCacheIsReused: the second command fetches only what tells it the version of the file.
+func TestRemoteCacheIsReused(t *testing.T) {
+	withDigits(t)
+	ctx := context.Background()
+	if status, _, errs := in(t, ctx, "repack", "testdata/digits.h5", "x.h5", "--layout", "contiguous"); status != 0 {
+		t.Fatal(errs)
+	}
+	content, err := os.ReadFile("x.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := remotetest.NewServer(t, map[string][]byte{"x.h5": content}, remotetest.Settings{})
+	for round := range 2 {
+		args := []string{"slice", s.URL + "x.h5:/train/images[-1]", "--remote-cache", "cache"}
+		status, _, errs := in(t, ctx, args...)
+		requests, _ := s.Requests()
+		if status != 0 || round == 0 && len(requests) < 2 || round == 1 && (len(requests) != 1 || !strings.Contains(errs, "reused from --remote-cache")) {
+			t.Errorf("%v: status %d, %d requests of a file of %d bytes: %s", args, status, len(requests), len(content), errs)
+		}
+	}
+}

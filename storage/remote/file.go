@@ -63,7 +63,7 @@ func (c *Client) Open(ctx context.Context, name string) (*File, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sizes[name] = f.size
+	c.sizes[name], c.open[f] = f.size, true
 	return f, nil
 }
 

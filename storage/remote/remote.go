@@ -15,6 +15,7 @@ package remote
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -66,6 +67,7 @@ type Client struct {
 	who   identity      // for S3
 
 	mu     sync.Mutex
+	open   map[*File]bool
 	closed []*File // with Options.Linger, last closed last
 	sizes  map[string]int64
 
@@ -77,7 +79,7 @@ type Client struct {
 func NewClient(o Options) *Client {
 	o.Memory, o.Requests = cmp.Or(o.Memory, 128<<20), cmp.Or(o.Requests, 16)
 	o.Retries, o.Delay, o.Stall = cmp.Or(o.Retries, 5), cmp.Or(o.Delay, 100*time.Millisecond), cmp.Or(o.Stall, 30*time.Second)
-	return &Client{o: o, http: newHTTP(o.Requests), slots: make(chan struct{}, o.Requests), sizes: map[string]int64{}}
+	return &Client{o: o, http: newHTTP(o.Requests), slots: make(chan struct{}, o.Requests), open: map[*File]bool{}, sizes: map[string]int64{}}
 }
 
 // Stats are what the files of a client have cost so far.
@@ -164,16 +166,18 @@ func (c *Client) reopened(ctx context.Context, name string) *File {
 	c.closed = slices.Delete(c.closed, k, k+1)
 	f.ctx, f.cancel = context.WithCancel(ctx)
 	f.closed = false
+	c.open[f] = true
 	return f
 }
 
 // keepClosed keeps a file that was closed. It returns one that is not kept any more, or nil.
 func (c *Client) keepClosed(f *File) (dropped *File) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, f)
 	if !c.o.Linger || f.stale.Load() {
 		return f
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.closed = append(c.closed, f); len(c.closed) > mostClosed {
 		dropped = c.closed[0]
 		c.closed = slices.Delete(c.closed, 0, 1)
@@ -181,8 +185,14 @@ func (c *Client) keepClosed(f *File) (dropped *File) {
 	return dropped
 }
 
-// Close drops the closed files that are kept, and idle connections.
+// Close closes all files, those included that are kept, and idle connections.
 func (c *Client) Close() {
+	c.mu.Lock()
+	open := slices.Collect(maps.Keys(c.open))
+	c.mu.Unlock()
+	for _, f := range open {
+		f.Close()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, f := range c.closed {
