@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // show prints the findings, a verdict and the command to run next.
@@ -217,6 +218,9 @@ func (d *doctor) verdict() (text, command string) {
 		return text + "; the setting missing fills inputs (--missing x=mean, also previous or a number) and leaves targets out of the loss (y=ignore)", "h5dnn init " + file
 	case slow != nil:
 		return fmt.Sprintf("%s is read %.1f times faster after repacking", slow.path, slow.measured.repacked.gain.value), repackCommandFor(d.name)
+	}
+	if storage.IsURL(d.name) {
+		return "stored for training; its values and speed were not measured", "h5dnn init " + file
 	}
 	return "ready for training", "h5dnn init " + file
 }

@@ -159,6 +159,20 @@ func TestAddressesOfURLs(t *testing.T) {
 	}
 }
 
+// TestDoctorMeasuresNoURL: it reads what describes a file, and does not say that it is ready.
+func TestDoctorMeasuresNoURL(t *testing.T) {
+	withDigits(t)
+	content, err := os.ReadFile("testdata/digits.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := remotetest.NewServer(t, map[string][]byte{"x.h5": content}, remotetest.Settings{})
+	status, out, errs := in(t, context.Background(), "doctor", s.URL+"x.h5")
+	if status != 0 || !strings.Contains(out, "not measured") || strings.Contains(out, "ready for training") {
+		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+}
+
 // TestRemoteCacheIsReused: the second command fetches only what tells it the version of the file.
 func TestRemoteCacheIsReused(t *testing.T) {
 	withDigits(t)
