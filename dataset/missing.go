@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -90,14 +91,17 @@ type MissingColumn struct{ NaN, Inf int }
 
 // String describes the first NaN: "data.h5: /obs row 1234, column 5 is NaN (4891 in all)",
 // or the first infinity, if there is no NaN.
-func (m Missing) String() string {
+func (m Missing) String() string { return m.Among("in all") }
+
+// Among is String with other words for what the elements were counted in.
+func (m Missing) Among(where string) string {
 	first, n, what := m.First, m.NaN, "NaN"
 	if n == 0 {
 		first, n, what = m.FirstInf, m.Inf, "infinite"
 	}
 	text := fmt.Sprintf("%v is %s", first, what)
 	if n > 1 {
-		text += fmt.Sprintf(" (%d in all)", n)
+		text += fmt.Sprintf(" (%d %s)", n, where)
 	}
 	return text
 }
@@ -142,6 +146,29 @@ const passRows = 1 << 10
 func (o Options) InOrder(n int) Options {
 	o.Shuffle, o.Window, o.Batch, o.Rank, o.World = None, 0, min(passRows, max(1, n)), 0, 0
 	return o
+}
+
+// IsFinite reports whether no element of a is NaN or infinite.
+func IsFinite(a storage.Array) (bool, error) {
+	if bytes, ok := a.Bytes(); ok && a.Type == dtype.Float32 {
+		return allFinite(dtype.Cast[float32](bytes)), nil
+	} else if ok && a.Type == dtype.Float64 {
+		return allFinite(dtype.Cast[float64](bytes)), nil
+	}
+	if !a.Type.IsFloat() {
+		return true, nil
+	}
+	values, err := storage.Read[float64](a)
+	return allFinite(values), err
+}
+
+func allFinite[T float32 | float64](values []T) bool {
+	for _, x := range values {
+		if x-x != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // A MissingScan finds missing values in samples that are added in order.

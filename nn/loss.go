@@ -39,6 +39,14 @@ func IgnoredLabel(l Loss) *int {
 	return nil
 }
 
+// IgnoreLabel returns l, a loss of labels, with a label of samples to leave out.
+func IgnoreLabel(l Loss, label int) (Loss, error) {
+	if ignoring, ok := l.(interface{ ignoring(label int) Loss }); ok {
+		return ignoring.ignoring(label), nil
+	}
+	return nil, fmt.Errorf("loss %T ignores no label: %w", l, ErrConfig)
+}
+
 // RegressionLoss is implemented by losses of the differences between outputs and
 // targets, which may both be measured in other units.
 type RegressionLoss interface {

@@ -105,6 +105,18 @@ type labelSettings struct {
 // TakesLabels reports that targets are labels.
 func (*labelLoss) TakesLabels() bool { return true }
 
+func (l *CrossEntropy) ignoring(label int) Loss {
+	o := l.CrossEntropyOptions
+	o.IgnoreIndex = &label
+	return NewCrossEntropy(o)
+}
+
+func (l *NLL) ignoring(label int) Loss {
+	o := l.CrossEntropyOptions
+	o.IgnoreIndex = &label
+	return NewNLL(o)
+}
+
 // forward returns the loss of log probabilities p (N, classes). As in PyTorch, with
 // class weights w, the label y and the smoothing ε, the loss of a sample is
 //

@@ -185,6 +185,9 @@ func (r *Run) arrangements(fields []dataset.Field, b binding) ([]arrangement, er
 
 // arrangementOf returns that of a target for output i, of that shape.
 func (r *Run) arrangementOf(target dataset.Field, i int, output []int) (arrangement, error) {
+	if r.ignoresMissing(i) && target.Type.IsFloat() && (r.Classifies() || r.Config.Data.OneHot) {
+		target.Type = dtype.Int64 // labels with NaN where they are missing, which a source of batches checks
+	}
 	if r.Config.Data.OneHot {
 		return arrangement{}, checkLabels("one_hot", target, output)
 	}

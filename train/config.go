@@ -114,7 +114,7 @@ func (c Config) checkNames() error {
 	if err := checkPrecision(c.Precision); err != nil {
 		return config.At(err, "precision")
 	}
-	if _, err := nn.LossFromConfig(c.Loss); err != nil {
+	if _, err := c.newLoss(); err != nil {
 		return config.At(err, "loss")
 	}
 	if _, err := c.newMetrics(nil); err != nil {
@@ -152,7 +152,7 @@ func (c Config) takesLabels() bool {
 
 // ignoredLabel returns the label of samples that the loss leaves out, or nil.
 func (c Config) ignoredLabel() *int {
-	loss, err := nn.LossFromConfig(c.Loss)
+	loss, err := c.newLoss()
 	if err != nil {
 		return nil
 	}

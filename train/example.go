@@ -240,7 +240,9 @@ func exampleOf(t *tensor.Tape, features []Feature, by binding, fields []storage.
 type comparison struct {
 	example
 	outputs, compared []*tensor.Tensor
-	loss              *tensor.Tensor // which training minimizes
+	counted           []*tensor.Tensor // weights of each target in the axes of the data; nil if all elements count alike
+	losses            []*tensor.Tensor // of each output
+	loss              *tensor.Tensor   // their sum, which training minimizes
 }
 
 // compare runs the model on e and compares its outputs with the targets.
@@ -250,30 +252,33 @@ func (r *Run) compare(e example) comparison {
 		tensor.Fail("train", views.ErrShape, "%d outputs of the model and %d targets; want as many", len(c.outputs), len(e.targets))
 	}
 	weights := make([]*tensor.Tensor, len(c.outputs))
+	c.targets, c.counted = slices.Clone(e.targets), make([]*tensor.Tensor, len(c.outputs))
 	for i, y := range e.targets {
 		c.outputs[i] = c.outputs[i].ToFloat32()
-		if i < len(r.Targets) {
+		y, c.counted[i] = r.present(i, y, e.weights)
+		if c.targets[i] = y; i < len(r.Targets) {
 			y = r.Targets[i].Of(y)
 		}
 		c.compared = append(c.compared, r.target(y, e.arrangements[i]))
-		weights[i] = e.arrangements[i].weights(e.weights)
+		weights[i] = e.arrangements[i].weights(c.counted[i])
 	}
-	c.loss = r.lossOf(c.outputs, c.compared, weights)
+	c.losses = r.lossesOf(c.outputs, c.compared, weights)
+	c.loss = sumOf(c.losses)
 	return c
 }
 
 // countWeights returns the weights of c without samples whose label the loss ignores, so that epochs and metrics
-// leave them out as well. Several outputs, which may ignore different samples, share the weights of c.
-func (r *Run) countWeights(c comparison) *tensor.Tensor {
+// leave them out as well: of each output.
+func (r *Run) countWeights(c comparison) []*tensor.Tensor {
 	ignore := nn.IgnoredLabel(r.loss)
-	if ignore == nil || len(c.outputs) > 1 {
-		return c.weights
+	if ignore == nil {
+		return c.counted
 	}
-	mask := tensor.LabelMask(c.compared[0], dtype.Float32, c.outputs[0].Shape[1], ignore)
-	if c.weights == nil {
-		return mask
+	all := make([]*tensor.Tensor, len(c.outputs))
+	for i, w := range c.counted {
+		all[i] = weighted(w, tensor.LabelMask(c.compared[i], dtype.Float32, c.outputs[i].Shape[1], ignore))
 	}
-	return c.weights.Cast(dtype.Float32).Reshape(mask.Shape...).Mul(mask)
+	return all
 }
 
 // target returns y in the form that the loss compares with its output.
@@ -294,20 +299,24 @@ func (r *Run) oneHot(labels *tensor.Tensor) *tensor.Tensor {
 	return labels.Reshape(labels.Shape[0], 1).Cast(dtype.Int64).Equal(tensor.Of(r.classIndices)).Cast(dtype.Float32)
 }
 
-// lossOf returns the loss of outputs: the sum, if there are several.
-func (r *Run) lossOf(outputs, targets, weights []*tensor.Tensor) (loss *tensor.Tensor) {
+// lossesOf returns the loss of each output.
+func (r *Run) lossesOf(outputs, targets, weights []*tensor.Tensor) []*tensor.Tensor {
+	losses := make([]*tensor.Tensor, len(outputs))
 	for i, out := range outputs {
-		one := r.loss.Forward(out, targets[i], weights[i])
-		if one == nil || one.Len() != 1 {
-			tensor.Fail("train", storage.ErrState, "the loss %s returned %v; want one number", nn.LossName(r.loss), one)
-		}
-		if loss == nil {
-			loss = one
-		} else {
-			loss = loss.Add(one)
+		losses[i] = r.loss.Forward(out, targets[i], weights[i])
+		if losses[i] == nil || losses[i].Len() != 1 {
+			tensor.Fail("train", storage.ErrState, "the loss %s returned %v; want one number", nn.LossName(r.loss), losses[i])
 		}
 	}
-	return loss
+	return losses
+}
+
+func sumOf(losses []*tensor.Tensor) *tensor.Tensor {
+	sum := losses[0]
+	for _, loss := range losses[1:] {
+		sum = sum.Add(loss)
+	}
+	return sum
 }
 
 // correct returns the number of samples whose class the output predicts, which

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 
+	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -190,9 +191,20 @@ func (t *trainer) lossScaleErr() error {
 	return t.scaler.Err()
 }
 
-// failNonFinite ends a step whose loss is infinite or NaN.
-func failNonFinite(loss float64) {
-	tensor.Fail("train", storage.ErrState, "the loss is %v; lower the learning rate, or look for NaN in the data", loss)
+// nonFinite returns the error of a step whose loss is infinite or NaN, of the batch after that
+// many samples of the epoch. It names the value of the batch that is missing, if there is one.
+func (t *trainer) nonFinite(loss float64, consumed int) error {
+	for rows := range t.loader.Order(t.Position.Epoch, consumed) {
+		found, err := dataset.MissingIn(t.loader.Dataset(), rows)
+		if err == nil {
+			err = t.Config.Data.RefuseMissing(found, "in this batch")
+		}
+		if err != nil {
+			return fmt.Errorf("the loss is %v: %w", loss, err)
+		}
+		break
+	}
+	return fmt.Errorf("train: the loss is %v, and its batch has no missing value; lower the learning rate, or look for large values: %w", loss, storage.ErrState)
 }
 
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

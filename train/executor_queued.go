@@ -18,6 +18,7 @@ type queued struct {
 	totals    storage.Array // of the epoch: see tensor.AddMetrics
 	samples   int           // of the epoch, in all steps that were enqueued
 	first     uint64        // steps of the run before the epoch, or the rest of it
+	start     int           // samples of the epoch before
 	enqueued  uint64        // steps of the run with those that were enqueued
 	collected time.Time     // when totals was last read
 	pending   int           // steps enqueued since
@@ -80,6 +81,7 @@ func (q *queued) noteFallbacks() error {
 func (q *queued) beginEpoch() error {
 	running := q.Position.Running
 	q.samples, q.first, q.enqueued = running.Samples, q.Position.Step, q.Position.Step
+	q.start = q.Position.Consumed
 	q.collected, q.pending = time.Now(), 0
 	start := make([]float64, tensor.MetricCount)
 	start[tensor.MetricLoss], start[tensor.MetricCorrect], start[tensor.MetricIgnored] = running.Loss, float64(running.Correct), float64(running.Ignored)
@@ -188,7 +190,7 @@ func (q *queued) collect() error {
 		return fmt.Errorf("epoch %d, by step %d: %w", q.Position.Epoch+1, q.enqueued, err)
 	}
 	if bad := sums[tensor.MetricFirstNonFinite]; bad != 0 {
-		err := tensor.Try(func() { failNonFinite(sums[tensor.MetricLoss]) })
+		err := q.nonFinite(sums[tensor.MetricLoss], q.start+(int(bad)-1)*q.fullBatch())
 		return fmt.Errorf("epoch %d, step %d: %w", q.Position.Epoch+1, q.first+uint64(bad), err)
 	}
 	if err := q.lossScaleErr(); err != nil {

@@ -40,7 +40,7 @@ func (s *synchronous) step(b *batch) error {
 		s.autocast(t)
 		c := s.compare(exampleOf(t, s.Inputs, s.binding, b.fields, b.rows))
 		if loss = c.loss.Item(); !isFinite(loss) {
-			failNonFinite(loss)
+			return s.nonFinite(loss, s.Position.Consumed)
 		}
 		counts, left := s.correct(c)
 		if counts != nil {

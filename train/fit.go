@@ -112,7 +112,8 @@ type trainer struct {
 	loader            *dataset.Loader // of the training data
 	source, valSource batchSource     // valSource is nil if there is no validation data
 	binding           binding         // of the training data
-	valBinding        binding         // of the validation data
+	val               dataset.Dataset // validation data; nil if there is none
+	valBinding        binding         // of it
 	executor          executor
 	params            iter.Seq2[string, *nn.Param]
 	validator         *Predictor
@@ -213,6 +214,7 @@ func (t *trainer) begin() error {
 // openValidation prepares predictions, and their comparison with the targets of val
 // unless that is nil.
 func (t *trainer) openValidation(val dataset.Dataset) (err error) {
+	t.val = val
 	if t.validator, err = t.predictor(); err != nil || val == nil {
 		return err
 	}
@@ -465,7 +467,10 @@ func (t *trainer) validate(ctx context.Context) (m Metrics, err error) {
 	if m, err = t.evaluate(ctx, t.validator, t.valSource, t.valBinding, set); err != nil {
 		return m, err
 	}
-	return m, t.reduceMetrics(&m, set)
+	if err := t.reduceMetrics(&m, set); err != nil {
+		return m, err
+	}
+	return m, t.checkEvaluated(ctx, m, t.val)
 }
 
 // addHistory appends e to the history.

@@ -67,20 +67,35 @@ func (r *Run) assume(setting, value, format string, args ...any) {
 // floats, and of the targets of a regression, are standardized; for other inputs see
 // dataconfig.Data.EstimateNormalize.
 func (r *Run) estimateNormalize(ctx context.Context, data *Data) (err error) {
-	columns := map[string]int{}
+	columns, standard := map[string]dataconfig.Columns{}, map[string]bool{}
 	for _, f := range r.Inputs {
-		if n := r.inputColumns(data, f); n > 0 {
-			columns[f.Name] = n
+		n := r.inputColumns(data, f)
+		if standard[f.Name] = n > 0; standard[f.Name] {
+			columns[f.Name] = dataconfig.Columns{N: n, Inner: 1}
+		} else if r.needsMeans(f) {
+			columns[f.Name] = r.meanColumns(data, f)
 		}
 	}
 	for _, t := range r.Targets {
 		if n, table := data.Columns(t.Name); t.IsAuto() && r.Regresses() && table {
-			columns[t.Name] = n
+			columns[t.Name], standard[t.Name] = dataconfig.Columns{N: n, Inner: 1}, true
 		}
 	}
-	standardized, err := data.Standardize(ctx, columns, r.Config.loading())
+	statistics, err := data.Statistics(ctx, columns, r.Config.loading())
 	if err != nil {
 		return err
+	}
+	if err := r.setFills(statistics); err != nil {
+		return err
+	}
+	standardized := map[string]dataconfig.Normalize{}
+	for _, name := range slices.Sorted(maps.Keys(statistics)) {
+		if !standard[name] {
+			continue
+		}
+		if standardized[name], err = statistics[name].Normalize(); err != nil {
+			return err
+		}
 	}
 	r.assumeStandardized(standardized)
 	byName := map[string]dataconfig.Normalize{}
@@ -93,7 +108,7 @@ func (r *Run) estimateNormalize(ctx context.Context, data *Data) (err error) {
 			f.Normalize = n
 		} else if f.IsAuto() {
 			if f.Normalize, err = data.EstimateNormalize(ctx, f.Name, r.Config.loading()); err != nil {
-				return err
+				return fmt.Errorf("normalize: %w", err)
 			}
 			if len(f.Scale) == 1 && !f.IsIdentity() {
 				r.assume("normalize", "none", "%s (%v) is standardized as a whole, (%s − %.4g)/%.4g", f.Name, f.Type, f.Name, -f.Shift[0]/f.Scale[0], 1/f.Scale[0])

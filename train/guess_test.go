@@ -97,15 +97,20 @@ func TestTablesAndTargetsAreStandardized(t *testing.T) {
 	}
 }
 
-// TestStandardizingLeavesOutWhatIsNotFinite: NaN and infinities do not count.
-func TestStandardizingLeavesOutWhatIsNotFinite(t *testing.T) {
-	x := []float32{1, float32(math.NaN()), float32(math.Inf(1)), 5, 3, float32(math.NaN())}
-	run, _, err := start(t, tableConfig, train.Arrays{X: storage.From(x, 3, 2), Y: storage.From(make([]float32, 6), 3, 2)})
+// TestStandardizingLeavesOutMissingValues: those that are filled with the mean do not count.
+func TestStandardizingLeavesOutMissingValues(t *testing.T) {
+	x := []float32{1, float32(math.NaN()), 2, 5, 3, float32(math.NaN())}
+	config := strings.Replace(tableConfig, "y: y}", "y: y, missing: mean}", 1)
+	run, _, err := start(t, config, train.Arrays{X: storage.From(x, 3, 2), Y: storage.From(make([]float32, 6), 3, 2)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := run.Inputs[0].Normalize; !slices.Equal(n.Scale, []float64{1, 1}) || !slices.Equal(n.Shift, []float64{-2, -5}) {
-		t.Errorf("%+v, want means 2 and 5, standard deviations 1 and 1", n)
+	std := math.Sqrt(2. / 3)
+	if n := run.Inputs[0].Normalize; math.Abs(n.Scale[0]*std-1) > 1e-9 || n.Scale[1] != 1 || n.Shift[1] != -5 {
+		t.Errorf("%+v, want means 2 and 5, standard deviations %v and 1", n, std)
+	}
+	if m := run.Config.Data.Missing; !slices.Equal(m.Fill, []float64{2, 5}) {
+		t.Errorf("%+v, want the means 2 and 5", m)
 	}
 }
 

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
@@ -8,19 +9,22 @@ import (
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // An Input is how samples, as files have them, are made an input of a model. The zero
 // Input leaves them unchanged.
 type Input struct {
 	dataconfig.Normalize
-	ChannelsLast bool // images come as (H, W, C)
-	AddChannel   bool // images come as (H, W), signals as (L), single numbers as ()
-	images       bool // the model takes (C, H, W)
-	wide         bool // float64, so that normalizing is done in it
+	Missing      dataconfig.Missing // what becomes of missing values, before they are normalized
+	ChannelsLast bool               // images come as (H, W, C)
+	AddChannel   bool               // images come as (H, W), signals as (L), single numbers as ()
+	images       bool               // the model takes (C, H, W)
+	wide         bool               // float64, so that normalizing is done in it
 
 	length       bool           // the lengths of another input, never normalized
 	scale, shift *tensor.Tensor // for each channel, on the device of batches; nil until On
+	fill         *tensor.Tensor // of Missing, likewise
 }
 
 // inputFor returns the Input that model needs for samples of the named field, of the
@@ -32,13 +36,18 @@ func inputFor(model nn.Module, c dataconfig.Config, name string, t dtype.Type, s
 	axes := nn.SpatialAxes(model, name)
 	in := Input{
 		Normalize:    c.Normalize.For(name),
+		Missing:      c.Missing.For(name),
 		ChannelsLast: c.Layout == "nhwc" && len(sample) == 3,
 		AddChannel:   len(sample) == 0 || len(sample) == axes,
 		images:       axes == 2,
 		wide:         t == dtype.Float64,
 	}
 	shape := in.Sample(sample)
-	return in, in.CheckShape(shape, in.channelAxis(len(shape)))
+	axis := in.channelAxis(len(shape))
+	if n := len(in.Missing.Fill); n > 1 && (axis < 0 || n != shape[axis]) {
+		return in, fmt.Errorf("missing: %d numbers for samples of %v; want one, or one for each along axis %d: %w", n, shape, axis, views.ErrShape)
+	}
+	return in, in.CheckShape(shape, axis)
 }
 
 // channelAxis returns the axis of a sample that Normalize's lists are for: the
@@ -51,11 +60,11 @@ func (in Input) channelAxis(rank int) int {
 }
 
 // Of returns the batch x as the model takes it.
-func (in Input) Of(x *tensor.Tensor) *tensor.Tensor { return in.scaled(in.shaped(x)) }
+func (in Input) Of(x *tensor.Tensor) *tensor.Tensor { return in.scaled(in.filled(in.shaped(x))) }
 
 // OfRows is Of the rows of x, which holds all samples.
 func (in Input) OfRows(x, rows *tensor.Tensor) *tensor.Tensor {
-	if len(in.Scale) == 1 && !in.IsIdentity() {
+	if len(in.Scale) == 1 && !in.IsIdentity() && in.fill == nil {
 		return in.shaped(tensor.TakeScaled(x, rows, in.Scale[0], in.Shift[0]))
 	}
 	return in.Of(tensor.Take(x, rows))
@@ -72,6 +81,14 @@ func (in Input) shaped(x *tensor.Tensor) *tensor.Tensor {
 	return x
 }
 
+// filled returns x with Missing's numbers in the place of NaN.
+func (in Input) filled(x *tensor.Tensor) *tensor.Tensor {
+	if len(in.Missing.Fill) == 0 || !x.Type.IsFloat() {
+		return x
+	}
+	return tensor.Where(x.Equal(x), x, in.each(in.fill, x))
+}
+
 func (in Input) scaled(x *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case in.IsAuto() || in.IsIdentity() && x.Type == dtype.Float32:
@@ -85,14 +102,17 @@ func (in Input) scaled(x *tensor.Tensor) *tensor.Tensor {
 
 // On returns in for batches on d, with its numbers for each channel there.
 func (in Input) On(d storage.Device) (Input, error) {
-	if len(in.Scale) < 2 {
-		return in, nil
-	}
 	t := dtype.Float32
 	if in.wide {
 		t = dtype.Float64
 	}
 	var err error
+	if len(in.Missing.Fill) > 0 {
+		in.fill, err = constants(in.Missing.Fill, t, d)
+	}
+	if err != nil || len(in.Scale) < 2 {
+		return in, err
+	}
 	if in.scale, err = constants(in.Scale, t, d); err == nil {
 		in.shift, err = constants(in.Shift, t, d)
 	}

@@ -73,48 +73,61 @@ func (c Config) newMetrics(targets []string) (set metricSet, err error) {
 	return set, nil
 }
 
-// update adds a batch with its loss in the units of the data and the loss that is minimized.
-func (s metricSet) update(outputs, targets []*tensor.Tensor, weights, loss, minimized *tensor.Tensor) {
-	if weights != nil {
-		s.loss.add(loss.Detach(), weights)
-	}
-	if minimized != loss {
-		s.standardized.addBatch(minimized.Detach(), outputs[0].Shape[0], weights)
+// update adds a batch with the losses in the units of the data and those that are minimized, of each output.
+func (s metricSet) update(outputs, targets, weights, losses, minimized []*tensor.Tensor) {
+	n := outputs[0].Shape[0]
+	weighs := slices.ContainsFunc(weights, func(w *tensor.Tensor) bool { return w != nil })
+	for i, w := range weights {
+		if weighs {
+			s.loss.add(i, losses[i].Detach(), n, w)
+		}
+		if minimized[0] != losses[0] {
+			s.standardized.add(i, minimized[i].Detach(), n, w)
+		}
 	}
 	for _, m := range s.metrics {
-		m.Update(outputs[m.output].Detach(), targets[m.output], weights)
+		m.Update(outputs[m.output].Detach(), targets[m.output], weights[m.output])
 	}
 }
 
-// A weightedLoss is the mean loss over the weights of samples.
+// A weightedLoss is the mean loss over the weights of samples or elements: the sum, of several outputs.
 type weightedLoss struct{ nn.MetricSums }
 
-// add adds a batch.
-func (m *weightedLoss) add(loss, weights *tensor.Tensor) {
-	weight := weights.Cast(dtype.Float64).Sum()
-	m.Add("total", loss.Cast(dtype.Float64).Mul(weight))
-	m.Add("weight", weight)
+// sums returns the names of the sums of an output.
+func (*weightedLoss) sums(output int) (total, weight string) {
+	if output == 0 {
+		return "total", "weight"
+	}
+	return fmt.Sprint("total", output), fmt.Sprint("weight", output)
 }
 
-// addBatch adds a batch of n samples, which count alike without weights.
-func (m *weightedLoss) addBatch(loss *tensor.Tensor, n int, weights *tensor.Tensor) {
+// add adds a batch of n samples, which count alike without weights.
+func (m *weightedLoss) add(output int, loss *tensor.Tensor, n int, weights *tensor.Tensor) {
 	if weights == nil {
 		weights = loss.Less(loss).Cast(dtype.Float64).AddScalar(float64(n)) // n, where the loss is
 	}
-	m.add(loss, weights)
+	total, weight := m.sums(output)
+	sum := weights.Cast(dtype.Float64).Sum()
+	m.Add(total, loss.Cast(dtype.Float64).Mul(sum))
+	m.Add(weight, sum)
 }
 
 // mean returns the mean loss, and false if no batch was added.
-func (m *weightedLoss) mean() (float64, bool, error) {
-	total, err := m.Sum("total")
-	if err != nil || total == nil {
-		return 0, false, err
+func (m *weightedLoss) mean() (mean float64, added bool, err error) {
+	for output := 0; ; output++ {
+		total, weight := m.sums(output)
+		sum, err := m.Sum(total)
+		if err != nil || sum == nil {
+			return mean, added, err
+		}
+		weights, err := m.Sum(weight)
+		if err != nil {
+			return 0, false, err
+		}
+		if added = true; weights[0] != 0 {
+			mean += sum[0] / weights[0]
+		}
 	}
-	weight, err := m.Sum("weight")
-	if err != nil || weight[0] == 0 {
-		return 0, err == nil, err
-	}
-	return total[0] / weight[0], true, nil
 }
 
 // finish completes m with the results of s.

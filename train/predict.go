@@ -229,13 +229,25 @@ func (p *Predictor) Predict(inputs ...storage.Array) (storage.Array, error) {
 	return out, p.PredictInto(out, inputs...)
 }
 
-// PredictInto writes the outputs for the samples of inputs to out.
-func (p *Predictor) PredictInto(out storage.Array, inputs ...storage.Array) (err error) {
+// PredictInto writes the outputs for the samples of inputs to out. Missing values that
+// nothing fills are an error; those of inputs in a GPU's memory make outputs NaN.
+func (p *Predictor) PredictInto(out storage.Array, inputs ...storage.Array) error {
+	return p.predictInto(out, true, inputs)
+}
+
+// predictInto is PredictInto, of inputs that were checked before if check is not set.
+func (p *Predictor) predictInto(out storage.Array, check bool, inputs []storage.Array) (err error) {
 	defer panics.Recover(&err)
 	block := make([]storage.Array, len(inputs))
 	return p.blocks(inputs[0].Shape[0], func(first, end int) error {
 		for i, x := range inputs {
 			block[i] = rows(x, first, end)
+			if !check {
+				continue
+			}
+			if err := p.features[i].checkArray(block[i], first); err != nil {
+				return err
+			}
 		}
 		return tensor.Infer(func(t *tensor.Tape) error {
 			return p.forward(t, block).CopyTo(rows(out, first, end))
@@ -299,7 +311,7 @@ func (p *Predictor) Stream(ctx context.Context, d dataset.Dataset, o dataset.Opt
 			yield(storage.Array{}, err)
 			return
 		}
-		f, err := p.source(d, o, 1, nil)
+		f, err := p.source(d, o, 1, p.checkMissing(d, by))
 		if err != nil {
 			yield(storage.Array{}, err)
 			return
@@ -327,7 +339,7 @@ func (p *Predictor) each(batches iter.Seq2[*batch, error], by binding, most int,
 			inputs[i] = b.fields[k]
 		}
 		out := rows(all, 0, b.n)
-		if err := p.PredictInto(out, inputs...); err != nil {
+		if err := p.predictInto(out, false, inputs); err != nil {
 			return true, err
 		}
 		if !yield(out, nil) {
@@ -369,7 +381,7 @@ func (r *Run) evaluateBy(ctx context.Context, p *Predictor, d dataset.Dataset) (
 		return t, err
 	}
 	if t, err = r.evaluate(ctx, p, f, by, set); err == nil {
-		err = set.finish(&t)
+		err = cmp.Or(set.finish(&t), r.checkEvaluated(ctx, t, d))
 	}
 	return t, err
 }

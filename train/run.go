@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -132,7 +131,7 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (_ *Run, e
 		return nil, err
 	}
 	if err := r.estimateNormalize(ctx, data); err != nil {
-		return nil, fmt.Errorf("normalize: %w", err)
+		return nil, err
 	}
 	if r.Config.Model, err = nn.Describe(r.Model); err != nil {
 		return nil, err
@@ -183,7 +182,7 @@ func (r *Run) outputShapes() (_ [][]int, err error) {
 // assemble builds the model, loss, schedule and optimizer of r.Config. Once there is a
 // model, findFields sets r.Inputs and r.targets.
 func (r *Run) assemble(outputs int, d storage.Device, findFields func() error) (err error) {
-	if r.loss, err = nn.LossFromConfig(r.Config.Loss); err != nil {
+	if r.loss, err = r.Config.newLoss(); err != nil {
 		return config.At(err, "loss")
 	}
 	if r.schedule, err = nn.ScheduleFromConfig(r.Config.Schedule); err != nil {
@@ -219,7 +218,7 @@ func (r *Run) assemble(outputs int, d storage.Device, findFields func() error) (
 // SetTraining sets the loss, the schedule and the learning rate of a run without updates, such
 // as one that was converted from another framework's model, to those of c.
 func (r *Run) SetTraining(c Config) error {
-	loss, err := nn.LossFromConfig(c.Loss)
+	loss, err := c.newLoss()
 	if err != nil {
 		return config.At(err, "loss")
 	}

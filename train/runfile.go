@@ -21,7 +21,7 @@ import (
 )
 
 // A run file holds arrays named model/…, optimizer/…, history/…, hooks/NAME/…,
-// metrics/NAME/…, normalize/FIELD/… and, for a run in fp16, scaler. Its attributes are:
+// metrics/NAME/…, normalize/FIELD/…, missing/FIELD and, for a run in fp16, scaler. Its attributes are:
 const (
 	scalerName = "scaler"
 
@@ -71,6 +71,7 @@ func (r *Run) meta(file string) (map[string]string, error) {
 	meta[metaPaths] = paths
 	config := r.Config
 	config.Data.Normalize, _ = splitNormalize(config.Data.Normalize, config.Data.InputNames())
+	config.Data.Missing, _ = splitFills(config.Data.Missing, config.Data.InputNames())
 	values := map[string]any{metaConfig: config, metaPosition: r.Position, metaInputs: r.Inputs, metaCompute: computeOn(r.Device)}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		text, err := json.Marshal(values[key])
@@ -111,6 +112,11 @@ func (r *Run) arrays() iter.Seq2[string, storage.Array] {
 		}
 		for name, a := range r.normalizeArrays() {
 			if !yield("normalize/"+name, a) {
+				return
+			}
+		}
+		for name, a := range r.fillArrays() {
+			if !yield("missing/"+name, a) {
 				return
 			}
 		}
@@ -232,6 +238,9 @@ func resume(file serialize.File, name string, d storage.Device, checkSize func(i
 		return nil, err
 	}
 	if err := r.loadNormalize(f); err != nil {
+		return nil, err
+	}
+	if err := r.loadFills(f); err != nil {
 		return nil, err
 	}
 	if err := r.assemble(r.Config.Classes, d, func() error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -132,18 +133,31 @@ func (f *trainer) keepResident(device storage.AsyncDevice, data *Data) (bool, er
 	return dataset.Bytes(data.Train) <= float64(free)/2, err
 }
 
-// checkLabels refuses labels outside the classes where they are one-hot encoded. Losses
-// of labels check by themselves.
+// checkLabels refuses labels that are no integers, and those outside the classes where they
+// are one-hot encoded. Losses of labels check integers by themselves.
 func (r *Run) checkLabels(by binding) batchCheck {
-	if !r.Config.Data.OneHot {
+	if !r.Config.Data.OneHot && !r.Classifies() {
 		return nil
 	}
 	return func(b *dataset.Batch) error {
-		labels, err := storage.Read[int64](b.Fields[by.targets[0]])
+		for i, k := range by.targets {
+			if b.Fields[k].Type.IsFloat() {
+				if _, err := dataconfig.Labels(b.Fields[k]); err != nil {
+					return fmt.Errorf("%s: %w", r.Targets[i].Name, err)
+				}
+			}
+		}
+		if !r.Config.Data.OneHot {
+			return nil
+		}
+		labels, err := dataconfig.Labels(b.Fields[by.targets[0]])
 		if err != nil {
 			return err
 		}
 		for i, label := range labels {
+			if label == dataconfig.MissingLabel && r.ignoresMissing(0) {
+				continue
+			}
 			if label < 0 || label >= int64(r.Config.Classes) {
 				return fmt.Errorf("one hot: label %d of sample %d; there are %d classes: %w", label, b.Rows[i], r.Config.Classes, views.ErrShape)
 			}

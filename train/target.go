@@ -18,6 +18,7 @@ import (
 type Target struct {
 	Name string
 	dataconfig.Normalize
+	Missing string // dataconfig.Ignore if missing values do not count
 
 	scale, shift  *tensor.Tensor // float64, for each column or channel; nil where nothing changes
 	channelsFirst bool           // samples of three axes are images (C, H, W)
@@ -28,7 +29,7 @@ func (r *Run) targetsFor(names []string) []Target {
 	first := r.Config.Data.Layout != "nhwc" && slices.ContainsFunc(r.Inputs, func(f Feature) bool { return nn.SpatialAxes(r.Model, f.Name) == 2 })
 	all := make([]Target, len(names))
 	for i, name := range names {
-		all[i] = Target{Name: name, Normalize: r.Config.Data.Normalize.ForTarget(name), channelsFirst: first}
+		all[i] = Target{Name: name, Normalize: r.Config.Data.Normalize.ForTarget(name), Missing: r.Config.Data.Missing.ForTarget(name), channelsFirst: first}
 	}
 	return all
 }
@@ -125,17 +126,23 @@ func (r *Run) restores() bool {
 func (r *Run) measure(c comparison, set metricSet) (loss *tensor.Tensor) {
 	outputs, targets, weights := make([]*tensor.Tensor, len(c.outputs)), make([]*tensor.Tensor, len(c.outputs)), make([]*tensor.Tensor, len(c.outputs))
 	for i, a := range c.arrangements {
-		outputs[i], targets[i], weights[i] = a.ofData(c.outputs[i].Detach()), a.ofData(c.compared[i]), c.weights
+		outputs[i], targets[i], weights[i] = a.ofData(c.outputs[i].Detach()), a.ofData(c.compared[i]), c.counted[i]
 		if i < len(r.Targets) && r.Targets[i].scale != nil {
 			outputs[i] = r.Targets[i].Restore(outputs[i])
 			targets[i] = c.targets[i].Cast(dtype.Float64).Reshape(outputs[i].Shape...)
 		}
 	}
-	loss = c.loss
-	if r.restores() {
-		loss = r.lossOf(outputs, targets, weights)
+	losses := c.losses
+	if loss = c.loss; r.restores() {
+		losses = r.lossesOf(outputs, targets, weights)
+		loss = sumOf(losses)
 	}
-	set.update(outputs, targets, r.countWeights(c), loss, c.loss)
+	if ignore := nn.IgnoredLabel(r.loss); ignore != nil {
+		for i := range targets { // metrics know classes only; these have the weight 0
+			targets[i] = withoutLabel(targets[i], *ignore)
+		}
+	}
+	set.update(outputs, targets, r.countWeights(c), losses, c.losses)
 	return loss
 }
 

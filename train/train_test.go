@@ -264,7 +264,7 @@ func TestOtherSamplesAreNoticed(t *testing.T) {
 }
 
 func TestNaNStopsTraining(t *testing.T) {
-	c, err := train.ParseConfig([]byte("data: {file: f, x: x, y: y, shuffle: none}\nmodel: [{dense: 2}]\nbatch: 2\nepochs: 1"))
+	c, err := train.ParseConfig([]byte("data: {file: f, x: x, y: y, shuffle: none, normalize: none}\nmodel: [{dense: 2}]\nbatch: 2\nepochs: 1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestNaNStopsTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = run.Fit(context.Background(), data, train.Options{})
-	if want := "epoch 1, step 3: train: the loss is NaN"; err == nil || !strings.HasPrefix(err.Error(), want) {
+	if want := "epoch 1, step 3: the loss is NaN: x row 5, column 0 is NaN; set data.missing: mean"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
 	if w, _ := maps.Collect(nn.Params(run.Model))["0.weight"]; run.Position.Step != 2 || math.IsNaN(float64(tensor.Values[float32](w.Tensor)[0])) {

@@ -136,6 +136,7 @@ func sampleFlags() []cli.Flag {
 		&cli.IntFlag{Name: "y-ahead", Usage: "`NUMBER` of rows from the last input to the first target: 1 forecasts the next row", DefaultText: "targets are rows of the window"},
 		&cli.StringFlag{Name: "categorical", Usage: "strings, enums and categories in --x become one_hot columns, codes (integers) or values (integers as the file has them), or NAME=one of these by input", DefaultText: "one_hot"},
 		&cli.StringFlag{Name: "normalize", Usage: "none or MEAN/STD, for all channels or for each (0.5,0.4/0.2,0.2)", DefaultText: "auto: tables and the targets of a regression by column, integers as a whole"},
+		&cli.StringFlag{Name: "missing", Usage: "fill missing inputs (NaN) with `RULE`: mean, previous or a number; ignore leaves missing targets out of the loss; both as x=mean,y=ignore", DefaultText: "error"},
 		&cli.StringFlag{Name: "layout", Usage: "image layout: nchw or nhwc", DefaultText: "as the file or the shape says"},
 		&cli.BoolFlag{Name: "one-hot", Usage: "one-hot encode integer labels"},
 		&cli.IntFlag{Name: "classes", Usage: "`NUMBER` of classes", DefaultText: "from the labels"},
@@ -604,6 +605,9 @@ func (j *job) run(c *cli.Context) error {
 func flagsFor(err error, text string) string {
 	if layout := (*train.LayoutError)(nil); errors.As(err, &layout) {
 		return strings.Replace(text, "data.layout: ", "--layout ", 1)
+	}
+	if missing := (*dataconfig.MissingError)(nil); errors.As(err, &missing) && !strings.Contains(missing.Way, "{") {
+		return strings.Replace(text, "set data.missing: ", "set --missing ", 1)
 	}
 	if errors.Is(err, train.ErrMoved) {
 		return strings.TrimSuffix(text, train.ErrMoved.Error()) + "name it with --data"

@@ -63,6 +63,9 @@ func overrideParsed(c *cli.Context, settings *train.Config) error {
 	if err := parseFlags(c, dataconfig.ParseNormalize, map[string]*dataconfig.Normalize{"normalize": &d.Normalize}); err != nil {
 		return err
 	}
+	if err := parseFlags(c, dataconfig.ParseMissing, map[string]*dataconfig.Missing{"missing": &d.Missing}); err != nil {
+		return err
+	}
 	if err := parseFlags(c, dataconfig.ParseSplit, map[string]*dataconfig.Split{"split": &d.Split}); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -64,6 +65,7 @@ func (c Config) nameClasses(parts []*part) (map[string][]string, error) {
 		}
 		code := newCoding("classes", names, nil)
 		values := integersOf(names)
+		code.ignore = c.Missing.ForTarget(target) == Ignore
 		for _, p := range parts {
 			for i := range p.fields {
 				f := &p.fields[i]
@@ -123,7 +125,7 @@ func collectNames(fields []field) ([]string, error) {
 			}
 		}
 		for _, name := range list {
-			if seen[name] {
+			if seen[name] || name == "" && f.labels.texts != nil && f.Role == dataset.Target { // the label is missing
 				continue
 			}
 			seen[name] = true
@@ -143,10 +145,11 @@ type coding struct {
 	kind    string // classes or categories
 	numbers map[string]int64
 	unknown *int // the number of names that have none; nil if they are errors
+	ignore  bool // missing labels are MissingLabel
 }
 
 func newCoding(kind string, names []string, unknown *int) coding {
-	c := coding{kind, map[string]int64{}, unknown}
+	c := coding{kind: kind, numbers: map[string]int64{}, unknown: unknown}
 	for i, name := range names {
 		c.numbers[name] = int64(i)
 	}
@@ -166,6 +169,20 @@ func (c coding) other(p *part, row int, format string, args ...any) (int64, erro
 		advice = "; leave such rows out, or set unknown: -1, which makes them zeros in one-hot encodings"
 	}
 	return 0, fmt.Errorf("row %d is %s%s: %w", row, fmt.Sprintf(format, args...), advice, views.ErrShape)
+}
+
+// ignoreLabels is the way to train with missing labels.
+const ignoreLabels = "set data.missing: ignore to leave such rows out of the loss"
+
+// missingCode is what a categorical column has for missing values.
+const missingCode = -1
+
+// missing returns the number of a label that is missing, in a row that p keeps.
+func (c coding) missing(p *part, row int, format string, args ...any) (int64, error) {
+	if c.ignore {
+		return MissingLabel, nil
+	}
+	return c.other(p, row, format+": its label is missing; "+ignoreLabels, args...)
 }
 
 // number makes the elements of f numbers of classes or categories. Rows that p leaves out
@@ -192,10 +209,14 @@ func (p *part) numberTexts(l *labels, c coding) ([]int64, error) {
 	numbers := make([]int64, len(texts))
 	for row, text := range texts {
 		number, ok := c.numbers[text]
-		if !ok {
-			if number, err = c.other(p, row, "%q, which is none of the %d %s %s", text, len(c.numbers), c.kind, someNames(c.numbers)); err != nil {
-				return nil, err
-			}
+		switch {
+		case !ok && text == "" && c.kind != categories:
+			number, err = c.missing(p, row, "empty")
+		case !ok:
+			number, err = c.other(p, row, "%q, which is none of the %d %s %s", text, len(c.numbers), c.kind, someNames(c.numbers))
+		}
+		if err != nil {
+			return nil, err
 		}
 		numbers[row] = number
 	}
@@ -222,6 +243,8 @@ func (p *part) numberIntegers(f *field, c coding) ([]int64, error) {
 		name, named := nameOf[value]
 		number, ok := c.numbers[name]
 		switch {
+		case !named && value == missingCode && c.kind != categories:
+			number, err = c.missing(p, i/perRow, "%d", value)
 		case !named && c.kind == categories:
 			number, err = c.other(p, i/perRow, "%d, which has no name and therefore is not a category", value)
 		case !named:

@@ -52,6 +52,7 @@ type Config struct {
 	Categories  Categories    `json:"categories,omitempty"`  // names of the categories of such columns, by path, in the order of their codes; from the data if absent
 	Unknown     *int          `json:"unknown,omitempty"`     // code of values that are not in Categories, such as -1 for a row of zeros where one_hot; an error if absent
 	Normalize   Normalize     `json:"normalize"`             // of inputs, and of the targets of a regression; auto if absent
+	Missing     Missing       `json:"missing,omitzero"`      // missing values, NaN: of inputs filled with the mean of the training samples, the value of the previous row or a number; targets are left out of the loss by ignore; error if absent
 	Layout      string        `json:"layout,omitempty"`      // of images: nchw or nhwc; as the file records it, or as shapes suggest, if empty
 	Shuffle     string        `json:"shuffle,omitempty"`     // auto (or empty), exact, window or none
 	Window      int           `json:"window,omitempty"`      // chunks in the shuffle buffer; chosen from the chunk size if 0
@@ -116,6 +117,9 @@ func (c Config) Check() error {
 		return err
 	}
 	if err := c.checkCategories(); err != nil {
+		return err
+	}
+	if err := c.checkMissing(); err != nil {
 		return err
 	}
 	for _, text := range slices.Concat(c.Rows, c.ValRows) {

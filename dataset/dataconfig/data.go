@@ -44,7 +44,13 @@ func New(c Config, seed uint64, train, val []dataset.Named) (*Data, error) {
 		validation = []*part{partOf(val)}
 	}
 	for _, p := range append(training, validation...) {
-		if err := p.checkLengths(); err != nil {
+		err := p.checkLengths()
+		for i := range p.fields {
+			if f := &p.fields[i]; err == nil && f.Role == dataset.Input {
+				f.Named, err = c.fillPrevious(f.Named)
+			}
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -155,9 +155,16 @@ func (c Config) openInput(files Files, p *part, name string, at NamedPath) error
 func (c Config) openArray(files Files, p *part, name, path string, found Found) (err error) {
 	in := dataset.Named{Name: name, Array: found.Array, From: originOf(p.file, path)}
 	if found.Ragged != nil {
-		if in.Array, err = found.Ragged.Padded(c.Length); err != nil {
-			return err
+		rows := *found.Ragged
+		if rows.Type.IsFloat() && c.Missing.For(name).Rule == Previous {
+			rows = rows.FillPrevious()
 		}
+		in.Array, err = rows.Padded(c.Length)
+	} else {
+		in, err = c.fillPrevious(in)
+	}
+	if err != nil {
+		return err
 	}
 	p.fields = append(p.fields, field{
 		Named: in, path: path, layout: recordedLayout(files, p.file, path),

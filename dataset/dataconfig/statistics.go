@@ -26,7 +26,9 @@ func (d *Data) CountClasses(ctx context.Context, target string, ignore *int, o d
 	if i < 0 {
 		return 0, 0, fmt.Errorf("data: no target %q: %w", target, views.ErrShape)
 	}
-	if y := d.Targets()[i]; !y.Type.IsInt() && y.Type != dtype.Bool || views.Of(y.Shape...).Len() != 1 {
+	y := d.Targets()[i]
+	floats := y.Type.IsFloat() && d.config.Missing.ForTarget(target) == Ignore
+	if !y.Type.IsInt() && y.Type != dtype.Bool && !floats || views.Of(y.Shape...).Len() != 1 {
 		return 0, 0, fmt.Errorf("%v; want one integer label for each sample: %w", y, dtype.ErrType)
 	}
 	first, last := int64(maxClasses), int64(0)
@@ -35,12 +37,12 @@ func (d *Data) CountClasses(ctx context.Context, target string, ignore *int, o d
 		if err != nil {
 			return 0, 0, err
 		}
-		labels, err := storage.Read[int64](b.Fields[i])
+		labels, err := Labels(b.Fields[i])
 		if err != nil {
 			return 0, 0, err
 		}
 		for k, label := range labels {
-			if ignore != nil && label == int64(*ignore) {
+			if ignore != nil && label == int64(*ignore) || label == MissingLabel && d.config.Missing.ForTarget(target) == Ignore {
 				continue
 			}
 			if label < 0 || label >= maxClasses {
@@ -52,66 +54,152 @@ func (d *Data) CountClasses(ctx context.Context, target string, ignore *int, o d
 	return int(last) + 1, int(min(first, last)), nil
 }
 
-// Standardize returns the normalizations that give each column of the named fields of
-// the training samples mean 0 and standard deviation 1. A field has that many
-// columns, along its last axis; 1 is all elements together. Columns of categories stay as
-// they are. All samples are read
-// once, loaded as o says. Elements that are not finite do not count, and a standard
-// deviation of 0 counts as 1.
-func (d *Data) Standardize(ctx context.Context, columns map[string]int, o dataset.Options) (map[string]Normalize, error) {
+// Labels returns the class numbers in a: of floats, as tables have them with missing values,
+// MissingLabel for NaN.
+func Labels(a storage.Array) ([]int64, error) {
+	if !a.Type.IsFloat() {
+		return storage.Read[int64](a)
+	}
+	values, err := storage.Read[float64](a)
+	labels := make([]int64, len(values))
+	for i, x := range values {
+		if labels[i] = int64(x); math.IsNaN(x) {
+			labels[i] = MissingLabel
+		} else if float64(labels[i]) != x {
+			return nil, fmt.Errorf("label %v is no integer, which a class is: %w", x, dtype.ErrType)
+		}
+	}
+	return labels, err
+}
+
+// A Columns divides the elements of a sample into columns: element i, row-major, is of column
+// i/Inner%N.
+type Columns struct{ N, Inner int }
+
+// Statistics are the means and standard deviations of the columns of a field, of its finite
+// elements. A standard deviation of 0 counts as 1.
+type Statistics struct {
+	from    string // the array of the first sample
+	fixed   []bool // columns of categories, which stay as they are
+	padded  bool   // padding counts, as lengths are not known
+	inner   int
+	moments columnMoments
+}
+
+// Statistics returns those of the named fields of the training samples, which it reads once,
+// loaded as o says. Missing values in these fields that the configuration refuses are a
+// *MissingError, in the samples to validate on as well.
+func (d *Data) Statistics(ctx context.Context, columns map[string]Columns, o dataset.Options) (map[string]*Statistics, error) {
 	if len(columns) == 0 {
 		return nil, nil
 	}
-	fields := d.Train.Fields()
-	moments := make([]columnMoments, len(fields)) // nil for fields that are not asked for
-	for i, f := range fields {
-		n, ok := columns[f.Name]
+	all := map[string]*Statistics{}
+	for i, f := range d.Train.Fields() {
+		c, ok := columns[f.Name]
 		switch {
 		case !ok:
 			continue
 		case f.Type.IsComplex():
 			return nil, fmt.Errorf("%v; want real numbers: %w", f, dtype.ErrType)
-		case n < 1 || views.Of(f.Shape...).Len()%n != 0:
-			return nil, fmt.Errorf("data: %v in %d columns: %w", f, n, views.ErrShape)
+		case c.N < 1 || c.Inner < 1 || views.Of(f.Shape...).Len()%(c.N*c.Inner) != 0:
+			return nil, fmt.Errorf("data: %v in %d columns: %w", f, c.N, views.ErrShape)
 		}
-		moments[i] = make(columnMoments, n)
+		all[f.Name] = &Statistics{
+			from: dataset.Locate(d.Train, i, 0, 0).Name, fixed: d.fixed[f.Name], padded: d.ragged[f.Name] && lengthsOf(d.Train.Fields(), f.Name) < 0,
+			inner: c.Inner, moments: make(columnMoments, c.N),
+		}
 	}
-	o.Shuffle, o.Window, o.Batch, o.Rank, o.World = dataset.None, 0, min(1<<10, max(1, d.Train.Len())), 0, 0
-	for b, err := range dataset.Load(ctx, d.Train, o) {
+	if err := d.scan(ctx, d.Train, all, o); err != nil {
+		return nil, err
+	}
+	if d.Val == nil {
+		return all, nil
+	}
+	validated := map[string]*Statistics{}
+	for name, s := range all {
+		validated[name] = &Statistics{inner: s.inner, moments: make(columnMoments, len(s.moments))}
+	}
+	return all, d.scan(ctx, d.Val, validated, o)
+}
+
+// scan adds the samples of one side to statistics by field.
+func (d *Data) scan(ctx context.Context, side dataset.Dataset, by map[string]*Statistics, o dataset.Options) error {
+	missing := dataset.NewMissingScan(side)
+	fields := side.Fields()
+	for b, err := range dataset.Load(ctx, side, o.InOrder(side.Len())) {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for i, m := range moments {
-			if m == nil {
+		for i, f := range fields {
+			s := by[f.Name]
+			if s == nil {
 				continue
 			}
 			values, err := storage.Read[float64](b.Fields[i])
 			if err != nil {
-				return nil, err
+				return err
 			}
-			m.add(values)
+			found := 0
+			if k := lengthsOf(fields, f.Name); k >= 0 && d.ragged[f.Name] {
+				found, err = s.addRagged(values, f, b.Fields[k])
+			} else {
+				found = s.moments.add(values, s.inner)
+			}
+			if err != nil {
+				return err
+			}
+			if found > 0 {
+				missing.Add(i, b.Rows, values)
+			}
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
-	all := map[string]Normalize{}
-	for i, m := range moments {
-		if m == nil {
-			continue
-		}
-		n, err := m.standardize()
-		if err != nil {
-			return nil, err
-		}
-		for k, fixed := range d.fixed[fields[i].Name] {
-			if fixed && k < len(n.Scale) {
-				n.Scale[k], n.Shift[k] = 1, 0
-			}
-		}
-		all[fields[i].Name] = n
+	return d.config.RefuseMissing(missing.Found(), "in all")
+}
+
+// addRagged adds rows of different lengths without their padding.
+func (s *Statistics) addRagged(values []float64, f dataset.Field, lengths storage.Array) (missing int, err error) {
+	each := views.Of(f.Shape...).Len()
+	element := each / max(1, f.Shape[0])
+	all, err := storage.Read[int64](lengths)
+	for k, n := range all {
+		missing += s.moments.add(values[k*each:][:int(n)*element], s.inner)
 	}
-	return all, nil
+	return missing, err
+}
+
+// lengthsOf returns the field of the lengths of an input, or -1.
+func lengthsOf(fields []dataset.Field, input string) int {
+	return slices.IndexFunc(fields, func(f dataset.Field) bool { return f.Role == dataset.Length && f.Of == input })
+}
+
+// Means returns the mean of each column. A column without a finite element is an error.
+func (s *Statistics) Means() ([]float64, error) {
+	if s.padded {
+		return nil, fmt.Errorf("%s: the mean of rows of different lengths would count their padding; set data.lengths, or data.missing: a number: %w", s.from, views.ErrShape)
+	}
+	means := make([]float64, len(s.moments))
+	for k, c := range s.moments {
+		if c.n == 0 {
+			return nil, fmt.Errorf("%s: column %d has no value in the training samples, and no mean; leave it out, or set data.missing: a number: %w", s.from, k, views.ErrShape)
+		}
+		means[k] = c.origin + c.mean
+	}
+	return means, nil
+}
+
+// Normalize returns the normalization that gives each column mean 0 and standard deviation 1.
+// Columns of categories stay as they are.
+func (s *Statistics) Normalize() (Normalize, error) {
+	n, err := s.moments.standardize()
+	for k, fixed := range s.fixed {
+		if fixed && k < len(n.Scale) {
+			n.Scale[k], n.Shift[k] = 1, 0
+		}
+	}
+	return n, err
 }
 
 // columnMoments are the means and squared deviations of columns. Values are counted
@@ -120,13 +208,14 @@ type columnMoments []struct {
 	n, origin, mean, squares float64
 }
 
-// add adds rows of all columns.
-func (m columnMoments) add(values []float64) {
+// add adds rows of all columns, and returns the number of elements that are not finite.
+func (m columnMoments) add(values []float64, inner int) (missing int) {
 	for k, x := range values {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
+		if x-x != 0 {
+			missing++
 			continue
 		}
-		c := &m[k%len(m)]
+		c := &m[k/inner%len(m)]
 		if c.n == 0 {
 			c.origin = x
 		}
@@ -136,6 +225,7 @@ func (m columnMoments) add(values []float64) {
 		c.mean += delta / c.n
 		c.squares += delta * (x - c.mean)
 	}
+	return missing
 }
 
 func (m columnMoments) standardize() (Normalize, error) {
@@ -152,6 +242,9 @@ func (m columnMoments) standardize() (Normalize, error) {
 	}
 	return standardize(means, stds)
 }
+
+// IsRagged reports whether the rows of an input have different lengths, and are padded.
+func (d *Data) IsRagged(input string) bool { return d.ragged[input] }
 
 // Columns returns how many columns of numbers the named input or target has, and
 // whether its rows are rows of a table: of at most one axis before windows, and not

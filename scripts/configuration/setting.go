@@ -33,6 +33,7 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[dataconfig.Split]():      "fraction, `attr:NAME`, `column:PATH`, `mask:ROWS`, or the settings of split below",
 	reflect.TypeFor[dataconfig.Stratify]():   "true or text",
 	reflect.TypeFor[dataconfig.Normalize]():  "`auto`, `none`, `MEAN/STD`, `{mean, std}` or `{scale, shift}`, or one of these by input",
+	reflect.TypeFor[dataconfig.Missing]():    "`error`, `mean`, `previous`, a number or `ignore`, or one of these by input and target",
 	reflect.TypeFor[dataconfig.ClassNames](): "list of names, or lists by target",
 	reflect.TypeFor[train.Interval]():        "duration, number of steps or `epoch`",
 }
