@@ -35,8 +35,10 @@ func newOneCycleSchedule(o OneCycleOptions) OneCycleSchedule {
 // end of the schedule. If the number of steps is not known, a step is a small part of training.
 func (s OneCycleSchedule) Factor(at Progress) float64 {
 	low, step, last, peak := 1/cmp.Or(s.DivFactor, oneCycleDefaults.DivFactor), at.Epoch, at.Epochs, s.PctStart*at.Epochs
-	if n := at.StepsPerEpoch; n > 0 {
-		step, last, peak = step*n, last*n-1, peak*n-1
+	if at.StepsPerEpoch > 0 { // the last step of an epoch may have fewer samples
+		n := math.Ceil(at.StepsPerEpoch)
+		epochs, part := math.Modf(at.Epoch)
+		step, last, peak = epochs*n+math.Round(part*at.StepsPerEpoch), last*n-1, peak*n-1
 	}
 	if step < peak {
 		return cosineBetween(low, 1, step/peak)

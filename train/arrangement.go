@@ -185,14 +185,11 @@ func (r *Run) arrangements(fields []dataset.Field, b binding) ([]arrangement, er
 
 // arrangementOf returns that of a target for output i, of that shape.
 func (r *Run) arrangementOf(target dataset.Field, i int, output []int) (arrangement, error) {
-	if r.ignoresMissing(i) && target.Type.IsFloat() && (r.Classifies() || r.Config.Data.OneHot) {
-		target.Type = dtype.Int64 // labels with NaN where they are missing, which a source of batches checks
-	}
 	if r.Config.Data.OneHot {
-		return arrangement{}, checkLabels("one_hot", target, output)
+		return arrangement{}, checkLabels("one_hot", target, output, r.ignoresMissing(i))
 	}
 	if r.Classifies() {
-		return arrangement{}, checkLabels(nn.LossName(r.loss), target, output)
+		return arrangement{}, checkLabels(nn.LossName(r.loss), target, output, r.ignoresMissing(i))
 	}
 	a, err := r.arrange(target.Name, target.Shape, i, output)
 	if err != nil && !nn.ComparesElements(r.loss) {
@@ -228,9 +225,10 @@ func shapesOf(all []arrangement) (shapes [][]int) {
 }
 
 // checkLabels returns an error unless samples of the target are the label of a class, and the output
-// is a number for each class, if it is known.
-func checkLabels(loss string, target dataset.Field, output []int) error {
-	if t := target.Type; !t.IsInt() && t != dtype.Bool {
+// is a number for each class, if it is known. Labels that are missing may be NaN among floats, which
+// batches are checked for.
+func checkLabels(loss string, target dataset.Field, output []int, missing bool) error {
+	if t := target.Type; !t.IsInt() && t != dtype.Bool && !(missing && t.IsFloat()) {
 		return fmt.Errorf("train: %v; %s takes labels, integers that count classes from 0; for values use a loss such as mean_squared_error: %w", target, loss, dtype.ErrType)
 	}
 	if len(longAxes(target.Shape)) > 0 {

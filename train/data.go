@@ -59,7 +59,7 @@ func outputSize(ctx context.Context, d *Data, c Config) (int, labelRange, error)
 	if c.Data.OneHot {
 		who = "one_hot"
 	}
-	if err := checkLabels(who, y, nil); err != nil {
+	if err := checkLabels(who, y, nil, c.Data.Missing.ForTarget(y.Name) == dataconfig.Ignore); err != nil {
 		return 0, labels, err
 	}
 	n, least, err := d.CountClasses(ctx, y.Name, c.ignoredLabel(), c.loading())

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"runtime"
 	"time"
 
@@ -399,12 +398,10 @@ func (t *trainer) clock() clock {
 	}
 }
 
-// rateAt returns the learning rate after that number of samples of the epoch. Schedules count steps, of which an epoch's last
-// may have fewer samples.
+// rateAt returns the learning rate after a number of samples of the epoch.
 func (t *trainer) rateAt(consumed int) float64 {
-	full := float64(t.fullBatch())
-	steps := math.Ceil(float64(t.Position.Samples) / full)
-	epochs := float64(t.Position.Epoch) + math.Ceil(float64(consumed)/full)/steps
+	epochs := float64(t.Position.Epoch) + float64(consumed)/float64(t.Position.Samples)
+	steps := float64(t.Position.Samples) / float64(t.fullBatch())
 	return t.baseRate * t.schedule.Factor(nn.Progress{Epoch: epochs, Epochs: float64(t.Config.Epochs), StepsPerEpoch: steps})
 }
 
