@@ -152,6 +152,9 @@ func (s *search) rowSettings(p pair) (all []Setting) {
 	if p.task == Classify && p.y.Names == nil && p.y.noClass() && p.y.Kind == Numbers {
 		all = append(all, Setting{"rows", Quoted(p.y.Path + ">=0"), "-1 marks rows without a class"})
 	}
+	if slices.ContainsFunc(p.x, func(c *candidate) bool { return c.words() && c.noClass() }) {
+		all = append(all, Setting{"unknown", "-1", "-1 marks rows without a category"})
+	}
 	if w := s.beside(p, weighting); len(w) > 0 {
 		all = append(all, Setting{"weights", Quoted(w[0].Path), "of the samples in the loss"})
 	}

@@ -5,7 +5,7 @@ package main
 import (
 	"context"
 	"path/filepath"
-	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/nn"
@@ -22,18 +22,17 @@ func TestEveryProposalStarts(t *testing.T) {
 	}
 	files = append(files, "../../testdata/digits.h5", "../../testdata/guesses.h5", "../../testdata/episodes.h5", "../../testdata/cells.h5ad", "../../testdata/climate.nc")
 	started := 0
-	later := []string{"houses.h5", "cells.h5ad", "guesses.h5", "climate.nc", "episodes.h5"} // settings that train does not have yet
 	for _, file := range files {
 		for _, task := range append([]propose.Task{""}, propose.Tasks...) {
-			if slices.Contains(later, filepath.Base(file)) {
-				continue
-			}
 			proposals, err := proposalsFor(context.Background(), file, propose.Wishes{Task: task})
 			if err != nil {
 				continue // nothing is likely
 			}
 			for _, p := range proposals {
 				run, err := newRun(context.Background(), configuration(p, file), "-")
+				if err != nil && filepath.Base(file) == "cells.h5ad" && strings.Contains(err.Error(), "set data.missing: ignore") {
+					continue // categories of numbers that some rows do not have, as values: init prints this error
+				}
 				if err != nil {
 					t.Errorf("%s, task %q: %v -> %v: %v", file, task, p.X, p.Y, err)
 					continue
@@ -45,7 +44,7 @@ func TestEveryProposalStarts(t *testing.T) {
 			}
 		}
 	}
-	if started < 25 {
+	if started < 50 {
 		t.Errorf("only %d proposals", started)
 	}
 }
