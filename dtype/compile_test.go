@@ -26,7 +26,7 @@ func f(t dtype.Type) {`
 		"switch t { case dtype.Float32: }":      false,
 		"_ = map[dtype.Type]int{dtype.Bool: 1}": false,
 	} {
-		if err := compile(t, head + body + "}"); (err != nil) != fails {
+		if err := compile(t, head+body+"}"); (err != nil) != fails {
 			t.Errorf("%s: error %v; want one: %v", body, err, fails)
 		}
 	}

@@ -38,4 +38,3 @@ func (s Selection) Select(x views.Index, names views.Names) (Selection, error) {
 	}
 	return s, nil
 }
-
