@@ -27,6 +27,7 @@ func (d *Device) run(way launch.GPU, k *kernels.Kernel, c *kernels.Call) error {
 	if k.CUDA == nil {
 		return fmt.Errorf("%s: not implemented on GPUs; move its operands to cpu: %w", k.Name, storage.ErrDevice)
 	}
+	defer c.CountWrites()
 	defer runtime.KeepAlive(c)
 	d.countCopy(k, c)
 	if g := d.capturing.Load(); g != nil && g.stream == d.stream && way == launch.GPU(d) {

@@ -23,13 +23,17 @@ func TestWhatGPUsLackIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	single, err := storage.Make(gpu, dtype.Float32, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
 	many := slices.Repeat([]storage.Array{flat}, 7)
 	for want, c := range map[string]struct {
 		k    *kernels.Kernel
 		call kernels.Call
 	}{
 		"frobnicate: cuda:0: no entry frobnicate_f64":   {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1]}},
-		"frobnicate: cuda:0: no entry frobnicate_f32":   {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1], In: []storage.Array{with(flat, dtype.Float32)}}},
+		"frobnicate: cuda:0: no entry frobnicate_f32":   {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1], In: []storage.Array{single}}},
 		"frobnicate: options hold a string":             {kernels.Own[struct{ Way string }]("frobnicate"), kernels.Call{Out: many[:1]}},
 		"frobnicate: [1 1 1 1 1 1 1 1 2] has more than": {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: []storage.Array{deep}}},
 		"frobnicate: 7 operands":                        {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1], In: many}},
@@ -38,11 +42,6 @@ func TestWhatGPUsLackIsNamed(t *testing.T) {
 			t.Errorf("error %v; want %s…", err, want)
 		}
 	}
-}
-
-func with(a storage.Array, t dtype.Type) storage.Array {
-	a.Type = t
-	return a
 }
 
 // TestOptionsMatchDeviceCode has a kernel whose options are more than its entry takes.

@@ -83,7 +83,28 @@ func (c *Call) holds(outs, ins int) error {
 			return fmt.Errorf("input %d: %w", i, err)
 		}
 	}
+	return c.apart()
+}
+
+// apart fails if an output shares memory with an input, but for an input of the very same
+// elements, which many kernels update in place.
+func (c *Call) apart() error {
+	for i := range c.Out {
+		for k := range c.In {
+			if Clobbers(c.Out[i], c.In[k]) {
+				return fmt.Errorf("output %d overlaps input %d; copy one first: %w", i, k, storage.ErrState)
+			}
+		}
+	}
 	return nil
+}
+
+// Clobbers reports whether writing y may change elements of x before an elementwise kernel
+// has read them: they overlap and are not one view of equally large elements.
+func Clobbers(y, x storage.Array) bool {
+	same := y.Data == x.Data && y.Offset == x.Offset && y.Type.Size() == x.Type.Size() &&
+		slices.Equal(y.Shape, x.Shape) && slices.Equal(y.Stride, x.Stride)
+	return !same && x.Overlaps(y)
 }
 
 // Check returns an error unless all operands are on g and inside their storages, and

@@ -49,7 +49,16 @@ type Call struct {
 	gpu launch.Target // the device of the operands; the zero value is the host
 }
 
-// A Runner is a device that can run kernels on its own storages.
+// CountWrites raises the version of every output: Runners call it for each kernel that
+// they run.
+func (c *Call) CountWrites() {
+	for i := range c.Out {
+		c.Out[i].BumpVersion()
+	}
+}
+
+// A Runner is a device that can run kernels on its own storages. It counts writes as
+// [storage.Versioned] says, by [Call.CountWrites].
 type Runner interface {
 	storage.Device
 	Run(k *Kernel, c *Call) error
@@ -61,6 +70,7 @@ var CPU Runner = cpu{storage.CPU}
 type cpu struct{ storage.Device }
 
 func (cpu) Run(k *Kernel, c *Call) error {
+	defer c.CountWrites()
 	defer runtime.KeepAlive(c) // C is given the bytes, which do not keep the storages alive
 	if k.Optimized != nil {
 		if done, err := k.Optimized(c); done || err != nil {

@@ -85,7 +85,7 @@ func (a Array) copyTo(dst Array, convert converter) error {
 		return fmt.Errorf("shapes differ; broadcast or slice one first: %w", views.ErrShape)
 	case dst.Repeats():
 		return fmt.Errorf("broadcast elements cannot be written: %w", views.ErrShape)
-	case a.overlaps(dst):
+	case a.Overlaps(dst):
 		copied, err := a.packed()
 		if err != nil {
 			return err
@@ -95,12 +95,14 @@ func (a Array) copyTo(dst Array, convert converter) error {
 	return a.transfer(dst, convert)
 }
 
-// overlaps reports whether writing to dst may change elements of a.
-func (a Array) overlaps(dst Array) bool {
+// Overlaps reports whether writing to dst may change elements of a.
+func (a Array) Overlaps(dst Array) bool {
 	x, here := address(a.Data)
 	y, there := address(dst.Data)
 	switch {
 	case a.Len() == 0 || here != there:
+		return false
+	case here != nil && (x+uint64(a.Data.Len()) <= y || y+uint64(dst.Data.Len()) <= x):
 		return false
 	case here == nil:
 		return a.Data == dst.Data
@@ -155,7 +157,7 @@ func (a Array) transfer(dst Array, convert converter) error {
 	if a.Len() == 0 {
 		a.Offset, dst.Offset = 0, 0 // an empty view may have any
 	}
-	defer touch(dst)
+	defer dst.BumpVersion()
 	if a.Type == dst.Type {
 		if done, err := a.direct(dst); done {
 			return err
@@ -314,7 +316,8 @@ func Fill[T dtype.Go](a Array, x T) error {
 	return nil
 }
 
-func touch(a Array) {
+// BumpVersion counts a write to a's storage, if that is [Versioned].
+func (a Array) BumpVersion() {
 	if data, ok := a.Data.(Versioned); ok {
 		data.BumpVersion()
 	}

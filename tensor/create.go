@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"math"
+
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -37,6 +39,15 @@ func Arange(t dtype.Type, start, stop, step float64) *Tensor {
 	if !(step != 0 && (stop-start)/step >= 0 && (stop-start)/step < 1<<40) {
 		fail("arange", ErrShape, "from %v to %v by %v", start, stop, step)
 	}
+	whole := func(x float64) bool { return x == math.Trunc(x) && math.Abs(x) < 1<<63 }
+	if t.IsInt() && whole(start) && whole(stop) && whole(step) {
+		var elems []int64 // which counts beyond 2⁵³
+		for x, n := int64(start), (uint64(math.Abs(stop-start))+uint64(math.Abs(step))-1)/uint64(math.Abs(step)); n > 0; n-- {
+			elems = append(elems, x)
+			x += int64(step)
+		}
+		return From(elems, len(elems)).Cast(t)
+	}
 	var elems []float64
 	for i := 0; (start+float64(i)*step-stop)*step < 0; i++ {
 		elems = append(elems, start+float64(i)*step)
@@ -52,6 +63,10 @@ func Linspace(t dtype.Type, start, stop float64, n int) *Tensor {
 	}
 	elems := make([]float64, n)
 	for i := range elems {
+		if i == n-1 && i > 0 {
+			elems[i] = stop // exactly
+			break
+		}
 		elems[i] = start + (stop-start)*float64(i)/float64(max(n-1, 1))
 	}
 	return From(elems, n).Cast(t)

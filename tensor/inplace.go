@@ -3,6 +3,7 @@ package tensor
 import (
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // Zero sets every element of x to 0, in place.
@@ -13,15 +14,13 @@ func (x *Tensor) Zero() { x.Fill(0) }
 func (x *Tensor) Fill(value float64) {
 	x.checkWritable("fill")
 	run("fill", kernels.Fill, kernels.FillOptions{Value: value}, []storage.Array{x.Array})
-	bumpVersions(x.Array)
 }
 
 // AddInto adds y, broadcast to x's shape, to x in place.
 func (x *Tensor) AddInto(y *Tensor) {
 	x.checkWritable("add into")
 	x.checkBroadcast("add into", y)
-	run("add into", kernels.Add, nil, []storage.Array{x.Array}, x.Array, broadcastTo(y.Array, x.Shape))
-	bumpVersions(x.Array)
+	run("add into", kernels.Add, nil, []storage.Array{x.Array}, x.Array, operandOf("add into", x, y))
 }
 
 // Assign copies y, broadcast to x's shape, to x in place; x is often a Slice or an Index
@@ -29,8 +28,21 @@ func (x *Tensor) AddInto(y *Tensor) {
 func (x *Tensor) Assign(y *Tensor) {
 	x.checkWritable("assign")
 	x.checkBroadcast("assign", y)
-	run("assign", kernels.Copy, nil, []storage.Array{x.Array}, broadcastTo(y.Array, x.Shape))
-	bumpVersions(x.Array)
+	run("assign", kernels.Copy, nil, []storage.Array{x.Array}, operandOf("assign", x, y))
+}
+
+// operandOf returns y, broadcast to x's shape, for an elementwise kernel that writes x: a
+// copy if that would change elements of y before they are read.
+func operandOf(act string, x, y *Tensor) storage.Array {
+	if a := broadcastTo(y.Array, x.Shape); !kernels.Clobbers(x.Array, a) {
+		return a
+	}
+	copied := storage.Array{Type: y.Type, View: views.Of(y.Shape...)}
+	var err error
+	copied.Data, err = x.Data.Device().Alloc(y.Len() * y.Type.Size())
+	check(act, err)
+	run(act, kernels.Copy, nil, []storage.Array{copied}, y.Array)
+	return broadcastTo(copied, x.Shape)
 }
 
 // checkWritable fails if x's value is part of a recorded expression.

@@ -30,7 +30,6 @@ func AddMetrics(sums storage.Array, n int, loss, correct, ignored *Tensor) {
 		in = append(in, count.Array)
 	}
 	run("add metrics", kernels.AddMetrics, kernels.MetricsOptions{Samples: n}, []storage.Array{sums}, in...)
-	bumpVersions(sums)
 }
 
 // TakeScaled is Take of x followed by CastScaled.

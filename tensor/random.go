@@ -8,7 +8,8 @@ import (
 )
 
 // A Key is the key of a stream of random numbers of a counter-based generator. Equal keys
-// give equal numbers, on every device and for any number of threads.
+// give equal numbers, on every device and for any number of threads: uniform ones to the bit,
+// normal ones to the rounding of each device's logarithm and cosine.
 type Key struct {
 	Seed, Stream uint64
 	// Base, if it is not nil, is a single uint64 that is added to Stream when
@@ -51,6 +52,9 @@ func (x *Tensor) NextKey() (key Key, seeded bool) {
 func (t *Tape) nextKey() Key {
 	if t.random == nil {
 		t.random = nextKeys()
+	}
+	if last := RandomStream(1) - 1; t.random.Stream&last == last {
+		fail("random", ErrState, "a step draws more than %d keys; draw fewer and larger tensors, or make several steps", last)
 	}
 	key := *t.random
 	t.random.Stream++

@@ -25,6 +25,7 @@
 package tensor
 
 import (
+	"math"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -136,12 +137,20 @@ func (x *Tensor) CopyTo(dst storage.Array) error {
 // Tape returns the step that x belongs to, or nil.
 func (x *Tensor) Tape() *Tape { return x.tape }
 
-// Item returns the single element of x.
+// Item returns the single element of x, which must be a real number that a float64 holds:
+// use Values[int64] or Values[complex128] for others.
 func (x *Tensor) Item() float64 {
 	if x.Len() != 1 {
 		fail("item", views.ErrShape, "of %v; want a single element", x.Shape)
 	}
-	return Values[float64](x)[0]
+	if x.Type.IsComplex() {
+		fail("item", ErrType, "of %v has an imaginary part; use Values[complex128]", x.Type)
+	}
+	item := Values[float64](x)[0]
+	if x.Type.IsInt() && math.Abs(item) >= 1<<53 {
+		fail("item", ErrType, "%v of 2⁵³ or more may be rounded; use Values[int64]", x.Type)
+	}
+	return item
 }
 
 // Values returns a copy of the elements of x in row-major order, converted to T.

@@ -31,7 +31,7 @@ func UpdateAdam(of []Update, o AdamOptions, args StepArgs) {
 	update("adam", kernels.Adam, o, args, of)
 }
 
-// update runs k on leaves and their state, and bumps their versions.
+// update runs k on leaves and their state.
 func update(op string, k *kernels.Kernel, set any, args StepArgs, of []Update) {
 	if len(of) == 0 {
 		return
@@ -47,15 +47,4 @@ func update(op string, k *kernels.Kernel, set any, args StepArgs, of []Update) {
 	device(op, append(changed, grads...)...)
 	out := arrays(changed)
 	run(op, k, set, out, append(arrays(grads), args...)...)
-	bumpVersions(out...)
-}
-
-// bumpVersions counts a write to each array, so that the backward pass of an expression
-// that needs the old elements fails.
-func bumpVersions(as ...storage.Array) {
-	for _, a := range as {
-		if v, ok := a.Data.(storage.Versioned); ok {
-			v.BumpVersion()
-		}
-	}
 }
