@@ -24,6 +24,9 @@ const (
 // To copies the elements a selects, and only those, to d, laid out row-major.
 // An array already there and row-major is returned as it is.
 func (a Array) To(d Device) (Array, error) {
+	if d == nil {
+		return Array{}, fmt.Errorf("move %v%v: no device; want one, such as storage.CPU: %w", a.Type, a.Shape, ErrDevice)
+	}
 	err := CheckAlive(a.Data)
 	if err == nil && a.Len() == 0 {
 		a.View, err = views.New(a.Shape, 0) // an empty view may have any offset

@@ -176,7 +176,9 @@ func (p *pass) propagate(n *node) {
 		fail("gradients", storage.ErrState, "something that %s was computed from has been written to since", n.op.Name())
 	}
 	first := p.tape.allocated()
-	for i, dx := range p.backward(p.throughActivation(op, in), n.out, grads, in) {
+	dxs := p.backward(p.throughActivation(op, in), n.out, grads, in)
+	p.checkGradients(op, dxs, in)
+	for i, dx := range dxs {
 		if x := in[i]; dx != nil && p.needs(x) {
 			p.add(x, dx)
 		}
@@ -202,6 +204,23 @@ func (p *pass) propagate(n *node) {
 			if b.freeable = true; b.uses == 0 {
 				p.tape.release(b)
 			}
+		}
+	}
+}
+
+// checkGradients fails unless dxs holds one gradient for each operand, of its shape and
+// type, or nil.
+func (p *pass) checkGradients(op Op, dxs, in []*Tensor) {
+	if len(dxs) != len(in) {
+		fail(op.Name(), ErrState, "Backward returns %d gradients for %d operands; want one for each, or nil", len(dxs), len(in))
+	}
+	for i, dx := range dxs {
+		switch x := in[i]; {
+		case dx == nil || !p.needs(x):
+		case !slices.Equal(dx.Shape, x.Shape):
+			fail(op.Name(), ErrShape, "Backward returns a gradient of shape %v for operand %d of %v", dx.Shape, i, x.Shape)
+		case dx.Type != x.Type:
+			fail(op.Name(), ErrType, "Backward returns a gradient of %v for operand %d of %v", dx.Type, i, x.Type)
 		}
 	}
 }

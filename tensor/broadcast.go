@@ -28,6 +28,7 @@ func binary(op binaryOp, x, y *Tensor) *Tensor {
 
 // promoted returns x and y as the one type that they are computed in together.
 func promoted(op string, x, y *Tensor) (*Tensor, *Tensor) {
+	checkGiven(op, x, y)
 	if x.Type == y.Type {
 		return x, y
 	}

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/h5dnn/h5dnn/storage"
@@ -34,6 +35,7 @@ type mode struct {
 func modeOf(act string, op any, tape *Tape, in []*Tensor) mode {
 	m := mode{tape: tape}
 	saved, recorded := false, false
+	checkGiven(act, in...)
 	for _, x := range in {
 		x.checkAlive(act)
 		x.checkFormat(act, op)
@@ -52,6 +54,13 @@ func modeOf(act string, op any, tape *Tape, in []*Tensor) mode {
 		panic(&Error{act, errNotDifferentiable})
 	}
 	return m
+}
+
+// checkGiven fails if an operand is nil.
+func checkGiven(act string, in ...*Tensor) {
+	if i := slices.Index(in, nil); i >= 0 {
+		fail(act, ErrState, "operand %d is nil", i)
+	}
 }
 
 // records reports whether results of float type are recorded.

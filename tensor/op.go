@@ -40,7 +40,13 @@ type DynamicOp interface {
 
 // Apply computes the single result of op on in, and records it if a gradient may be
 // asked for. It is the one way anything differentiable is computed.
-func Apply(op Op, in ...*Tensor) *Tensor { return apply(nil, op, in)[0] }
+func Apply(op Op, in ...*Tensor) *Tensor {
+	out := apply(nil, op, in)
+	if len(out) != 1 {
+		fail(op.Name(), ErrState, "Infer describes %d results; want 1, or ApplyAll", len(out))
+	}
+	return out[0]
+}
 
 // ApplyAll is Apply of an operation with several results.
 func ApplyAll(op Op, in ...*Tensor) []*Tensor { return apply(nil, op, in) }
@@ -48,6 +54,9 @@ func ApplyAll(op Op, in ...*Tensor) []*Tensor { return apply(nil, op, in) }
 // apply is Apply in the step of tape, if in belongs to none.
 func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
 	name := op.Name()
+	if len(in) == 0 {
+		fail(name, ErrState, "no operands; want at least 1")
+	}
 	mode := modeOf(name, op, tape, in)
 	device := device(name, in...)
 	s := scratches.Get().(*scratch)
@@ -66,6 +75,9 @@ func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
 		var err error
 		specs, err = dynamic.Measure(&s.context, arrays)
 		check(name, err)
+	}
+	if len(specs) == 0 {
+		fail(name, ErrState, "Infer describes 0 results; want at least 1")
 	}
 	out := mode.results(len(specs))
 	for i, spec := range specs {

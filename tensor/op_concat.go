@@ -14,6 +14,7 @@ func Concat(axis int, xs ...*Tensor) *Tensor {
 	if len(xs) == 0 {
 		fail("concat", ErrShape, "of no tensors")
 	}
+	checkGiven("concat", xs...)
 	return Apply(concat{xs[0].axis("concat", axis)}, xs...)
 }
 

@@ -12,7 +12,12 @@ import (
 type ConvOptions = kernels.ConvOptions
 
 // Pad returns a Padding with the same number of elements before and after each axis.
-func Pad(sizes ...int) [3][2]int { return kernels.Pad(sizes...) }
+func Pad(sizes ...int) [3][2]int {
+	if len(sizes) > 3 {
+		fail("pad", ErrShape, "%d sizes %v; want at most 3, one for each spatial axis", len(sizes), sizes)
+	}
+	return kernels.Pad(sizes...)
+}
 
 // Conv returns the cross-correlation of x (N, in, …) with weights w (out, in/groups, …)
 // over its one to three spatial axes, plus bias b (out), which may be nil. The result,

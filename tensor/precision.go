@@ -23,7 +23,7 @@ func (x *Tensor) AutocastEnabled() bool { return x.autocastType() != dtype.Inval
 // autocastType returns the type that products of x are computed in, Invalid if that is
 // x's own, as it always is in a backward pass.
 func (x *Tensor) autocastType() dtype.Type {
-	if x.tape == nil || x.backward {
+	if x == nil || x.tape == nil || x.backward {
 		return dtype.Invalid
 	}
 	return x.tape.autocast
@@ -37,7 +37,7 @@ func autocast(in ...*Tensor) []*Tensor {
 		return in
 	}
 	for i, x := range in {
-		if x.Type == dtype.Float32 { // a parameter belongs to no step; its cast does
+		if x != nil && x.Type == dtype.Float32 { // a parameter belongs to no step; its cast does
 			in[i] = apply(in[at].tape, cast{in[at].autocastType(), 1, 0}, []*Tensor{x})[0]
 		}
 	}
