@@ -88,7 +88,7 @@ func agreesWithTrain(t *testing.T, name, others string) (checked int) {
 		for _, path := range paths {
 			checked++
 			p := said[path]
-			complete := p != nil && !p.broken && (len(p.missing) == 0 || p.labels) // labels may be empty strings
+			complete := p != nil && !p.broken && len(p.missing) == 0
 			err := trainsOn(ctx, name, path, o, others, p != nil && (p.labels || p.named))
 			if (err == nil) != complete {
 				t.Errorf("%s: %s: doctor says trainable: %v, warnings %v; train says %v", name, path, p != nil, warningsOf(p), err)

@@ -92,8 +92,8 @@ func shapes(arrays []storage.Array) (all [][]int) {
 
 // vast collects calls whose operands have more elements than launches take.
 type vast struct {
-	data storage.Storage
-	all  []product
+	d   *dummy
+	all []product
 }
 
 const (
@@ -103,7 +103,7 @@ const (
 
 // vastCalls is calls of every kernel that has sizes.
 func vastCalls(d *dummy) []product {
-	v := &vast{data: &endless{d}}
+	v := &vast{d: d}
 	v.elementwise()
 	v.reducing()
 	v.multiplying()
@@ -112,7 +112,7 @@ func vastCalls(d *dummy) []product {
 }
 
 func (v *vast) of(shape ...int) storage.Array {
-	return storage.Array{Data: v.data, Type: dtype.Float32, View: views.Of(shape...)}
+	return storage.Array{Type: dtype.Float32, View: views.Of(shape...)}
 }
 
 func (v *vast) as(t dtype.Type, shape ...int) storage.Array {
@@ -122,6 +122,9 @@ func (v *vast) as(t dtype.Type, shape ...int) storage.Array {
 }
 
 func (v *vast) add(k *kernels.Kernel, set any, outs int, arrays ...storage.Array) {
+	for i := range arrays { // kernels refuse outputs that overlap inputs
+		arrays[i].Data = &endless{v.d}
+	}
 	v.all = append(v.all, product{k: k, call: kernels.Call{Out: arrays[:outs], In: arrays[outs:], Options: set}})
 }
 
