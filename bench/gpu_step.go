@@ -35,7 +35,7 @@ func exampleSteps(in folders, steps int, prepare func(*train.Config), eachStep f
 	}})
 }
 
-// exampleTogether trains it for the given number of steps, of which a graph may have several, and returns how
+// exampleTogether trains it for the given number of steps, several in a graph perhaps, and returns how
 // they were replayed; nil if that was not measured.
 func exampleTogether(in folders, steps int) (*train.Run, *train.GraphChoice, error) {
 	step, choice := 0, (*train.GraphChoice)(nil)

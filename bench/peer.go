@@ -50,7 +50,7 @@ func startPeer(python, script string, threads int, in folders) (*peer, error) {
 	return p, nil
 }
 
-// peers are what this program is measured beside.
+// peers are the programs beside which this one is measured.
 type peers struct {
 	*peer
 	again  *peer  // like the first, to show the noise of the machine; nil beside another program

@@ -83,7 +83,7 @@ func checkSides(t *testing.T, d dataset.Division, sides []int, n int) {
 	}
 }
 
-// labelled returns a random label for each row, of which the first few are all there.
+// labelled returns a random label for each row; every label occurs among the first rows.
 func labelled(r *rand.Rand, n, labels int) []int {
 	list := make([]int, n)
 	for k := range list {

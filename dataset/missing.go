@@ -93,7 +93,7 @@ type MissingColumn struct{ NaN, Inf int }
 // or the first infinity, if there is no NaN.
 func (m Missing) String() string { return m.Among("in all") }
 
-// Among is String with other words for what the elements were counted in.
+// Among is String with other words for the set in which the elements were counted.
 func (m Missing) Among(where string) string {
 	first, n, what := m.First, m.NaN, "NaN"
 	if n == 0 {

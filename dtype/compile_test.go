@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestConstantsAreNoTypes compiles uses of a Type: those of constants fail, such as the
+// TestConstantsAreNoTypes compiles uses of a Type: uses of constants fail, such as the
 // size in zeros(2, 3), and a switch over types works.
 func TestConstantsAreNoTypes(t *testing.T) {
 	const head = `package p

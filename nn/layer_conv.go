@@ -19,8 +19,8 @@ type ConvOptions struct {
 	Groups       int            `json:"groups,omitempty"`        // channels are connected within groups only; 1 if 0
 	NoBias       Negated        `json:"bias"`
 	Initializer  string         `json:"initializer"`    // kaiming if empty
-	DType        dtype.Type     `json:"dtype,omitzero"` // that of the first input if absent
-	Device       storage.Device `json:"-" nn:"-"`       // that of the first input if nil
+	DType        dtype.Type     `json:"dtype,omitzero"` // the first input's if absent
+	Device       storage.Device `json:"-" nn:"-"`       // the first input's if nil
 }
 
 // Conv1d is the cross-correlation of x (N, in, L) with Weight (out, in/groups,

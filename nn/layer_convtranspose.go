@@ -20,8 +20,8 @@ type ConvTransposeOptions struct {
 	Groups        int            `json:"groups,omitempty"`        // channels are connected within groups only; 1 if 0
 	NoBias        Negated        `json:"bias"`
 	Initializer   string         `json:"initializer"`    // kaiming if empty
-	DType         dtype.Type     `json:"dtype,omitzero"` // that of the first input if absent
-	Device        storage.Device `json:"-" nn:"-"`       // that of the first input if nil
+	DType         dtype.Type     `json:"dtype,omitzero"` // the first input's if absent
+	Device        storage.Device `json:"-" nn:"-"`       // the first input's if nil
 }
 
 // ConvTranspose1d is the transposed convolution of x (N, in, L) with Weight (in,

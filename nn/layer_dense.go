@@ -12,8 +12,8 @@ type DenseOptions struct {
 	InFeatures  int            `json:"in_features,omitempty"` // taken from the first input if 0
 	NoBias      Negated        `json:"bias"`
 	Initializer string         `json:"initializer"`    // kaiming if empty
-	DType       dtype.Type     `json:"dtype,omitzero"` // that of the first input if absent
-	Device      storage.Device `json:"-" nn:"-"`       // that of the first input if nil
+	DType       dtype.Type     `json:"dtype,omitzero"` // the first input's if absent
+	Device      storage.Device `json:"-" nn:"-"`       // the first input's if nil
 }
 
 // Dense is a Linear that takes its number of features from its first input, as

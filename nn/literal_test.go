@@ -9,7 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// TestZeroLiteralsOfLayers: the Forward of every layer's zero literal is that of the layer
+// TestZeroLiteralsOfLayers: the Forward of every layer's zero literal equals the Forward of the layer
 // that a configuration makes of the name alone, or an error.
 func TestZeroLiteralsOfLayers(t *testing.T) {
 	x := tensor.From([]float64{-3, -1, -0.25, 0, 0.25, 1, 2, 3}, 1, 2, 4)

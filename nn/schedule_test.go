@@ -11,7 +11,7 @@ import (
 )
 
 // TestSchedulesAgreeWithPyTorch compares the factors at each step of
-// ten epochs of eight with those of PyTorch's schedulers (testdata/schedules.py).
+// ten epochs of eight with PyTorch's schedulers (testdata/schedules.py).
 func TestSchedulesAgreeWithPyTorch(t *testing.T) {
 	text, err := os.ReadFile("testdata/schedules.json")
 	if err != nil {

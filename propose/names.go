@@ -12,7 +12,7 @@ type vocabulary []string
 
 func list(text string) vocabulary { return strings.Fields(text) }
 
-// The words that tell what an array is. A name is compared in lower case, word by word.
+// The words that tell the role of an array. A name is compared in lower case, word by word.
 var (
 	inputWords    = list("x images image imgs img data features feature inputs input obs observations observation signals signal frames spectra spectrum waveforms waveform ecg eeg emg audio patches photos scans volumes volume cube points")
 	nextWords     = list("next")
@@ -74,7 +74,7 @@ func wordsOf(name string) []string {
 	return words
 }
 
-// baseOf returns the name that ends a path: that of a member of compounds, too.
+// baseOf returns the name that ends a path, also of a member of a compound.
 func baseOf(p string) string {
 	if i := strings.LastIndex(p, "['"); i >= 0 && strings.HasSuffix(p, "']") {
 		return p[i+2 : len(p)-2]

@@ -47,7 +47,7 @@ type Sample struct {
 	Blocks []int     // the lengths, in rows, of the runs of neighbouring rows
 }
 
-// A File is what proposals are made from.
+// A File is the input of proposals: the arrays of a file and its conventions.
 type File struct {
 	Format string
 	Arrays []Array

@@ -41,7 +41,7 @@ func texts(path string, rows int, f func(row int) string) propose.Array {
 
 func noise(int, int) float64 { return random.NormFloat64() }
 
-// nuisances returns the columns that nobody trains on, by what they are.
+// nuisances returns columns that nobody trains on, by kind.
 func nuisances(path string) map[string]propose.Array {
 	order := random.Perm(60)
 	number := func(f func(row int) float64) propose.Array {
@@ -183,7 +183,7 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// TestMissingValues: what is missing is filled in inputs and left out in targets.
+// TestMissingValues: missing values are filled in inputs and left out in targets.
 func TestMissingValues(t *testing.T) {
 	gaps := func(path string, row []int) propose.Array {
 		return numbers(path, dtype.Float32, 60, row, func(row, k int) float64 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A role is what an array is for. Only those of feature are proposed as inputs or targets.
+// A role is the purpose of an array. Only features are proposed as inputs or targets.
 type role int
 
 const (

@@ -72,7 +72,7 @@ func notes(p pair) (all []string) {
 	return all
 }
 
-// describeInputs says what the inputs are.
+// describeInputs describes the inputs.
 func (s *search) describeInputs(p pair) Choice {
 	x := p.x[0]
 	if len(p.x) > 1 {

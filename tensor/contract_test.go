@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// odd is an operation on one operand that returns what it is told to.
+// odd is an operation on one operand that returns given results.
 type odd struct {
 	specs []tensor.Spec
 	grads []*tensor.Tensor

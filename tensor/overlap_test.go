@@ -33,7 +33,7 @@ func TestWritesToOverlappingMemory(t *testing.T) {
 					return tensor.Values[float32](m)
 				}
 				if !slices.Equal(result(false), result(true)) {
-					t.Errorf("%v: %s of [%s] and [%s] is not that of copies", d, name, pattern[0], pattern[1])
+					t.Errorf("%v: %s of [%s] and [%s] differs from the result on copies", d, name, pattern[0], pattern[1])
 				}
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// An arrangement relates the elements of a target to those of the output that it is compared
+// An arrangement relates the elements of a target to the elements of the output that it is compared
 // with. The zero arrangement leaves both as they are.
 type arrangement struct {
 	byElement      bool  // elements are compared, whose order is known
@@ -23,7 +23,7 @@ type arrangement struct {
 // arrange returns the arrangement of a target, whose samples have that shape, for an output. Both have
 // one shape, except for
 //   - axes of 1, which are left out or added,
-//   - images with the channels last, where those of the input are, too: they are transposed,
+//   - images with the channels last, as in the input: they are transposed,
 //   - outputs that are a vector, as of a dense layer: the elements of the target in row-major order.
 func (r *Run) arrange(target string, shape []int, i int, output []int) (arrangement, error) {
 	a := arrangement{byElement: true, target: shape, output: output}
@@ -97,7 +97,7 @@ func permuteHint(target, output []int) string {
 	return fmt.Sprintf("; end the model with {permute: [%s]} if these are the same axes in another order", strings.Join(axes, ", "))
 }
 
-// ofOutput returns y, in the axes of the data, in those of the output.
+// ofOutput returns y with the axes of the output; y has the axes of the data.
 func (a arrangement) ofOutput(y *tensor.Tensor) *tensor.Tensor {
 	if !a.byElement {
 		return y
@@ -108,7 +108,7 @@ func (a arrangement) ofOutput(y *tensor.Tensor) *tensor.Tensor {
 	return reshaped(y, a.output)
 }
 
-// ofData returns y, in the axes of the output, in those of the data.
+// ofData returns y with the axes of the data; y has the axes of the output.
 func (a arrangement) ofData(y *tensor.Tensor) *tensor.Tensor {
 	if !a.byElement {
 		return y
@@ -127,7 +127,7 @@ func reshaped(y *tensor.Tensor, sample []int) *tensor.Tensor {
 	return y.Contiguous().Reshape(append([]int{y.Shape[0]}, sample...)...)
 }
 
-// weights returns weights of samples, or of the elements of the target, for those of the output.
+// weights returns the weights of the elements of the output, from weights of samples or of elements of the target.
 func (a arrangement) weights(w *tensor.Tensor) *tensor.Tensor {
 	if w != nil && a.byElement && slices.Equal(w.Shape[1:], a.target) {
 		return a.ofOutput(w)
@@ -155,7 +155,7 @@ func perSample(y *tensor.Tensor) *tensor.Tensor {
 	return y.Reshape(y.Shape[0])
 }
 
-// arrangements returns those of the targets of b, which are among fields.
+// arrangements returns the arrangements of the targets of b, which are among fields.
 func (r *Run) arrangements(fields []dataset.Field, b binding) ([]arrangement, error) {
 	outputs, err := r.outputShapes()
 	if err != nil {
@@ -183,7 +183,7 @@ func (r *Run) arrangements(fields []dataset.Field, b binding) ([]arrangement, er
 	return all, nil
 }
 
-// arrangementOf returns that of a target for output i, of that shape.
+// arrangementOf returns the arrangement of a target for output i, whose shape is output.
 func (r *Run) arrangementOf(target dataset.Field, i int, output []int) (arrangement, error) {
 	if r.Config.Data.OneHot {
 		return arrangement{}, checkLabels("one_hot", target, output, r.ignoresMissing(i))

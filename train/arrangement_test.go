@@ -39,7 +39,7 @@ var identityModels = map[string]string{
 	"flatten":  "[flatten]",
 }
 
-// withUnits makes the weights of a model of identityModels those of the identity.
+// withUnits sets the weights of a model of identityModels to the identity.
 func withUnits(t *testing.T, run *train.Run) {
 	t.Helper()
 	for _, p := range nn.Params(run.Model) {

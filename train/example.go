@@ -114,7 +114,7 @@ func targetNames(fields []dataset.Field) (names []string) {
 }
 
 // orderTargets returns the names of targets in the order of the outputs of model that they are compared
-// with: those of the same name, if the model names several, or else as they are.
+// with: targets of the same name, if the model names several, or else in the given order.
 func orderTargets(model nn.Module, targets []string) ([]string, error) {
 	named, ok := model.(nn.NamedOutputs)
 	if !ok || len(named.OutputNames()) == 1 && len(targets) == 1 {

@@ -39,7 +39,7 @@ func GroupSteps(t *testing.T, d time.Duration) {
 	t.Cleanup(func() { groupTime, timedReplays = oldTime, oldReplays })
 }
 
-// LoseAverages makes the averages of r's parameters those of none.
+// LoseAverages removes the averages of r's parameters.
 func LoseAverages(r *Run) error {
 	return r.ema.Load(nn.Params(r.Model), func(func(string, storage.Array) bool) {})
 }

@@ -171,7 +171,7 @@ func (r *Run) assumeCategories(given Config) {
 	switch {
 	case len(found) == 0:
 	case len(given.Data.Categorical.Paths) > 0:
-		r.assume("", "", "categories are those of %s", strings.Join(found, ", "))
+		r.assume("", "", "the categories are %s", strings.Join(found, ", "))
 	default:
 		r.assume("categorical", "codes", "one-hot encoded are %s", strings.Join(found, ", "))
 	}

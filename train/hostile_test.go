@@ -16,7 +16,7 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// hostileModel is a linear layer, of which a function may have been replaced.
+// hostileModel is a linear layer whose functions may be replaced.
 type hostileModel struct {
 	*nn.Linear
 	forward func(x *tensor.Tensor) *tensor.Tensor
@@ -47,7 +47,7 @@ type hostileLoss func(y *tensor.Tensor) *tensor.Tensor
 
 func (l hostileLoss) Forward(y, _, _ *tensor.Tensor) *tensor.Tensor { return l(y) }
 
-// hostileOptimizer is an SGD, of which functions may have been replaced.
+// hostileOptimizer is an SGD whose functions may be replaced.
 type hostileOptimizer struct {
 	nn.Optimizer
 	step    func() error
@@ -68,7 +68,7 @@ func (o hostileOptimizer) SetRate(rate float64) {
 	o.Optimizer.SetRate(rate)
 }
 
-// hostileDataset has 8 samples, of which functions may have been replaced.
+// hostileDataset has 8 samples; its functions may be replaced.
 type hostileDataset struct {
 	n      int
 	fields []dataset.Field
@@ -92,7 +92,7 @@ type hostileHook struct{}
 
 func (hostileHook) Gradients(*train.Step) error { panic("no gradients") }
 
-// A hostileCase is arguments of Fit, one of which is not as it should be.
+// A hostileCase is arguments of Fit, one of them invalid.
 type hostileCase struct {
 	model     nn.Module
 	loss      nn.Loss

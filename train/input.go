@@ -24,7 +24,7 @@ type Input struct {
 
 	length       bool           // the lengths of another input, never normalized
 	scale, shift *tensor.Tensor // for each channel, on the device of batches; nil until On
-	fill         *tensor.Tensor // of Missing, likewise
+	fill         *tensor.Tensor // of Missing, for each column; nil where nothing is filled
 }
 
 // inputFor returns the Input that model needs for samples of the named field, of the

@@ -165,7 +165,7 @@ func TestMissingInputsAreFilled(t *testing.T) {
 	}
 }
 
-// checkMeans compares the means of a run with those of the values that there are.
+// checkMeans compares the means of a run with the means of the values that are not missing.
 func checkMeans(t *testing.T, rule string, fill, values []float64, inner, columns int) {
 	t.Helper()
 	if rule == "0.25" {

@@ -18,7 +18,7 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// columnNames are those of the columns of x, of the outputs that give them back, and of the targets.
+// columnNames are the names of the columns of x, of the outputs that return them, and of the targets.
 var columnNames = []string{"a", "b", "c"}
 
 // columnsIn returns samples of three columns, and targets of the same names that are these columns, in an order.

@@ -243,7 +243,7 @@ func (r *Run) Summary() (*nn.Summary, error) {
 // Classifies reports whether the targets are class labels.
 func (r *Run) Classifies() bool { return nn.TakesLabels(r.loss) }
 
-// HasAccuracy reports whether Metrics have an accuracy: that of the only output, whose targets are class
+// HasAccuracy reports whether Metrics have an accuracy: there is one output, whose targets are class
 // labels. Those of several outputs are among the values, by the name of the target.
 func (r *Run) HasAccuracy() bool { return r.Classifies() && len(r.targets) < 2 }
 

@@ -38,7 +38,7 @@ schedule: {plateau: {patience: 0, gamma: 0.5, threshold: 0.9}}
 	}
 }
 
-// TestOneCycleIsPyTorchsStepByStep in 80 steps of 10 epochs, the last of each of which has fewer samples or as many
+// TestOneCycleIsPyTorchsStepByStep compares 80 steps of 10 epochs, whose last steps are full or partial
 // (nn/testdata/schedules.py).
 func TestOneCycleIsPyTorchsStepByStep(t *testing.T) {
 	text, err := os.ReadFile("../nn/testdata/schedules.json")

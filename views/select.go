@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A Selection is the elements that an index expression selects: those of a view or, with lists,
-// which no view has, those of a view at each of several offsets.
+// A Selection is the elements that an index expression selects: the elements of a view or, with lists,
+// which no view has, of a view at each of several offsets.
 type Selection struct {
 	View          // of all elements, or of those at one index of the lists
 	Offsets []int // that are added to View.Offset; nil if there are no lists
@@ -90,7 +90,7 @@ func (x Index) withLists(v View, names Names) (Index, error) {
 		switch i.kind {
 		case maskItem:
 			if names == nil {
-				return nil, fmt.Errorf("masks and lists by path are those of files: %w", ErrShape)
+				return nil, fmt.Errorf("masks and lists by path need a file: %w", ErrShape)
 			}
 			if axis >= v.Rank() {
 				return nil, fmt.Errorf("no axis is left for @%s: %w", i.path, ErrShape)
@@ -162,7 +162,7 @@ func (x Index) selectLists(v View) (Selection, error) {
 	return s, nil
 }
 
-// addOffsets adds those of the elements that a list selects along an axis of v to offsets,
+// addOffsets adds the offsets of the elements that a list selects along an axis of v to offsets,
 // broadcast together.
 func addOffsets(offsets, list []int, axis int, v View) ([]int, error) {
 	n := len(list)
@@ -187,7 +187,7 @@ func addOffsets(offsets, list []int, axis int, v View) ([]int, error) {
 // whatever the others do.
 func (x Index) selectCoordinates(v View, names Names) (Selection, error) {
 	if names == nil {
-		return Selection{}, fmt.Errorf("index %v: names of dimensions are those of files: %w", x, ErrShape)
+		return Selection{}, fmt.Errorf("index %v: names of dimensions need a file: %w", x, ErrShape)
 	}
 	found := slices.Repeat(Index{{kind: rangeItem, step: 1}}, v.Rank())
 	var list item // of an axis whose coordinates are not in order

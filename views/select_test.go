@@ -93,8 +93,8 @@ func TestListsInKnownPlaces(t *testing.T) {
 	for expr, want := range map[string]string{
 		"[[0, 2]]":            "index [[0, 2]]: index 2 is outside axis 0 of size 2: wrong shape",
 		"[[0, 1], [0, 1, 2]]": "index [[0, 1], [0, 1, 2]]: lists of 2 and 3 elements; want equally many, or one: wrong shape",
-		"[@mask]":             "index [@mask]: masks and lists by path are those of files: wrong shape",
-		"[time=3]":            "index [time=3]: names of dimensions are those of files: wrong shape",
+		"[@mask]":             "index [@mask]: masks and lists by path need a file: wrong shape",
+		"[time=3]":            "index [time=3]: names of dimensions need a file: wrong shape",
 		"[0, 0, 0, [1]]":      "index [0, 0, 0, [1]]: 4 axes, shape [2 3 4] has 3: wrong shape",
 	} {
 		x, err := Parse(expr)

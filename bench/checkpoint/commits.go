@@ -37,7 +37,7 @@ func measure(work, name string, tensors, bytes int) error {
 // turnsOfCommits is the number of measurements of each side.
 const turnsOfCommits = 9
 
-// compare measures this program and that of another commit in turn, each in processes of its
+// compare measures this program and the one of another commit in turn, each in processes of its
 // own. A second measurement of the other commit shows the noise of the machine.
 func compare(commit, folder, only string, tensors, bytes int) error {
 	self, err := os.Executable()

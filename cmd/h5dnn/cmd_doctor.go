@@ -140,7 +140,7 @@ func (d *doctor) open(path string) (found []openedData, err error) {
 	return found, nil
 }
 
-// paths returns the paths of the data of an object: its own, or those of its members.
+// paths returns the paths of the data of an object: its own, or its members' paths.
 func (d *doctor) paths(o inspect.Object) (paths []string) {
 	h5, ok := d.file.(inspect.HDF5)
 	if !ok || o.Data.DType != "compound" {

@@ -110,7 +110,7 @@ type objectDetails struct {
 	scalar  string // the value of a scalar
 	json    string // the same as JSON
 	values  string // of a small dataset that was asked for
-	fold    *fold  // of which it is the first; nil if it is alone
+	fold    *fold  // the alike objects that it stands for; nil if it is alone
 }
 
 // A printer prints entries one by one.

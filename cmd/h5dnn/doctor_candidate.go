@@ -40,7 +40,7 @@ type trainingCandidate struct {
 	encoding  string          // of stored elements, by a convention
 	data      []openedData    // the alike ones
 	samples   loading.Dataset // as train loads them; nil of labels
-	stored    []*hdf5.Dataset // what the elements are stored in; nil unless all are datasets of numbers
+	stored    []*hdf5.Dataset // the datasets of the elements; nil unless all are datasets of numbers
 }
 
 // missingValues are the missing values of a candidate in the rows that were looked at.

@@ -278,7 +278,7 @@ func spreadOf(values []float64) duration {
 	return duration{s[n/2], (s[7*n/8] - s[n/8]) / 2}
 }
 
-// over returns the mean of what each extract has, and its error: that of the rounds, or half of
+// over returns the mean over the extracts, and its error: the error of the rounds, or half of
 // what the extracts differ in.
 func over(extracts []*extract, values func(*extract) []float64) duration {
 	least, most, total := math.Inf(1), math.Inf(-1), duration{}

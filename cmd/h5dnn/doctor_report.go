@@ -61,7 +61,7 @@ func (d *doctor) datasets() (n int) {
 	return n
 }
 
-// allWarnings returns the warnings, those of missing values included.
+// allWarnings returns the warnings, including missing values.
 func (p *trainingCandidate) allWarnings() (all []string) {
 	for _, m := range p.missing {
 		text := m.text(p.encoding)

@@ -25,7 +25,7 @@ type foldable struct {
 	key     int // of alike entries
 }
 
-// A fold describes several alike objects, of which the first is shown.
+// A fold describes several alike objects; the first one is shown.
 type fold struct {
 	names   string          // of the first and the last; "" if only groups above are folded
 	count   int             // of names
@@ -42,7 +42,7 @@ func (f *fold) counted() string {
 	return fmt.Sprintf("  %d alike", f.count)
 }
 
-// mark says that the value of an attribute, or of the scalar, is that of the first only.
+// mark says that the value of an attribute, or of the scalar, is the first object's only.
 func (f *fold) mark(attribute string) string {
 	if f == nil || !f.differs[attribute] {
 		return ""
@@ -168,7 +168,7 @@ func valuesOf(e *foldable) map[string]string {
 	return values
 }
 
-// mergedData describes alike datasets as one, of which the sizes are sums.
+// mergedData describes alike datasets as one, with the sums of their sizes.
 func mergedData(all []*foldable) *inspect.Dataset {
 	if all[0].Data == nil {
 		return nil

@@ -40,7 +40,7 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestValueCounts compares the counts of strings with those of a map, within its limit.
+// TestValueCounts compares the counts of strings with a map's, within its limit.
 func TestValueCounts(t *testing.T) {
 	c := &valueCounts{counts: map[string]int{}, texts: true}
 	for k := range 3 * maxDistinct {

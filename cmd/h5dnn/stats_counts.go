@@ -21,7 +21,7 @@ type statistic interface {
 	fields() fields
 }
 
-// statistics returns the statistic of data, and those of the columns of a table or of the
+// statistics returns the statistic of data, and the statistics of the columns of a table or of the
 // members of compounds.
 func statistics(ctx context.Context, file inspect.File, e inspect.Object, data inspect.Selection) (statistic, []columnSummary, error) {
 	s, err := statisticOf(ctx, data, true)

@@ -139,7 +139,7 @@ type MissingArchitectureError struct {
 
 func (e *MissingArchitectureError) Error() string {
 	if format, err := serialize.FormatOf(e.Name); err == nil && format.Name == "onnx" {
-		return e.Name + " is a model of ONNX, of which the weights are read and not the graph, its architecture"
+		return e.Name + " is a model of ONNX; its weights are read, its graph (the architecture) is not"
 	}
 	return e.Name + " has weights and no architecture"
 }
@@ -150,7 +150,7 @@ var ErrOwnArchitecture = errors.New("the file has an architecture of its own, an
 
 // ErrThroughRun is the error of weights of PyTorch that are to become a model of Keras with the layers
 // of h5dnn: a run has both.
-var ErrThroughRun = errors.New("the architecture has layers of h5dnn, which become those of Keras in the conversion of a run: convert the weights to one first")
+var ErrThroughRun = errors.New("the architecture has layers of h5dnn, and only the conversion of a run makes layers of Keras of them: convert the weights to a run first")
 
 // FrameworkOf returns the framework whose names files of a format usually have: Keras's
 // for its own formats, h5dnn's for .h5 and PyTorch's for the others.

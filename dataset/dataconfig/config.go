@@ -187,7 +187,7 @@ func wrong(format string, args ...any) error {
 	return config.At(config.Errorf(format, args[:last]...), args[last])
 }
 
-// starred reports whether the inputs are those of many episodes.
+// starred reports whether the inputs are arrays of many episodes.
 func (c Config) starred() bool { return len(c.X) > 0 && wildcard(c.X[0].Path).stars() > 0 }
 
 // WithOldDefaults returns c, of a run file of schema 3 or older, with the defaults of that

@@ -18,14 +18,14 @@ type Data struct {
 
 	// ClassNames are the names of the classes of each target whose labels have names.
 	ClassNames map[string][]string
-	// Categories are those of each column of strings or categories in the inputs.
+	// Categories are the categories of each column of strings or categories in the inputs.
 	Categories Categories
 	// Layouts are the image layouts, nchw or nhwc, that files record for inputs.
 	Layouts map[string]string
 
 	config  Config
 	ragged  map[string]bool   // inputs whose rows have different lengths
-	fixed   map[string][]bool // columns of inputs that are not standardized, as those of categories
+	fixed   map[string][]bool // columns of inputs that are not standardized, such as categories
 	targets dataset.Dataset   // of all samples, whichever side of a split they are on
 }
 

@@ -186,7 +186,7 @@ func runsOf(list []string) []int {
 	return runs
 }
 
-// classes returns the class of each selected row, of which each side gets its share; nil
+// classes returns the class of each selected row; each side gets its share of every class. It is nil
 // without stratify. Every class must have two members, rows or groups.
 func (c Config) classes(files Files, parts []*part, groups []int) ([]int, error) {
 	if c.Split.Stratify == "" {
@@ -265,7 +265,7 @@ func (p *part) words(files Files, path string) ([]string, error) {
 }
 
 // spread returns what was found at a path as a word for each row of p. One element is
-// that of all rows.
+// the share in all rows.
 func (p *part) spread(found Found, path string) ([]string, error) {
 	words, err := found.words()
 	switch {

@@ -61,7 +61,7 @@ func (m Missing) ForTarget(target string) string {
 // IsZero reports whether m refuses all missing values, and is not written.
 func (m Missing) IsZero() bool { return m.Fields == nil && (m.Rule == "" || m.Rule == Refuse) }
 
-// NeedsMeans reports whether m fills by means, which are those of the training samples.
+// NeedsMeans reports whether m fills by means, which are computed over the training samples.
 func (m Missing) NeedsMeans() bool { return m.Rule == Mean || m.Rule == Previous }
 
 // ParseMissing reads error, mean, previous, ignore or a number, or these by name: x=mean,y=ignore.
@@ -163,7 +163,7 @@ func (c Config) fillPrevious(n dataset.Named) (dataset.Named, error) {
 	}
 	at := cmp.Or(n.From.Name, n.Name)
 	if n.Array.Rank() > 2 {
-		return n, fmt.Errorf("%s: rows of %v are not those of a table, which follow each other; set data.missing: mean, or a number: %w", at, n.Array.Shape[1:], views.ErrShape)
+		return n, fmt.Errorf("%s: rows of %v are no rows of a table, which follow each other; set data.missing: mean, or a number: %w", at, n.Array.Shape[1:], views.ErrShape)
 	}
 	var err error
 	n.Array, err = dataset.FillPrevious(at, n.Array)

@@ -28,7 +28,7 @@ type field struct {
 	ragged bool    // rows have different lengths, and are padded
 
 	columns []field // that encode joins; nil if the array is in the file
-	fixed   []bool  // of the columns along the last axis: those of categories, which are not standardized
+	fixed   []bool  // whether each column along the last axis is a category's, which is not standardized
 }
 
 // originOf returns the origin of the rows at a path of a file.

@@ -35,7 +35,7 @@ type Split struct {
 	Train     string   `json:"train,omitempty"`     // ROWS for training, such as a list of episodes; all that are not valid if empty
 }
 
-// Stratify is the path of a column of labels, or "true" for those of the targets.
+// Stratify is the path of a column of labels, or "true" for the targets' labels.
 type Stratify string
 
 // UnmarshalJSON reads a bool or a path.

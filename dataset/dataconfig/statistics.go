@@ -86,7 +86,7 @@ type Statistics struct {
 	moments columnMoments
 }
 
-// Statistics returns those of the named fields of the training samples, which it reads once,
+// Statistics returns the statistics of the named fields of the training samples, which it reads once,
 // loaded as o says. Missing values in these fields that the configuration refuses are a
 // *MissingError, in the samples to validate on as well.
 func (d *Data) Statistics(ctx context.Context, columns map[string]Columns, o dataset.Options) (map[string]*Statistics, error) {

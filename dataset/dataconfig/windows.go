@@ -109,7 +109,7 @@ func (c Config) checkForecast(p *part) error {
 				return err
 			}
 			if views.Overlap(firstOf(rows.Array.View), firstOf(targets.Array.View)) {
-				return config.Errorf("%s is an input and a target, and the rows of a target are among those of its inputs; forecast the next rows with y_ahead: 1, or ask for these with y_ahead: 0, as an autoencoder does", xPath)
+				return config.Errorf("%s is an input and a target, and a target's rows are among its input's rows; forecast the next rows with y_ahead: 1, or ask for these with y_ahead: 0, as an autoencoder does", xPath)
 			}
 		}
 	}

@@ -98,7 +98,7 @@ type number struct {
 	floor, ceil int64
 }
 
-// number reads a number; otherwise is that of "".
+// number reads a number; otherwise is the number of "".
 func (a Axis) number(text string, otherwise float64) (number, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return number{a.round(float64(n)), n, n}, nil

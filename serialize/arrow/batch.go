@@ -233,7 +233,7 @@ type maskReader struct {
 	per   int
 	valid bool
 	left  int  // rows for which valid holds
-	byte  byte // of which the lowest bits are read
+	byte  byte // its lowest bits are read
 	read  int
 }
 

@@ -191,7 +191,7 @@ func decodeIQ4_XS(dst []float32, b []byte, order binary.ByteOrder) {
 // valuesFP4 are twice the values of 4 bits of float4 (OCP Microscaling Formats, 5.3.3).
 var valuesFP4 = [16]float32{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}
 
-// decodeMXFP4 decodes blocks: the exponent of a scale, of which 127 is 1, and a float4 × 32.
+// decodeMXFP4 decodes blocks: the exponent of a scale (127 stands for 1), and a float4 × 32.
 func decodeMXFP4(dst []float32, b []byte, _ binary.ByteOrder) {
 	scale := float32(math.Ldexp(1, int(b[0])-128)) // half of it, because the values are twice those
 	for i, q := range nibbles(b[1:]) {

@@ -128,7 +128,7 @@ func (f *file) omitGraph() {
 }
 
 // omitParameters notes the numbers and strings that a node has as attributes, where these are
-// parameters that were learnt: those of ai.onnx.ml, such as the scale of a Scaler.
+// learnt parameters of ai.onnx.ml's nodes, such as the scale of a Scaler.
 func (f *file) omitParameters(r *protowire.Reader, path, op, domain string) error {
 	name, elements, tensors := "", 0, 0
 	err := each(r, func(field protowire.Field) (err error) {

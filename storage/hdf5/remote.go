@@ -198,7 +198,7 @@ type chunkPrefetch struct {
 	next int // job
 }
 
-// prefetchedBytes is the number of stored bytes that are fetched together, and of which twice as many are ahead.
+// prefetchedBytes is the number of stored bytes that are fetched together; twice this number is ahead.
 const prefetchedBytes = 16 << 20
 
 // reach fetches chunks ahead of a job that begins.

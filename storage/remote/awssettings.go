@@ -14,7 +14,7 @@ import (
 // awsSettings are the settings of AWS that are not credentials.
 type awsSettings struct {
 	region   string
-	endpoint string // "" for that of AWS in the region
+	endpoint string // "" for AWS's in the region
 	virtual  bool   // buckets are parts of the host's name
 }
 

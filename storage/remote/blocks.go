@@ -44,13 +44,13 @@ func (c *blockCache) put(first int64, data []byte) {
 	}
 }
 
-// A run is blocks of which none is cached, one after the other. The caller of claim is to fetch them.
+// A run is a range of neighbouring blocks that are not cached. The caller of claim fetches them.
 type run struct {
 	first  int64
 	blocks []*block
 }
 
-// claim returns the blocks from first to end-1, and those of them that are neither cached nor being fetched,
+// claim returns the blocks from first to end-1, and the ones that are neither cached nor being fetched,
 // in runs. With grow, runs extend beyond end.
 func (c *blockCache) claim(first, end, limit int64, grow bool) (all []*block, missing []run) {
 	c.mu.Lock()

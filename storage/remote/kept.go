@@ -46,7 +46,7 @@ func (c *Client) keep(f *File) *kept {
 	return k
 }
 
-// open opens the files, and removes those of other versions.
+// open opens the files, and removes files of other versions.
 func (k *kept) open(ofFile string) error {
 	if err := os.MkdirAll(k.client.o.Folder, 0o700); err != nil {
 		return err

@@ -198,7 +198,7 @@ func TestCacheFetchesBlocksTogether(t *testing.T) {
 	}
 }
 
-// TestFaults: what helps is repeated, and what does not is one clear error.
+// TestFaults: requests that may succeed later are repeated, and others are one clear error.
 func TestFaults(t *testing.T) {
 	twice := func(f remotetest.Fault) func(remotetest.Request) remotetest.Fault {
 		return func(r remotetest.Request) remotetest.Fault {

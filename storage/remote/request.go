@@ -209,7 +209,7 @@ func (f *File) sendOnce(ctx context.Context, first, last int64) (*http.Response,
 var errNoRanges = errors.New("the server sends whole files, not ranges of bytes (no HTTP range requests); download the file first")
 
 // check returns the number of bytes in the body of an answer to a request for n bytes from an offset on, or why
-// the answer cannot be used. With the first answer it learns what the file is.
+// the answer cannot be used. The first answer has the size and version of the file.
 func (f *File) check(r *http.Response, at, n int64) (length int64, err error) {
 	size := r.ContentLength
 	switch r.StatusCode {

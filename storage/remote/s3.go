@@ -27,7 +27,7 @@ type bucket struct {
 	region string
 }
 
-// defaultRegion is that of buckets whose region nothing says.
+// defaultRegion is the region of buckets without a known region.
 const defaultRegion = "us-east-1"
 
 func newBucket(u *url.URL, who *identity) (origin, error) {
