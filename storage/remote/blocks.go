@@ -172,6 +172,9 @@ func (f *File) Cache(ranges []storage.Range) error {
 	for _, near := range merge(ranges, f.size, blockSize, mergedBytes) {
 		blocks, runs := f.blocks.claim(near.At/blockSize, (near.At+near.Len-1)/blockSize+1, f.numBlocks(), false)
 		all, missing = append(all, blocks...), append(missing, runs...)
+		if int64(len(all))*blockSize >= f.blocks.limit {
+			break // more would not stay until it is read
+		}
 	}
 	for _, r := range missing {
 		f.fetchAhead(func() { f.fetchRun(r) })

@@ -32,7 +32,7 @@ type File struct {
 
 	size      int64
 	validator validator
-	blocks    blockCache
+	blocks    *blockCache
 	fetched   fetched
 	kept      *kept // in the client's folder; nil without
 }
@@ -82,9 +82,13 @@ func (f *File) start() error {
 		}
 		f.size = -1
 	}
-	f.blocks = blockCache{limit: f.client.o.Memory / 2, known: map[int64]*block{}}
+	head = head[:min(firstRequest, f.size)]
+	if err = f.fetch([][]byte{head[n:]}, int64(n)); err != nil {
+		return err
+	}
+	f.blocks = &blockCache{limit: f.client.o.Memory / 2, known: map[int64]*block{}}
 	f.fetched.limit = f.client.o.Memory / 2
-	f.blocks.put(0, head[:n])
+	f.blocks.put(0, head)
 	f.kept = f.client.keep(f)
 	return nil
 }

@@ -154,7 +154,7 @@ func (c *Client) Size(url string) (size int64, known bool) {
 // mostClosed is the number of closed files that are kept.
 const mostClosed = 4
 
-// reopened returns a closed file that is kept.
+// reopened returns a file with the cached blocks of a closed one that is kept, or nil.
 func (c *Client) reopened(ctx context.Context, name string) *File {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,10 +162,11 @@ func (c *Client) reopened(ctx context.Context, name string) *File {
 	if k < 0 || ctx.Err() != nil {
 		return nil
 	}
-	f := c.closed[k]
+	was := c.closed[k]
 	c.closed = slices.Delete(c.closed, k, k+1)
+	f := &File{url: was.url, name: was.name, client: c, origin: was.origin, size: was.size, validator: was.validator, blocks: was.blocks, kept: was.kept}
+	f.fetched.limit = was.fetched.limit
 	f.ctx, f.cancel = context.WithCancel(ctx)
-	f.closed = false
 	c.open[f] = true
 	return f
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -218,15 +219,19 @@ func TestFaults(t *testing.T) {
 		kind     error
 		requests int
 	}{
-		"unavailable twice":   {fault: twice(remotetest.Fault{Status: 503}), requests: 3},
-		"slow down twice":     {fault: twice(remotetest.Fault{Status: 503, Code: "SlowDown"}), requests: 3},
-		"truncated twice":     {fault: twice(remotetest.Fault{Truncate: true, SendBytes: 30_000}), requests: 3},
-		"stalls twice":        {fault: twice(remotetest.Fault{Stall: true}), requests: 3},
-		"stalls within":       {fault: twice(remotetest.Fault{Stall: true, Truncate: true, SendBytes: 30_000}), requests: 3},
-		"unavailable":         {fault: always(remotetest.Fault{Status: 503}), want: "the server answers 503 Service Unavailable (tried 6 times)", requests: 6},
-		"truncated":           {fault: always(remotetest.Fault{Truncate: true}), want: "the answer ended after 0 bytes of 100000", kind: io.ErrUnexpectedEOF, requests: 6},
-		"stalls":              {fault: always(remotetest.Fault{Stall: true}), want: "the server sends nothing for 150ms (tried 6 times)", requests: 6},
-		"denied":              {fault: always(remotetest.Fault{Status: 403, Code: "ExpiredToken"}), want: "access denied (403 Forbidden: ExpiredToken The message of ExpiredToken.)", kind: fs.ErrPermission, requests: 1},
+		"unavailable twice": {fault: twice(remotetest.Fault{Status: 503}), requests: 3},
+		"slow down twice":   {fault: twice(remotetest.Fault{Status: 503, Code: "SlowDown"}), requests: 3},
+		"truncated twice":   {fault: twice(remotetest.Fault{Truncate: true, SendBytes: 30_000}), requests: 3},
+		"stalls twice":      {fault: twice(remotetest.Fault{Stall: true}), requests: 3},
+		"stalls within":     {fault: twice(remotetest.Fault{Stall: true, Truncate: true, SendBytes: 30_000}), requests: 3},
+		"unavailable":       {fault: always(remotetest.Fault{Status: 503}), want: "the server answers 503 Service Unavailable (tried 6 times)", requests: 6},
+		"truncated":         {fault: always(remotetest.Fault{Truncate: true}), want: "the answer ended after 0 bytes of 100000", kind: io.ErrUnexpectedEOF, requests: 6},
+		"stalls":            {fault: always(remotetest.Fault{Stall: true}), want: "the server sends nothing for 150ms (tried 6 times)", requests: 6},
+		"denied":            {fault: always(remotetest.Fault{Status: 403, Code: "ExpiredToken"}), want: "access denied (403 Forbidden: ExpiredToken The message of ExpiredToken.)", kind: fs.ErrPermission, requests: 1},
+		"few bytes":         {fault: always(remotetest.Fault{Most: 30_000}), requests: 4},
+		"no such range": {fault: always(remotetest.Fault{Status: 416}), change: func(_ map[string][]byte, o *remotetest.Settings) {
+			o.Header = func(h http.Header) { h.Set("Content-Range", "bytes */1048576") }
+		}, want: "the server answers 416", requests: 1},
 		"a bug of the server": {fault: always(remotetest.Fault{Status: 400}), want: "the server answers 400 Bad Request", requests: 1},
 		"removed":             {change: func(files map[string][]byte, _ *remotetest.Settings) { delete(files, "x") }, want: "no such file (404 Not Found: NoSuchKey", kind: fs.ErrNotExist, requests: 1},
 		"changed":             {change: func(files map[string][]byte, _ *remotetest.Settings) { files["x"] = make([]byte, len(files["x"])) }, want: "the file has changed since it was opened", kind: storage.ErrState, requests: 1},
@@ -277,6 +282,70 @@ func TestFaults(t *testing.T) {
 			wantRead(t, f, data, 1000, 200_000)
 			wantRead(t, f, data, 700_000, 10)
 		})
+	}
+}
+
+// TestFewBytesAtFirst: the first answer may have less than was asked for, too.
+func TestFewBytesAtFirst(t *testing.T) {
+	data := content(1 << 20)
+	s := remotetest.NewServer(t, map[string][]byte{"x": data}, remotetest.Settings{
+		Fault: func(remotetest.Request) remotetest.Fault { return remotetest.Fault{Most: 20_000} },
+	})
+	f, _ := opened(t, s, quick)
+	wantRead(t, f, data, 0, 100)
+	wantRead(t, f, data, 10_000, 60_000)
+}
+
+// TestDatesTellVersionsApart where there are no ETags.
+func TestDatesTellVersionsApart(t *testing.T) {
+	data, date := content(1<<20), "Wed, 21 Oct 2015 07:28:00 GMT"
+	s := remotetest.NewServer(t, map[string][]byte{"x": data}, remotetest.Settings{
+		NoETags: true, Header: func(h http.Header) { h.Set("Last-Modified", date) },
+	})
+	f, _ := opened(t, s, quick)
+	wantRead(t, f, data, 300_000, 100_000)
+	date = "Wed, 21 Oct 2015 07:28:01 GMT"
+	if _, err := f.ReadAt(make([]byte, 100_000), 500_000); err == nil || !strings.Contains(err.Error(), "the file has changed") {
+		t.Errorf("with another date: %v", err)
+	}
+}
+
+// TestClosedHandlesStayClosed: a file that is opened again does not depend on who closed it before.
+func TestClosedHandlesStayClosed(t *testing.T) {
+	data := content(1 << 20)
+	s := remotetest.NewServer(t, map[string][]byte{"x": data}, remotetest.Settings{})
+	first, c := opened(t, s, remote.Options{Linger: true})
+	first.Close()
+	second, err := c.Open(t.Context(), s.URL+"x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	first.Close()
+	wantRead(t, second, data, 300_000, 1000)
+	if _, err := first.ReadAt(make([]byte, 10), 0); err == nil {
+		t.Error("a file that was closed is read")
+	}
+	if requests, _ := s.Requests(); len(requests) != 2 {
+		t.Errorf("%d requests, want 2", len(requests))
+	}
+}
+
+// TestCacheStaysWithinMemory: blocks that would not stay until they are read are not fetched.
+func TestCacheStaysWithinMemory(t *testing.T) {
+	data := content(8 << 20)
+	s := remotetest.NewServer(t, map[string][]byte{"x": data}, remotetest.Settings{})
+	f, _ := opened(t, s, remote.Options{Memory: 2 << 20})
+	s.Requests()
+	var ranges []storage.Range
+	for at := int64(0); at < 8<<20; at += 64 << 10 {
+		ranges = append(ranges, storage.Range{At: at, Len: 10})
+	}
+	if err := f.Cache(ranges); err != nil {
+		t.Fatal(err)
+	}
+	if _, bytes := s.Requests(); bytes > 5<<20/4 {
+		t.Errorf("%d bytes fetched with memory for 1 MiB of blocks", bytes)
 	}
 }
 

@@ -37,6 +37,10 @@ type validator struct {
 	modified string // Last-Modified
 }
 
+func validatorOf(r *http.Response) validator {
+	return validator{r.Header.Get("ETag"), r.Header.Get("Last-Modified")}
+}
+
 // strong reports whether the ETag may be a condition of a request for a range (RFC 9110, section 8.8.1).
 func (v validator) strong() bool { return v.etag != "" && !strings.HasPrefix(v.etag, "W/") }
 
@@ -49,18 +53,20 @@ func (f *File) fetch(parts [][]byte, at int64) error {
 	if f.kept.read(parts, at) {
 		return nil
 	}
-	rest, from := parts, at
-	for attempt := 0; ; attempt++ {
+	rest, from, failures := skip(parts, 0), at, 0
+	for len(rest) > 0 { // answers may have fewer bytes (RFC 9110, section 15.3.7)
 		n, err := f.request(rest, from)
 		rest, from = skip(rest, n), from+int64(n)
 		if err == nil {
-			f.kept.write(parts, at)
-			return nil
+			continue
 		}
-		if err := f.pause(attempt, err); err != nil {
+		if err := f.pause(failures, err); err != nil {
 			return err
 		}
+		failures++
 	}
+	f.kept.write(parts, at)
+	return nil
 }
 
 // skip returns what is left of parts after n bytes.
@@ -129,7 +135,7 @@ func temporary(err error) bool {
 var errStalled = errors.New("the server sends nothing")
 
 // request fills parts with the bytes of the file from an offset on by one request, and returns the number of
-// bytes that it got. The first request of a file, while its size is not known, may get fewer.
+// bytes that it got. Without an error there are some, unless the file is empty.
 func (f *File) request(parts [][]byte, at int64) (n int, err error) {
 	ctx, cancel := context.WithCancelCause(f.ctx)
 	defer cancel(nil)
@@ -219,7 +225,7 @@ func (f *File) check(r *http.Response, at, n int64) (length int64, err error) {
 			return 0, err
 		}
 		length = last - first + 1
-		if first != at || length > n || f.size >= 0 && length != n && size == f.size {
+		if first != at || length > n {
 			return 0, fmt.Errorf("the server sends bytes %d to %d for bytes %d to %d: %w", first, last, at, at+n-1, storage.ErrState)
 		}
 	case http.StatusOK: // the whole file
@@ -231,7 +237,7 @@ func (f *File) check(r *http.Response, at, n int64) (length int64, err error) {
 		}
 		length = size
 	case http.StatusRequestedRangeNotSatisfiable:
-		if _, _, size, err = contentRange(r.Header.Get("Content-Range")); err != nil || f.size < 0 && size != 0 {
+		if _, _, size, err = contentRange(r.Header.Get("Content-Range")); err != nil || size == f.size || f.size < 0 && size != 0 {
 			return 0, f.origin.fail(r)
 		}
 	case http.StatusPreconditionFailed:
@@ -240,7 +246,7 @@ func (f *File) check(r *http.Response, at, n int64) (length int64, err error) {
 		return 0, f.origin.fail(r)
 	}
 	if f.size < 0 {
-		f.size, f.validator = size, validator{r.Header.Get("ETag"), r.Header.Get("Last-Modified")}
+		f.size, f.validator = size, validatorOf(r)
 		return length, nil
 	}
 	if f.changed(r, size) {
@@ -251,8 +257,11 @@ func (f *File) check(r *http.Response, at, n int64) (length int64, err error) {
 
 // changed reports whether an answer is of another file than the first one was.
 func (f *File) changed(r *http.Response, size int64) bool {
-	etag := r.Header.Get("ETag")
-	return size != f.size || etag != "" && f.validator.etag != "" && etag != f.validator.etag
+	v, now := f.validator, validatorOf(r)
+	if v.etag != "" && now.etag != "" {
+		return size != f.size || v.etag != now.etag
+	}
+	return size != f.size || v.modified != "" && now.modified != "" && v.modified != now.modified
 }
 
 // contentRange parses "bytes 0-99/1000" (RFC 9110, section 14.4) and, of an empty file, "bytes */0".

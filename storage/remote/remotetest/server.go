@@ -49,6 +49,7 @@ type Fault struct {
 	SendBytes  int    // the number of bytes that are sent, if Truncate is set
 	Truncate   bool
 	Stall      bool // nothing is sent until the client gives up
+	Most       int  // the number of bytes in the answer's range, if it is not 0: servers may send fewer than asked for
 }
 
 // Credentials sign requests of S3.
@@ -176,6 +177,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	case !found:
 		answer(w, http.StatusNotFound, "NoSuchKey")
 	default:
+		if fault.Most > 0 {
+			r.Last = min(r.Last, r.First+int64(fault.Most)-1)
+		}
 		body := settings.begin(w, q, r, data, s.etag(data))
 		if fault.Truncate {
 			body = body[:min(len(body), fault.SendBytes)]
