@@ -27,7 +27,8 @@ type Quantization struct {
 }
 
 // Coordinates are the places of the elements of a sparse tensor of the given shape: its
-// array holds n values, and Index, int64 (n, rank), the place of each. All others are 0.
+// array holds n values, and Index, int64 (n, rank), the place of each, not negative. All
+// others are 0.
 type Coordinates struct {
 	Shape []int
 	Index storage.Array
@@ -46,6 +47,9 @@ func New(a storage.Array, f Format) (*Tensor, error) {
 			fail("new", ErrState, "a sparse tensor that is quantized or has names; want one format")
 		case a.Rank() != 1 || s.Index.Type != dtype.Int64 || !slices.Equal(s.Index.Shape, []int{a.Len(), len(s.Shape)}):
 			fail("new", ErrShape, "%v values at %v of %v; want (n) values and (n, rank) of int64", a.Shape, s.Index, s.Shape)
+		case s.Index.Data.Device() != Meta:
+			_, err := s.places()
+			check("new", err)
 		}
 	})
 	x := Of(a)
@@ -53,6 +57,20 @@ func New(a storage.Array, f Format) (*Tensor, error) {
 		x.format = &f
 	}
 	return x, err
+}
+
+// places returns the elements of Index, each checked to be inside Shape.
+func (at *Coordinates) places() ([]int64, error) {
+	index, err := storage.Read[int64](at.Index)
+	if err != nil {
+		return nil, err
+	}
+	for i, place := range index {
+		if axis := i % len(at.Shape); place < 0 || place >= int64(at.Shape[axis]) {
+			return nil, errkind.Errorf(ErrShape, "value %d is at index %d of axis %d of %v", i/len(at.Shape), place, axis, at.Shape)
+		}
+	}
+	return index, nil
 }
 
 func repeats(names []string) bool {
@@ -162,7 +180,7 @@ func (toDense) handles(f *Format) bool { return f.Sparse != nil }
 func (op toDense) Infer(in []Spec) []Spec { return one(in[0].Type, views.Of(op.at.Shape...)) }
 
 func (op toDense) Forward(c *Context, out, in []storage.Array) error {
-	index, err := storage.Read[int64](op.at.Index)
+	index, err := op.at.places()
 	if err != nil {
 		return err
 	}

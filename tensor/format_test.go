@@ -100,3 +100,35 @@ func TestFormatsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// TestPlacesOfSparseTensorsAreChecked when the tensor is made, and when a place has changed since.
+func TestPlacesOfSparseTensorsAreChecked(t *testing.T) {
+	for _, c := range []struct {
+		index []int64
+		want  string
+	}{
+		{[]int64{0, -1, 1, 2}, "value 0 is at index -1 of axis 1 of [2 3]"},
+		{[]int64{0, 0, 2, 0}, "value 1 is at index 2 of axis 0 of [2 3]"},
+		{[]int64{0, 3, 1, 2}, "value 0 is at index 3 of axis 1 of [2 3]"},
+		{[]int64{0, 0, 1, 2}, ""},
+	} {
+		index := storage.From(slices.Clone(c.index), 2, 2)
+		at := tensor.Coordinates{Shape: []int{2, 3}, Index: index}
+		_, err := tensor.New(storage.From([]float32{1, 2}, 2), tensor.Format{Sparse: &at})
+		checkPlaces(t, err, "new: ", c.want)
+		copy(storage.Elements[int64](index), []int64{0, 0, 0, 0})
+		s, err := tensor.New(storage.From([]float32{1, 2}, 2), tensor.Format{Sparse: &at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(storage.Elements[int64](index), c.index)
+		checkPlaces(t, tensor.Try(func() { s.ToDense() }), "to dense: ", c.want)
+	}
+}
+
+func checkPlaces(t *testing.T, err error, act, want string) {
+	t.Helper()
+	if want == "" && err != nil || want != "" && (!errors.Is(err, tensor.ErrShape) || err.Error() != act+want) {
+		t.Errorf("error %v; want %q", err, act+want)
+	}
+}

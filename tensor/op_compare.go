@@ -6,28 +6,44 @@ import (
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 )
 
+// Comparisons are those of the common type of x and y. That of int64 and uint64, float64,
+// does not hold all of their elements, which are compared exactly: a negative element is
+// compared with 0, which is on the same side of it as any uint64, others as uint64.
+
 // Less returns whether x < y, elementwise, as bools.
-func (x *Tensor) Less(y *Tensor) *Tensor { return binary(comparison(kernels.Less), x, y) }
+func (x *Tensor) Less(y *Tensor) *Tensor { return compared(kernels.Less, x, y) }
 
 // LessEqual returns whether x ≤ y, elementwise, as bools.
-func (x *Tensor) LessEqual(y *Tensor) *Tensor { return binary(comparison(kernels.LessEqual), x, y) }
+func (x *Tensor) LessEqual(y *Tensor) *Tensor { return compared(kernels.LessEqual, x, y) }
 
 // Greater returns whether x > y, elementwise, as bools.
-func (x *Tensor) Greater(y *Tensor) *Tensor { return binary(comparison(kernels.Greater), x, y) }
+func (x *Tensor) Greater(y *Tensor) *Tensor { return compared(kernels.Greater, x, y) }
 
 // GreaterEqual returns whether x ≥ y, elementwise, as bools.
 func (x *Tensor) GreaterEqual(y *Tensor) *Tensor {
-	return binary(comparison(kernels.GreaterEqual), x, y)
+	return compared(kernels.GreaterEqual, x, y)
 }
 
 // Equal returns whether x = y, elementwise, as bools.
-func (x *Tensor) Equal(y *Tensor) *Tensor { return binary(comparison(kernels.Equal), x, y) }
+func (x *Tensor) Equal(y *Tensor) *Tensor { return compared(kernels.Equal, x, y) }
 
 // NotEqual returns whether x ≠ y, elementwise, as bools.
-func (x *Tensor) NotEqual(y *Tensor) *Tensor { return binary(comparison(kernels.NotEqual), x, y) }
+func (x *Tensor) NotEqual(y *Tensor) *Tensor { return compared(kernels.NotEqual, x, y) }
 
-// comparison is the operation of a kernel whose result is bools. It has no gradient.
-func comparison(k *kernels.Kernel) binaryOp { return binaryOp{f: k, to: dtype.Bool} }
+// compared returns the bools of comparison k. It has no gradient.
+func compared(k *kernels.Kernel, x, y *Tensor) *Tensor {
+	op := binaryOp{f: k, to: dtype.Bool}
+	checkGiven(op.Name(), x, y)
+	switch {
+	case x.Type == dtype.Int64 && y.Type == dtype.Uint64:
+		zero := x.Sub(x)
+		return Where(x.Less(zero), Apply(op, x, zero), Apply(op, x.Cast(dtype.Uint64), y))
+	case x.Type == dtype.Uint64 && y.Type == dtype.Int64:
+		zero := y.Sub(y)
+		return Where(y.Less(zero), Apply(op, zero, y), Apply(op, x, y.Cast(dtype.Uint64)))
+	}
+	return binary(op, x, y)
+}
 
 var (
 	_ = samples.Register("less", func(in ...*Tensor) *Tensor { return in[0].Less(in[1]) }, samples.In(2, 3).Rows(), samples.In(2, 3).Rows())

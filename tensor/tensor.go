@@ -26,7 +26,6 @@ package tensor
 
 import (
 	"math"
-	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/errkind"
@@ -153,23 +152,15 @@ func (x *Tensor) Item() float64 {
 	return item
 }
 
-// Values returns a copy of the elements of x in row-major order, converted to T.
+// Values returns a copy of the elements of x in row-major order, converted to T. It fails
+// for an element that T cannot hold, as [storage.Read] does: Cast converts without that check.
 func Values[T dtype.Go](x *Tensor) []T {
 	x.checkAlive("values")
 	if x.format != nil && x.format.Names == nil {
 		x.checkFormat("values", nil)
 	}
-	host, err := x.To(storage.CPU)
+	elems, err := storage.Read[T](x.Array)
 	check("values", err)
-	row := Of(host)
-	if want := dtype.Of[T](); x.Type != want {
-		row = row.Cast(want)
-	}
-	first := row.Offset
-	elems := storage.Elements[T](row.Array)[first : first+row.Len()]
-	if row.Data == x.Data {
-		elems = slices.Clone(elems)
-	}
 	return elems
 }
 
