@@ -9,6 +9,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // An Origin says which array the samples of a field are rows of.
@@ -106,12 +107,14 @@ func (m Missing) Among(where string) string {
 	return text
 }
 
-// FindMissing reads all samples of d once, loaded as o says, and returns what is missing in
-// its fields of floats: nothing for fields that are complete. Rows that windows share count
-// once.
+// FindMissing reads the floats of all samples of d once, loaded as o says, and returns what is
+// missing in them: nothing for fields that are complete. Rows that windows share count once.
 func FindMissing(ctx context.Context, d Dataset, o Options) ([]Missing, error) {
+	if d = floatsOf(d); len(d.Fields()) == 0 {
+		return nil, nil
+	}
 	scan := NewMissingScan(d)
-	for b, err := range Load(ctx, d, o.InOrder(d.Len())) {
+	for b, err := range Load(ctx, d, o.InOrder(d)) {
 		if err != nil {
 			return nil, err
 		}
@@ -124,6 +127,7 @@ func FindMissing(ctx context.Context, d Dataset, o Options) ([]Missing, error) {
 
 // MissingIn is FindMissing of the samples of d at rows, which are few, such as a batch.
 func MissingIn(d Dataset, rows []int) ([]Missing, error) {
+	d = floatsOf(d)
 	b, err := NewBatch(d, len(rows))
 	if err != nil {
 		return nil, err
@@ -139,13 +143,37 @@ func MissingIn(d Dataset, rows []int) ([]Missing, error) {
 	return scan.Found(), nil
 }
 
-// passRows is the number of samples in the batches of a pass over a dataset.
-const passRows = 1 << 10
+// floatsOf returns d with its fields of floats.
+func floatsOf(d Dataset) Dataset {
+	var floats []int
+	for i, f := range d.Fields() {
+		if f.Type.IsFloat() {
+			floats = append(floats, i)
+		}
+	}
+	return Project(d, floats...)
+}
 
-// InOrder returns o for one pass in order over all of n samples.
-func (o Options) InOrder(n int) Options {
-	o.Shuffle, o.Window, o.Batch, o.Rank, o.World = None, 0, min(passRows, max(1, n)), 0, 0
+// The largest batches of a pass over a dataset, in samples, and in bytes of their elements as
+// float64, in which passes compute.
+const (
+	passRows  = 1 << 16
+	passBytes = 16 << 20
+)
+
+// InOrder returns o for one pass in order over all samples of d.
+func (o Options) InOrder(d Dataset) Options {
+	o.Shuffle, o.Window, o.Batch, o.Rank, o.World = None, 0, PassBatch(d), 0, 0
 	return o
+}
+
+// PassBatch returns the number of samples in a batch of a pass over d.
+func PassBatch(d Dataset) int {
+	elements := 0
+	for _, f := range d.Fields() {
+		elements += views.Of(f.Shape...).Len()
+	}
+	return max(1, min(d.Len(), passRows, passBytes/8/max(1, elements)))
 }
 
 // IsFinite reports whether no element of a is NaN or infinite.
@@ -187,12 +215,9 @@ func NewMissingScan(d Dataset) *MissingScan {
 	return s
 }
 
-// addBatch adds the fields of floats of a batch.
+// addBatch adds a batch, whose fields are floats.
 func (s *MissingScan) addBatch(b *Batch) error {
-	for i, f := range s.fields {
-		if !f.Type.IsFloat() {
-			continue
-		}
+	for i := range s.fields {
 		values, err := storage.Read[float64](b.Fields[i])
 		if err != nil {
 			return err

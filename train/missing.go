@@ -116,12 +116,13 @@ func (p *Predictor) checkMissing(d dataset.Dataset, by binding) batchCheck {
 			if finite {
 				continue
 			}
-			found, err := dataset.MissingIn(d, b.Rows)
+			values, err := storage.Read[float64](b.Fields[k])
 			if err != nil {
 				return err
 			}
-			at := slices.IndexFunc(found, func(m dataset.Missing) bool { return m.Name == d.Fields()[k].Name })
-			if err := p.features[i].refuse(found[at], "in this batch"); err != nil {
+			scan := dataset.NewMissingScan(d)
+			scan.Add(k, b.Rows, values)
+			if err := p.features[i].refuse(scan.Found()[0], "in this batch"); err != nil {
 				return err
 			}
 		}

@@ -32,12 +32,12 @@ func (d *Data) CountClasses(ctx context.Context, target string, ignore *int, o d
 		return 0, 0, fmt.Errorf("%v; want one integer label for each sample: %w", y, dtype.ErrType)
 	}
 	first, last := int64(maxClasses), int64(0)
-	o.Shuffle, o.Window, o.Batch, o.Rank, o.World = dataset.None, 0, min(1<<16, max(1, d.targets.Len())), 0, 0
-	for b, err := range dataset.Load(ctx, d.targets, o) {
+	all := dataset.Project(d.targets, i)
+	for b, err := range dataset.Load(ctx, all, o.InOrder(all)) {
 		if err != nil {
 			return 0, 0, err
 		}
-		labels, err := Labels(b.Fields[i])
+		labels, err := Labels(b.Fields[0])
 		if err != nil {
 			return 0, 0, err
 		}
@@ -109,24 +109,39 @@ func (d *Data) Statistics(ctx context.Context, columns map[string]Columns, o dat
 			inner: c.Inner, moments: make(columnMoments, c.N),
 		}
 	}
-	if err := d.scan(ctx, d.Train, all, o); err != nil {
+	if d.Val == nil {
+		return all, d.measure(ctx, d.Train, all, "in all", o)
+	}
+	if err := d.measure(ctx, d.Train, all, "in the samples to train on", o); err != nil {
 		return nil, err
 	}
-	if d.Val == nil {
-		return all, nil
+	val := projected(d.Val, func(f dataset.Field) bool { return all[f.Name] != nil })
+	found, err := dataset.FindMissing(ctx, val, o)
+	if err == nil {
+		err = d.config.RefuseMissing(found, "in the samples to validate on")
 	}
-	validated := map[string]*Statistics{}
-	for name, s := range all {
-		validated[name] = &Statistics{inner: s.inner, moments: make(columnMoments, len(s.moments))}
-	}
-	return all, d.scan(ctx, d.Val, validated, o)
+	return all, err
 }
 
-// scan adds the samples of one side to statistics by field.
-func (d *Data) scan(ctx context.Context, side dataset.Dataset, by map[string]*Statistics, o dataset.Options) error {
+// projected returns d with the fields that are wanted.
+func projected(d dataset.Dataset, wanted func(dataset.Field) bool) dataset.Dataset {
+	var fields []int
+	for i, f := range d.Fields() {
+		if wanted(f) {
+			fields = append(fields, i)
+		}
+	}
+	return dataset.Project(d, fields...)
+}
+
+// measure adds the samples of one side, which among names in errors, to statistics by field.
+func (d *Data) measure(ctx context.Context, side dataset.Dataset, by map[string]*Statistics, among string, o dataset.Options) error {
+	side = projected(side, func(f dataset.Field) bool {
+		return by[f.Name] != nil || f.Role == dataset.Length && by[f.Of] != nil
+	})
 	missing := dataset.NewMissingScan(side)
 	fields := side.Fields()
-	for b, err := range dataset.Load(ctx, side, o.InOrder(side.Len())) {
+	for b, err := range dataset.Load(ctx, side, o.InOrder(side)) {
 		if err != nil {
 			return err
 		}
@@ -156,7 +171,7 @@ func (d *Data) scan(ctx context.Context, side dataset.Dataset, by map[string]*St
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return d.config.RefuseMissing(missing.Found(), "in all")
+	return d.config.RefuseMissing(missing.Found(), among)
 }
 
 // addRagged adds rows of different lengths without their padding.
@@ -287,12 +302,13 @@ func (d *Data) EstimateNormalize(ctx context.Context, input string, o dataset.Op
 		return Normalize{}, fmt.Errorf("%v; want numbers: %w", x, dtype.ErrType)
 	}
 	var n, sum, squares float64
-	o.Batch, o.Rank, o.World = min(256, d.Train.Len()), 0, 0
-	for b, err := range dataset.Load(ctx, d.Train, o) {
+	x := dataset.Project(d.Train, i)
+	o.Batch, o.Rank, o.World = min(256, dataset.PassBatch(x)), 0, 0
+	for b, err := range dataset.Load(ctx, x, o) {
 		if err != nil {
 			return Normalize{}, err
 		}
-		values, err := storage.Read[float64](b.Fields[i])
+		values, err := storage.Read[float64](b.Fields[0])
 		if err != nil {
 			return Normalize{}, err
 		}
