@@ -1,20 +1,19 @@
 package propose
 
 import (
-	"cmp"
-	"iter"
 	"maps"
 	"math"
 	"slices"
-	"strings"
 )
 
-// facts are what sampled elements say.
+// facts are the properties of sampled elements.
 type facts struct {
 	n        int // elements, with missing ones
 	missing  int // NaN or infinite
 	integers bool
 	min, max float64
+	mean     float64
+	std      float64        // the standard deviation
 	texts    map[string]int // how often each string occurs; nil for numbers
 	counts   []int          // how often each value occurs, in ascending order; nil if there are more than mostCounted
 	distinct int            // the number of different values; mostCounted+1 stands for more
@@ -29,7 +28,7 @@ const mostCounted = 1 << 16
 func factsOf(a *Array) facts {
 	if a.Kind == Texts {
 		f := facts{n: len(a.Sample.Texts)}
-		f.texts = countsOf(&f, slices.Values(a.Sample.Texts))
+		f.texts = countsOf(&f, a.Sample.Texts)
 		return f
 	}
 	values := a.Sample.Values
@@ -42,6 +41,7 @@ func factsOf(a *Array) facts {
 			continue
 		}
 		finite = append(finite, x)
+		f.mean += x
 		f.min, f.max = min(f.min, x), max(f.max, x)
 		f.integers = f.integers && x == math.Trunc(x)
 		if i > 0 {
@@ -50,15 +50,20 @@ func factsOf(a *Array) facts {
 		}
 	}
 	f.even = f.even && f.rising
-	countsOf(&f, slices.Values(finite))
+	f.mean /= float64(max(1, len(finite)))
+	for _, x := range finite {
+		f.std += (x - f.mean) * (x - f.mean)
+	}
+	f.std = math.Sqrt(f.std / float64(max(1, len(finite))))
+	countsOf(&f, finite)
 	return f
 }
 
 // countsOf counts different values, and returns how often each occurs unless there are more
 // than mostCounted.
-func countsOf[T comparable](f *facts, values iter.Seq[T]) map[T]int {
+func countsOf[T comparable](f *facts, values []T) map[T]int {
 	all := map[T]int{}
-	for v := range values {
+	for _, v := range values {
 		if all[v]++; len(all) > mostCounted {
 			f.distinct = mostCounted + 1
 			return nil
@@ -76,39 +81,38 @@ func (f facts) unique() bool { return f.n > 1 && (f.distinct == f.n-f.missing ||
 // binary reports whether the elements are 0 and 1.
 func (f facts) binary() bool { return f.integers && f.distinct == 2 && f.min == 0 && f.max == 1 }
 
-// shares returns the share of the rarest and of the commonest value.
+// shares returns the share of the rarest and of the commonest value, which are counted.
 func (f facts) shares() (rarest, commonest float64) {
-	if len(f.counts) == 0 {
-		return 0, 0
-	}
 	return float64(f.counts[0]) / float64(f.n), float64(f.counts[len(f.counts)-1]) / float64(f.n)
 }
 
-// someTexts lists the most common strings.
-func (f facts) someTexts(most int) string {
-	texts := slices.SortedFunc(maps.Keys(f.texts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(f.texts[b], f.texts[a]), cmp.Compare(a, b))
-	})
-	if len(texts) > most {
-		texts = append(texts[:most], "…")
-	}
-	return strings.Join(texts, ", ")
+// smoothness returns the correlation of neighbours along an axis of the rows: near 0 for the
+// columns of a table, near 1 for pixels and samples of a signal.
+func (a *Array) smoothness(axis int) float64 {
+	step := product(a.Row[axis+1:])
+	return a.correlation(step, func(i int) bool { return i/step%a.Row[axis] > 0 })
 }
 
-// smoothness returns the correlation of neighbours along an axis of the rows, after the mean
-// of each element over the rows is subtracted: near 0 for the columns of a table, near 1
-// for pixels and samples of a signal.
-func (a *Array) smoothness(axis int) float64 {
-	size := product(a.Row)
-	if size == 0 || axis >= len(a.Row) {
-		return 0
+// persistence returns the correlation of neighbouring rows: near 1 for a series over time.
+func (a *Array) persistence() float64 {
+	size, row := product(a.Row), 0
+	starts := map[int]bool{0: true} // rows that do not follow the row before
+	for _, block := range a.Sample.Blocks {
+		starts[row] = true
+		row += block
 	}
-	rows := len(a.Sample.Values) / size
+	return a.correlation(size, func(i int) bool { return !starts[i/size] })
+}
+
+// correlation returns the correlation of elements with the elements one step before, for
+// elements whose predecessor is a neighbour. The mean of each element over the rows is
+// subtracted first.
+func (a *Array) correlation(step int, hasNeighbour func(i int) bool) float64 {
+	size := product(a.Row)
 	mean := make([]float64, size)
 	for i, x := range a.Sample.Values {
-		mean[i%size] += x / float64(rows)
+		mean[i%size] += x / float64(len(a.Sample.Values)/size)
 	}
-	step := product(a.Row[axis+1:])
 	var both, square float64
 	for i, x := range a.Sample.Values {
 		d := x - mean[i%size]
@@ -116,47 +120,11 @@ func (a *Array) smoothness(axis int) float64 {
 			continue
 		}
 		square += d * d
-		if i%size/step%a.Row[axis] > 0 {
+		if hasNeighbour(i) {
 			if near := a.Sample.Values[i-step] - mean[(i-step)%size]; !math.IsNaN(near) {
 				both += d * near
 			}
 		}
-	}
-	if square == 0 {
-		return 0
-	}
-	return both / square
-}
-
-// persistence returns the correlation of neighbouring rows: near 1 for a series over time.
-func (a *Array) persistence() float64 {
-	size := product(a.Row)
-	if size == 0 {
-		return 0
-	}
-	rows := len(a.Sample.Values) / size
-	mean := make([]float64, size)
-	for i, x := range a.Sample.Values {
-		mean[i%size] += x / float64(max(1, rows))
-	}
-	var both, square float64
-	first := 0 // of the block
-	for _, block := range a.Sample.Blocks {
-		for row := first; row < first+block && row < rows; row++ {
-			for k := range size {
-				d := a.Sample.Values[row*size+k] - mean[k]
-				if math.IsNaN(d) {
-					continue
-				}
-				square += d * d
-				if row > first {
-					if before := a.Sample.Values[(row-1)*size+k] - mean[k]; !math.IsNaN(before) {
-						both += d * before
-					}
-				}
-			}
-		}
-		first += block
 	}
 	if square == 0 {
 		return 0

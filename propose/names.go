@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 )
 
 // A vocabulary is a set of words that names of arrays are made of.
@@ -36,9 +38,11 @@ var (
 	foldWords       = list("fold folds cv kfold")
 	splitWords      = list("split splits subset partition part set ttv usage")
 
-	trainWords      = list("train training tr trn")
-	validationWords = list("val valid validation dev")
-	testWords       = list("test testing tst")
+	// The words that train knows, and the words for test data.
+	trainWords      = vocabulary(dataconfig.TrainingWords)
+	validationWords = vocabulary(dataconfig.ValidationWords)
+	testWords       = list("test testing")
+	heldOutWords    = slices.Concat(validationWords, testWords)
 
 	signalWords = list("ecg eeg emg eog meg ppg lfp signal signals wave waves waveform waveforms audio imu accel acceleration accelerometer gyro gyroscope sensor sensors trace traces epochs lead leads recording recordings timeseries series mfcc frames spectrum spectra intensity seismogram seismograms")
 	imageWords  = list("image images img imgs photo photos picture pictures frame scan scans patch patches pixel pixels mnist slice slices radiograph radiographs spectrogram spectrograms")
@@ -99,7 +103,7 @@ func (v vocabulary) within(p string) bool { return v.among(wordsOf(p)) }
 // is reports whether the last name of a path is a word of v, but for words of sides.
 func (v vocabulary) is(p string) bool {
 	words := slices.DeleteFunc(wordsOf(baseOf(p)), func(w string) bool {
-		return slices.Contains(trainWords, w) || slices.Contains(validationWords, w) || slices.Contains(testWords, w)
+		return slices.Contains(trainWords, w) || slices.Contains(heldOutWords, w)
 	})
 	return len(words) > 0 && slices.Contains(v, strings.Join(words, "")) || len(words) == 1 && slices.Contains(v, words[0])
 }

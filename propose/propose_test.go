@@ -145,6 +145,12 @@ func TestSplits(t *testing.T) {
 	torn := column("/fold", func(row int) float64 { return float64(row % 5) })
 	even := column("/y", func(row int) float64 { return float64(row % 2) })
 	rare := column("/y", func(row int) float64 { return float64(row / 53) })
+	steps := column("/data/*/y", func(row int) float64 { return float64(row % 2) })
+	episodes := func(path string) propose.Array {
+		return texts(path, 5, func(row int) string { return fmt.Sprint("demo_", row) })
+	}
+	sampled := texts("/patient", rows/2, func(row int) string { return fmt.Sprint(row / 4) }) // other rows than the folds
+	sampled.Rows = []int{rows}
 	for _, c := range []struct {
 		name   string
 		y      propose.Array
@@ -164,8 +170,12 @@ func TestSplits(t *testing.T) {
 		{"one mask", even, []propose.Array{mask("/is_val", func(row int) bool { return row > 50 })}, "mask:/is_val"},
 		{"a mask of training", even, []propose.Array{mask("/is_train", func(row int) bool { return row > 50 })}, `"mask:/is_train==false"`},
 		{"a validation set", even, []propose.Array{numbers("/val/x", dtype.Float32, 9, []int{3}, noise)}, "0.1"}, // without its targets
+		{"folds beside groups that were sampled elsewhere", even, []propose.Array{sampled, folds}, "{fraction: 0.2, group: /patient}"},
+		{"words that train does not know", even, []propose.Array{words("trn", "val")}, "0.1"},
+		{"numbers of parts from 1", even, []propose.Array{column("/partition", func(row int) float64 { return float64(1 + row/20) })}, `{valid: "/partition==2", train: "/partition==1"}`},
+		{"names of episodes", steps, []propose.Array{episodes("/mask/20_percent_train"), episodes("/mask/20_percent_valid"), episodes("/mask/train"), episodes("/mask/valid")}, "{valid: /mask/valid, train: /mask/train}"},
 	} {
-		x := numbers("/x", dtype.Float32, rows, []int{3}, noise)
+		x := numbers(strings.Replace(c.y.Path, "y", "x", 1), dtype.Float32, rows, []int{3}, noise)
 		proposals, err := propose.From(propose.File{Arrays: append([]propose.Array{x, c.y}, c.beside...)}, propose.Wishes{})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)

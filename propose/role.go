@@ -1,7 +1,9 @@
 package propose
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -47,6 +49,16 @@ func (c *candidate) rows() int {
 
 // column reports whether each row is one element.
 func (c *candidate) column() bool { return product(c.Row) == 1 && len(c.Row) <= 1 }
+
+// categories returns the names of the integers, or the different strings, commonest first.
+func (c *candidate) categories() []string {
+	if c.Names != nil {
+		return c.Names
+	}
+	return slices.SortedFunc(maps.Keys(c.texts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.texts[b], c.texts[a]), cmp.Compare(a, b))
+	})
+}
 
 // words reports whether the elements name things: strings, or integers with names.
 func (c *candidate) words() bool { return c.Kind == Texts || c.Names != nil }
@@ -119,7 +131,7 @@ func (s *search) sparseGroup(c *candidate) bool {
 // only returns the only value of a constant, after a comma.
 func (c *candidate) only() string {
 	if c.Kind == Texts {
-		return ", " + c.someTexts(1)
+		return ", " + someOf(c.categories(), 1)
 	}
 	return fmt.Sprintf(", %v", c.min)
 }
@@ -158,28 +170,22 @@ func bySide(c *candidate) (role, string) {
 	case len(c.Row) > 0:
 	case foldWords.among(words) && c.integers && c.distinct >= 2 && c.distinct <= 20:
 		return folding, plural(c.distinct, "fold")
-	case c.words() && c.column() && sidesOf(c.facts, c.Names) != nil:
+	case c.words() && c.column() && sidesOf(c.categories()) != nil:
 		return splitting, "words such as train and val"
 	case side && (inMask || indices || masking && c.binary() || len(words) == 1 && c.binary()):
 		return splitting, "says which rows are for " + words[len(words)-1]
-	case splitWords.is(c.Path) && c.integers && c.distinct >= 2 && c.distinct <= 3 && !c.words():
+	case splitWords.is(c.Path) && c.integers && c.distinct >= 2 && c.distinct <= 3 && c.max-c.min == float64(c.distinct-1) && !c.words():
 		return splitting, "numbers of the parts of a split"
 	}
 	return feature, ""
 }
 
-// sidesOf returns the words of a column, by whether they are of training, validation and
-// test data; nil if others are among them, or there is nothing to validate on.
-func sidesOf(f facts, names []string) map[string]string {
-	words := names
-	if words == nil {
-		for word := range f.texts {
-			words = append(words, word)
-		}
-	}
+// sidesOf returns the words for training, validation and test data in a list, by side; nil if
+// others are among them, or there is nothing to validate on.
+func sidesOf(words []string) map[string]string {
 	sides := map[string]string{}
 	for _, word := range words {
-		switch w := lower(strings.TrimSpace(word)); {
+		switch w := lower(word); {
 		case slices.Contains(trainWords, w):
 			sides["train"] = word
 		case slices.Contains(validationWords, w):

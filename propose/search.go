@@ -3,6 +3,7 @@ package propose
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -78,7 +79,7 @@ func (s *search) inputs() []pair {
 	columns := map[string]*pair{}
 	var order []string
 	for _, c := range s.all {
-		if c.role != feature || !s.inScope(c) || s.trained(c.Path) != "" {
+		if c.role != feature || !s.inScope(c) || s.trained(c.Path) {
 			continue
 		}
 		observed := c.kind == table && slices.Contains(inputWords, path.Base(parentOf(c.Path)))
@@ -150,7 +151,7 @@ func (s *search) targets(x pair) []*candidate {
 		return []*candidate{s.byPath[s.wishes.Y[0]]}
 	}
 	for _, c := range s.all {
-		if (c.role == feature || c.role == grouping && identityWords.named(c.Path)) && s.inScope(c) && s.trained(c.Path) == "" && slices.Equal(c.Rows, x.x[0].Rows) && stars(c) == stars(x.x[0]) {
+		if (c.role == feature || c.role == grouping && identityWords.named(c.Path)) && s.inScope(c) && !s.trained(c.Path) && slices.Equal(c.Rows, x.x[0].Rows) && stars(c) == stars(x.x[0]) {
 			all = append(all, c)
 		}
 	}
@@ -159,27 +160,22 @@ func (s *search) targets(x pair) []*candidate {
 
 func stars(c *candidate) int { return strings.Count(c.Path, "*") }
 
-// trained returns the path of the training data that p is validation or test data of, or "".
-func (s *search) trained(p string) string {
-	for _, side := range slices.Concat(validationWords, testWords) {
-		for _, train := range trainWords {
-			if other := replaceWord(p, side, train); other != p && s.byPath[other] != nil {
-				return other
-			}
-		}
-	}
-	return ""
+// trained reports whether p is validation or test data of training data in the file.
+func (s *search) trained(p string) bool {
+	return slices.ContainsFunc(trainWords, func(train string) bool {
+		other := replaceWords(p, heldOutWords, train)
+		return other != p && s.byPath[other] != nil
+	})
 }
 
-// replaceWord returns p with another word in the place of one that signs separate.
-func replaceWord(p, old, by string) string {
-	signs := "/_-. "
-	for i := 0; i+len(old) <= len(p); i++ {
-		before := i == 0 || strings.ContainsRune(signs, rune(p[i-1]))
-		after := i+len(old) == len(p) || strings.ContainsRune(signs, rune(p[i+len(old)]))
-		if before && after && strings.EqualFold(p[i:i+len(old)], old) {
-			return p[:i] + by + p[i+len(old):]
+var letters = regexp.MustCompile(`[A-Za-z]+`)
+
+// replaceWords returns a path with another word in the place of words of v.
+func replaceWords(p string, v vocabulary, by string) string {
+	return letters.ReplaceAllStringFunc(p, func(word string) string {
+		if slices.Contains(v, lower(word)) {
+			return by
 		}
-	}
-	return p
+		return word
+	})
 }

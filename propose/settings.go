@@ -110,11 +110,8 @@ func (p pair) describe(y *candidate) string {
 			classes--
 		}
 		text = fmt.Sprintf("%s, %d classes", y.Path, classes)
-		switch {
-		case y.Names != nil:
-			text += " (" + someOf(y.Names) + ")"
-		case y.Kind == Texts:
-			text += " (" + y.someTexts(4) + ")"
+		if y.words() {
+			text += " (" + someOf(y.categories(), 4) + ")"
 		}
 	}
 	return text
@@ -128,10 +125,10 @@ func commentOf(c Choice) string {
 	return c.Reason
 }
 
-func someOf(names []string) string {
-	const shown = 4
-	if len(names) > shown {
-		return strings.Join(names[:shown], ", ") + ", …"
+// someOf lists at most some of the names.
+func someOf(names []string, most int) string {
+	if len(names) > most {
+		names = append(slices.Clip(names[:most]), "…")
 	}
 	return strings.Join(names, ", ")
 }
@@ -209,9 +206,8 @@ func layoutOf(p pair) []Setting {
 func normalization(p pair, net network) []Setting {
 	var fields []string
 	add := func(name string, c *candidate, always bool) {
-		mean, std := c.moments()
-		if std > 0 && (always || math.Abs(mean) > 3 || std < 0.2 || std > 5) {
-			fields = append(fields, fmt.Sprintf("%s: {mean: %.4g, std: %.4g}", name, mean, std))
+		if c.std > 0 && (always || math.Abs(c.mean) > 3 || c.std < 0.2 || c.std > 5) {
+			fields = append(fields, fmt.Sprintf("%s: {mean: %.4g, std: %.4g}", name, c.mean, c.std))
 		}
 	}
 	x := p.x[0]
@@ -232,27 +228,6 @@ func normalization(p pair, net network) []Setting {
 		return nil
 	}
 	return []Setting{{"normalize", "{" + strings.Join(fields, ", ") + "}", "of a sample"}}
-}
-
-// moments returns the mean and the standard deviation of the sampled elements.
-func (c *candidate) moments() (mean, std float64) {
-	n := 0.0
-	for _, x := range c.Sample.Values {
-		if !math.IsNaN(x) && !math.IsInf(x, 0) {
-			mean += x
-			n++
-		}
-	}
-	if n == 0 {
-		return 0, 0
-	}
-	mean /= n
-	for _, x := range c.Sample.Values {
-		if !math.IsNaN(x) && !math.IsInf(x, 0) {
-			std += (x - mean) * (x - mean)
-		}
-	}
-	return mean, math.Sqrt(std / n)
 }
 
 // targetsYAML writes the path of the target, or names with the path of each.

@@ -408,11 +408,11 @@ func (p *part) attribute(files Files, name string) (values []any, at string, err
 	return nil, "", fmt.Errorf("%s: %s: neither it, its group nor the file has an attribute %s: %w", p.file, p.at.path, name, views.ErrShape)
 }
 
-// The words for validation and for training data. Rows of other words, such as those
-// of a test set, are left out.
+// The words for validation and for training data. Rows of other words, such as a test set,
+// are left out.
 var (
-	forValidation = []string{"val", "valid", "validation", "dev"}
-	forTraining   = []string{"train", "training"}
+	ValidationWords = []string{"val", "valid", "validation", "dev"}
+	TrainingWords   = []string{"train", "training"}
 )
 
 // bySide returns the rows whose words are for validation and for training.
@@ -420,9 +420,9 @@ func bySide(words []string, others map[string]bool) (chosen, left dataset.RowSet
 	chosen, left = dataset.RowSet{}, dataset.RowSet{}
 	for row, word := range words {
 		switch lower := strings.ToLower(word); {
-		case slices.Contains(forValidation, lower):
+		case slices.Contains(ValidationWords, lower):
 			chosen = append(chosen, row)
-		case slices.Contains(forTraining, lower):
+		case slices.Contains(TrainingWords, lower):
 			left = append(left, row)
 		default:
 			others[word] = true
