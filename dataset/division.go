@@ -92,7 +92,12 @@ func (d Division) dealGroups(groups int) []int {
 	for g := range groups {
 		order[p.at(g)] = g
 	}
-	size := func(g int) int { return counts[g][len(total)-1] }
+	size := func(g int) int { // the rows of all classes are last
+		if n := len(counts[g]); n > 0 {
+			return counts[g][n-1].rows
+		}
+		return 0
+	}
 	if d.Folds > 0 {
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(size(b), size(a)) })
 	}
@@ -109,8 +114,8 @@ func (d Division) dealGroups(groups int) []int {
 			}
 		}
 		members[best] = append(members[best], g)
-		for c, k := range counts[g] {
-			have[best][c] += k
+		for _, c := range counts[g] {
+			have[best][c.class] += c.rows
 		}
 	}
 	fillEmpty(members, size)
@@ -127,37 +132,51 @@ func (d Division) dealGroups(groups int) []int {
 	return sides
 }
 
+// A classRows is the number of rows of a class.
+type classRows struct{ class, rows int }
+
 // change returns how much the squared differences from the share of each class, in units
 // of that share, grow when a group joins those that a side has.
-func (d Division) change(have, group, total []int, side int) (sum float64) {
-	for c, k := range group {
-		if k > 0 {
-			want := d.share(side) * float64(total[c])
-			sum += float64(k) * (2*(float64(have[c])-want) + float64(k)) / want
-		}
+func (d Division) change(have []int, group []classRows, total []int, side int) (sum float64) {
+	for _, c := range group {
+		want := d.share(side) * float64(total[c.class])
+		sum += float64(c.rows) * (2*(float64(have[c.class])-want) + float64(c.rows)) / want
 	}
 	return sum
 }
 
 // countClasses returns the number of rows of each class in each group, and in all, with
 // that of all classes behind if there are several.
-func (d Division) countClasses(groups int) (counts [][]int, total []int) {
-	classes := 1
-	for _, c := range d.Classes {
-		classes = max(classes, c+2)
-	}
-	counts, total = make([][]int, groups), make([]int, classes)
-	for g := range counts {
-		counts[g] = make([]int, classes)
-	}
-	for row, g := range d.Groups {
-		c := 0
-		if d.Classes != nil {
-			c = d.Classes[row]
+func (d Division) countClasses(groups int) (counts [][]classRows, total []int) {
+	class := func(row int) int {
+		if d.Classes == nil {
+			return 0
 		}
-		for _, c := range slices.Compact([]int{c, len(total) - 1}) {
-			counts[g][c]++
-			total[c]++
+		return d.Classes[row]
+	}
+	byGroup, classes := make([]int, len(d.Groups)), 1
+	for row := range byGroup {
+		if byGroup[row] = row; d.Classes != nil {
+			classes = max(classes, class(row)+2)
+		}
+	}
+	slices.SortFunc(byGroup, func(a, b int) int {
+		return cmp.Or(cmp.Compare(d.Groups[a], d.Groups[b]), cmp.Compare(class(a), class(b)))
+	})
+	counts, total = make([][]classRows, groups), make([]int, classes)
+	add := func(group *[]classRows, class int) {
+		if k := len(*group); k == 0 || (*group)[k-1].class != class {
+			*group = append(*group, classRows{class: class})
+		}
+		(*group)[len(*group)-1].rows++
+		total[class]++
+	}
+	for _, row := range byGroup {
+		add(&counts[d.Groups[row]], class(row))
+	}
+	if classes > 1 {
+		for _, g := range d.Groups {
+			add(&counts[g], classes-1)
 		}
 	}
 	return counts, total

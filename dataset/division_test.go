@@ -3,6 +3,7 @@ package dataset_test
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -129,5 +130,22 @@ func TestGroupsAreDividedNearTheirShare(t *testing.T) {
 		if math.Abs(chosen/n-0.2) > 0.02 || math.Abs(rare/chosen-1./3) > 0.03 {
 			t.Errorf("%+v: %v of the rows, %v of them of class 2; want 0.2 and 1/3", dataset.Division{Fraction: d.Fraction, Folds: d.Folds}, chosen/n, rare/chosen)
 		}
+	}
+}
+
+// TestDivisionsTakeMemoryOfTheirRows: a table of the classes of all groups would take 3 GiB.
+func TestDivisionsTakeMemoryOfTheirRows(t *testing.T) {
+	const n = 40_000
+	d := dataset.Division{Fraction: 0.2, Groups: make([]int, n), Classes: make([]int, n)}
+	for row := range n {
+		d.Groups[row], d.Classes[row] = row/2, row%(n/2)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := d.Sides(n); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 64<<20 {
+		t.Errorf("%d MiB to divide %d rows", (after.TotalAlloc-before.TotalAlloc)>>20, n)
 	}
 }

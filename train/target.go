@@ -137,7 +137,7 @@ func (r *Run) measure(c comparison, set metricSet) (loss *tensor.Tensor) {
 		losses = r.lossesOf(outputs, targets, weights)
 		loss = sumOf(losses)
 	}
-	if ignore := nn.IgnoredLabel(r.loss); ignore != nil {
+	if ignore := nn.IgnoredLabel(r.loss); ignore != nil && len(set.metrics) > 0 {
 		for i := range targets { // metrics know classes only; these have the weight 0
 			targets[i] = withoutLabel(targets[i], *ignore)
 		}

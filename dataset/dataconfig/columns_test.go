@@ -228,3 +228,26 @@ func TestCategoriesAreNotStandardized(t *testing.T) {
 		t.Errorf("%d columns, table %v: %v, %v", n, table, x, err)
 	}
 }
+
+// TestErrorsNameColumns: an element of joined columns has the path of its column, numbered
+// within a column of several.
+func TestErrorsNameColumns(t *testing.T) {
+	s := shelf{
+		"a:y": storage.From(make([]int64, 3), 3), "a:age": storage.From([]float32{1, 2, 3}, 3),
+		"a:size": storage.From(make([]float64, 6), 3, 2), "a:city": []string{"Wien", "Graz", "Wien"},
+	}
+	for encoding, want := range map[string][]string{
+		"one_hot": {"age", "size 0", "size 1", "city 0", "city 1"}, "codes": {"age", "size 0", "size 1", "city"},
+	} {
+		c := dataconfig.Config{File: dataconfig.Names{"a"}, X: dataconfig.Paths{{Path: "age", Beside: []string{"size", "city"}}}, Y: dataconfig.Path("y"), Categorical: dataconfig.Encodings{Paths: dataconfig.Path(encoding)}}
+		d, err := dataconfig.Open(c, 1, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, column := range want {
+			if e := dataset.Locate(d.Train, 0, 2, i); e.Column != column || e.Row != 2 {
+				t.Errorf("%s: element %d of row 2 is of row %d, column %q; want %q", encoding, i, e.Row, e.Column, column)
+			}
+		}
+	}
+}

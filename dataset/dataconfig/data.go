@@ -99,9 +99,7 @@ func (c Config) data(files Files, seed uint64, training, validation []*part) (*D
 		d.fixed[f.Name] = f.fixed
 	}
 	long, err := c.dropShort(training)
-	if short := len(training) - len(long); short > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d episodes are shorter than %d steps, and left out", short, len(training), c.span()))
-	}
+	d.Notes = noteShort(d.Notes, len(training)-len(long), len(training), c.span())
 	if err == nil {
 		d.targets, err = concat(long, c.targets)
 	}

@@ -218,6 +218,24 @@ func TestComparisonsMeanWhatTheySay(t *testing.T) {
 	}
 }
 
+// TestFiltersReadTheirColumnOnce counts how often the strings of a column are read.
+func TestFiltersReadTheirColumnOnce(t *testing.T) {
+	for filter, want := range map[string][]int{"w == b": {1}, "w in [a, c, b]": {0, 1, 2}, "w not in [a, c]": {1, 3}} {
+		read := 0
+		s := shelf{
+			"a:x": numbered(0, 4), "a:y": storage.From(make([]int64, 4), 4),
+			"a:w": dataconfig.Found{Texts: func() ([]string, error) { read++; return []string{"a", "b", "c", "d"}, nil }},
+		}
+		d, err := dataconfig.Open(dataconfig.Config{File: dataconfig.Names{"a"}, X: dataconfig.Path("x"), Y: dataconfig.Path("y"), Rows: dataconfig.Names{filter}}, 1, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := numbers(t, d.Train); !slices.Equal(got, want) || read != 1 {
+			t.Errorf("%s: rows %v, read %d times; want %v, once", filter, got, read, want)
+		}
+	}
+}
+
 // TestRandomSplitsShareNoStep draws splits of episodes and of single rows; no
 // step may be seen both in training and in validation.
 func TestRandomSplitsShareNoStep(t *testing.T) {

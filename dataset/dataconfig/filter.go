@@ -71,9 +71,6 @@ func unquoted(value string) string {
 
 // rows returns the rows of p that f selects.
 func (f filter) rows(files Files, p *part) (dataset.RowSet, error) {
-	if f.among != nil {
-		return f.rowsAmong(files, p)
-	}
 	if f.slice != "" {
 		return sliced(f.slice, p.len())
 	}
@@ -85,28 +82,41 @@ func (f filter) rows(files Files, p *part) (dataset.RowSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := f.pick(found, p)
+	pick := f.pick
+	if f.among != nil {
+		pick = f.pickAmong
+	}
+	rows, err := pick(found, p)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", p.file, path, err)
 	}
 	return rows, nil
 }
 
-// rowsAmong returns the rows of p that equal one of several values, or none of them.
-func (f filter) rowsAmong(files Files, p *part) (dataset.RowSet, error) {
-	all := dataset.RowSet{}
+// pickAmong returns the rows of p that equal one of several values, or none of them, by what was
+// found at the path of f, which is read once.
+func (f filter) pickAmong(found Found, p *part) (rows dataset.RowSet, err error) {
+	if found.Texts != nil {
+		texts, err := found.Texts()
+		found.Texts = func() ([]string, error) { return texts, err }
+	} else if found.Array.Data != nil {
+		if found.Array, err = found.Array.To(storage.CPU); err != nil {
+			return nil, err
+		}
+	}
+	rows = dataset.RowSet{}
 	for _, value := range f.among {
-		rows, err := filter{path: f.path, op: "==", value: value}.rows(files, p)
+		equal, err := filter{path: f.path, op: "==", value: value}.pick(found, p)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, rows...)
+		rows = append(rows, equal...)
 	}
-	slices.Sort(all)
-	if all = slices.Compact(all); f.op == "not in" {
-		return all.Complement(p.len()), nil
+	slices.Sort(rows)
+	if rows = slices.Compact(rows); f.op == "not in" {
+		return rows.Complement(p.len()), nil
 	}
-	return all, nil
+	return rows, nil
 }
 
 // pick returns the rows of p that f selects with what was found at its path.

@@ -99,9 +99,7 @@ func (p *part) shape(s Source, steps int) {
 
 // episodeNotes names the episodes whose samples follow one another.
 func episodeNotes(long []*part, all, span int) (notes []string) {
-	if short := all - len(long); short > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d episodes are shorter than %d steps, and left out", short, all, span))
-	}
+	notes = noteShort(nil, all-len(long), all, span)
 	if n := len(long); n > 1 {
 		notes = append(notes, fmt.Sprintf("the samples of %d episodes follow one another, from %s to %s", n, long[0].at.path, long[n-1].at.path))
 	}

@@ -134,3 +134,11 @@ func (c Config) dropShort(parts []*part) ([]*part, error) {
 	}
 	return long, nil
 }
+
+// noteShort adds to notes that some of all episodes are left out, if there are any.
+func noteShort(notes []string, short, all, span int) []string {
+	if short > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d episodes are shorter than %d steps, and left out", short, all, span))
+	}
+	return notes
+}
