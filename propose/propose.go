@@ -7,7 +7,6 @@ package propose
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -94,18 +93,6 @@ type Proposal struct {
 	Notes                               []string // what the engine cannot do yet, and what the proposal does instead
 }
 
-// A Refusal is the error that nothing is likely, or that training does not do it yet.
-type Refusal struct {
-	Found string // what was found, and what else would work
-	Ask   Wishes // what the user may ask for, besides other arrays; zero if there is nothing
-}
-
-func (r *Refusal) Error() string { return r.Found }
-
-func refuse(format string, args ...any) *Refusal {
-	return &Refusal{Found: fmt.Sprintf(format, args...)}
-}
-
 // likely is the score of a target that is proposed without being asked for.
 const likely = 4
 
@@ -116,28 +103,31 @@ func From(file File, w Wishes) ([]Proposal, error) {
 	if err != nil {
 		return nil, err
 	}
+	proposals, err := s.proposals()
+	if err == nil && len(proposals) == 0 {
+		return nil, s.nothing()
+	}
+	return proposals, err
+}
+
+// proposals returns the proposals, the best first. If there are none, the error is the reason
+// against the best pair; it is nil without pairs.
+func (s *search) proposals() (all []Proposal, refused error) {
 	pairs := s.pairs()
 	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(b.score, a.score) })
-	var proposals []Proposal
-	var refused error
 	for _, p := range pairs {
 		proposal, err := s.propose(p)
-		if err == nil && !slices.ContainsFunc(proposals, proposal.same) {
-			proposals = append(proposals, proposal)
-		} else if err != nil && refused == nil && len(proposals) == 0 {
+		if err == nil && !slices.ContainsFunc(all, proposal.same) {
+			all = append(all, proposal)
+		} else if err != nil && refused == nil && len(all) == 0 {
 			refused = err
 		}
 	}
-	if len(proposals) > 0 {
-		if refused != nil {
-			proposals[0].Notes = append([]string{refused.Error()}, proposals[0].Notes...)
-		}
-		return proposals, nil
+	if len(all) > 0 && refused != nil {
+		all[0].Notes = append([]string{refused.Error()}, all[0].Notes...)
+		refused = nil
 	}
-	if refused != nil {
-		return nil, refused
-	}
-	return nil, s.nothing()
+	return all, refused
 }
 
 // same reports whether q is the same task of the same arrays.

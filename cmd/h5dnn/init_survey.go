@@ -48,6 +48,12 @@ func surveyOf(file inspect.File, paths []string) (propose.File, error) {
 		}
 	}
 	for _, p := range paths {
+		for i, episodes := range s.paths {
+			if len(episodes) > 1 && slices.Contains(episodes, p) {
+				all := s.found.Arrays[i].Path
+				return s.found, fmt.Errorf("%s: %s is one of %d episodes; name all of them with %s", s.file.Name(), p, len(episodes), shellWord(all))
+			}
+		}
 		if !slices.ContainsFunc(s.found.Arrays, func(a propose.Array) bool { return a.Path == p }) {
 			if err := s.addPath(p, nil); err != nil {
 				return s.found, err

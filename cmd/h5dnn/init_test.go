@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +12,36 @@ import (
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/propose"
 )
+
+// TestRefusalsNameWhatWorks: what a refusal says that the user may ask for leads to a proposal that train starts with.
+func TestRefusalsNameWhatWorks(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/kinds/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, "../../testdata/guesses.h5", "../../testdata/cells.h5ad", "../../testdata/climate.nc")
+	named := 0
+	for _, file := range files {
+		for _, task := range append([]propose.Task{""}, propose.Tasks...) {
+			_, err := proposalsFor(context.Background(), file, propose.Wishes{Task: task})
+			refusal := (*propose.Refusal)(nil)
+			if !errors.As(err, &refusal) || flagsOf(refusal.Ask) == "" {
+				continue
+			}
+			named++
+			proposals, err := proposalsFor(context.Background(), file, refusal.Ask)
+			if err == nil {
+				_, err = newRun(context.Background(), configuration(proposals[0], file), "-")
+			}
+			if err != nil {
+				t.Errorf("%s, task %q: refused with %s, then: %v", file, task, flagsOf(refusal.Ask), err)
+			}
+		}
+	}
+	if named < 10 {
+		t.Errorf("only %d refusals name flags", named)
+	}
+}
 
 // TestEveryProposalStarts: train starts with whatever init proposes, the first choice and the others, for every task
 // that was asked for and none, with a model of a sane size.

@@ -1,0 +1,96 @@
+package propose
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Refusal is the error that nothing is likely, or that training does not do it yet.
+type Refusal struct {
+	Found string // what was found, and what else would work
+	Ask   Wishes // what the user may ask for besides; zero if there is nothing
+}
+
+func (r *Refusal) Error() string { return r.Found }
+
+func refuse(format string, args ...any) *Refusal {
+	return &Refusal{Found: fmt.Sprintf(format, args...)}
+}
+
+// nothing returns the error that nothing is likely: what was found, and what to ask for.
+func (s *search) nothing() *Refusal {
+	var found, others []string
+	var features []*candidate
+	for _, c := range s.all {
+		switch {
+		case !s.inScope(c):
+		case c.role != feature:
+			others = append(others, c.Path+" ("+c.why+")")
+		case c.Kind != Texts && !c.column():
+			features = append(features, c)
+			found = append(found, fmt.Sprintf("%s (%s, %v)", c.Path, c.kind, c.shape()))
+		default:
+			features = append(features, c)
+			found = append(found, fmt.Sprintf("%s (%s %v)", c.Path, c.Stored, c.shape()))
+		}
+	}
+	const shown = 4
+	found = append(found, others...)
+	if len(found) > shown {
+		found = append(found[:shown], fmt.Sprintf("and %d more", len(found)-shown))
+	}
+	if len(found) == 0 {
+		return refuse("no array has two rows or more")
+	}
+	if cube := s.pixelLabels(); cube != "" {
+		return refuse("%s", cube)
+	}
+	out := refuse("no likely inputs with a target in %s", someOf(found, len(found)))
+	out.Ask = s.ask(features)
+	return out
+}
+
+// ask returns the first wishes for features, beside those of the user, that lead to a proposal.
+func (s *search) ask(features []*candidate) Wishes {
+	tries := 50 // a proposal of a file of many arrays takes a while
+	for _, task := range []Task{Forecast, "", Reconstruct} {
+		for _, c := range features {
+			t, w := *s, s.wishes
+			fits := c.Kind == Numbers && (len(w.X) == 0 || slices.Contains(w.X, c.Path)) && w.Task == ""
+			switch w.X, w.Task = []string{c.Path}, task; task {
+			case Forecast:
+				fits = fits && c.kind != tokens && c.persistence() > smooth && c.rows() > steps
+			case Reconstruct:
+				fits = fits && !c.column()
+			default:
+				w.X, w.Y, w.Task = s.wishes.X, []string{c.Path}, s.wishes.Task
+				fits = c.column() && !s.component(c) && !slices.Contains(w.X, c.Path) && (w.Task == "" || w.Task == Regress)
+			}
+			if !fits || len(s.wishes.Y) > 0 || tries == 0 {
+				continue
+			}
+			tries--
+			t.wishes = w
+			if proposals, err := t.proposals(); err == nil && len(proposals) > 0 {
+				return w
+			}
+		}
+	}
+	return Wishes{}
+}
+
+// pixelLabels says how to store a cube with a label for each of its pixels, or a series
+// with one for each step, if the file holds such.
+func (s *search) pixelLabels() string {
+	for _, x := range s.all {
+		if x.Kind != Numbers || len(x.Row) < 2 {
+			continue
+		}
+		for _, y := range s.all {
+			if y != x && y.Kind == Numbers && slices.Equal(y.Rows, x.Rows) && len(x.Rows) == 1 && eachPosition(x, y) {
+				return fmt.Sprintf("%s %v has a label in %s for each element of the axes before the last, and samples are rows of the first axis; store them as rows: %v and [%d]", x.Path, x.shape(), y.Path, []int{product(x.shape()[:len(x.Row)]), x.Row[len(x.Row)-1]}, product(y.shape()))
+			}
+		}
+	}
+	return ""
+}
