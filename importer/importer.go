@@ -26,8 +26,11 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// ErrHDF5 is returned for a file that is HDF5 already.
-var ErrHDF5 = errors.New("is an HDF5 file")
+// The errors for files that are HDF5 already, and for files at URLs.
+var (
+	ErrHDF5 = errors.New("is an HDF5 file")
+	ErrURL  = errors.New("is at a URL, where files are not imported")
+)
 
 // An Attr is an attribute of an array: a string or []string.
 type Attr struct {
@@ -85,6 +88,9 @@ func DefaultPath(name string, inputs int) string {
 // been read.
 func Open(ctx context.Context, name, at string, options Options) (all []*Array, closing func(), err error) {
 	none := func() {}
+	if storage.IsURL(name) {
+		return nil, none, fmt.Errorf("%s %w", name, ErrURL)
+	}
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, none, err

@@ -113,7 +113,7 @@ func globalFlagError(err error) error {
 	if !unknown {
 		return err
 	}
-	return fmt.Errorf("unknown flag --%s before the command; see h5dnn --help", name)
+	return fmt.Errorf("unknown flag --%s before the command%s; see h5dnn --help", name, spell.Hint("--"+name, []string{"--help", "--version"}))
 }
 
 // arguments returns the command's arguments. It fails unless there are as many as names.
@@ -126,4 +126,10 @@ func arguments(c *cli.Context, names ...string) ([]string, error) {
 		return nil, fmt.Errorf("%q is one argument too many; see h5dnn %s --help", args[len(names)], c.Command.Name)
 	}
 	return args, nil
+}
+
+// choice lists alternatives, two at least: "a, b or c".
+func choice(names []string) string {
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -100,6 +100,8 @@ func withFlags(err error) error {
 	switch {
 	case errors.Is(err, importer.ErrHDF5):
 		return fmt.Errorf("%w; use h5dnn repack to change how it is stored", err)
+	case errors.Is(err, importer.ErrURL):
+		return fmt.Errorf("%w; download it, or use h5dnn convert, which reads npy, npz and csv there", err)
 	case errors.As(err, &text):
 		return fmt.Errorf("%w; name the label column with --label, and leave other columns out with --skip", err)
 	case errors.Is(err, fs.ErrNotExist):

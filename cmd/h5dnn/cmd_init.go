@@ -58,7 +58,7 @@ func taskNames() string {
 	for i, t := range propose.Tasks {
 		names[i] = string(t)
 	}
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+	return choice(names)
 }
 
 // wishesOf returns what the flags ask for.

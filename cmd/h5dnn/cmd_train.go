@@ -167,15 +167,26 @@ func loadingFlags() []cli.Flag {
 func modelFlags(d train.Config) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "model", Usage: "preset: " + strings.Join(nn.Presets(), ", ") + "; a YAML file can list layers", DefaultText: fmt.Sprint(d.Model)},
-		&cli.StringFlag{Name: "loss", Usage: "cross_entropy, mse, sse or mae", DefaultText: fmt.Sprint(d.Loss)},
+		&cli.StringFlag{Name: "loss", Usage: registered("loss"), DefaultText: fmt.Sprint(d.Loss)},
 	}
+}
+
+// registered lists the names that a kind of setting takes: "adam, adamw or sgd".
+func registered(kind string) string {
+	var names []string
+	for _, r := range nn.Registrations() {
+		if r.Kind == kind {
+			names = append(names, r.Name)
+		}
+	}
+	return choice(names)
 }
 
 func trainingFlags(d train.Config) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "optimizer", Usage: "sgd, adam or adamw", DefaultText: fmt.Sprint(d.Optimizer)},
+		&cli.StringFlag{Name: "optimizer", Usage: registered("optimizer"), DefaultText: fmt.Sprint(d.Optimizer)},
 		&cli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "the optimizer's"},
-		&cli.StringFlag{Name: "schedule", Usage: "learning rate schedule: cosine, linear or constant", DefaultText: fmt.Sprint(d.Schedule)},
+		&cli.StringFlag{Name: "schedule", Usage: "learning rate schedule: " + registered("schedule"), DefaultText: fmt.Sprint(d.Schedule)},
 		&cli.IntFlag{Name: "epochs", Usage: "`NUMBER` of epochs", DefaultText: fmt.Sprint(d.Epochs)},
 		&cli.IntFlag{Name: "batch", Usage: "batch `SIZE`", DefaultText: fmt.Sprint(d.Batch)},
 		&cli.Uint64Flag{Name: "seed", Usage: "`SEED` of all random numbers", DefaultText: fmt.Sprint(d.Seed)},
@@ -526,6 +537,9 @@ func canWrite(name string) error {
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file; name another with -o", name)
+	}
+	if err := checkFolder(name); err != nil {
+		return err
 	}
 	err = atomicfile.CheckWritable(name)
 	if refused := (*fs.PathError)(nil); errors.As(err, &refused) {

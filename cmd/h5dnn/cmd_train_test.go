@@ -273,7 +273,7 @@ func TestTrainingErrorsAreOneLineAndWriteNothing(t *testing.T) {
 		{flags("--profile"), "--profile needs a GPU; choose one with --device"},
 		{flags("--device", "tpu"), `device "tpu": there is only cpu`},
 		{flags("-o", "run.txt"), "names no format that holds a run"},
-		{flags("-o", "nowhere/run.h5"), "cannot write nowhere/run.h5: no such file or directory"},
+		{flags("-o", "nowhere/run.h5"), "nowhere/run.h5: there is no folder nowhere; make it, or name another file"},
 		{[]string{"train", "--resume", "testdata/digits.h5"}, "not a run that h5dnn train wrote"},
 		{[]string{"eval", "testdata/digits.h5"}, "not a run that h5dnn train wrote"},
 		{[]string{"predict", "testdata/digits.h5", "testdata/digits.h5:/test/images", "-o", "p.npy"}, "not a run that h5dnn train wrote"},

@@ -173,7 +173,7 @@ func (f *File) start(size int64) error {
 	}
 	f.widths = f.super.widths
 	if end := f.super.end; end != undefined && end > uint64(f.size) {
-		return fmt.Errorf("truncated: has %d bytes of %d", f.size, end)
+		return fmt.Errorf("truncated: has %d bytes of %d; copy or download it again", f.size, end)
 	}
 	return errors.Join(f.checkDriver(), f.readExtension())
 }
