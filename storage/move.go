@@ -45,7 +45,7 @@ func (a Array) To(d Device) (Array, error) {
 		err = a.transfer(moved, dtype.Convert)
 	}
 	if err != nil {
-		return Array{}, fmt.Errorf("move %v%v to %v: %w", a.Type, a.Shape, d, err)
+		return Array{}, acting(err, "move %v%v to %v", a.Type, a.Shape, d)
 	}
 	return moved, nil
 }
@@ -58,7 +58,7 @@ func (a Array) To(d Device) (Array, error) {
 // A dst on a device that is neither [CPU] nor a [Peer] must be contiguous.
 func (a Array) CopyTo(dst Array) error {
 	if err := a.copyTo(dst, dtype.Convert); err != nil {
-		return fmt.Errorf("copy %v%v to %v%v: %w", a.Type, a.Shape, dst.Type, dst.Shape, err)
+		return acting(err, "copy %v%v to %v%v", a.Type, a.Shape, dst.Type, dst.Shape)
 	}
 	return nil
 }
@@ -225,11 +225,27 @@ func (a Array) direct(dst Array) (done bool, err error) {
 	return false, nil
 }
 
+// A sourceError is the error of a Source, which names the file and the data itself.
+type sourceError struct{ error }
+
+func (e *sourceError) Unwrap() error { return e.error }
+
+// acting returns an error with the act in front, or as it is if it is the error of a Source.
+func acting(err error, format string, args ...any) error {
+	if source, ok := err.(*sourceError); ok {
+		return source.error
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}
+
 // read writes a's elements to dst, in row-major order.
 func (a Array) read(dst []byte) error {
 	switch data := a.Data.(type) {
 	case Source:
-		return data.ReadView(dst, a.Type, a.View)
+		if err := data.ReadView(dst, a.Type, a.View); err != nil {
+			return &sourceError{err}
+		}
+		return nil
 	case Host:
 		Gather(dst, data.Bytes(), a.Type, a.View)
 		return nil

@@ -170,5 +170,5 @@ func Read[T dtype.Go](a Array) ([]T, error) {
 			return elems, nil
 		}
 	}
-	return nil, fmt.Errorf("read %v%v as %v: %w", a.Type, a.Shape, t, err)
+	return nil, acting(err, "read %v%v as %v", a.Type, a.Shape, t)
 }

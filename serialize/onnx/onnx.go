@@ -127,8 +127,8 @@ func (f *file) omitGraph() {
 	f.omitted.AddInherent("/", loss.Value, n, "nodes of the graph, such as %s: weights are read, and not what computes with them", strings.Join(ops[:min(3, len(ops))], ", "))
 }
 
-// omitParameters notes the numbers and strings that a node has as attributes, where these are
-// learnt parameters of ai.onnx.ml's nodes, such as the scale of a Scaler.
+// omitParameters notes the lists and tensors that an attribute of a node has. Outside of the
+// domain ai.onnx these may be learnt parameters, such as the scale of ai.onnx.ml's Scaler.
 func (f *file) omitParameters(r *protowire.Reader, path, op, domain string) error {
 	name, elements, tensors := "", 0, 0
 	err := each(r, func(field protowire.Field) (err error) {

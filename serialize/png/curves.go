@@ -59,7 +59,8 @@ func writeCurves(w io.Writer, a storage.Array, stopped func() error) error {
 			return err
 		}
 		level := func(x float64) int {
-			return channel*laneHeight + 4 + int(math.Round((high-x)/(high-low)*(laneHeight-9)))
+			share := (high/2 - x/2) / (high/2 - low/2) // high-low may overflow
+			return channel*laneHeight + 4 + int(math.Round(share*(laneHeight-9)))
 		}
 		for x, e := range elems {
 			if e.most < e.least {
