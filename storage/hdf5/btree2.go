@@ -3,7 +3,6 @@ package hdf5
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
@@ -116,7 +115,7 @@ func (t *btree2) node(address uint64, height, count int) error {
 	records, children := c.bytes(count*t.recordSize), t.f.newCursor("B-tree 2", nil)
 	if height > 0 {
 		children.buf = c.bytes((count + 1) * t.childSize(height))
-		t.cacheChildren(children.buf, height)
+		t.f.cacheEntries(children.buf, t.childSize(height), t.nodeSize)
 	}
 	if c.checksum(); c.err != nil {
 		return c.err
@@ -142,13 +141,4 @@ func (t *btree2) node(address uint64, height, count int) error {
 		}
 	}
 	return nil
-}
-
-// cacheChildren fetches the children of a node of the given height together.
-func (t *btree2) cacheChildren(entries []byte, height int) {
-	var addresses []uint64
-	for entry := range slices.Chunk(entries, t.childSize(height)) {
-		addresses = append(addresses, t.f.newCursor("B-tree 2", entry).address())
-	}
-	t.f.cacheAt(addresses, t.nodeSize)
 }

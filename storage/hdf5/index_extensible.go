@@ -2,7 +2,6 @@ package hdf5
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
@@ -141,7 +140,7 @@ func (a *extensibleArray) indexBlock(address uint64) error {
 	if err := a.elements(elements, 0, a.inIndex); err != nil {
 		return err
 	}
-	a.cachePointers(pointers.buf)
+	a.d.file.cacheEntries(pointers.buf, a.d.file.offset, usualNode)
 	number := a.inIndex
 	for k := range direct {
 		blocks, n := a.superBlock(k)
@@ -187,7 +186,7 @@ func (a *extensibleArray) superBlockAt(address uint64, k, number int) error {
 	if c.checksum(); c.err != nil {
 		return c.err
 	}
-	a.cachePointers(pointers.buf)
+	a.d.file.cacheEntries(pointers.buf, a.d.file.offset, usualNode)
 	for b := range blocks {
 		if err := a.dataBlock(pointers.address(), number, n, pageBits{exist, b * (n / a.page)}); err != nil {
 			return err
@@ -267,14 +266,4 @@ func (a *extensibleArray) elements(c *cursor, number, n int) error {
 		}
 	}
 	return nil
-}
-
-// cachePointers fetches the blocks at addresses together.
-func (a *extensibleArray) cachePointers(addresses []byte) {
-	f := a.d.file
-	var all []uint64
-	for address := range slices.Chunk(addresses, f.offset) {
-		all = append(all, f.newCursor("extensible array", address).address())
-	}
-	f.cacheAt(all, usualNode)
 }

@@ -106,6 +106,18 @@ func (f *File) cacheAt(addresses []uint64, n int) {
 	f.remote.Cache(ranges)
 }
 
+// cacheEntries is cacheAt for the addresses with which entries of a size begin.
+func (f *File) cacheEntries(entries []byte, size, n int) {
+	if f.remote == nil {
+		return
+	}
+	var addresses []uint64
+	for entry := range slices.Chunk(entries, size) {
+		addresses = append(addresses, f.newCursor("entry", entry).address())
+	}
+	f.cacheAt(addresses, n)
+}
+
 // cacheWhole fetches n bytes of metadata at an address, if the file is remote.
 func (f *File) cacheWhole(address uint64, n int) {
 	if f.remote == nil || n > maxStructure {
