@@ -139,10 +139,7 @@ const unnamedModel = "the metadata must have its model_config"
 // forPeople returns the text of an error without its kind at the end, which is for
 // errors.Is, and with the flag that helps.
 func forPeople(err error) string {
-	text := withoutKind(err.Error())
-	for _, act := range []string{"train: ", "predict: ", "evaluate: "} { // of package train; the command is named
-		text = strings.TrimPrefix(text, act)
-	}
+	text := strings.TrimPrefix(strings.TrimPrefix(withoutKind(err.Error()), "train: "), "predict: ") // the command is named
 	if other := (*hdf5.NotFollowedError)(nil); errors.As(err, &other) {
 		text += "; add --follow FOLDER to open files in a folder"
 	}
