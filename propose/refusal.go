@@ -64,7 +64,7 @@ func (s *search) ask(features []*candidate) Wishes {
 				fits = fits && !c.column()
 			default:
 				w.X, w.Y, w.Task = s.wishes.X, []string{c.Path}, s.wishes.Task
-				fits = c.column() && !s.component(c) && !slices.Contains(w.X, c.Path) && (w.Task == "" || w.Task == Regress)
+				fits = c.column() && c.rows() >= fewSamples && !s.component(c) && !slices.Contains(w.X, c.Path) && (w.Task == "" || w.Task == Regress)
 			}
 			if !fits || len(s.wishes.Y) > 0 || tries == 0 {
 				continue

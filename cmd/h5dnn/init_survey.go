@@ -12,15 +12,19 @@ import (
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/propose"
-	"github.com/h5dnn/h5dnn/storage"
 )
 
 // A survey collects what package propose looks at in a file.
 type survey struct {
-	file  inspect.File
-	found propose.File
-	at    map[string]int // the arrays, by what their episodes have in common
-	paths [][]string     // of the episodes of each array
+	file     inspect.File
+	found    propose.File
+	at       map[string]int // the arrays, by what their episodes have in common
+	episodes [][]episode    // of each array
+}
+
+type episode struct {
+	path string
+	data inspect.Selection // zero if it cannot be read
 }
 
 // surveyOf describes the arrays of a file, with samples of their elements, and those that
@@ -48,19 +52,19 @@ func surveyOf(file inspect.File, paths []string) (propose.File, error) {
 		}
 	}
 	for _, p := range paths {
-		for i, episodes := range s.paths {
-			if len(episodes) > 1 && slices.Contains(episodes, p) {
-				all := s.found.Arrays[i].Path
-				return s.found, fmt.Errorf("%s: %s is one of %d episodes; name all of them with %s", s.file.Name(), p, len(episodes), shellWord(all))
+		for i, all := range s.episodes {
+			if len(all) > 1 && slices.ContainsFunc(all, func(e episode) bool { return e.path == p }) {
+				return s.found, fmt.Errorf("%s: %s is one of %d episodes; name all of them with %s", file.Name(), p, len(all), shellWord(s.found.Arrays[i].Path))
 			}
 		}
 		if !slices.ContainsFunc(s.found.Arrays, func(a propose.Array) bool { return a.Path == p }) {
-			if err := s.addPath(p, nil); err != nil {
+			if err := s.addPath(p); err != nil {
 				return s.found, err
 			}
 		}
 	}
-	return s.found, s.sample()
+	s.sample()
+	return s.found, nil
 }
 
 // textAttributes returns the attributes that are strings, by names in lower case. Lists are
@@ -100,10 +104,8 @@ func (s *survey) withCategories(objects []inspect.Object) []inspect.Object {
 	for _, o := range objects {
 		switch folder, name := path.Split(o.Path); name {
 		case "codes":
-			if codes, ok, err := h5.Categorical(folder); err == nil && ok {
-				data := *o.Data
-				data.Names = codes.Names
-				o.Path, o.Data = strings.TrimSuffix(folder, "/"), &data
+			if _, ok, err := h5.Categorical(folder); err == nil && ok {
+				o.Path = strings.TrimSuffix(folder, "/")
 			}
 		case "categories":
 			if _, ok, err := h5.Categorical(folder); err == nil && ok {
@@ -133,45 +135,33 @@ func key(p string, a propose.Array) string {
 	return fmt.Sprint(strings.Join(steps, "/"), name, a.Stored, a.Row)
 }
 
-// add adds an array with two rows or more, or the members of one of compounds. Arrays
-// whose paths differ in a number are episodes of one.
+// add adds an object, or the members of compounds as arrays of their own. An object that
+// cannot be read is described without a sample.
 func (s *survey) add(e inspect.Object) error {
 	if len(e.Data.Shape) == 0 || e.Data.Shape[0] < 1 || strings.Contains(e.Path, "/_i_") { // an index of PyTables
 		return nil
 	}
+	a := propose.Array{
+		Path: e.Path, Rows: e.Data.Shape[:1], Row: slices.Concat(e.Data.Shape[1:], e.Data.Element), Kind: propose.Other,
+		Stored: e.Data.DType, Axes: e.Data.Axes, Attrs: textAttributes(e.Attrs),
+	}
 	if e.Data.DType == "compound" {
 		return s.addMembers(e)
 	}
-	a := propose.Array{
-		Path: e.Path, Rows: e.Data.Shape[:1], Row: slices.Concat(e.Data.Shape[1:], e.Data.Element),
-		Stored: e.Data.DType, Axes: e.Data.Axes, Attrs: textAttributes(e.Attrs),
+	data, err := findLabels(s.file, address{s.file.Name(), e.Path})
+	if err != nil {
+		a.Unread = s.reason(err)
 	}
-	if a.Kind = propose.Other; e.Data.Numbers {
-		a.Kind = propose.Numbers
-		a.Names = e.Data.Names
-	} else if e.Data.DType == "string" {
-		a.Kind = propose.Texts
-	} else if e.Data.DType == "sequence" {
-		a.Kind = propose.Ragged
-	}
-	s.append(a)
-	if path.Base(a.Path) == "events" && a.Kind == propose.Numbers && slices.Equal(a.Row, []int{3}) { // MNE: sample, previous code, code
-		return s.addPath(a.Path+"[:, 2]", a.Attrs)
+	s.append(a, data)
+	if path.Base(a.Path) == "events" && data.Numbers && slices.Equal(a.Row, []int{3}) { // MNE: sample, previous code, code
+		return s.addPath(a.Path + "[:, 2]")
 	}
 	return nil
 }
 
-func (s *survey) append(a propose.Array) {
-	p := a.Path
-	k := key(p, a)
-	if i, ok := s.at[k]; ok {
-		s.found.Arrays[i].Path = starred(s.found.Arrays[i].Path, p)
-		s.found.Arrays[i].Rows = append(slices.Clone(s.found.Arrays[i].Rows), a.Rows...)
-		s.paths[i] = append(s.paths[i], p)
-		return
-	}
-	s.at[k] = len(s.found.Arrays)
-	s.found.Arrays, s.paths = append(s.found.Arrays, a), append(s.paths, []string{p})
+// reason returns an error without the name of the file.
+func (s *survey) reason(err error) string {
+	return withoutKind(strings.TrimPrefix(err.Error(), s.file.Name()+": "))
 }
 
 // addMembers adds the members of compounds as arrays of their own.
@@ -184,35 +174,50 @@ func (s *survey) addMembers(e inspect.Object) error {
 		if strings.ContainsAny(f.Name, `'"`) {
 			continue
 		}
-		p := fmt.Sprintf("%s['%s']", e.Path, f.Name)
-		if err := s.addPath(p, nil); err != nil {
+		if err := s.addPath(fmt.Sprintf("%s['%s']", e.Path, f.Name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addPath adds what a path leads to.
-func (s *survey) addPath(p string, attrs map[string]string) error {
+// addPath adds the array of a path, which may end in a member or an index.
+func (s *survey) addPath(p string) error {
 	data, err := findLabels(s.file, address{s.file.Name(), p})
 	if err != nil {
 		return err
 	}
-	v := data.Selected()
-	if v.Rank() == 0 {
-		return nil
+	if v := data.Selected(); v.Rank() > 0 {
+		a := propose.Array{Path: p, Rows: v.Shape[:1], Row: v.Shape[1:], Stored: data.DType, Kind: propose.Other}
+		if data.Numbers {
+			a.Stored = data.Array.Type.String()
+		}
+		s.append(a, data)
 	}
-	a := propose.Array{Path: p, Rows: v.Shape[:1], Row: v.Shape[1:], Stored: data.DType, Names: data.Names, Kind: propose.Other, Attrs: attrs}
-	switch {
+	return nil
+}
+
+// append adds an array, or the next episode of one.
+func (s *survey) append(a propose.Array, data inspect.Selection) {
+	switch a.Names = data.Names; {
+	case a.Unread != "":
 	case data.Numbers:
-		a.Kind, a.Stored = propose.Numbers, data.Array.Type.String()
+		a.Kind, a.Type = propose.Numbers, data.Array.Type
 	case data.Texts:
 		a.Kind = propose.Texts
 	case data.Rows != nil:
 		a.Kind = propose.Ragged
 	}
-	s.append(a)
-	return nil
+	k := key(a.Path, a)
+	i, ok := s.at[k]
+	if !ok {
+		s.at[k] = len(s.found.Arrays)
+		s.found.Arrays, s.episodes = append(s.found.Arrays, a), append(s.episodes, []episode{{a.Path, data}})
+		return
+	}
+	all := &s.found.Arrays[i]
+	all.Path, all.Rows = starred(all.Path, a.Path), append(slices.Clip(all.Rows), a.Rows...)
+	s.episodes[i] = append(s.episodes[i], episode{a.Path, data})
 }
 
 // starred returns the first of two paths with a star for each group in which they differ.
@@ -235,45 +240,32 @@ const (
 )
 
 // sample reads elements of each array.
-func (s *survey) sample() error {
+func (s *survey) sample() {
 	for i := range s.found.Arrays {
 		a := &s.found.Arrays[i]
-		for _, p := range s.paths[i] {
-			if err := s.sampleOf(a, p, len(s.paths[i])); err != nil {
-				a.Kind, a.Unread = propose.Other, withoutKind(strings.TrimPrefix(err.Error(), s.file.Name()+": "))
+		for _, e := range s.episodes[i] {
+			if err := sampleOf(a, e.data, len(s.episodes[i])); err != nil {
+				a.Kind, a.Unread = propose.Other, s.reason(err)
 				break
 			}
 		}
 	}
-	return nil
 }
 
-// sampleOf adds elements of the array at a path to the sample of a, one of some episodes.
-func (s *survey) sampleOf(a *propose.Array, p string, episodes int) error {
-	data, err := findLabels(s.file, address{s.file.Name(), p})
-	if err != nil {
-		return err
-	}
-	switch {
-	case a.Kind == propose.Texts && data.Numbers: // codes of a categorical column
-		a.Kind, a.Names = propose.Numbers, data.Names
-	case a.Kind == propose.Texts && !data.Texts: // such as arrays of strings
-		a.Kind = propose.Other
+// sampleOf adds elements of one of some episodes to the sample of a.
+func sampleOf(a *propose.Array, data inspect.Selection, episodes int) error {
+	if a.Kind != propose.Texts && (a.Kind != propose.Numbers || a.Type.IsComplex()) {
+		return nil
 	}
 	v := data.Selected()
 	size, most := max(1, v.Len()/max(1, v.Shape[0])), sampledColumn
 	switch {
-	case a.Kind == propose.Other || a.Kind == propose.Ragged:
-		return nil
 	case a.Kind == propose.Texts:
 		most = sampledTexts
-	case data.Array.Type.IsComplex():
-		a.Type = data.Array.Type
-		return nil
 	case size > 1:
 		most = sampledRows
 	}
-	if a.Type = data.Array.Type; size > most {
+	if size > most {
 		return nil // rows so long that even one is not read
 	}
 	for _, r := range runs(v.Shape[0], max(1, most/size/episodes)) {
@@ -290,22 +282,13 @@ func (s *survey) sampleOf(a *propose.Array, p string, episodes int) error {
 			a.Sample.Texts = append(a.Sample.Texts, texts...)
 			continue
 		}
-		values, err := float64s(part.Array)
+		read, err := blocks.Read(part.Array)
 		if err != nil {
 			return err
 		}
-		a.Sample.Values = append(a.Sample.Values, values...)
+		a.Sample.Values = append(a.Sample.Values, blocks.Float64s(a.Type, read)...) // large integers are rounded
 	}
 	return nil
-}
-
-// float64s reads numbers. Large integers are rounded.
-func float64s(a storage.Array) ([]float64, error) {
-	read, err := blocks.Read(a)
-	if err != nil {
-		return nil, err
-	}
-	return blocks.Float64s(a.Type, read), nil
 }
 
 // runs returns the bounds of evenly spaced runs of neighbouring rows, at most some of n.
