@@ -61,6 +61,8 @@ type doctor struct {
 	unusable   []hdf5.Finding // data that is not to train on, and the reason
 	warnings   []hdf5.Finding // about groups, and what could not be read
 	checkpoint bool           // the file holds a model's weights, not data
+	elsewhere  bool           // some data is in other files, which were not opened
+	damaged    bool           // some data cannot be read
 }
 
 // manyMembers is where groups with a symbol table become slow.
@@ -120,7 +122,7 @@ func (d *doctor) open(path string) (found []openedData, err error) {
 		}
 		switch {
 		case o.Err != nil:
-			d.warn(o.Path, "cannot be read: %v", o.Err)
+			d.unread(o.Path, "cannot be read", o.Err)
 			continue
 		case o.Data == nil || o.Data.Shape == nil || o.Data.Shares != "": // the first name is listed
 			continue
@@ -131,7 +133,7 @@ func (d *doctor) open(path string) (found []openedData, err error) {
 		for _, path := range d.paths(o) {
 			data, err := findLabels(d.file, address{d.name, path})
 			if err != nil {
-				d.warn(path, "cannot be loaded: %v", err)
+				d.unread(path, "cannot be loaded", err)
 				continue
 			}
 			found = append(found, openedData{path, o, data})
@@ -215,6 +217,16 @@ func (d *doctor) checkGroups(path string) error {
 		}
 	}
 	return nil
+}
+
+// unread warns of data that was not read.
+func (d *doctor) unread(path, what string, err error) {
+	if other := (*hdf5.NotFollowedError)(nil); errors.As(err, &other) {
+		d.elsewhere = true
+	} else {
+		d.damaged = true
+	}
+	d.warn(path, "%s: %v", what, err)
 }
 
 func (d *doctor) warn(path, format string, args ...any) {

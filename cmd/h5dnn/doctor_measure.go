@@ -91,30 +91,23 @@ func (p *trainingCandidate) measure(d *doctor) error {
 // extracts returns parts of the samples. Those of datasets that repack --layout train would change
 // are also written as it does, to a temporary folder that closing removes.
 func (p *trainingCandidate) extracts(ctx context.Context, parts [][2]int) (all []*extract, closing func(), err error) {
-	closing = func() {}
-	changes := p.changedByRepacking()
-	if changes {
-		folder, remove, err := atomicfile.TempFolder()
+	files, closing := &repackedFiles{}, func() {}
+	if p.changedByRepacking() {
+		if files.folder, files.remove, err = atomicfile.TempFolder(); err != nil {
+			return nil, closing, err
+		}
+		closing = files.close
+	}
+	for _, part := range parts {
+		e := &extract{}
+		e.samples, e.rows, err = p.within([][2]int{part})
+		if err == nil && files.folder != "" {
+			e.stored, e.repacked, err = p.repack(ctx, files, part)
+		}
 		if err != nil {
 			return nil, closing, err
 		}
-		files := &repackedFiles{folder: folder, remove: remove}
-		closing = files.close
-		for _, part := range parts {
-			e := &extract{}
-			if e.stored, e.repacked, err = p.repack(ctx, files, part); err != nil {
-				return nil, closing, err
-			}
-			all = append(all, e)
-		}
-	}
-	for k, part := range parts {
-		if !changes {
-			all = append(all, &extract{})
-		}
-		if all[k].samples, all[k].rows, err = p.within([][2]int{part}); err != nil {
-			return nil, closing, err
-		}
+		all = append(all, e)
 	}
 	return all, closing, nil
 }

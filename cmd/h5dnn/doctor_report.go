@@ -178,11 +178,7 @@ func repackCommandFor(file string) string {
 func (d *doctor) verdict() (text, command string) {
 	file := shellWord(d.name)
 	var slow, missing, infinite *trainingCandidate
-	damaged, elsewhere, incomplete := false, false, 0
-	for _, w := range d.warnings {
-		outside := strings.Contains(w.Message, "other files are not opened")
-		elsewhere, damaged = elsewhere || outside, damaged || !outside && strings.Contains(w.Message, "cannot be")
-	}
+	damaged, incomplete := d.damaged, 0
 	for _, p := range d.candidates {
 		damaged = damaged || p.broken
 		for _, m := range p.missing {
@@ -200,7 +196,7 @@ func (d *doctor) verdict() (text, command string) {
 		}
 	}
 	switch {
-	case elsewhere:
+	case d.elsewhere:
 		return "some of it is in other files", fmt.Sprintf("h5dnn doctor --follow %s %s", shellWord(filepath.Dir(d.name)), file)
 	case len(d.candidates) == 0:
 		return "nothing to train on", "h5dnn inspect " + file

@@ -185,7 +185,8 @@ func TestVerdicts(t *testing.T) {
 		{doctor{candidates: append(at(trainingCandidate{missing: []missingValues{nan}}), at(trainingCandidate{missing: []missingValues{{labels: 3}}})...)}, "/x and 1 more have missing values", "h5dnn init f.h5"},
 		{doctor{candidates: at(trainingCandidate{missing: []missingValues{inf}})}, "/x has infinities", "h5dnn inspect --stats f.h5"},
 		{doctor{candidates: at(trainingCandidate{broken: true})}, "not all of it can be read", "h5dnn verify f.h5"},
-		{doctor{candidates: at(trainingCandidate{}), warnings: []hdf5.Finding{{Path: "/y", Message: "cannot be loaded: other files are not opened"}}}, "some of it is in other files", "h5dnn doctor --follow . f.h5"},
+		{doctor{candidates: at(trainingCandidate{}), damaged: true}, "not all of it can be read", "h5dnn verify f.h5"},
+		{doctor{candidates: at(trainingCandidate{}), elsewhere: true}, "some of it is in other files", "h5dnn doctor --follow . f.h5"},
 		{doctor{candidates: at(trainingCandidate{measured: measured(30, 10, 3, 0.2)})}, "/x is read 3.0 times faster", "h5dnn repack --layout train f.h5 f.train.h5"},
 		{doctor{candidates: at(trainingCandidate{measured: measured(30, 10, 3, 2)})}, "ready", "h5dnn init f.h5"},               // the error is too large
 		{doctor{candidates: at(trainingCandidate{measured: measured(12, 10, 1.2, 0)})}, "ready", "h5dnn init f.h5"},             // the gain is too small
