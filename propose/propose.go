@@ -151,15 +151,9 @@ func (s *search) propose(p pair) (Proposal, error) {
 		Input: s.describeInputs(p), Target: describeTarget(p),
 		Split: split.Choice, Network: Choice{kindsOf(net), net.why},
 	}
-	out.Notes = notes(p)
-	for _, c := range p.x {
-		out.X = append(out.X, c.Path)
-	}
-	for _, y := range p.targets() {
-		out.Y = append(out.Y, y.Path)
-	}
+	out.X, out.Y, out.Notes = pathsOf(p.x), pathsOf(p.targets()), notes(p)
 	out.Data = slices.Concat(
-		[]Setting{{"x", pathsYAML(out.X), commentOf(out.Input)}, {"y", targetsYAML(p), commentOf(out.Target)}},
-		windows(p), split.settings, s.rowSettings(p), missing(p), layoutOf(p), normalization(p, net))
+		[]Setting{{"x", pathsYAML(p.x), commentOf(out.Input)}, {"y", targetsYAML(p), commentOf(out.Target)}},
+		rowForm(p), split.settings, s.rowSettings(p), missing(p), normalization(p, net))
 	return out, nil
 }

@@ -17,6 +17,48 @@ func refuse(format string, args ...any) *Refusal {
 	return &Refusal{Found: fmt.Sprintf(format, args...)}
 }
 
+// possible returns an error for what training does not do yet, with what works instead.
+func (s *search) possible(p pair) error {
+	for _, y := range p.targets() {
+		if err := s.possibleTarget(p, y); err != nil {
+			return err
+		}
+	}
+	x := p.x[0]
+	for _, c := range p.x {
+		switch {
+		case c.role == unusable, c.role == constant, c.role == identifier && c.Kind == Texts:
+			return refuse("%s cannot be an input: %s", c.Path, c.why)
+		case c.kind == tokens:
+			return refuse("%s holds the numbers of words (%s), which are no quantities, and there are no embedding layers yet; store counts of words or one-hot rows", c.Path, c.form.reason)
+		case len(p.x) > 1 && (len(c.Row) > 1 || c.Kind == Ragged):
+			return refuse("%s holds %s, which are no columns to join with others; write a graph of several inputs in a configuration", c.Path, c.kind)
+		case len(p.x) > 1 && (stars(c) != stars(x) || !slices.Equal(c.Rows, x.Rows)):
+			return refuse("%s has %d rows and %s %d; want the same", x.Path, x.rows(), c.Path, c.rows())
+		case c.kind == unknown:
+			return &Refusal{fmt.Sprintf("%s: rows of %v have more axes than a layer takes", c.Path, c.Row), Wishes{X: []string{c.Path + "[:, 0]"}}}
+		}
+	}
+	return nil
+}
+
+// possibleTarget is possible for one target.
+func (s *search) possibleTarget(p pair, y *candidate) error {
+	switch x := p.x[0]; {
+	case y.role == unusable || y.role == constant || y.role == identifier && p.task == Classify:
+		return refuse("%s cannot be a target: %s", y.Path, y.why)
+	case p.task == Classify && y.Kind == Numbers && y.Names == nil && y.min < 0 && !(y.min == -1 && y.distinct > 2):
+		return &Refusal{fmt.Sprintf("%s holds classes from %v, and train counts classes from 0", y.Path, y.min), Wishes{Task: Regress}}
+	case p.task == Classify && y.Type.IsFloat() && y.Kind == Numbers && !binaryOutput(y):
+		return &Refusal{fmt.Sprintf("%s holds classes as %v, and cross entropy takes integers; store them as integers", y.Path, y.Type), Wishes{Task: Regress}}
+	case p.task == Segment && y.integers && y.distinct > 2:
+		return refuse("%s holds %d classes of pixels, and there is no cross entropy of pixels yet; store a mask of 0 and 1 for one class", y.Path, y.distinct)
+	case !slices.Equal(x.Rows, y.Rows):
+		return refuse("%s has %v rows and %s %v; want the same", x.Path, x.Rows, y.Path, y.Rows)
+	}
+	return nil
+}
+
 // nothing returns the error that nothing is likely: what was found, and what to ask for.
 func (s *search) nothing() *Refusal {
 	var found, others []string

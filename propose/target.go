@@ -2,7 +2,6 @@ package propose
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 )
@@ -32,7 +31,7 @@ func (s *search) tasks(x pair, y *candidate) []pair {
 		}
 		task, why = s.wishes.Task, "as asked"
 	}
-	score, yWhy := s.targetScore(x, y, task)
+	score, yWhy := s.targetScore(y, task)
 	if len(s.wishes.Y) > 0 {
 		score, yWhy = max(score, likely), "as asked"
 	}
@@ -148,42 +147,53 @@ func (c *candidate) classes() int {
 	return int(c.max) + 1
 }
 
-// targetScore is the evidence that y is the target of x.
-func (s *search) targetScore(x pair, y *candidate, task Task) (score int, why string) {
-	words := wordsOf(baseOf(y.Path))
-	switch {
-	case s.component(y):
+// A claim is that y is the target of a task. words are the words of its name.
+type claim struct {
+	y     *candidate
+	task  Task
+	words []string
+}
+
+// evidence lists what speaks for a claim. The first that holds counts.
+var evidence = []struct {
+	score int
+	why   string
+	holds func(c claim) bool
+}{
+	{5, "who it is", func(c claim) bool { return c.y.role == grouping }},
+	{12, "the codes of MNE's events", func(c claim) bool { return strings.HasSuffix(c.y.Path, "/events[:, 2]") }},
+	{12, "named as targets are", func(c claim) bool { return targetWords.is(c.y.Path) }},
+	{10, "named as classes are", func(c claim) bool { return subjectWords.among(c.words) && c.classes() }},
+	{8, "named as targets are", func(c claim) bool { return targetWords.among(c.words) }},
+	{6, "named as a quantity to predict", func(c claim) bool { return valueWords.is(c.y.Path) && c.task == Regress }},
+	{6, "named as targets are", func(c claim) bool { return subjectWords.among(c.words) && c.task == Regress && len(c.y.Row) == 1 }},
+	{10, "masks of the pixels", func(c claim) bool { return c.task == Segment && maskWords.within(c.y.Path) }},
+	{8, "a map of the pixels", func(c claim) bool { return c.task == Segment && mapWords.within(c.y.Path) }},
+	{4, "named as a quantity to predict", func(c claim) bool { return valueWords.among(c.words) && c.task == Regress }},
+	{5, "names of classes", func(c claim) bool { return c.y.words() }},
+	{5, "0 and 1 in columns", func(c claim) bool { return c.task == Tag }},
+	{4, "0 and 1", func(c claim) bool { return c.task == Classify && c.y.binary() }},
+	{3, "few different integers", func(c claim) bool { return c.task == Classify }},
+}
+
+// classes reports whether the values of the target may be classes.
+func (c claim) classes() bool {
+	return c.y.words() || c.task == Tag || c.y.integers && (c.y.column() || c.y.distinct == 2)
+}
+
+// targetScore is the evidence that y is the target of a task.
+func (s *search) targetScore(y *candidate, task Task) (score int, why string) {
+	if s.component(y) {
 		return 0, ""
-	case y.role == grouping:
-		score, why = 5, "who it is"
-	case s.isEvents(y):
-		score, why = 12, "the codes of MNE's events"
-	case targetWords.is(y.Path):
-		score, why = 12, "named as targets are"
-	case subjectWords.among(words) && (y.words() || y.column() && y.integers || task == Tag || y.integers && y.distinct == 2):
-		score, why = 10, "named as classes are"
-	case targetWords.among(words):
-		score, why = 8, "named as targets are"
-	case valueWords.is(y.Path) && task == Regress:
-		score, why = 6, "named as a quantity to predict"
-	case subjectWords.among(words) && task == Regress && len(y.Row) == 1:
-		score, why = 6, "named as targets are"
-	case task == Segment && maskWords.within(y.Path):
-		score, why = 10, "masks of the pixels of "+path.Base(x.x[0].Path)
-	case task == Segment && mapWords.within(y.Path):
-		score, why = 8, "a map of the pixels of "+path.Base(x.x[0].Path)
-	case valueWords.among(words) && task == Regress:
-		score, why = 4, "named as a quantity to predict"
-	case y.words():
-		score, why = 5, "names of classes"
-	case task == Tag:
-		score, why = 5, "0 and 1 in columns"
-	case task == Classify && y.binary():
-		score, why = 4, "0 and 1"
-	case task == Classify:
-		score, why = 3, "few different integers"
 	}
-	if nuisanceWords.among(words) && !targetWords.among(words) {
+	c := claim{y, task, wordsOf(baseOf(y.Path))}
+	for _, e := range evidence {
+		if e.holds(c) {
+			score, why = e.score, e.why
+			break
+		}
+	}
+	if nuisanceWords.among(c.words) && !targetWords.among(c.words) {
 		score -= 6
 	}
 	if inputWords.is(y.Path) {
@@ -197,9 +207,6 @@ func (s *search) component(c *candidate) bool {
 	base, parent := baseOf(c.Path), parentOf(c.Path)
 	return slices.Contains([]string{"x", "y", "z"}, base) && s.byPath[parent+"/x"] != nil && s.byPath[parent+"/y"] != nil && s.byPath[parent+"/z"] != nil
 }
-
-// isEvents reports whether c is the column of codes of MNE's array of events.
-func (s *search) isEvents(c *candidate) bool { return strings.HasSuffix(c.Path, "/events[:, 2]") }
 
 // alone returns the pairs of inputs without another target: forecasts of what follows in time,
 // and reconstructions if they were asked for.
