@@ -133,12 +133,19 @@ func sizes(f form) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(f.sizes), " ", "×"), "[]")
 }
 
+// channelsFirst moves the channels of signals and volumes in front. The setting layout does so
+// for images.
+func channelsFirst(in form) []string {
+	order := map[formKind]string{signal: "[2, 1]", volume: "[4, 1, 2, 3]"}[in.kind]
+	if order == "" || in.channels == 0 || !in.last {
+		return nil
+	}
+	return []string{"permute: " + order + "   # channels first"}
+}
+
 // signalLayers are strided convolutions until few samples are left.
 func signalLayers(in form) []string {
-	var layers []string
-	if in.channels > 0 && in.last {
-		layers = append(layers, "permute: [2, 1]   # channels first")
-	}
+	layers := channelsFirst(in)
 	left := in.sizes[0]
 	for i, kernel := range []int{7, 5, 5} {
 		if i > 0 && left != 0 && left < 32 {
@@ -153,10 +160,7 @@ func signalLayers(in form) []string {
 // spatialLayers are convolutions and pooling until few pixels are left. Three axes begin with
 // fewer channels.
 func spatialLayers(in form, axes, channels int) []string {
-	var layers []string
-	if axes == 3 && in.channels > 0 && in.last {
-		layers = append(layers, "permute: [4, 1, 2, 3]   # channels first")
-	}
+	layers := channelsFirst(in)
 	for left := slices.Min(in.sizes); ; left /= 2 {
 		layers = append(layers, fmt.Sprintf("conv%dd: {out_channels: %d, kernel_size: 3, padding: 1}", axes, channels), "relu")
 		if left < 16 || channels >= 64 && left < 32 {
@@ -171,10 +175,7 @@ func spatialLayers(in form, axes, channels int) []string {
 // segmenter is convolutions of growing dilation, with an output for each pixel.
 func segmenter(in form, y *candidate) network {
 	axes := in.spatial()
-	var layers []string
-	if axes == 3 && in.last {
-		layers = append(layers, "permute: [4, 1, 2, 3]   # channels first")
-	}
+	layers := channelsFirst(in)
 	for i, channels := range []int{16, 32, 32} {
 		layers = append(layers, fmt.Sprintf("conv%dd: {out_channels: %d, kernel_size: 3, padding: %d, dilation: %d}", axes, channels, 1<<i, 1<<i), "relu")
 	}

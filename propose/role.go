@@ -97,7 +97,7 @@ func (s *search) byConvention(c *candidate) (role, string) {
 		return coordinate, "the coordinates of an axis"
 	case group["nx_class"] == "NXdata" && slices.Contains(axes, base):
 		return coordinate, "an axis of NXdata"
-	case c.Attrs["class"] == "IMAGE" && strings.Contains(lower(c.Path), "thumbnail"), strings.Contains(lower(c.Path), "thumbnail"):
+	case strings.Contains(lower(c.Path), "thumbnail"):
 		return auxiliary, "a thumbnail"
 	case s.file.Format == "anndata" && !inAnnData(c.Path):
 		return auxiliary, "not of the cells"

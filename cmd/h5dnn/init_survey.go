@@ -102,14 +102,13 @@ func (s *survey) withCategories(objects []inspect.Object) []inspect.Object {
 	}
 	var all []inspect.Object
 	for _, o := range objects {
-		switch folder, name := path.Split(o.Path); name {
-		case "codes":
+		folder, name := path.Split(o.Path)
+		if name == "codes" || name == "categories" {
 			if _, ok, err := h5.Categorical(folder); err == nil && ok {
+				if name == "categories" {
+					continue
+				}
 				o.Path = strings.TrimSuffix(folder, "/")
-			}
-		case "categories":
-			if _, ok, err := h5.Categorical(folder); err == nil && ok {
-				continue
 			}
 		}
 		all = append(all, o)
