@@ -152,7 +152,7 @@ func (c comparedCase) values(column func(int) int, scale, shift []float64) (x, y
 	for _, k := range c.input {
 		size *= k
 	}
-	x, y = make([]float64, n*size), make([]float64, n*size)
+	x = make([]float64, n*size)
 	for i := range x {
 		x[i] = math.Round(8*math.Sin(float64(7*i*i+3))) / 4
 	}

@@ -12,9 +12,11 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Accumulate returns a hook that averages the gradients of n batches and makes one
-// update with them, as if they were one batch of n times the size. The last update
-// of an epoch is made with the batches that are left. Training fails if n is less than 1.
+// Accumulate returns a hook that averages the gradients of n batches, weighted by their
+// numbers of samples, and makes one update with them: the gradients of one batch of n times
+// the size, if the loss is a mean in which all samples count alike. Batches whose weights,
+// missing values or ignored labels differ still count by their samples. The last update of an
+// epoch is made with the batches that are left. Training fails if n is less than 1.
 func Accumulate(n int) StatefulHook { return &accumulate{every: n} }
 
 type accumulate struct {

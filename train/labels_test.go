@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -73,6 +75,34 @@ func TestLabelsAreCheckedBeforeTraining(t *testing.T) {
 		}
 		if c.assumed != "" && !slices.ContainsFunc(run.Assumptions, func(a train.Assumption) bool { return strings.Contains(a.Text, c.assumed) }) {
 			t.Errorf("%s: assumed %v, want %q", c.name, fmt.Sprint(run.Assumptions), c.assumed)
+		}
+	}
+}
+
+// TestOneHotLabelsOfEveryTargetAreChecked: a label beyond the classes has no encoding, in any target.
+func TestOneHotLabelsOfEveryTargetAreChecked(t *testing.T) {
+	c, err := train.ParseConfig([]byte("data: {file: f, x: x, y: {a: a, b: b}, one_hot: true}\nmodel:\n  graph:\n    nodes:\n      - {name: a, layer: {dense: 3}}\n      - {name: b, layer: {dense: 3}, from: x}\n    outputs: [a, b]\nloss: mse\nbatch: 2\nepochs: 1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range []string{"", "a", "b"} {
+		labels := map[string][]int64{"a": {0, 1, 2, 0}, "b": {2, 1, 0, 1}}
+		if c.Classes = 3; wrong != "" {
+			labels[wrong][3] = 3
+		}
+		data, err := dataconfig.New(c.Data, 1, []dataset.Named{
+			{Name: "x", Array: storage.From([]float32{1, 2, 3, 4}, 4, 1)},
+			{Name: "a", Array: storage.From(labels["a"], 4), Role: dataset.Target}, {Name: "b", Array: storage.From(labels["b"], 4), Role: dataset.Target},
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := train.New(t.Context(), c, data, storage.CPU)
+		if err == nil {
+			err = run.Fit(t.Context(), data, train.Options{})
+		}
+		if wrong == "" && err != nil || wrong != "" && (err == nil || !strings.Contains(err.Error(), "label 3 of sample 3")) {
+			t.Errorf("label 3 of %q: error %v", wrong, err)
 		}
 	}
 }

@@ -38,12 +38,18 @@ func floatsOf(t *testing.T, typ dtype.Type, values []float64, shape ...int) stor
 // end of the resumed run, with the outputs for the samples to train on.
 func fitOn(t *testing.T, config string, a train.Arrays, d storage.Device, w mode) (*train.Run, []float64) {
 	t.Helper()
+	return fitData(t, config, func(c train.Config) (*train.Data, error) { return train.NewData(c, a) }, d, w)
+}
+
+// fitData is fitOn for data that open returns.
+func fitData(t *testing.T, config string, open func(train.Config) (*train.Data, error), d storage.Device, w mode) (*train.Run, []float64) {
+	t.Helper()
 	c, err := train.ParseConfig([]byte(config))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Graph, c.Data.Resident = w.graph, w.resident
-	data, err := train.NewData(c, a)
+	data, err := open(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +71,7 @@ func fitOn(t *testing.T, config string, a train.Arrays, d storage.Device, w mode
 	if run, err = train.Resume(file, d); err != nil {
 		t.Fatal(err)
 	}
-	if data, err = train.NewData(run.Config, a); err != nil {
+	if data, err = open(run.Config); err != nil {
 		t.Fatal(err)
 	}
 	if err := run.Fit(context.Background(), data, train.Options{}); err != nil {

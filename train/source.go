@@ -141,25 +141,20 @@ func (r *Run) checkLabels(by binding) batchCheck {
 	}
 	return func(b *dataset.Batch) error {
 		for i, k := range by.targets {
-			if b.Fields[k].Type.IsFloat() {
-				if _, err := dataconfig.Labels(b.Fields[k]); err != nil {
-					return fmt.Errorf("%s: %w", r.Targets[i].Name, err)
-				}
-			}
-		}
-		if !r.Config.Data.OneHot {
-			return nil
-		}
-		labels, err := dataconfig.Labels(b.Fields[by.targets[0]])
-		if err != nil {
-			return err
-		}
-		for i, label := range labels {
-			if label == dataconfig.MissingLabel && r.ignoresMissing(0) {
+			if !r.Config.Data.OneHot && !b.Fields[k].Type.IsFloat() {
 				continue
 			}
-			if label < 0 || label >= int64(r.Config.Classes) {
-				return fmt.Errorf("one hot: label %d of sample %d; there are %d classes: %w", label, b.Rows[i], r.Config.Classes, views.ErrShape)
+			labels, err := dataconfig.Labels(b.Fields[k])
+			if err != nil {
+				return fmt.Errorf("%s: %w", r.targets[i], err)
+			}
+			for j, label := range labels {
+				if !r.Config.Data.OneHot || label == dataconfig.MissingLabel && r.ignoresMissing(i) {
+					continue
+				}
+				if label < 0 || label >= int64(r.Config.Classes) {
+					return fmt.Errorf("one hot: label %d of sample %d; there are %d classes: %w", label, b.Rows[j], r.Config.Classes, views.ErrShape)
+				}
 			}
 		}
 		return nil
