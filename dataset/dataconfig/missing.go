@@ -134,10 +134,27 @@ func (m Missing) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m.Rule)
 }
 
+// check reports a rule that there is not, or that has no numbers to fill with.
+func (m Missing) check() error {
+	switch {
+	case !slices.Contains([]string{"", Refuse, Mean, Previous, Number, Ignore}, m.Rule):
+		return config.Errorf("cannot be %q; want error, mean, previous, a number or ignore", m.Rule)
+	case m.Rule == Number && len(m.Fill) != 1, m.NeedsMeans() && m.Fill != nil && len(m.Fill) == 0:
+		return config.Errorf("%s has %d numbers to fill with; want one, or the means of all columns", m.Rule, len(m.Fill))
+	}
+	return nil
+}
+
 // checkMissing reports a rule of c.Missing that its field cannot have.
 func (c Config) checkMissing() error {
+	if err := c.Missing.check(); err != nil {
+		return config.At(err, "missing")
+	}
 	inputs, targets := c.X.names("x"), c.Y.names("y")
 	for _, name := range slices.Sorted(maps.Keys(c.Missing.Fields)) {
+		if err := c.Missing.Fields[name].check(); err != nil {
+			return config.At(err, "missing", name)
+		}
 		switch rule := c.Missing.Fields[name].Rule; {
 		case slices.Contains(targets, name) && rule != Ignore && rule != Refuse:
 			return wrong("%s is a target; want ignore or error", name, "missing")

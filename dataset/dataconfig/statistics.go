@@ -18,9 +18,9 @@ func (d *Data) Targets() []dataset.Field { return d.targets.Fields() }
 // maxClasses is how many classes integer labels may stand for without being told.
 const maxClasses = 1 << 16
 
-// CountClasses returns one more than the largest label of the named target, which
-// must be one integer or bool for each sample, and the least, other than ignore unless that is nil. It reads all of them, loaded as o
-// says.
+// CountClasses returns one more than the largest label of the named target, which must be one
+// integer or bool for each sample, and the least label. Labels that are *ignore do not count. It
+// reads all labels, loaded as o says.
 func (d *Data) CountClasses(ctx context.Context, target string, ignore *int, o dataset.Options) (classes, least int, err error) {
 	i := slices.IndexFunc(d.Targets(), func(f dataset.Field) bool { return f.Name == target })
 	if i < 0 {
