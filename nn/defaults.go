@@ -14,3 +14,12 @@ func withDefaults[S any](options, defaults S) S {
 	}
 	return options
 }
+
+// settingsOf returns the options of a layer that a constructor made, and of a literal with
+// defaults for zeros.
+func settingsOf[S any](made bool, options, defaults S) S {
+	if made {
+		return options
+	}
+	return withDefaults(options, defaults)
+}

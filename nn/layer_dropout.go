@@ -56,12 +56,9 @@ func (d *Dropout) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.Dropout(p, key)
 }
 
-// options returns the settings, for a literal, which has no stream, with defaults for zeros.
+// options returns the settings. A literal has no stream.
 func (d *Dropout) options() DropoutOptions {
-	if d.stream != 0 {
-		return d.DropoutOptions
-	}
-	return withDefaults(d.DropoutOptions, dropoutDefaults)
+	return settingsOf(d.stream != 0, d.DropoutOptions, dropoutDefaults)
 }
 
 // Config returns the settings of d.

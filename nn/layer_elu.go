@@ -38,13 +38,8 @@ func (SELU) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return NewELU(ELUOptions{alpha}).Forward(x).MulScalar(lambda)
 }
 
-// options returns the settings, for a literal with defaults for zeros.
-func (e ELU) options() ELUOptions {
-	if e.made {
-		return e.ELUOptions
-	}
-	return withDefaults(e.ELUOptions, eluDefaults)
-}
+// options returns the settings.
+func (e ELU) options() ELUOptions { return settingsOf(e.made, e.ELUOptions, eluDefaults) }
 
 // Config returns the settings of e.
 func (e ELU) Config() any { return e.options() }

@@ -25,12 +25,9 @@ func (l LeakyReLU) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return tensor.Where(isPositive(x), x, x.MulScalar(l.options().NegativeSlope))
 }
 
-// options returns the settings, for a literal with defaults for zeros.
+// options returns the settings.
 func (l LeakyReLU) options() LeakyReLUOptions {
-	if l.made {
-		return l.LeakyReLUOptions
-	}
-	return withDefaults(l.LeakyReLUOptions, leakyReLUDefaults)
+	return settingsOf(l.made, l.LeakyReLUOptions, leakyReLUDefaults)
 }
 
 // Config returns the settings of l.

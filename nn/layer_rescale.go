@@ -25,12 +25,9 @@ func (r Rescale) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.MulScalar(o.Scale).AddScalar(o.Offset)
 }
 
-// options returns the settings, for a literal with defaults for zeros.
+// options returns the settings.
 func (r Rescale) options() RescaleOptions {
-	if r.made {
-		return r.RescaleOptions
-	}
-	return withDefaults(r.RescaleOptions, rescaleDefaults)
+	return settingsOf(r.made, r.RescaleOptions, rescaleDefaults)
 }
 
 // Config returns the settings of r.
