@@ -101,10 +101,11 @@ func (c Confidence) String() string {
 type Input struct {
 	io.ReaderAt
 	Size int64
-	Name string // of the file
+	Name string // of the file; of a URL without secrets
 	Options
 	file   *os.File
 	remote storage.Remote
+	folder string // of the file, as [storage.Folder] returns it
 }
 
 // File returns the file on disk, or nil if in is a part of one or in memory. A format may
@@ -113,12 +114,7 @@ func (in Input) File() *os.File { return in.file }
 
 // Folder returns the folder in which the other files are that in refers to, as [storage.Folder] does, or
 // "" if in is a part of a file or in memory.
-func (in Input) Folder() string {
-	if in.file == nil && in.remote == nil {
-		return ""
-	}
-	return storage.Folder(in.Name)
-}
+func (in Input) Folder() string { return in.folder }
 
 // ReadFull reads len(b) bytes at an offset. An input that ends before them is an error of
 // kind io.ErrUnexpectedEOF.

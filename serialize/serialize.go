@@ -341,7 +341,8 @@ func damagedFormat(file, name string) (Format, error) {
 
 // openInput opens a file as an Input with the last of the options.
 func openInput(name string, options []Options) (Input, error) {
-	in := Input{Name: FileOf(name)}
+	name = FileOf(name)
+	in := Input{Name: storage.WithoutSecrets(name), folder: storage.Folder(name)}
 	for _, o := range options {
 		in.Options = o
 	}
@@ -353,7 +354,7 @@ func openInput(name string, options []Options) (Input, error) {
 		in.ReaderAt, in.Size, in.remote = f, f.Size(), f
 		return in, nil
 	}
-	f, err := storage.OpenFile(in.Name)
+	f, err := storage.OpenFile(name)
 	if err != nil {
 		return Input{}, err
 	}

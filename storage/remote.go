@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -43,9 +44,9 @@ func OpenRemote(ctx context.Context, name string) (Remote, error) {
 	case ok:
 		return open(ctx, name)
 	case known == "":
-		return nil, fmt.Errorf("%s: no package that reads URLs is linked; import _ \"github.com/h5dnn/h5dnn/storage/remote\": %w", name, ErrState)
+		return nil, fmt.Errorf("%s: no package that reads URLs is linked; import _ \"github.com/h5dnn/h5dnn/storage/remote\": %w", WithoutSecrets(name), ErrState)
 	}
-	return nil, fmt.Errorf("%s: URLs of %s are not read; known are %s: %w", name, scheme, known, ErrState)
+	return nil, fmt.Errorf("%s: URLs of %s are not read; known are %s: %w", WithoutSecrets(name), scheme, known, ErrState)
 }
 
 // RegisterRemote makes OpenRemote open URLs of a scheme.
@@ -64,6 +65,31 @@ var remotes = struct {
 func IsURL(name string) bool {
 	scheme, _, found := strings.Cut(name, "://")
 	return found && scheme != "" && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == ""
+}
+
+// hidden stands for a secret of a URL, as in [url.URL.Redacted].
+const hidden = "xxxxx"
+
+// Secrets in URLs: passwords, and the parameters of signatures of S3, CloudFront, Google and Azure, which differ from
+// one URL of a file to the next.
+var (
+	password  = regexp.MustCompile(`(\b[a-z][a-z0-9+.-]*://[^/?#\s:@]*:)[^/?#\s@]*@`)
+	signature = regexp.MustCompile(`(?i)([?&](?:x-(?:amz|goog)-[a-z-]+|expires|awsaccesskeyid|googleaccessid|key-pair-id|signature|policy|sig|token|access_token)=)[^&#\s"':]+`)
+)
+
+// WithoutSecrets returns a text with xxxxx in the place of passwords and signatures of URLs: for messages and
+// files.
+func WithoutSecrets(text string) string {
+	if !strings.Contains(text, "://") {
+		return text
+	}
+	text = password.ReplaceAllString(text, "${1}"+hidden+"@")
+	return signature.ReplaceAllString(text, "${1}"+hidden)
+}
+
+// LacksSecrets reports whether a URL is one that WithoutSecrets returned in place of another.
+func LacksSecrets(name string) bool {
+	return (password.MatchString(name) || signature.MatchString(name)) && WithoutSecrets(name) == name
 }
 
 // Prefetch starts to fetch the elements of an array in a remote file, which are then read once, soon. It does

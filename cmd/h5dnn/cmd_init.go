@@ -108,6 +108,7 @@ func writeConfiguration(c *cli.Context, data, out string) error {
 	if _, err := newRun(c.Context, text, out); err != nil {
 		return fmt.Errorf("%s: %w", data, err)
 	}
+	text = storage.WithoutSecrets(text) // others read it
 	if out == "-" {
 		_, err := fmt.Fprint(c.App.Writer, text)
 		return err

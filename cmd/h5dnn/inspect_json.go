@@ -8,6 +8,7 @@ import (
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/inspect"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // A jsonPrinter prints one JSON object, with one line for each entry.
@@ -17,7 +18,7 @@ type jsonPrinter struct {
 }
 
 func (o *jsonPrinter) Begin(at address, format string, size int) error {
-	name, err := json.Marshal(at.file)
+	name, err := json.Marshal(storage.WithoutSecrets(at.file))
 	if err != nil {
 		return err
 	}

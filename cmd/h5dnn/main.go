@@ -207,9 +207,10 @@ func commandNames(app *cli.App) []string {
 }
 
 // printable returns s on one line, with control characters and bytes that are not UTF-8
-// escaped.
+// escaped, and without the secrets of URLs.
 func printable(s string) string {
 	var b strings.Builder
+	s = storage.WithoutSecrets(s)
 	for len(s) > 0 {
 		r, size := utf8.DecodeRuneInString(s)
 		switch {

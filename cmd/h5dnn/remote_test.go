@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/remote/remotetest"
 )
 
@@ -48,6 +50,11 @@ func TestCommandsReadURLs(t *testing.T) {
 		}
 	}
 	s := remotetest.NewServer(t, files, remotetest.Settings{})
+	secret := func(file string) string {
+		return strings.Replace(s.URL, "://", "://user:hidden-password@", 1) + file + "?X-Amz-Signature=hidden-signature"
+	}
+	const query = "?X-Amz-Signature=xxxxx"
+	shown := storage.WithoutSecrets(secret("")) // in messages
 	for _, line := range []string{
 		"inspect digits.h5",
 		"inspect --json digits.h5:/test",
@@ -88,8 +95,8 @@ func TestCommandsReadURLs(t *testing.T) {
 					switch _, served := files[file]; {
 					case served && at == "" && strings.HasPrefix(file, "digits") || served && at == "" && (file == "cells.h5ad" || file == "climate.nc"):
 						arg = "testdata/" + arg
-					case served:
-						arg = at + arg
+					case served && at != "":
+						arg = secret(file) + arg[len(file):]
 					case strings.HasPrefix(arg, "OUT."):
 						arg = "out/" + arg
 					}
@@ -99,16 +106,22 @@ func TestCommandsReadURLs(t *testing.T) {
 				if status > 1 || at == "" && status != 0 && !strings.HasPrefix(line, "diff") {
 					t.Fatalf("%v: status %d: %s%s", args, status, out, errs)
 				}
+				if strings.Contains(out+errs, "hidden") {
+					t.Errorf("%v prints a secret: %s%s", args, out, errs)
+				}
 				if requests, _ := s.Requests(); (at != "") != (len(requests) > 0) || (at != "") != strings.Contains(errs, " read in ") {
 					t.Errorf("%v: %d requests; %s", args, len(requests), errs)
 				}
-				out = strings.NewReplacer(s.URL, "", "testdata/", "").Replace(mask(out))
+				out = strings.NewReplacer(strings.TrimSuffix(shown, query), "", query, "", "testdata/", "").Replace(mask(out))
 				printed[at] = out
 				made, _ := filepath.Glob("out/*")
 				for _, name := range made {
 					content, err := os.ReadFile(name)
 					if err != nil {
 						t.Fatal(err)
+					}
+					if strings.Contains(string(content), "hidden") {
+						t.Errorf("%v writes a secret to %s", args, name)
 					}
 					if ext := filepath.Ext(name); ext == ".npz" || ext == ".npy" || ext == ".safetensors" {
 						outputs[at] += string(content)
@@ -186,7 +199,7 @@ func TestRemoteCacheIsReused(t *testing.T) {
 	}
 	s := remotetest.NewServer(t, map[string][]byte{"x.h5": content}, remotetest.Settings{})
 	for round := range 2 {
-		args := []string{"slice", s.URL + "x.h5:/train/images[-1]", "--remote-cache", "cache"}
+		args := []string{"slice", fmt.Sprintf("%sx.h5?X-Amz-Date=%d&X-Amz-Signature=%d:/train/images[-1]", s.URL, round, round), "--remote-cache", "cache"}
 		status, _, errs := in(t, ctx, args...)
 		requests, _ := s.Requests()
 		if status != 0 || round == 0 && len(requests) < 2 || round == 1 && (len(requests) != 1 || !strings.Contains(errs, "reused from --remote-cache")) {

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // Paths is one path without a name, or several with names. As JSON it is a string
@@ -193,10 +195,14 @@ func (n *Names) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON writes what UnmarshalJSON reads.
+// MarshalJSON writes what UnmarshalJSON reads, without the secrets of URLs: others read what is written.
 func (n Names) MarshalJSON() ([]byte, error) {
-	if len(n) == 1 {
-		return json.Marshal(n[0])
+	names := make([]string, len(n))
+	for i := range n {
+		names[i] = storage.WithoutSecrets(n[i])
 	}
-	return json.Marshal([]string(n))
+	if len(names) == 1 {
+		return json.Marshal(names[0])
+	}
+	return json.Marshal(names)
 }

@@ -19,7 +19,7 @@ func openURL(name string, options []Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := open(&File{name: name, r: remote, close: remote.Close}, remote.Size(), options)
+	f, err := open(&File{name: storage.WithoutSecrets(name), r: remote, close: remote.Close}, remote.Size(), options)
 	if err != nil {
 		remote.Close()
 	}

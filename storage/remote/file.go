@@ -19,7 +19,7 @@ var _ storage.Remote = (*File)(nil)
 // A File is a file at a URL. It implements [storage.Remote].
 type File struct {
 	url    string      // as it was given
-	name   string      // for errors: without a password
+	name   string      // for messages: without secrets
 	stale  atomic.Bool // it has changed
 	client *Client
 	origin origin
@@ -45,13 +45,13 @@ func (c *Client) Open(ctx context.Context, name string) (*File, error) {
 	if f := c.reopened(ctx, name); f != nil {
 		return f, nil
 	}
+	f := &File{url: name, name: storage.WithoutSecrets(name), client: c}
 	u, err := url.Parse(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
-	}
-	f := &File{url: name, name: name, client: c}
-	if u.User != nil {
-		f.name = u.Redacted()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", f.name, errors.Unwrap(err))
+	case storage.LacksSecrets(name):
+		return nil, fmt.Errorf("%s: this URL was written without its password or signature; name the file by the whole URL: %w", name, storage.ErrState)
 	}
 	f.ctx, f.cancel = context.WithCancel(ctx)
 	if f.origin, err = c.newOrigin(u); err == nil {
@@ -96,7 +96,7 @@ func (f *File) start() error {
 // Size returns the size of the file in bytes when it was opened.
 func (f *File) Size() int64 { return f.size }
 
-// Name returns the URL, without a password.
+// Name returns the URL, without a password or a signature.
 func (f *File) Name() string { return f.name }
 
 // Close ends the requests of the file.

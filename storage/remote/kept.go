@@ -15,7 +15,7 @@ import (
 )
 
 // kept is the ranges of a file that are on disk, in Options.Folder: in NAME.data at their offsets, in a sparse
-// file, and listed in NAME.json. NAME has hashes of the URL and of the validator, so that processes that read
+// file, and listed in NAME.json. NAME has hashes of the URL without secrets and of the validator, so that processes that read
 // different versions do not disturb each other; those that read the same one write the same bytes. The list is
 // written after the bytes have reached the disk.
 type kept struct {

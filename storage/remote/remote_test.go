@@ -376,16 +376,21 @@ func TestOpenErrors(t *testing.T) {
 	s := remotetest.NewServer(t, map[string][]byte{"x": content(1 << 20), "small": content(100), "empty": {}}, remotetest.Settings{})
 	c := remote.NewClient(quick)
 	for url, want := range map[string]string{
-		s.URL + "y":                     s.URL + "y: no such file (404 Not Found",
-		"http://":                       "names no host",
-		"s3://bucket":                   "want s3://BUCKET/KEY",
-		"s3://bucket/":                  "want s3://BUCKET/KEY",
-		"http://user:secret@[::1]:1/x":  "user:xxxxx@",
-		"http://h5dnn.invalid./x":       "no such host",
-		"https" + s.URL[4:] + "x?a=b":   "HTTP response to HTTPS client",
-		"http://%zz":                    "invalid URL escape",
-		strings.TrimSuffix(s.URL, "/"):  "no such file",
-		"http://127.0.0.1:1/x?sign=abc": "connection refused",
+		s.URL + "y":                    s.URL + "y: no such file (404 Not Found",
+		"http://":                      "names no host",
+		"s3://bucket":                  "want s3://BUCKET/KEY",
+		"s3://bucket/":                 "want s3://BUCKET/KEY",
+		"http://user:secret@[::1]:1/x": "user:xxxxx@",
+		"http://user:secret@%zz":       "user:xxxxx@",
+		"http://127.0.0.1:1/x?X-Amz-Expires=9&X-Amz-Signature=secret&a=b": "/x?X-Amz-Expires=xxxxx&X-Amz-Signature=xxxxx&a=b: ",
+		"http://127.0.0.1:1/x?sig=secret":                                 "/x?sig=xxxxx: ",
+		s.URL + "x?X-Amz-Signature=xxxxx":                                 "written without its password or signature",
+		"http://user:xxxxx@127.0.0.1:1/x":                                 "written without its password or signature",
+		"http://h5dnn.invalid./x":                                         "no such host",
+		"https" + s.URL[4:] + "x?a=b":                                     "HTTP response to HTTPS client",
+		"http://%zz":                                                      "invalid URL escape",
+		strings.TrimSuffix(s.URL, "/"):                                    "no such file",
+		"http://127.0.0.1:1/x?sign=abc":                                   "connection refused",
 	} {
 		f, err := c.Open(t.Context(), url)
 		if err == nil || !strings.Contains(err.Error(), want) {
