@@ -152,6 +152,9 @@ func boolInt(b bool) int {
 
 // readCoordinates reads numbers or strings.
 func readCoordinates(s Selection) (a coordinates.Axis, err error) {
+	if err := s.CheckSize(); err != nil {
+		return a, err
+	}
 	switch t := s.Array.Type; {
 	case s.Texts:
 		a.Texts, err = s.Strings()

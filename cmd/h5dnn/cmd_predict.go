@@ -29,7 +29,7 @@ func predictCommand() *cli.Command {
 		ArgsUsage: "MODEL DATA[:/path[EXPR]] -o OUT",
 		Description: "MODEL is a run of h5dnn or a whole model of Keras (.keras, its folder, .h5), which takes samples as Keras does,\n" +
 			"with the channels last. With --model it may be a file of weights, of Keras, PyTorch, safetensors or TensorFlow (NAME.index).\n" +
-			"DATA alone has the inputs at the paths that MODEL was trained on. A model of several inputs takes NAME=DATA:/path[EXPR]\n" +
+			"DATA alone has the inputs at the paths that MODEL was trained on, or else validated on. A model of several inputs takes NAME=DATA:/path[EXPR]\n" +
 			"for each otherwise; an input of several columns DATA:age,sex. A path with stars is of episodes, which follow one another.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},

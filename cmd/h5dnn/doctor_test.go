@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,7 +171,7 @@ func TestVerdicts(t *testing.T) {
 	nan := missingValues{Missing: loading.Missing{NaN: 1}, elements: 10}
 	inf := missingValues{Missing: loading.Missing{Inf: 1}, elements: 10}
 	at := func(p trainingCandidate) []*trainingCandidate {
-		p.path, p.rows, p.rowBytes = "/x", 1, 1
+		p.path, p.rows, p.rowBytes = cmp.Or(p.path, "/x"), max(p.rows, 1), 1
 		return []*trainingCandidate{&p}
 	}
 	for _, c := range []struct {
@@ -188,6 +189,8 @@ func TestVerdicts(t *testing.T) {
 		{doctor{candidates: at(trainingCandidate{}), damaged: true}, "not all of it can be read", "h5dnn verify f.h5"},
 		{doctor{candidates: at(trainingCandidate{}), elsewhere: true}, "some of it is in other files", "h5dnn doctor --follow . f.h5"},
 		{doctor{candidates: at(trainingCandidate{measured: measured(30, 10, 3, 0.2)})}, "/x is read 3.0 times faster", "h5dnn repack --layout train f.h5 f.train.h5"},
+		{doctor{candidates: append(at(trainingCandidate{missing: []missingValues{nan}}), at(trainingCandidate{path: "/large", rows: 9, missing: []missingValues{nan}})...)}, "/large and 1 more", "h5dnn init f.h5"},
+		{doctor{candidates: append(at(trainingCandidate{measured: measured(30, 10, 3, 0)}), at(trainingCandidate{path: "/slower", measured: measured(30, 6, 5, 0)})...)}, "/slower is read 5.0 times", "h5dnn repack --layout train f.h5 f.train.h5"},
 		{doctor{candidates: at(trainingCandidate{measured: measured(30, 10, 3, 2)})}, "ready", "h5dnn init f.h5"},               // the error is too large
 		{doctor{candidates: at(trainingCandidate{measured: measured(12, 10, 1.2, 0)})}, "ready", "h5dnn init f.h5"},             // the gain is too small
 		{doctor{candidates: at(trainingCandidate{measured: measured(0.3, 0.1, 3, 0.2)})}, "ready", "h5dnn init f.h5"},           // an epoch is soon over

@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 // TestCoordinatesSelectWhatXarrayDoes compares selections by coordinates of a file that xarray wrote,
@@ -90,5 +93,31 @@ func compareSelection(t *testing.T, name string, query []any) {
 	got, _ := json.Marshal([]any{data.Array.Shape, elems})
 	if string(got) != string(want) {
 		t.Errorf("%s%v:\n%.200s\nwant\n%.200s", filepath.Base(name), query[0], got, want)
+	}
+}
+
+// TestCoordinatesThatWereNeverWrittenTakeTheBudget has coordinates of 512 GiB in a file of some KiB.
+func TestCoordinatesThatWereNeverWrittenTakeTheBudget(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x.h5")
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	d, err := w.CreateDataset("/time", dtype.Int64, []int{1 << 36}, hdf5write.Layout{Chunks: []int{1 << 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.Close(), w.SetAttr("/time", "CLASS", "DIMENSION_SCALE"), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	file, err := open(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var beyond *storage.BudgetError
+	if _, err := find(file, address{name, "/time[time=3]"}); !errors.As(err, &beyond) {
+		t.Errorf("the error is %v", err)
 	}
 }
