@@ -121,9 +121,14 @@ func TestEstimates(t *testing.T) {
 		{"steady", []*extract{{first: []float64{2, 2, 2}, later: []float64{1, 1, 1}}}, true, measurement{first: duration{200, 0}, later: duration{100, 0}}, nil},
 		{"not kept", []*extract{{first: []float64{2, 2, 2}, later: []float64{1, 1, 1}}}, false, measurement{first: duration{200, 0}, later: duration{200, 0}}, nil},
 		{"noise", []*extract{{first: []float64{1, 2, 3}, later: []float64{1, 1, 1}}}, true, measurement{first: duration{200, 100}, later: duration{100, 0}}, nil},
+		{"one round disturbed", []*extract{{first: []float64{2, 2, 2, 2, 2, 2, 2, 2, 50}, later: []float64{1}}}, true, measurement{first: duration{200, 0}, later: duration{100, 0}}, nil},
 		{"parts differ", []*extract{{first: []float64{1}, later: []float64{1}}, {first: []float64{3}, later: []float64{1}}}, true, measurement{first: duration{200, 100}, later: duration{100, 0}}, nil},
 		{"repacked", []*extract{{repacked: some.repacked, first: []float64{4}, later: []float64{1}, saved: []float64{3}, ratio: []float64{4}}}, true,
 			measurement{first: duration{400, 0}, later: duration{100, 0}}, &repacking{first: duration{100, 0}, gain: duration{4, 0}}},
+		{"repacked in no time", []*extract{{repacked: some.repacked, first: []float64{1}, later: []float64{1}, saved: []float64{3}, ratio: []float64{4}}}, true,
+			measurement{first: duration{100, 0}, later: duration{100, 0}}, &repacking{first: duration{0, 0}, gain: duration{4, 0}}},
+		{"repacked with noise", []*extract{{repacked: some.repacked, first: []float64{3, 4, 5}, later: []float64{1}, saved: []float64{1, 2, 3}, ratio: []float64{2}}}, true,
+			measurement{first: duration{400, 100}, later: duration{100, 0}}, &repacking{first: duration{200, 200}, gain: duration{2, 0}}},
 	} {
 		m := estimate(c.extracts, 100, c.later)
 		if m.first != c.want.first || m.later != c.want.later || (m.repacked == nil) != (c.repacking == nil) || m.repacked != nil && *m.repacked != *c.repacking {

@@ -32,7 +32,7 @@ func signalsOf(a storage.Array) (storage.Array, bool) {
 		v, _ = v.Transpose()
 	}
 	channels, samples := v.Shape[0], v.Shape[1]
-	return a.With(v), channels > 0 && channels <= maxChannels && samples >= minSamples && samples >= 4*channels
+	return a.With(v), channels > 0 && channels <= maxChannels && samples >= minSamples
 }
 
 // writeCurves draws each channel of signals as a curve, on one scale. Samples that share a column of

@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"image/png"
 	"math"
+	"slices"
 	"testing"
 
 	h5png "github.com/h5dnn/h5dnn/serialize/png"
@@ -32,6 +33,13 @@ func TestPicturesShowEveryPixel(t *testing.T) {
 		{"a signal's first, at the bottom", slope(100), [2]int{512, 96}, 0, 91, color.NRGBA{31, 119, 180, 255}},
 		{"its last, at the top", slope(100), [2]int{512, 96}, 511, 4, color.NRGBA{31, 119, 180, 255}},
 		{"between", slope(100), [2]int{512, 96}, 511, 91, grey(255)},
+		{"a missing sample is a gap", curve(128, func(k int) float64 { return map[bool]float64{true: math.NaN(), false: float64(k)}[k == 64] }), [2]int{512, 96}, 257, 47, grey(255)},
+		{"a jump is a line", curve(128, func(k int) float64 { return float64(k / 64) }), [2]int{512, 96}, 256, 48, color.NRGBA{31, 119, 180, 255}},
+		{"many samples share a column", curve(4096, func(k int) float64 { return float64(k % 2) }), [2]int{2048, 96}, 700, 48, color.NRGBA{31, 119, 180, 255}},
+		{"the largest range", storage.From([]float64{-math.MaxFloat64, math.MaxFloat64}, 2), [2]int{512, 96}, 511, 4, color.NRGBA{31, 119, 180, 255}},
+		{"two channels", storage.From(append(make([]int16, 100), slices.Repeat([]int16{1}, 100)...), 2, 100), [2]int{512, 192}, 5, 100, color.NRGBA{31, 119, 180, 255}},
+		{"too few samples for signals", storage.From(make([]float32, 150), 50, 3), [2]int{3, 50}, 0, 0, grey(0)},
+		{"too many channels", storage.From(make([]float32, 17*200), 200, 17), [2]int{17, 200}, 0, 0, grey(0)},
 		{"channels last, 12 of 1000", storage.From(make([]float32, 12000), 1000, 12), [2]int{1000, 12 * 96}, 5, 4, grey(255)},
 		{"bytes of 3 columns", ramp(80, 3), [2]int{3, 80}, 0, 0, grey(0)},
 		{"integers", storage.From([]int16{0, 1000, 500, 0}, 2, 2), [2]int{2, 2}, 1, 0, grey(255)},
@@ -84,10 +92,13 @@ func TestSixteenBitsStay(t *testing.T) {
 func grey(level uint8) color.NRGBA { return color.NRGBA{level, level, level, 255} }
 
 // slope returns 0, 1, 2, … as a signal.
-func slope(n int) storage.Array {
-	xs := make([]float32, n)
+func slope(n int) storage.Array { return curve(n, func(k int) float64 { return float64(k) }) }
+
+// curve returns a signal of n samples.
+func curve(n int, sample func(k int) float64) storage.Array {
+	xs := make([]float64, n)
 	for k := range xs {
-		xs[k] = float32(k)
+		xs[k] = sample(k)
 	}
 	return storage.From(xs, n)
 }
