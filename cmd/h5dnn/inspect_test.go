@@ -21,6 +21,7 @@ func TestAlike(t *testing.T) {
 		{"a0b0 a1b0 a2b0 a3b0 a0b1", "k", "[[0 1 2 3] [4]]"},                               // one number, not two
 		{"l0.w l0.b l1.w l1.b l2.w l2.b l3.w l3.b", "k", "[[0 2 4 6] [1 3 5 7]]"},          // interleaved
 		{"a0b0 a0b1 a0b2 a0b3 a0b4 a1b0 a2b0 a3b0", "k", "[[0 1 2 3 4] [5] [6] [7]]"},      // the larger group
+		{"a0b0 a1b0 a2b0 a3b0 a4b0 a0b1 a0b2 a0b3", "k", "[[0 1 2 3 4] [5] [6] [7]]"},      // the larger group comes first
 		{"demo_007 demo_008 demo_009 demo_010 demo", "k", "[[0 1 2 3] [4]]"},               // leading zeros
 		{"x x x x", "k", "[[0] [1] [2] [3]]"},                                              // without a number
 		{"2020-01-01 2020-01-02 2020-01-03 2020-01-04 2020-02-01", "k", "[[0 1 2 3] [4]]"}, // of three numbers
