@@ -1,6 +1,7 @@
 package onnx_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -35,5 +36,20 @@ func TestParametersThatAreNoTensorsAreOmittedByName(t *testing.T) {
 	plain := serializetest.Open(t, "testdata/raw.onnx").(serialize.Omitter).Omitted()
 	if len(plain) != 1 || plain.Avoidable() {
 		t.Errorf("omitted are %v; want the graph alone", plain)
+	}
+}
+
+// TestParametersAreOfOtherDomains: a tensor of a node is a parameter unless the node is of ONNX's own domain.
+func TestParametersAreOfOtherDomains(t *testing.T) {
+	for domain, want := range map[string]int{"": 1, "ai.onnx": 1, "ai.onnx.ml": 2} { // one line for the graph
+		tensor := message(5, "\x08\x01\x10\x01", message(9, "\x00\x00\x00\x00"))
+		b := []byte("\x08\x08" + message(7, message(1, message(3, "n"), message(4, "Op"), message(5, message(1, "weights"), tensor), message(7, domain))))
+		f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.onnx")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if omitted := f.(serialize.Omitter).Omitted(); len(omitted) != want || omitted.Avoidable() != (want == 2) {
+			t.Errorf("domain %q: omitted are %v", domain, omitted)
+		}
 	}
 }
