@@ -64,14 +64,15 @@ func (p *planner) blocksAhead() int {
 // A rowRange is the rows from first to end-1.
 type rowRange struct{ first, end int }
 
-// advance returns the rows of the blocks to be fetched ahead of a place whose block is about to be decoded, half of
-// the blocks ahead at a time: neighbours are then fetched together.
-func (f *pipeline) advance(place int) (rows []rowRange) {
+// prefetch announces the blocks ahead of a place whose block is about to be decoded, half of them at a time:
+// neighbours are then fetched together. The lock is held, so that nobody reads a block before it is announced.
+func (f *pipeline) prefetch(place int) {
 	f.advised = max(f.advised, place)
 	ahead := f.r.l.ahead
 	if ahead == 0 || f.advised-place > ahead/2 {
-		return nil
+		return
 	}
+	var rows []rowRange
 	for end := min(place+ahead, f.last); f.advised < end; f.advised++ {
 		block := f.r.order.blockAt(f.advised)
 		if f.byBlock[block] != nil {
@@ -79,7 +80,9 @@ func (f *pipeline) advance(place int) (rows []rowRange) {
 		}
 		rows = appendBlock(rows, f.blocks, block)
 	}
-	return rows
+	for _, r := range rows {
+		f.d.prefetch(r.first, r.end)
+	}
 }
 
 // appendBlock appends the rows of a block, to the last rows if it follows them.

@@ -43,14 +43,11 @@ func (s *blockCache) newPipeline(r *epochRun) *pipeline {
 // step gathers samples or decodes a block, and reports whether it did. If wait is
 // set, it waits until there is a task.
 func (f *pipeline) step(wait bool) bool {
-	p, at, block, ahead := f.nextTask(wait)
+	p, at, block := f.nextTask(wait)
 	switch {
 	case p.b != nil:
 		f.finish(p, f.gather(p.b, p.at, p.b.Rows[p.at:p.end]))
 	case at != nil:
-		for _, rows := range ahead {
-			f.d.prefetch(rows.first, rows.end)
-		}
 		f.store(at, block, f.decode(at, block))
 	default:
 		return false
@@ -58,23 +55,24 @@ func (f *pipeline) step(wait bool) bool {
 	return true
 }
 
-// nextTask returns samples to gather or a block to decode, with the rows to fetch ahead of it, or neither if
-// nothing is left, or if there is nothing to do yet and wait is not set.
-func (f *pipeline) nextTask(wait bool) (p batchPart, at *cachedBlock, block int, ahead []rowRange) {
+// nextTask returns samples to gather or a block to decode, or neither if nothing is
+// left, or if there is nothing to do yet and wait is not set.
+func (f *pipeline) nextTask(wait bool) (p batchPart, at *cachedBlock, block int) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	for f.pos < f.r.limit && f.r.ctx.Err() == nil {
 		if p, ok := f.nextPart(); ok {
-			return p, nil, 0, nil
+			return p, nil, 0
 		}
 		if at, block = f.nextBlock(); at != nil {
-			return batchPart{}, at, block, f.advance(f.next - 1)
+			f.prefetch(f.next - 1)
+			return batchPart{}, at, block
 		} else if !wait {
-			return batchPart{}, nil, 0, nil
+			return batchPart{}, nil, 0
 		}
 		f.changed.Wait()
 	}
-	return batchPart{}, nil, 0, nil
+	return batchPart{}, nil, 0
 }
 
 // nextPart returns the next samples that can be gathered, of one batch and one round.
