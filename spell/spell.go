@@ -34,8 +34,10 @@ func Hint(name string, known []string) string {
 // Plain returns the form in which names are compared: MaxPool2d, max_pool2d and
 // maxpool2d are equal.
 func Plain(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
+	return strings.ToLower(separators.Replace(name))
 }
+
+var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
 // far returns 0 if name is a prefix of other with at least three letters, else their
 // distance.
