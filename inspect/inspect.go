@@ -12,7 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/anndata"
 	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
-	_ "github.com/h5dnn/h5dnn/serialize/keras"
+	_ "github.com/h5dnn/h5dnn/serialize/kerasfile"
 	_ "github.com/h5dnn/h5dnn/serialize/matlab"
 	_ "github.com/h5dnn/h5dnn/serialize/netcdf"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"

@@ -58,7 +58,7 @@ func newSaver(file string, lock *FileLock, every Interval, step uint64, size int
 	case err != nil:
 		return nil, fmt.Errorf("train: cannot save runs: %w", err)
 	case !HoldsRuns(format):
-		return nil, fmt.Errorf("train: cannot save runs to %s: the format %s does not hold several arrays with metadata of a run, or is not read and written; save an .h5, which convert/models converts: %w", file, format.Name, serialize.ErrFormat)
+		return nil, fmt.Errorf("train: cannot save runs to %s: the format %s does not hold several arrays with metadata of a run, or is not read and written; save an .h5, which h5dnn convert converts: %w", file, format.Name, serialize.ErrFormat)
 	}
 	folder := filepath.Dir(file)
 	if info, err := os.Stat(folder); err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/serialize/kerasfile"
 	"github.com/h5dnn/h5dnn/serialize/transform"
 	"github.com/h5dnn/h5dnn/spell"
 )
@@ -102,7 +102,7 @@ func transposedConvolutions(file serialize.File) map[string]int {
 // channelAxes returns the axes of output channels of weights as the file says.
 func channelAxes(name string, file serialize.File) (func(name string) int, error) {
 	axes, otherwise := map[string]int{}, 0
-	k, isKeras := file.(*keras.File)
+	k, isKeras := file.(*kerasfile.File)
 	switch {
 	case isKeras:
 		otherwise = -1 // (…, in, out)

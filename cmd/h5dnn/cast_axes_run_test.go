@@ -12,7 +12,7 @@ import (
 // TestAxesOfRuns are those of the layers of the model, whose transposed convolutions have the outputs on axis 1.
 func TestAxesOfRuns(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "run.h5")
-	if status, _, errs := in(t, t.Context(), "convert", "../../serialize/keras/testdata/keras3_signals.keras", name, "--framework", "h5dnn", "--allow-loss"); status != 0 {
+	if status, _, errs := in(t, t.Context(), "convert", "../../serialize/kerasfile/testdata/keras3_signals.keras", name, "--framework", "h5dnn", "--allow-loss"); status != 0 {
 		t.Fatal(errs)
 	}
 	file, err := serialize.Open(name)

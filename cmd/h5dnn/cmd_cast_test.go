@@ -7,7 +7,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/serialize/kerasfile"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -55,13 +55,13 @@ func TestCastCountsWhatBecomesInfiniteOrZero(t *testing.T) {
 
 // TestAxesOfOutputChannels are those of the flag, of the layers of Keras, and 0 otherwise.
 func TestAxesOfOutputChannels(t *testing.T) {
-	const zoo = "../../serialize/keras/testdata/"
+	const zoo = "../../serialize/kerasfile/testdata/"
 	file, err := serialize.Open(zoo + "keras3_cnn.keras")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	k := file.(*keras.File)
+	k := file.(*kerasfile.File)
 	var dense, convolution string
 	for path, l := range k.Model().All() {
 		switch l.Class {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/h5dnn/h5dnn/convert/models"
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
+	"github.com/h5dnn/h5dnn/models"
 	"github.com/h5dnn/h5dnn/propose"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"

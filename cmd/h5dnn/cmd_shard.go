@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/serialize/kerasfile"
 	"github.com/h5dnn/h5dnn/serialize/sharded"
 )
 
@@ -23,7 +23,7 @@ func shardCommand() *cli.Command {
 		Description: "Writes OUT" + sharded.Extension + ", such as model.safetensors" + sharded.Extension + ", and shards such as\n" +
 			"model-00001-of-00003.safetensors beside it, in the layout of Hugging Face. Shards may be of any format that\n" +
 			"holds several arrays. Arrays that share elements go into one shard. With --force, shards of the index that is\n" +
-			"replaced are removed if the new one has another number of them. OUT" + keras.IndexExtension + " is an index of shards that\n" +
+			"replaced are removed if the new one has another number of them. OUT" + kerasfile.IndexExtension + " is an index of shards that\n" +
 			"Keras loads, of a file of Keras that has its architecture.",
 		Flags: copyFlags(&cli.StringFlag{Name: "size", Usage: "most `BYTES` of elements in a shard, such as 500MiB; by default 5 GB"}),
 		Action: func(c *cli.Context) error {
@@ -32,7 +32,7 @@ func shardCommand() *cli.Command {
 				return err
 			}
 			out := args[1]
-			if !strings.HasSuffix(out, sharded.Extension) && !strings.HasSuffix(out, keras.IndexExtension) {
+			if !strings.HasSuffix(out, sharded.Extension) && !strings.HasSuffix(out, kerasfile.IndexExtension) {
 				return fmt.Errorf("%s: the name of an index ends in %s, as in model.safetensors%s", out, sharded.Extension, sharded.Extension)
 			}
 			size := sharded.DefaultSize
@@ -62,8 +62,8 @@ func shardCommand() *cli.Command {
 				return err
 			}
 			save := func(out string, contents serialize.Contents) error {
-				if strings.HasSuffix(out, keras.IndexExtension) {
-					return keras.SaveShards(out, contents, keras.ShardOptions{Size: size, Check: check, Old: remove})
+				if strings.HasSuffix(out, kerasfile.IndexExtension) {
+					return kerasfile.SaveShards(out, contents, kerasfile.ShardOptions{Size: size, Check: check, Old: remove})
 				}
 				return sharded.Save(out, contents, sharded.Options{Size: size, Check: check, Old: remove})
 			}

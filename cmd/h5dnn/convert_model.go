@@ -13,9 +13,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
-	"github.com/h5dnn/h5dnn/checkpoint"
-	"github.com/h5dnn/h5dnn/convert/models"
 	"github.com/h5dnn/h5dnn/inspect"
+	"github.com/h5dnn/h5dnn/models"
+	"github.com/h5dnn/h5dnn/models/keras"
+	"github.com/h5dnn/h5dnn/models/weights"
 	"github.com/h5dnn/h5dnn/serialize"
 )
 
@@ -43,13 +44,13 @@ func holdsModel(c *cli.Context, file inspect.File, in address, format string) bo
 	defer done()
 	switch kind := models.KindOf(arrays); {
 	case format == "hdf5": // a copy of everything, of files that are HDF5
-		return kind == checkpoint.Keras
-	case kind == checkpoint.Keras:
+		return kind == models.Keras
+	case kind == models.Keras:
 		return true
-	case kind == checkpoint.H5dnn:
+	case kind == models.H5dnn:
 		return format != "npz"
 	}
-	return models.FrameworkOf(format) == checkpoint.Keras
+	return models.FrameworkOf(format) == models.Keras
 }
 
 // convertModel converts the model of a file.
@@ -74,14 +75,14 @@ func convertModel(c *cli.Context, in address, out, format string) error {
 		return err
 	}
 	plan, err := models.New(source, format, o)
-	toRun := format == "hdf5" && !c.IsSet("framework") && source.Framework == checkpoint.Keras
-	if toRun && (errors.Is(err, checkpoint.ErrUnsupported) || errors.Is(err, checkpoint.ErrNotInPyTorch)) {
+	toRun := format == "hdf5" && !c.IsSet("framework") && source.Framework == models.Keras
+	if toRun && (errors.Is(err, weights.ErrUnsupported) || errors.Is(err, keras.ErrNotInPyTorch)) {
 		return fmt.Errorf("%w (--framework keras writes a file that Keras loads)", err)
 	}
 	if err != nil {
 		return withModelFlags(err)
 	}
-	if plan.To == checkpoint.H5dnn && format == "hdf5" && !c.IsSet("framework") && (plan.From == checkpoint.Keras || o.Architecture.Keras != nil) {
+	if plan.To == models.H5dnn && format == "hdf5" && !c.IsSet("framework") && (plan.From == models.Keras || o.Architecture.Keras != nil) {
 		plan.Notes = append(plan.Notes, "OUT is a run of h5dnn; --framework keras writes an .h5 that Keras loads")
 	}
 	m := modelConversion{c: c, plan: plan, in: in.file, out: out, refused: plan.Err() != nil && !c.Bool("allow-loss")}
@@ -172,7 +173,7 @@ func modelOptions(c *cli.Context) (o models.Options, err error) {
 		if err != nil {
 			return o, err
 		}
-		rules, err := checkpoint.ParseRules(name, text)
+		rules, err := weights.ParseRules(name, text)
 		if err != nil {
 			return o, err
 		}
@@ -191,7 +192,7 @@ func withModelFlags(err error) error {
 
 // modelHint returns the flag that resolves an error, or "".
 func modelHint(err error) string {
-	var shape *checkpoint.ShapeError
+	var shape *keras.ShapeError
 	var sample *models.InputShapeError
 	var architecture *models.MissingArchitectureError
 	var layer *models.MissingLayerError
@@ -206,7 +207,7 @@ func modelHint(err error) string {
 		return "give it by --flatten " + shape.Layer + "=H,W,C"
 	case errors.As(err, &sample):
 		return "give it by --input-shape: 28,28,1 in Keras, 1,28,28 in h5dnn, whose channels come first"
-	case errors.As(err, &architecture) && architecture.Framework == checkpoint.Keras:
+	case errors.As(err, &architecture) && architecture.Framework == models.Keras:
 		return "give it by --model, names for the arrays by --rules, or keep Keras's names with --framework keras"
 	case errors.As(err, &architecture):
 		return "give it by --model"
@@ -252,7 +253,7 @@ func planLines(p *models.Plan) (lines []string) {
 		if len(t.From) > 0 {
 			line += "  from " + strings.Join(t.From, ", ")
 		}
-		if t.Operation != (checkpoint.Same{}).String() {
+		if t.Operation != (weights.Same{}).String() {
 			line += "  " + t.Operation
 		}
 		lines = append(lines, line)

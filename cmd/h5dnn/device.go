@@ -11,9 +11,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/h5dnn/h5dnn/convert/models"
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/kernels/native"
+	"github.com/h5dnn/h5dnn/models"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )

@@ -12,9 +12,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/h5dnn/h5dnn/checkpoint"
-	"github.com/h5dnn/h5dnn/convert/models"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/models"
+	"github.com/h5dnn/h5dnn/models/weights"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/transform"
 	"github.com/h5dnn/h5dnn/storage"
@@ -41,7 +41,7 @@ func runOf(c *cli.Context, name string, args []string) (run *train.Run, imported
 	} else {
 		run, err = resume(c.Context, name, device)
 		if errors.Is(err, serialize.ErrFormat) && c.Command.Name == "predict" && mayBeStateDict(name) {
-			err = withoutArchitecture(&models.MissingArchitectureError{Name: name, Framework: checkpoint.PyTorch})
+			err = withoutArchitecture(&models.MissingArchitectureError{Name: name, Framework: models.PyTorch})
 		}
 	}
 	if err != nil {
@@ -78,7 +78,7 @@ func mayBeStateDict(name string) bool {
 		return false
 	}
 	defer f.Close()
-	if models.KindOf(f) != checkpoint.PyTorch {
+	if models.KindOf(f) != models.PyTorch {
 		return false
 	}
 	format, err := serialize.FormatOf(name)
@@ -115,7 +115,7 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 		if errors.As(err, &missing) && architecture == "" {
 			return nil, withoutArchitecture(missing)
 		}
-		if errors.Is(err, checkpoint.ErrUnsupported) || errors.As(err, new(*models.MissingLayerError)) {
+		if errors.Is(err, weights.ErrUnsupported) || errors.As(err, new(*models.MissingLayerError)) {
 			return nil, fmt.Errorf("%w; run it in Keras, or in PyTorch with the weights that h5dnn convert writes", err)
 		}
 		if err != nil {
@@ -143,7 +143,7 @@ func withoutArchitecture(err *models.MissingArchitectureError) error {
 // checkUnused returns an error if a state_dict of PyTorch has weights that the architecture does
 // not have, and so is that of another model. Arrays beside the state_dict are not weights.
 func checkUnused(plan *models.Plan, architecture string) error {
-	if architecture == "" || plan.Source.Framework != checkpoint.PyTorch {
+	if architecture == "" || plan.Source.Framework != models.PyTorch {
 		return nil
 	}
 	var beside, unused []string

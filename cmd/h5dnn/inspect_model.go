@@ -7,10 +7,10 @@ import (
 	"text/tabwriter"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
-	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/inspect"
+	"github.com/h5dnn/h5dnn/models/keras"
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/serialize/kerasfile"
 	"github.com/h5dnn/h5dnn/serialize/transform"
 )
 
@@ -28,7 +28,7 @@ func showModel(w io.Writer, file inspect.File, options serialize.Options) error 
 		return nil
 	}
 	defer done()
-	k, ok := f.(*keras.File)
+	k, ok := f.(*kerasfile.File)
 	if !ok {
 		return nil
 	}
@@ -69,7 +69,7 @@ func showWeights(w io.Writer, f serialize.File) error {
 	return columns.Flush()
 }
 
-func showLayers(w io.Writer, f *keras.File) error {
+func showLayers(w io.Writer, f *kerasfile.File) error {
 	m, parameters := f.Model(), 0
 	for _, l := range m.All() {
 		parameters += size(l)
@@ -113,7 +113,7 @@ func optimizerArrays(f serialize.File) (n int) {
 }
 
 // size returns the number of elements of the weights of a layer.
-func size(l *checkpoint.Layer) (n int) {
+func size(l *keras.Layer) (n int) {
 	for _, w := range l.Weights {
 		n += w.Array.Len()
 	}
@@ -122,7 +122,7 @@ func size(l *checkpoint.Layer) (n int) {
 
 // inputsOf returns the names of the layers that a layer takes its inputs from, in each of
 // its calls.
-func inputsOf(l *checkpoint.Layer) string {
+func inputsOf(l *keras.Layer) string {
 	var calls []string
 	for _, call := range l.Calls {
 		var names []string

@@ -19,7 +19,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/serialize/kerasfile"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
@@ -165,7 +165,7 @@ func TestModelsTakeTheMemoryOfTheLargestArray(t *testing.T) {
 		}
 		formats++
 		file := in("in" + format.Extensions[0])
-		err = serialize.Save(file, name, serialize.Contents{Meta: map[string]string{keras.MetaConfig: model}, Entries: serialize.Entries(
+		err = serialize.Save(file, name, serialize.Contents{Meta: map[string]string{kerasfile.MetaConfig: model}, Entries: serialize.Entries(
 			serialize.Entry{Name: "first/kernel", Array: weights}, serialize.Entry{Name: "second/kernel", Array: weights})})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -613,7 +613,7 @@ func TestFilesThatDoNotFitAreNotBegun(t *testing.T) {
 			yield(serialize.Entry{Name: "dense/kernel", Array: large}, nil)
 		}}
 		if strings.HasPrefix(name, "keras") {
-			c.Meta = map[string]string{keras.MetaConfig: model}
+			c.Meta = map[string]string{kerasfile.MetaConfig: model}
 		}
 		err = serialize.Save(out, name, c)
 		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "the file needs ") {

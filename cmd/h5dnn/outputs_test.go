@@ -123,7 +123,7 @@ func TestLinkedFilesAreInputs(t *testing.T) {
 // data of a bundle, an architecture and rules are read, too.
 func TestFilesBesideAnInputAreInputs(t *testing.T) {
 	folder := t.TempDir()
-	for _, of := range []string{"onnx", "tfbundle", "keras"} {
+	for _, of := range []string{"onnx", "tfbundle", "kerasfile"} {
 		if err := os.CopyFS(filepath.Join(folder, of), os.DirFS("../../serialize/"+of+"/testdata")); err != nil {
 			t.Fatal(err)
 		}
@@ -131,8 +131,8 @@ func TestFilesBesideAnInputAreInputs(t *testing.T) {
 	t.Chdir(folder)
 	ctx := context.Background()
 	for _, args := range [][]string{
-		{"shard", "keras/keras3_mlp.keras", "mlp.safetensors.index.json", "--size", "1KB"},
-		{"convert", "keras/keras3_mlp.keras", "mlp.pt"},
+		{"shard", "kerasfile/keras3_mlp.keras", "mlp.safetensors.index.json", "--size", "1KB"},
+		{"convert", "kerasfile/keras3_mlp.keras", "mlp.pt"},
 	} {
 		if status, _, errs := in(t, ctx, args...); status != 0 {
 			t.Fatal(args, errs)
@@ -152,12 +152,12 @@ func TestFilesBesideAnInputAreInputs(t *testing.T) {
 		{"onnx/weights.data", "convert onnx/external.onnx OUT --to npz"},
 		{"onnx/weights.data", "cast onnx/external.onnx OUT --to f16 --format npz"},
 		{"tfbundle/types.data-00000-of-00001", "convert tfbundle/types.index OUT --to npz"},
-		{"keras/keras3_graph_00003.weights.h5", "convert keras/keras3_graph.weights.json OUT --to npz"},
-		{"keras/keras3_graph_00003.weights.h5", "merge keras/keras3_graph.weights.json OUT --format npz"},
+		{"kerasfile/keras3_graph_00003.weights.h5", "convert kerasfile/keras3_graph.weights.json OUT --to npz"},
+		{"kerasfile/keras3_graph_00003.weights.h5", "merge kerasfile/keras3_graph.weights.json OUT --format npz"},
 		{shards[0], "convert mlp.safetensors.index.json OUT"},
 		{shards[0], "merge mlp.safetensors.index.json OUT"},
 		{shards[0], "strip mlp.safetensors.index.json OUT"},
-		{"keras/keras3_mlp.keras", "convert mlp.pt OUT --model keras/keras3_mlp.keras"},
+		{"kerasfile/keras3_mlp.keras", "convert mlp.pt OUT --model kerasfile/keras3_mlp.keras"},
 		{"rules.yaml", "convert mlp.pt OUT --rules rules.yaml --to npz"},
 	} {
 		before, err := os.ReadFile(c.read)

@@ -47,7 +47,7 @@ func TestPredictWithModel(t *testing.T) {
 
 // TestModelsThatCannotBeReadAreNotConvertedAsArrays, which are not transposed.
 func TestModelsThatCannotBeReadAreNotConvertedAsArrays(t *testing.T) {
-	file, err := os.ReadFile("../../serialize/keras/testdata/keras2_graph.h5")
+	file, err := os.ReadFile("../../serialize/kerasfile/testdata/keras2_graph.h5")
 	if err != nil {
 		t.Fatal(err)
 	}

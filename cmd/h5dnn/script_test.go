@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 			if err := os.Symlink(shared, "testdata"); err != nil {
 				t.Fatal(err)
 			}
-			for link, folder := range map[string]string{"keras": "keras", "torch": "torch", "tables": "internal/column"} {
+			for link, folder := range map[string]string{"keras": "kerasfile", "torch": "torch", "tables": "internal/column"} {
 				if err := os.Symlink(filepath.Join(shared, "../serialize", folder, "testdata"), link); err != nil {
 					t.Fatal(err)
 				}

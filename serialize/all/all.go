@@ -12,7 +12,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/gguf"
 	_ "github.com/h5dnn/h5dnn/serialize/h5ck"
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
-	_ "github.com/h5dnn/h5dnn/serialize/keras"
+	_ "github.com/h5dnn/h5dnn/serialize/kerasfile"
 	_ "github.com/h5dnn/h5dnn/serialize/matlab"
 	_ "github.com/h5dnn/h5dnn/serialize/native"
 	_ "github.com/h5dnn/h5dnn/serialize/netcdf"

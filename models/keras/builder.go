@@ -1,0 +1,368 @@
+package keras
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/models/weights"
+)
+
+// A Translation is a Keras model in the terms of package nn.
+type Translation struct {
+	// Description is a graph as nn.FromConfig takes it.
+	Description any
+	// Modules are the names of modules of the graph by the paths of layers: "dense_1" for
+	// "inner/dense_1". The two convolutions of a SeparableConv2D called sep are
+	// "sep/depthwise" and "sep/pointwise". The parameters of a module are named after it.
+	Modules map[string]string
+	Inputs  []Input
+	// Notes say which layers do something in training that the graph does not.
+	Notes []string
+
+	kernels map[string]weights.Op // what else is done to kernels, by the paths of layers
+}
+
+// An Input is an input of a translated model.
+type Input struct {
+	Name  string
+	DType string // of Keras: "float32"
+	Shape []int  // of a sample, in Keras's order of axes; -1 is an unknown size
+}
+
+// ToH5dnn translates a model of Keras. Its graph takes samples as Keras does, with the
+// channels last, and returns what Keras returns; within, images are (N, C, H, W). The
+// parameters are Keras's weights as [ModelLinks] converts them.
+//
+// Layers that package nn may not have yet, such as lstm, are translated all the same. An
+// error of kind weights.ErrUnsupported names the layer that cannot be.
+func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) {
+	b := &builder{
+		modules: map[string]string{}, emitted: map[string]string{}, taken: map[string]bool{}, kernels: map[string]weights.Op{},
+		version:   m.Version,
+		reordered: FlattenOrders(m, o),
+	}
+	var inputs []value
+	var names []any
+	for _, r := range m.Inputs {
+		l := m.Layer(r.Layer)
+		v := value{node: b.name(l.Name)}
+		if len(l.OutputShapes) == 0 || l.OutputShapes[0] == nil {
+			return nil, fmt.Errorf("%s: the shape of the input is not known: %w", l.Name, ErrConfig)
+		}
+		v.shape = l.OutputShapes[0]
+		dtype, _ := l.Text("dtype", "float32")
+		b.inputs = append(b.inputs, Input{v.node, dtype, v.shape})
+		inputs, names = append(inputs, v), append(names, v.node)
+	}
+	outputs, err := b.model(m, "", inputs)
+	if err != nil {
+		return nil, err
+	}
+	var last []any
+	for _, v := range outputs {
+		if v, err = b.last(v); err != nil {
+			return nil, err
+		}
+		last = append(last, v.node)
+	}
+	if len(b.nodes) == 0 {
+		return nil, fmt.Errorf("%s has no layers: %w", m.Name, ErrConfig)
+	}
+	graph := map[string]any{"inputs": names, "nodes": b.nodes, "outputs": last}
+	if outputs := outputNames(m); len(outputs) > 1 && !slices.Equal(outputs, last) {
+		graph["output_names"] = outputs
+	}
+	return &Translation{map[string]any{"graph": graph}, b.modules, b.inputs, b.notes, b.kernels}, nil
+}
+
+// outputNames returns the names of the outputs of a model: those of the layers that they
+// are from, with a number if they are several of a layer.
+func outputNames(m *Model) []any {
+	var names []any
+	for i, r := range m.Outputs {
+		name := r.Layer
+		if slices.ContainsFunc(m.Outputs[:i], func(before Ref) bool { return before.Layer == r.Layer }) {
+			name = fmt.Sprintf("%s_%d", r.Layer, i)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// A value is a tensor of the graph.
+type value struct {
+	node  string // that computes it, or an input
+	shape []int  // in Keras, without the batch
+	first bool   // the channels, last in Keras, come first
+	// flat are the shapes in Keras of features that were flattened with the channels
+	// first, one after another. Nil if the order is that of Keras.
+	flat  [][]int
+	parts []value // that were joined to flat, if there are several
+}
+
+// A use is a call of a layer.
+type use struct {
+	*Layer
+	path string // in the model
+}
+
+// A builder collects the nodes of a graph.
+type builder struct {
+	nodes     []any
+	inputs    []Input
+	modules   map[string]string
+	emitted   map[string]string // nodes by what they compute: layer and part
+	taken     map[string]bool   // names
+	reordered map[string]bool   // layers that flatten with the channels first
+	kernels   map[string]weights.Op
+	version   string // of Keras
+	notes     []string
+}
+
+// name returns a name for a node that no other one has. Names have no dots and slashes.
+func (b *builder) name(wanted string) string {
+	wanted = strings.Map(func(r rune) rune {
+		if r == '.' || r == '/' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, wanted)
+	name := wanted
+	for i := 1; b.taken[name] || name == ""; i++ {
+		name = fmt.Sprintf("%s_%d", wanted, i)
+	}
+	b.taken[name] = true
+	return name
+}
+
+// add adds a node for a layer, or for a part of it, and returns its name. A layer that is
+// called again shares the parameters of the first node.
+func (b *builder) add(u use, part string, layer any, from ...string) string {
+	key := u.path + "/" + part
+	name := u.path
+	if part != "" {
+		name += "_" + part
+	}
+	node := map[string]any{"name": b.name(name), "layer": layer, "from": list(from)}
+	name = node["name"].(string)
+	if first, again := b.emitted[key]; again {
+		delete(node, "layer")
+		node["share"] = first
+	} else {
+		b.emitted[key] = name
+		if part == "" {
+			b.modules[u.path] = name
+		}
+	}
+	b.nodes = append(b.nodes, node)
+	return name
+}
+
+// convert adds a node that gives v another order of axes.
+func (b *builder) convert(v value, what string, layer any) string {
+	name := b.name(v.node + "_" + what)
+	b.nodes = append(b.nodes, map[string]any{"name": name, "layer": layer, "from": list([]string{v.node})})
+	return name
+}
+
+// list returns one name, or a list of several.
+func list(names []string) any {
+	if len(names) == 1 {
+		return names[0]
+	}
+	all := make([]any, len(names))
+	for i, name := range names {
+		all[i] = name
+	}
+	return all
+}
+
+// toFirst returns v with the channels first.
+func (b *builder) toFirst(v value) value {
+	n := len(v.shape)
+	if v.first || n < 2 {
+		return v
+	}
+	order := []any{n}
+	for axis := 1; axis < n; axis++ {
+		order = append(order, axis)
+	}
+	v.node, v.first = b.convert(v, "first", map[string]any{"permute": map[string]any{"axes": order}}), true
+	return v
+}
+
+// last returns v as Keras has it.
+func (b *builder) last(v value) (value, error) {
+	switch {
+	case v.flat != nil:
+		return b.unflatten(v)
+	case v.first:
+		var order []any
+		for axis := 2; axis <= len(v.shape); axis++ {
+			order = append(order, axis)
+		}
+		v.node, v.first = b.convert(v, "last", map[string]any{"permute": map[string]any{"axes": append(order, 1)}}), false
+	}
+	return v, nil
+}
+
+// unflatten returns flattened features in the order of Keras.
+func (b *builder) unflatten(v value) (value, error) {
+	if len(v.flat) > 1 {
+		return b.joinParts(v)
+	}
+	shape := v.flat[0]
+	n := len(shape)
+	split := []any{shape[n-1]}
+	for _, size := range shape[:n-1] {
+		split = append(split, size)
+	}
+	v.node = b.convert(v, "split", map[string]any{"reshape": map[string]any{"shape": split}})
+	v.flat, v.shape, v.first = nil, shape, true
+	v, err := b.last(v)
+	v.node = b.convert(v, "joined", "flatten")
+	v.shape = []int{product(shape)}
+	return v, err
+}
+
+// joinParts joins the parts of v again, in the order of Keras.
+func (b *builder) joinParts(v value) (value, error) {
+	if v.parts == nil {
+		return v, unsupported("features of several images, flattened and joined, which are used in the order of Keras")
+	}
+	var from []string
+	for _, part := range v.parts {
+		part, err := b.last(part)
+		if err != nil {
+			return v, err
+		}
+		from = append(from, part.node)
+	}
+	name := b.name(v.node + "_joined")
+	b.nodes = append(b.nodes, map[string]any{"name": name, "layer": map[string]any{"concat": map[string]any{"axis": 1}}, "from": list(from)})
+	return value{node: name, shape: v.shape}, nil
+}
+
+// model adds the layers of a model, whose inputs are given, and returns its outputs.
+func (b *builder) model(m *Model, prefix string, inputs []value) ([]value, error) {
+	calls, err := order(m)
+	if err != nil {
+		return nil, err
+	}
+	known := map[Ref]value{}
+	for i, r := range m.Inputs {
+		if i < len(inputs) {
+			known[r] = inputs[i]
+		}
+	}
+	for _, c := range calls {
+		l := &m.Layers[c.layer]
+		var in []value
+		for _, r := range l.Calls[c.node] {
+			v, ok := known[r]
+			if !ok {
+				return nil, fmt.Errorf("%s takes output %d of %s, which does not exist: %w", l.Name, r.Tensor, r.Layer, ErrConfig)
+			}
+			in = append(in, v)
+		}
+		if l.Class == "InputLayer" {
+			continue
+		}
+		out, err := b.call(use{l, prefix + l.Name}, in)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range out {
+			known[Ref{Layer: l.Name, Node: c.node, Tensor: i}] = v
+		}
+	}
+	var outputs []value
+	for _, r := range m.Outputs {
+		v, ok := known[r]
+		if !ok {
+			return nil, fmt.Errorf("output %d of %s is not a layer's: %w", r.Tensor, r.Layer, ErrConfig)
+		}
+		outputs = append(outputs, v)
+	}
+	return outputs, nil
+}
+
+// call adds one call of a layer.
+func (b *builder) call(u use, in []value) ([]value, error) {
+	if u.Model != nil {
+		if u.Training && slices.ContainsFunc(u.Model.Layers, func(l Layer) bool { return actsInTraining(&l) }) {
+			return nil, layerError(u.path, u.Class, notRun, unsupported("it is called with training=True"))
+		}
+		return b.model(u.Model, u.path+"/", in)
+	}
+	out, err := b.layer(u, in)
+	if err != nil {
+		return nil, layerError(u.path, u.Class, notRun, err)
+	}
+	return []value{out}, nil
+}
+
+func (b *builder) layer(u use, in []value) (value, error) {
+	if u.Class == "Lambda" {
+		return value{}, unsupported("it is a program that the file holds")
+	}
+	c, ok := classes[u.Class]
+	if !ok || c.nodes == nil {
+		return value{}, unsupported("layers of this class are not translated")
+	}
+	switch {
+	case len(in) == 0:
+		return value{}, fmt.Errorf("no inputs: %w", ErrConfig)
+	case len(in) > 1 && !slices.Contains(severalInputs, u.Class):
+		return value{}, unsupported("%d inputs, such as a mask or states", len(in))
+	case u.Training && actsInTraining(u.Layer):
+		return value{}, unsupported("it is called with training=True")
+	}
+	shape := in[0].shape
+	if c.shapes != nil {
+		shapes := make([][]int, len(in))
+		for i, v := range in {
+			shapes[i] = v.shape
+		}
+		out, err := c.shapes(u.Layer, shapes)
+		if err != nil {
+			return value{}, err
+		}
+		shape = out[0]
+	}
+	out, err := c.nodes(b, u, in)
+	if err != nil {
+		return out, err
+	}
+	out.shape = shape
+	if u.Class != "Concatenate" {
+		out.parts = nil
+	}
+	return b.activated(u, out)
+}
+
+// severalInputs are the classes that take several tensors.
+var severalInputs = []string{"Add", "Multiply", "Subtract", "Average", "Maximum", "Minimum", "Concatenate", "MultiHeadAttention"}
+
+// actsInTraining reports whether a layer computes something else in training.
+func actsInTraining(l *Layer) bool {
+	return strings.Contains(l.Class, "Dropout") || strings.HasPrefix(l.Class, "Random") || l.Class == "GaussianNoise" || l.Class == "BatchNormalization" ||
+		l.Config["dropout"] != nil || l.Config["recurrent_dropout"] != nil ||
+		l.Model != nil && slices.ContainsFunc(l.Model.Layers, func(inner Layer) bool { return actsInTraining(&inner) })
+}
+
+// activated adds the activation that is a setting of the layer.
+func (b *builder) activated(u use, v value) (value, error) {
+	if !slices.Contains(activatedClasses, u.Class) {
+		return v, nil
+	}
+	return b.activation(u, "activation", u.Config["activation"], v)
+}
+
+// activatedClasses are the classes with a setting activation, which is applied to the
+// output.
+var activatedClasses = []string{
+	"Dense", "EinsumDense", "Conv1D", "Conv2D", "Conv3D", "Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose",
+	"DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D", "Activation",
+}

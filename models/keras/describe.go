@@ -1,0 +1,94 @@
+package keras
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+)
+
+// Describe returns the configuration of m as text, which Keras 2 and 3 read. Parse reads
+// it, too.
+func Describe(m *Model) (string, error) {
+	o, err := described(m)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return "", fmt.Errorf("model configuration: %w", err)
+	}
+	return string(text), nil
+}
+
+func described(m *Model) (map[string]any, error) {
+	var layers []any
+	for i := range m.Layers {
+		l := &m.Layers[i]
+		one := map[string]any{"class_name": l.Class, "config": configOf(l)}
+		if l.Model != nil {
+			inner, err := described(l.Model)
+			if err != nil {
+				return nil, err
+			}
+			one = inner
+		}
+		if m.Class != "Sequential" {
+			calls, err := inbound(l)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", m.Name, err)
+			}
+			one["name"], one["inbound_nodes"] = l.Name, calls
+		}
+		layers = append(layers, one)
+	}
+	config := map[string]any{"name": m.Name, "layers": layers}
+	if m.Class != "Sequential" {
+		config["input_layers"], config["output_layers"] = refList(m.Inputs), refList(m.Outputs)
+	}
+	return map[string]any{"class_name": m.Class, "config": config}, nil
+}
+
+// configOf returns the settings of a layer. Keras 3 reads the shape of an input and the slope
+// of a LeakyReLU under their old names, too.
+func configOf(l *Layer) map[string]any {
+	config := maps.Clone(l.Config)
+	if config == nil {
+		config = map[string]any{}
+	}
+	config["name"] = l.Name
+	if shape, ok := config["batch_shape"]; ok && l.Class == "InputLayer" {
+		delete(config, "batch_shape")
+		config["batch_input_shape"] = shape
+	}
+	if slope, ok := config["negative_slope"]; ok && l.Class == "LeakyReLU" {
+		delete(config, "negative_slope")
+		config["alpha"] = slope
+	}
+	return config
+}
+
+// inbound returns the inputs of each call, of which only an InputLayer has none.
+func inbound(l *Layer) ([]any, error) {
+	calls := []any{}
+	for k, call := range l.Calls {
+		if len(call) == 0 && l.Class != "InputLayer" {
+			return nil, fmt.Errorf("call %d of layer %q takes no tensor: %w", k, l.Name, ErrConfig)
+		}
+		if len(call) > 0 {
+			inputs := refList(call)
+			for i := range inputs {
+				inputs[i] = append(inputs[i].([]any), map[string]any{})
+			}
+			calls = append(calls, inputs)
+		}
+	}
+	return calls, nil
+}
+
+func refList(refs []Ref) []any {
+	list := make([]any, len(refs))
+	for i, r := range refs {
+		list[i] = []any{r.Layer, r.Node, r.Tensor}
+	}
+	return list
+}

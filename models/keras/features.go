@@ -1,0 +1,371 @@
+package keras
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/models/weights"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A ShapeError is an error of kind ErrAmbiguous: the order of flattened features depends
+// on a shape that the model does not state. LinkOptions.Flatten sets it.
+type ShapeError struct {
+	Layer string // which flattens
+	Shape []int  // as far as it is known, with -1 for the rest
+}
+
+func (e *ShapeError) Error() string {
+	if e.Shape == nil {
+		return fmt.Sprintf("the shape of the input of %s, which flattens it, is not known", e.Layer)
+	}
+	return fmt.Sprintf("the shape %v of the input of %s, which flattens it, is not known in full", e.Shape, e.Layer)
+}
+
+// Unwrap returns ErrAmbiguous.
+func (e *ShapeError) Unwrap() error { return weights.ErrAmbiguous }
+
+// A featureLayout is what is known of the order of the elements of a layer's output: Keras has
+// the channels last, PyTorch first.
+type featureLayout struct {
+	// flattened are the shapes of features before they were flattened, one after another;
+	// nil if both have them in the same order. One of a single number keeps its order.
+	flattened [][]int
+	spatial   bool // the output has channels and, in PyTorch, spatial axes after them
+	layout    layout
+	err       error
+}
+
+// spatialClasses are the beginnings of classes whose outputs have channels and spatial axes.
+var spatialClasses = []string{"Conv", "DepthwiseConv", "SeparableConv", "MaxPooling", "AveragePooling", "UpSampling", "ZeroPadding", "Cropping", "AdaptiveMaxPooling", "AdaptiveAveragePooling", "RandomFlip", "RandomCrop", "Resizing", "CenterCrop"}
+
+// elementwise are the classes without weights whose outputs have the order of their input.
+var elementwise = []string{"Activation", "ReLU", "LeakyReLU", "ELU", "ThresholdedReLU", "Softmax", "Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianNoise", "GaussianDropout", "AlphaDropout", "ActivityRegularization", "Identity", "Rescaling", "Masking", "UnitNormalization"}
+
+// merges are the classes that combine inputs elementwise.
+var merges = []string{"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"}
+
+// traceFeatures follows the orders of features through m, and returns those of its outputs.
+// Shapes are given for layers that flatten, and reshapes say what the features of a Dense
+// become.
+func traceFeatures(m *Model, given map[string][]int, reshapes map[string]reshape) (t tracer, outputs []featureLayout) {
+	t = tracer{given: given, inputs: map[string]featureLayout{}, refused: map[string]error{}, notes: map[string]string{}, reshapes: reshapes}
+	outputs = t.model(m, "", nil)
+	return t, outputs
+}
+
+// describeOutputs adds to the plans of the layers that are outputs of m, of these orders, that
+// PyTorch has their features in another order, or computes something else.
+func describeOutputs(plans []LayerPlan, m *Model, outputs []featureLayout) []LayerPlan {
+	for i, o := range outputs {
+		name := ""
+		if len(m.Outputs) > 0 {
+			name = m.Outputs[i].Layer
+		} else if len(m.Layers) > 0 {
+			name = m.Layers[len(m.Layers)-1].Name
+		}
+		l := m.Layer(name)
+		if l == nil || o.err == nil && o.flattened == nil {
+			continue
+		}
+		at := slices.IndexFunc(plans, func(p LayerPlan) bool { return p.Path == name })
+		if at < 0 {
+			at, plans = len(plans), append(plans, LayerPlan{Path: name, Layer: l})
+		}
+		var unknown *ShapeError
+		switch p := &plans[at]; {
+		case errors.As(o.err, &unknown):
+			p.Note = fmt.Sprintf("the output %s may have its features in another order in PyTorch: %v", name, o.err)
+		case o.err != nil && p.Refused == nil:
+			p.Refused = o.err
+		case o.err == nil:
+			p.Note = fmt.Sprintf("the output %s has its features in another order in PyTorch, with the channels first", name)
+		}
+	}
+	return plans
+}
+
+// FlattenOrders reports for each layer of m that flattens its input, by its path, whether
+// the elements are in another order in PyTorch.
+func FlattenOrders(m *Model, o LinkOptions) map[string]bool {
+	t := tracer{given: o.Flatten, inputs: map[string]featureLayout{}, flattens: map[string]bool{}}
+	t.model(m, "", nil)
+	return t.flattens
+}
+
+type tracer struct {
+	given    map[string][]int         // by the name of a layer
+	inputs   map[string]featureLayout // by the path of a layer
+	flattens map[string]bool          // by the path of a layer; not recorded if nil
+	reshapes map[string]reshape
+	refused  map[string]error  // layers that mix orders of features, by path; not recorded if nil
+	notes    map[string]string // on layers that PyTorch does not need, by path; not recorded if nil
+}
+
+// model follows the layers of m, whose inputs have these orders, and returns those of its
+// outputs.
+func (t *tracer) model(m *Model, prefix string, inputs []featureLayout) []featureLayout {
+	outputs, previous := map[string]featureLayout{}, featureLayout{}
+	if len(inputs) > 0 {
+		previous = inputs[0]
+	}
+	for i := range m.Layers {
+		l := &m.Layers[i]
+		in := []featureLayout{previous}
+		if len(l.Calls) > 0 && len(l.Calls[0]) > 0 {
+			in = nil
+			for _, ref := range l.Calls[0] {
+				in = append(in, outputs[ref.Layer])
+			}
+		}
+		if l.Class == "InputLayer" {
+			in = []featureLayout{{}}
+		}
+		var out featureLayout
+		at := slices.IndexFunc(m.Inputs, func(r Ref) bool { return r.Layer == l.Name })
+		switch {
+		case at >= 0 && at < len(inputs):
+			out = inputs[at]
+		case l.Model != nil:
+			if results := t.model(l.Model, prefix+l.Name+"/", in); len(results) > 0 {
+				out = results[0]
+			}
+		default:
+			t.inputs[prefix+l.Name] = t.input(l, in)
+			out = t.output(l, prefix+l.Name, in)
+			var unknown *ShapeError
+			if t.refused != nil && out.err != nil && !errors.As(out.err, &unknown) && !slices.ContainsFunc(in, func(o featureLayout) bool { return o.err != nil }) {
+				t.refused[prefix+l.Name] = out.err
+			}
+		}
+		outputs[l.Name], previous = out, out
+	}
+	if len(m.Outputs) == 0 {
+		return []featureLayout{previous}
+	}
+	var results []featureLayout
+	for _, ref := range m.Outputs {
+		results = append(results, outputs[ref.Layer])
+	}
+	return results
+}
+
+// input returns the order of the input of l.
+func (t *tracer) input(l *Layer, in []featureLayout) featureLayout {
+	if shape, ok := t.given[l.Name]; ok && !flattens(l) {
+		return featureLayout{flattened: [][]int{shape}}
+	}
+	return in[0]
+}
+
+// output returns the order of the output of l.
+func (t *tracer) output(l *Layer, path string, in []featureLayout) featureLayout {
+	rule := rules[l.Class]
+	switch {
+	case flattens(l):
+		t.checkFlattened(l, path, in[0])
+		out := t.flatten(l, in[0])
+		if t.flattens != nil {
+			t.flattens[path] = out.flattened != nil && in[0].flattened == nil
+		}
+		return out
+	case l.Class == "InputLayer" || l.Class == "Reshape":
+		shape := l.OutputShapes
+		if len(shape) == 0 {
+			shape = l.InputShapes
+		}
+		if len(shape) > 0 && len(in[0].flattened) == 1 && slices.Equal(shape[0], in[0].flattened[0]) {
+			return featureLayout{spatial: true}
+		}
+		return featureLayout{spatial: len(shape) > 0 && len(shape[0]) > 2, layout: t.reshapes[path].layout, err: in[0].permuted(l)}
+	case l.Class == "Permute":
+		return t.permute(l, path, in[0])
+	case keepsOrder(l.Class):
+		out := in[0]
+		out.layout = layoutOf(l, out.layout)
+		return out
+	case slices.Contains(merges, l.Class):
+		for _, other := range in[1:] {
+			if !slices.EqualFunc(other.flattened, in[0].flattened, slices.Equal) {
+				return featureLayout{err: fmt.Errorf("%s %s: its inputs are flattened from different shapes: %w", l.Class, l.Name, weights.ErrAmbiguous)}
+			}
+		}
+		return in[0]
+	case l.Class == "Concatenate":
+		return concatenated(l, in)
+	case strings.HasPrefix(l.Class, "Global"):
+		return featureLayout{}
+	case isSpatial(l.Class):
+		return featureLayout{spatial: true, layout: layoutOf(l, in[0].layout)}
+	case t.reshapes[path].shape != nil:
+		return featureLayout{flattened: [][]int{t.reshapes[path].shape}}
+	case l.Class == "Dense" || l.Class == "EinsumDense" || l.Class == "TimeDistributed":
+		return featureLayout{spatial: in[0].spatial && len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 2, layout: in[0].layout}
+	case len(rule.Class) == 0:
+		return featureLayout{err: in[0].permuted(l)}
+	}
+	return featureLayout{}
+}
+
+// permuted returns an error if a layer that is not known takes features whose order
+// differs.
+func (o featureLayout) permuted(l *Layer) error {
+	if o.err == nil && o.flattened != nil {
+		return fmt.Errorf("%s %s takes features that PyTorch has in another order: %w", l.Class, l.Name, weights.ErrAmbiguous)
+	}
+	return o.err
+}
+
+// flattens reports whether the output of l is a vector of all elements.
+func flattens(l *Layer) bool {
+	if l.Class != "Reshape" {
+		return l.Class == "Flatten"
+	}
+	shape, err := l.Ints("target_shape")
+	return err == nil && len(shape) == 1
+}
+
+// flatten returns the order of flattened features.
+func (t *tracer) flatten(l *Layer, in featureLayout) featureLayout {
+	shape, ok := t.given[l.Name]
+	if !ok {
+		if len(l.InputShapes) == 0 {
+			return featureLayout{err: &ShapeError{Layer: l.Name}}
+		}
+		shape = l.InputShapes[0]
+		switch {
+		case len(shape) < 2:
+			return in
+		case len(shape) == 2 && !in.spatial: // (steps, features)
+			return featureLayout{}
+		case in.layout == channelsAreFirst && !flattensFirst(l): // as PyTorch flattens them
+			return featureLayout{}
+		case flattensFirst(l): // (channels, …), which Keras transposes to channels last
+			shape = append(slices.Clone(shape[1:]), shape[0])
+		}
+	}
+	if slices.Min(append([]int{1}, shape...)) < 1 {
+		return featureLayout{err: &ShapeError{Layer: l.Name, Shape: shape}}
+	}
+	channels := shape[len(shape)-1]
+	if all := views.Of(shape...).Len(); channels == 1 || channels == all {
+		return featureLayout{}
+	}
+	return featureLayout{flattened: [][]int{shape}}
+}
+
+// concatenated returns the order of several outputs joined.
+func concatenated(l *Layer, in []featureLayout) featureLayout {
+	out := featureLayout{}
+	permuted := false
+	for i, o := range in {
+		if o.err != nil {
+			return o
+		}
+		out.spatial = out.spatial || o.spatial
+		out.layout = max(out.layout, o.layout)
+		permuted = permuted || o.flattened != nil
+		switch {
+		case o.flattened != nil:
+			out.flattened = append(out.flattened, o.flattened...)
+		case i < len(l.InputShapes) && len(l.InputShapes[i]) == 1:
+			out.flattened = append(out.flattened, l.InputShapes[i])
+		default:
+			out.flattened = append(out.flattened, []int{-1})
+		}
+	}
+	if !permuted {
+		out.flattened = nil
+	}
+	for _, shape := range out.flattened {
+		if slices.Min(shape) < 1 {
+			return featureLayout{err: fmt.Errorf("%s %s: the size of an input is not known: %w", l.Class, l.Name, weights.ErrAmbiguous)}
+		}
+	}
+	return out
+}
+
+// reordered returns links with the features of their input in PyTorch's order.
+func reordered(l *Layer, links []weights.Link, o featureLayout) ([]weights.Link, error) {
+	rule := rules[l.Class]
+	if o.err != nil && len(rule.Features) > 0 {
+		return nil, o.err
+	}
+	if o.flattened == nil {
+		return links, nil
+	}
+	list := slices.Clone(links)
+	for i, link := range list {
+		if len(link.From) > 0 && slices.Contains(rule.Features, link.From[0]) {
+			list[i].Op = weights.Chain(weights.FeaturesOp(0, o.flattened...), link.Op)
+			if _, same := link.Op.(weights.Same); same {
+				list[i].Op = weights.FeaturesOp(0, o.flattened...)
+			}
+		}
+	}
+	return list, nil
+}
+
+// inOrder returns l as PyTorch's module sees its input: a LayerNormalization of all axes
+// with the channels first.
+func inOrder(l *Layer, o featureLayout, channelsLast bool) *Layer {
+	axes, err := l.Ints("axis")
+	if l.Class != "LayerNormalization" || channelsLast || !o.spatial || o.layout == channelsAreFirst || len(l.InputShapes) == 0 || err != nil || len(axes) < 2 || len(axes) != len(l.InputShapes[0]) {
+		return l
+	}
+	first := *l
+	shape := l.InputShapes[0]
+	n := len(shape) - 1
+	first.InputShapes = [][]int{append([]int{shape[n]}, shape[:n]...)}
+	first.Weights = nil
+	return &first
+}
+
+// axesToFront returns links of a LayerNormalization of several axes, among which are
+// channels that PyTorch has first.
+func axesToFront(l *Layer, links []weights.Link, o featureLayout) ([]weights.Link, error) {
+	axes, err := l.Ints("axis")
+	if l.Class != "LayerNormalization" || !o.spatial || o.layout == channelsAreFirst || len(axes) < 2 || err != nil {
+		return links, err
+	}
+	if len(l.InputShapes) == 0 || len(axes) != len(l.InputShapes[0]) {
+		return nil, fmt.Errorf("%s %s: %w", l.Class, l.Name, notInPyTorch("axis %v, which PyTorch, with the channels first, does not have last", axes))
+	}
+	front := []int{len(axes) - 1}
+	for axis := range len(axes) - 1 {
+		front = append(front, axis)
+	}
+	return before(links, weights.TransposeOp(front...)), nil
+}
+
+// before returns links whose weights go through op first.
+func before(links []weights.Link, op weights.Op) []weights.Link {
+	list := slices.Clone(links)
+	for i, link := range list {
+		list[i].Op = op
+		if _, same := link.Op.(weights.Same); !same {
+			list[i].Op = weights.Chain(op, link.Op)
+		}
+	}
+	return list
+}
+
+// checkGiven fails for names of layers that m does not have.
+func checkGiven(m *Model, given map[string][]int) error {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		found := false
+		for _, l := range m.All() {
+			found = found || l.Name == name
+		}
+		if !found {
+			return fmt.Errorf("shape of features for layer %s: the model has no layer of that name", name)
+		}
+		if len(given[name]) == 0 || slices.Min(given[name]) < 1 {
+			return fmt.Errorf("shape %v of features for layer %s: want sizes of at least 1", given[name], name)
+		}
+	}
+	return nil
+}

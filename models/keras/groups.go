@@ -1,0 +1,105 @@
+package keras
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// Groups yields the layers of a model with the names of the groups that .weights.h5 files have
+// for them: those of their classes, numbered from the second one on. An InputLayer of a
+// Sequential has none.
+func Groups(m *Model) iter.Seq2[string, *Layer] {
+	return func(yield func(string, *Layer) bool) {
+		used := map[string]int{}
+		for i := range m.Layers {
+			l := &m.Layers[i]
+			if l.Class == "InputLayer" && m.Class == "Sequential" {
+				continue
+			}
+			class := l.Class
+			if l.Model != nil {
+				class = l.Model.Class
+			}
+			if !yield(unique(used, Snake(class)), l) {
+				return
+			}
+		}
+	}
+}
+
+// ModelVariables returns the variables of all layers of a model within another one, or that a
+// layer is around: those that are trained, which none is unless on is set, and then the other
+// ones. It is an error if those of a layer are not known.
+func ModelVariables(m *Model, on bool) ([]Variable, error) {
+	all, err := variablesWithin(m, on)
+	slices.SortStableFunc(all, func(a, b Variable) int {
+		switch {
+		case a.Trainable == b.Trainable:
+			return 0
+		case a.Trainable:
+			return -1
+		}
+		return 1
+	})
+	return all, err
+}
+
+// variablesWithin returns the variables of the layers of a model in their order. None is trained
+// unless on is set.
+func variablesWithin(m *Model, on bool) (all []Variable, err error) {
+	for group, l := range Groups(m) {
+		on := on && l.Config["trainable"] != false
+		var list []Variable
+		if l.Model != nil {
+			list, err = variablesWithin(l.Model, on)
+		} else {
+			var ok bool
+			if list, ok, err = Variables(l); err == nil && !ok {
+				err = errUnknown
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range within(l.Name+"/", "layers/"+group, list) {
+			v.Trainable = v.Trainable && on
+			all = append(all, v)
+		}
+	}
+	return all, nil
+}
+
+// maxAround bounds the depth of models that layers are around.
+const maxAround = 8
+
+// wrappedModel returns the model that a setting describes.
+func wrappedModel(setting map[string]any) (*Model, error) {
+	if depth := modelsWithin(setting); depth > maxAround {
+		return nil, fmt.Errorf("%d models within layers around models; at most %d are read: %w", depth, maxAround, ErrConfig)
+	}
+	text, err := json.Marshal(setting)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(string(text))
+}
+
+// modelsWithin returns how many objects with layers are within each other.
+func modelsWithin(v any) (depth int) {
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			depth = max(depth, modelsWithin(one))
+		}
+	case map[string]any:
+		for _, one := range v {
+			depth = max(depth, modelsWithin(one))
+		}
+		if _, ok := v["layers"]; ok {
+			depth++
+		}
+	}
+	return depth
+}

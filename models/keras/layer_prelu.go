@@ -1,0 +1,77 @@
+package keras
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/models/weights"
+)
+
+// PReLU: alpha of the channels is PyTorch's weight if it is shared over all other axes.
+var _ = registerRule(Rule{
+	Class: "PReLU", Counterpart: "nn.PReLU",
+	Links: func(l *Layer) ([]weights.Link, error) { return preluLinks(l, false) },
+	Module: func(l *Layer) (string, error) {
+		alpha, ok := l.Weight("alpha")
+		if !ok {
+			return "nn.PReLU(?)", nil
+		}
+		return newCall("nn.PReLU", alpha.Array.Len()).String(), nil
+	},
+	Features: []string{"alpha"}, Elementwise: true,
+	Samples: []Layer{
+		sample("PReLU", map[string]any{"shared_axes": []any{1.0, 2.0}}, w("alpha", 1, 1, 4)),
+		sample("PReLU", map[string]any{}, w("alpha", 4)),
+	},
+})
+
+// preluLinks returns the links of a PReLU of inputs with the channels first or last.
+func preluLinks(l *Layer, first bool) ([]weights.Link, error) {
+	shape, err := alphaShape(l)
+	if err != nil {
+		return nil, err
+	}
+	if len(shape) < 2 {
+		return []weights.Link{linked("alpha", "weight", weights.Same{})}, nil
+	}
+	channels, others := len(shape)-1, "the last"
+	if first {
+		channels, others = 0, "the first"
+	}
+	for axis, n := range shape {
+		if axis != channels && n != 1 {
+			return nil, notInPyTorch("alpha of shape %v; PyTorch has one for each channel: shared_axes must be all but %s", shape, others)
+		}
+	}
+	keras := ones(len(shape))
+	keras[channels] = -1
+	return []weights.Link{linked("alpha", "weight", weights.ReshapeOp(keras, []int{-1}))}, nil
+}
+
+// channelsFirstPReLU returns the links of a PReLU of images that have the channels first in Keras,
+// too.
+func channelsFirstPReLU(l *Layer) ([]weights.Link, error) {
+	links, err := preluLinks(l, true)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
+	}
+	return links, nil
+}
+
+// alphaShape returns the shape of the weight of a PReLU, nil if it is not known.
+func alphaShape(l *Layer) ([]int, error) {
+	if alpha, ok := l.Weight("alpha"); ok {
+		return alpha.Array.Shape, nil
+	}
+	if len(l.InputShapes) == 0 {
+		return nil, nil
+	}
+	shape := slices.Clone(l.InputShapes[0])
+	shared, err := l.Ints("shared_axes")
+	for _, axis := range shared {
+		if axis >= 1 && axis <= len(shape) {
+			shape[axis-1] = 1
+		}
+	}
+	return shape, err
+}

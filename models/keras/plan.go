@@ -1,0 +1,221 @@
+package keras
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/internal/errkind"
+	"github.com/h5dnn/h5dnn/models/weights"
+)
+
+// LinkOptions configure ModelLinks.
+type LinkOptions struct {
+	// Flatten are shapes (H, W, C) of features before they are flattened, by the name of
+	// the Flatten layer, or of the one that takes the features, where the model does not
+	// say.
+	Flatten map[string][]int
+	Rules   weights.Rules // of which Modules matter here
+	// ChannelsLast says that a Reshape and a LayerNormalization of several axes see the
+	// channels last on the other side, too, as in the translations of package keras. In
+	// PyTorch they come first.
+	ChannelsLast bool
+}
+
+// A LayerPlan is how one layer of a Keras model becomes a module of PyTorch.
+type LayerPlan struct {
+	Path   string // of the layer: "block/conv"
+	Layer  *Layer
+	Name   string         // of the module: "block.conv"
+	Links  []weights.Link // with full names: "block/conv/kernel" and "block.conv.weight"
+	Module string         // the call that constructs the module, or "" if it is not known
+	// Refused is why the weights cannot be converted, of kind ErrUnsupported or
+	// ErrAmbiguous.
+	Refused error
+	// Differs is why the module computes something else with the same weights, of kind
+	// ErrUnsupported.
+	Differs error
+	Note    string // what PyTorch's code has to do without a module; "" for nothing
+}
+
+// ModelLinks returns how the layers of a Keras model that have weights, and those that
+// PyTorch cannot express, are converted. Weights are named after the paths of layers,
+// parameters after PyTorch's modules.
+func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
+	if err := checkGiven(m, o.Flatten); err != nil {
+		return nil, err
+	}
+	var paths []string
+	for path := range m.All() {
+		paths = append(paths, path)
+	}
+	if err := o.Rules.CheckModules(paths); err != nil {
+		return nil, err
+	}
+	reshapes := map[string]reshape{}
+	if !o.ChannelsLast {
+		reshapes = reshapesOf(m)
+	}
+	trace, outputs := traceFeatures(m, o.Flatten, reshapes)
+	k := linker{model: m, options: o, trace: trace, layers: map[string]string{}, stacks: map[string]*stack{}}
+	for path, l := range m.All() {
+		if err := k.add(path, l); err != nil {
+			return nil, err
+		}
+	}
+	if !o.ChannelsLast {
+		k.plans = describeOutputs(k.plans, m, outputs)
+	}
+	return k.plans, nil
+}
+
+// A linker plans the layers of a model in their order.
+type linker struct {
+	model   *Model
+	options LinkOptions
+	trace   tracer
+	layers  map[string]string // the path of the last layer of each module
+	stacks  map[string]*stack // by the name of the module
+	plans   []LayerPlan
+}
+
+// add plans the layer of that path.
+func (k *linker) add(path string, l *Layer) error {
+	p, links := k.plan(path, l)
+	module, named, err := k.options.Rules.Module(path)
+	if err != nil {
+		return err
+	}
+	if p.Name = module; !named {
+		p.Name = ModuleName(path)
+	}
+	if len(links) > 0 {
+		if named {
+			if links, err = k.stacked(&p, links); err != nil {
+				return err
+			}
+		}
+		if other, taken := k.layers[p.Name]; taken && k.stacks[p.Name] == nil {
+			return fmt.Errorf("layers %s and %s would both be %s in PyTorch: %w", other, path, p.Name, weights.ErrAmbiguous)
+		}
+		k.layers[p.Name] = path
+	}
+	for _, link := range links {
+		p.Links = append(p.Links, weights.Link{From: prefixed(path+"/", link.From), To: prefixed(p.Name+".", link.To), Op: link.Op})
+	}
+	if len(p.Links) > 0 || p.Refused != nil || p.Differs != nil || p.Note != "" {
+		k.plans = append(k.plans, p)
+	}
+	return nil
+}
+
+// plan returns how a layer becomes a module that has no name yet, and the links of its weights,
+// by their names within the layer and the module.
+func (k *linker) plan(path string, l *Layer) (p LayerPlan, links []weights.Link) {
+	order := k.trace.inputs[path]
+	p = LayerPlan{Path: path, Layer: l, Note: k.trace.notes[path]}
+	links, p.Refused = k.links(l, order)
+	p.Module, p.Differs = moduleOf(inOrder(l, order, k.options.ChannelsLast))
+	if r, ok := k.trace.reshapes[path]; ok && r.layout == unknownLayout && (r.shape != nil || order.flattened == nil) {
+		links, p.Note = r.features(links), r.note
+	}
+	if p.Refused == nil && !k.options.ChannelsLast {
+		p.Refused = k.trace.refused[path]
+	}
+	return p, links
+}
+
+// links returns the links of a layer whose inputs have their features in an order.
+func (k *linker) links(l *Layer, order featureLayout) ([]weights.Link, error) {
+	links, err := LayerLinks(l)
+	if l.Class == "PReLU" && !k.options.ChannelsLast && order.layout == channelsAreFirst {
+		links, err = channelsFirstPReLU(l)
+	}
+	if err == nil {
+		links, err = reordered(l, links, order)
+	}
+	if err == nil && !k.options.ChannelsLast {
+		links, err = axesToFront(l, links, order)
+	}
+	return links, err
+}
+
+// stacked returns the links of a layer of which a rule makes the next layer of a recurrent module
+// of several, and the links as they are for any other.
+func (k *linker) stacked(p *LayerPlan, links []weights.Link) ([]weights.Link, error) {
+	s := k.stacks[p.Name]
+	if s == nil {
+		if stackKey(p.Layer) != "" {
+			k.stacks[p.Name] = &stack{path: p.Path, top: p.Path, call: p.Module, plan: len(k.plans), layers: 1}
+		}
+		return links, nil
+	}
+	if err := s.follows(k.model, p.Path); err != nil {
+		return nil, err
+	}
+	links, p.Module, s.top = s.deeper(links), "", p.Path
+	s.layers++
+	k.plans[s.plan].Module = s.module()
+	return links, nil
+}
+
+// ModuleName returns the name of the PyTorch module for the layer of that path.
+func ModuleName(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		parts[i] = strings.ReplaceAll(part, ".", "_")
+	}
+	return strings.Join(parts, ".")
+}
+
+// moduleOf returns the call that constructs the PyTorch module for l, and why it computes
+// something else.
+func moduleOf(l *Layer) (string, error) {
+	if r, ok := rules[l.Class]; ok {
+		if r.Module == nil {
+			return "", nil
+		}
+		text, err := r.Module(l)
+		if err != nil && !errors.Is(err, weights.ErrUnsupported) {
+			return "", err
+		}
+		if err != nil {
+			err = fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
+		}
+		return text, err
+	}
+	if err := checkWeightless(l); err != nil {
+		return "", fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
+	}
+	return "", nil
+}
+
+// checkWeightless fails for layers without weights that PyTorch cannot express.
+func checkWeightless(l *Layer) error {
+	switch {
+	case l.Class == "Lambda":
+		return errkind.Errorf(ErrNotInPyTorch, "a Lambda is Python code, which is not run")
+	case l.Class == "Masking":
+		return notInPyTorch("later layers skip the steps that it masks; PyTorch's modules take packed sequences")
+	case strings.HasPrefix(l.Class, "MaxPooling"), strings.HasPrefix(l.Class, "AveragePooling"):
+		rank := int(l.Class[len(l.Class)-2] - '0') // MaxPooling2D
+		kernel, err1 := perAxis(l, "pool_size", rank)
+		strides, err2 := kernel, error(nil)
+		if l.Config["strides"] != nil {
+			strides, err2 = perAxis(l, "strides", rank)
+		}
+		padding, err3 := l.Text("padding", "valid")
+		if err := first(err1, err2, err3); err != nil {
+			return err
+		}
+		if _, err := samePadding(l, padding, kernel, strides, ones(rank)); err != nil {
+			return err
+		}
+		for axis, n := range kernel {
+			if padding == "same" && strides[axis] == 1 && n%2 == 0 {
+				return notInPyTorch("padding \"same\" pads one more element at the end; pad the input by F.pad")
+			}
+		}
+	}
+	return nil
+}

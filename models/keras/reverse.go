@@ -1,0 +1,321 @@
+package keras
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// FromH5dnn translates a model of package nn, as nn.Describe describes it, to one of Keras
+// without weights. Inputs have the shapes that package nn takes; those of images become
+// channels last, as all of Keras's are. The second result are the names of modules by the
+// names of the layers.
+//
+// An error of kind weights.ErrUnsupported names the layer that cannot be translated.
+func FromH5dnn(description any, inputs []Input) (*Model, map[string]string, error) {
+	text, err := json.Marshal(description)
+	if err != nil {
+		return nil, nil, fmt.Errorf("model: %w", err)
+	}
+	var plain any
+	if err := json.Unmarshal(text, &plain); err != nil {
+		return nil, nil, fmt.Errorf("model: %w", err)
+	}
+	r := &reverser{
+		model:   &Model{Class: "Functional", Name: "model"},
+		modules: map[string]string{}, shared: map[string]string{},
+	}
+	var values []tensor
+	for _, in := range inputs {
+		values = append(values, r.input(in, firstLayer(plain)))
+	}
+	outputs, err := r.any(plain, "", values)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, v := range outputs {
+		if v.first {
+			v = r.layer("Permute", "", map[string]any{"dims": channelsToFront(v.rank)}, v)
+		}
+		r.model.Outputs = append(r.model.Outputs, v.ref)
+	}
+	inKerasOrder(r.model)
+	config, err := Describe(r.model)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := Parse(config)
+	return m, r.modules, err
+}
+
+// A tensor is an output of a layer of the Keras model.
+type tensor struct {
+	ref   Ref
+	rank  int  // of a sample
+	first bool // in package nn, the channels are first
+}
+
+// A reverser collects the layers of a Keras model.
+type reverser struct {
+	model   *Model
+	modules map[string]string // paths of modules by names of layers
+	shared  map[string]string // layers by paths of modules that nodes share
+}
+
+// firstLayer returns the name of the first layer of a description, or "".
+func firstLayer(description any) string {
+	switch d := description.(type) {
+	case string:
+		return d
+	case []any:
+		if len(d) > 0 {
+			return firstLayer(d[0])
+		}
+	case map[string]any:
+		for name, settings := range d {
+			s, _ := settings.(map[string]any)
+			if nodes, ok := s["nodes"].([]any); ok && name == "graph" && len(nodes) > 0 {
+				node, _ := nodes[0].(map[string]any)
+				return firstLayer(node["layer"])
+			}
+			if name == "residual" {
+				return firstLayer(s["body"])
+			}
+			return name
+		}
+	}
+	return ""
+}
+
+func (r *reverser) input(in Input, consumer string) tensor {
+	rank := len(in.Shape)
+	first := rank > 2 && consumer != "permute" || rank == 2 && strings.HasSuffix(consumer, "1d")
+	shape := slices.Clone(in.Shape)
+	if first {
+		shape = append(shape[1:], shape[0])
+	}
+	batch := []any{nil}
+	for _, n := range shape {
+		batch = append(batch, float64(n))
+	}
+	name := r.unique(in.Name)
+	dtype := in.DType
+	if dtype == "" {
+		dtype = "float32"
+	}
+	r.model.Layers = append(r.model.Layers, Layer{
+		Class: "InputLayer", Name: name, Calls: [][]Ref{nil},
+		Config: map[string]any{"batch_shape": batch, "dtype": dtype, "name": name},
+	})
+	ref := Ref{Layer: name}
+	r.model.Inputs = append(r.model.Inputs, ref)
+	return tensor{ref, rank, first}
+}
+
+// unique returns a name that no layer has.
+func (r *reverser) unique(wanted string) string {
+	wanted = strings.NewReplacer(".", "_", "/", "_").Replace(wanted)
+	name := wanted
+	for i := 1; r.model.Layer(name) != nil || name == ""; i++ {
+		name = wanted + "_" + strconv.Itoa(i)
+	}
+	return name
+}
+
+// layer adds a layer, or another call of it, for the module at path; "" for a layer that
+// no module has the parameters of. Its output has the rank and order of its first input.
+func (r *reverser) layer(class, path string, config map[string]any, in ...tensor) tensor {
+	var call []Ref
+	for _, v := range in {
+		call = append(call, v.ref)
+	}
+	out := in[0]
+	if name, again := r.shared[path]; again && path != "" {
+		l := r.model.Layer(name)
+		l.Calls = append(l.Calls, call)
+		out.ref = Ref{Layer: name, Node: len(l.Calls) - 1}
+		return out
+	}
+	name := Snake(class)
+	if path != "" {
+		name = path
+		if path[0] >= '0' && path[0] <= '9' {
+			name = Snake(class) + "_" + path
+		}
+	}
+	name = r.unique(name)
+	config = maps.Clone(config)
+	if config == nil {
+		config = map[string]any{}
+	}
+	config["name"] = name
+	r.model.Layers = append(r.model.Layers, Layer{Class: class, Name: name, Config: config, Calls: [][]Ref{call}})
+	if path != "" {
+		r.modules[name], r.shared[path] = path, name
+	}
+	out.ref = Ref{Layer: name}
+	return out
+}
+
+// any adds the layers that a description describes.
+func (r *reverser) any(description any, path string, in []tensor) ([]tensor, error) {
+	if list, ok := description.([]any); ok {
+		for i, one := range list {
+			var err error
+			if in, err = r.any(one, below(path, strconv.Itoa(i)), in); err != nil {
+				return nil, err
+			}
+		}
+		return in, nil
+	}
+	name, settings := "", map[string]any{}
+	switch d := description.(type) {
+	case string:
+		name = d
+	case map[string]any:
+		for key, value := range d {
+			name = key
+			settings, _ = value.(map[string]any)
+		}
+	}
+	l := &Layer{Class: name, Name: path, Config: settings}
+	switch name {
+	case "graph":
+		return r.graph(l, in)
+	case "residual":
+		return r.residual(l, in)
+	}
+	out, err := r.module(l, in)
+	if err != nil {
+		return nil, layerError(path, name, notInKeras, err)
+	}
+	return []tensor{out}, nil
+}
+
+func below(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func (r *reverser) residual(l *Layer, in []tensor) ([]tensor, error) {
+	body, err := r.any(l.Config["body"], below(l.Name, "body"), in)
+	if err != nil {
+		return nil, err
+	}
+	shortcut := in
+	if l.Config["shortcut"] != nil {
+		if shortcut, err = r.any(l.Config["shortcut"], below(l.Name, "shortcut"), in); err != nil {
+			return nil, err
+		}
+	}
+	if len(body) != 1 || len(shortcut) != 1 || body[0].first != shortcut[0].first {
+		return nil, layerError(l.Name, l.Class, notInKeras, unsupported("body and shortcut have several outputs, or axes in different orders"))
+	}
+	return []tensor{r.layer("Add", "", nil, body[0], shortcut[0])}, nil
+}
+
+// names reads a name or a list of names.
+func names(value any) (list []string) {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, one := range v {
+			list = append(list, fmt.Sprint(one))
+		}
+	}
+	return list
+}
+
+// outputs are those of the inputs and nodes of a graph, by name.
+type outputs map[string][]tensor
+
+// find returns the outputs of the named node, or the one of a name such as node.1.
+func (o outputs) find(name string) ([]tensor, error) {
+	if v, ok := o[name]; ok {
+		return v, nil
+	}
+	node, number, _ := strings.Cut(name, ".")
+	i, err := strconv.Atoi(number)
+	if v := o[node]; err == nil && i >= 0 && i < len(v) {
+		return v[i : i+1], nil
+	}
+	return nil, unsupported("node or input %q comes after its use", name)
+}
+
+// all returns the outputs of several nodes, one after the other.
+func (o outputs) all(names []string) (list []tensor, err error) {
+	for _, name := range names {
+		v, err := o.find(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v...)
+	}
+	return list, nil
+}
+
+func (r *reverser) graph(l *Layer, in []tensor) ([]tensor, error) {
+	known := outputs{}
+	inputs := names(l.Config["inputs"])
+	if inputs == nil {
+		inputs = []string{"x"}
+	}
+	if len(inputs) != len(in) {
+		return nil, fmt.Errorf("graph of %d inputs, with %d: %w", len(inputs), len(in), ErrConfig)
+	}
+	for i, name := range inputs {
+		known[name] = in[i : i+1]
+	}
+	nodes, _ := l.Config["nodes"].([]any)
+	previous := in
+	for _, one := range nodes {
+		node, _ := one.(map[string]any)
+		name := fmt.Sprint(node["name"])
+		from := previous
+		if given := names(node["from"]); given != nil {
+			var err error
+			if from, err = known.all(given); err != nil {
+				return nil, err
+			}
+		}
+		path := below(l.Name, name)
+		layer := node["layer"]
+		if share, ok := node["share"].(string); ok {
+			path = below(l.Name, share)
+			layer = layerOf(nodes, share)
+		}
+		out, err := r.any(layer, path, from)
+		if err != nil {
+			return nil, err
+		}
+		known[name], previous = out, out
+	}
+	if last := names(l.Config["outputs"]); last != nil {
+		return known.all(last)
+	}
+	return previous, nil
+}
+
+// layerOf returns the layer of the named node.
+func layerOf(nodes []any, name string) any {
+	for _, one := range nodes {
+		if node, _ := one.(map[string]any); node["name"] == name {
+			return node["layer"]
+		}
+	}
+	return nil
+}
+
+func channelsToFront(rank int) []any {
+	dims := []any{float64(rank)}
+	for axis := 1; axis < rank; axis++ {
+		dims = append(dims, float64(axis))
+	}
+	return dims
+}

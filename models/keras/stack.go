@@ -1,0 +1,108 @@
+package keras
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/models/weights"
+)
+
+// A stack is a module of PyTorch that computes several recurrent layers, each of which
+// takes the output of the one before: nn.LSTM(3, 4, num_layers=2).
+type stack struct {
+	path, top string // paths of the first and of the last layer
+	call      string // of a module of one layer
+	plan      int    // index of the first layer's
+	layers    int
+}
+
+// follows returns an error of kind ErrAmbiguous unless the layer of that path can be the
+// next one of the stack.
+func (s *stack) follows(m *Model, path string) error {
+	prefix, name := cutPath(path)
+	above, top := cutPath(s.top)
+	inner := modelAt(m, prefix)
+	reason := ""
+	switch l, below := inner.Layer(name), modelAt(m, above).Layer(top); {
+	case stackKey(l) == "" || stackKey(l) != stackKey(below):
+		reason = "of other kinds or settings"
+	case prefix != above || !feeds(inner, top, name):
+		reason = "with something else between them"
+	default:
+		return nil
+	}
+	return fmt.Errorf("layers %s and %s would both be one module of PyTorch: %s: %w", s.top, path, reason, weights.ErrAmbiguous)
+}
+
+// deeper returns the links of the next layer of s.
+func (s *stack) deeper(links []weights.Link) []weights.Link {
+	list := slices.Clone(links)
+	for i := range list {
+		list[i].To = slices.Clone(list[i].To)
+		for k, name := range list[i].To {
+			list[i].To[k] = strings.Replace(name, "_l0", fmt.Sprintf("_l%d", s.layers), 1)
+		}
+	}
+	return list
+}
+
+// module returns the call that constructs s.
+func (s *stack) module() string {
+	return fmt.Sprintf("%s, num_layers=%d)", strings.TrimSuffix(s.call, ")"), s.layers)
+}
+
+// stackKey describes what the layers of a stack have in common, or is "" for layers that
+// are not recurrent.
+func stackKey(l *Layer) string {
+	class, inner := "", l
+	if l.Class == "Bidirectional" {
+		var err error
+		if inner, err = innerLayer(l, "layer"); err != nil {
+			return ""
+		}
+		class = l.Class + " "
+	}
+	if !slices.Contains([]string{"SimpleRNN", "LSTM", "GRU"}, inner.Class) {
+		return ""
+	}
+	units, _ := inner.Int("units", -1)
+	bias, _ := inner.Bool("use_bias", true)
+	activation, _ := activationOf(inner, "activation", "tanh")
+	return fmt.Sprint(class, inner.Class, " ", units, bias, activation)
+}
+
+// feeds reports whether the output of one layer goes to another, but for Dropout between
+// them, and nowhere else.
+func feeds(m *Model, from, to string) bool {
+	inputs, uses := wiring(m)
+	for range m.Layers {
+		in := inputs[to]
+		if len(in) != 1 || len(uses[in[0]]) != 1 {
+			return false
+		}
+		if to = in[0]; to == from {
+			return true
+		}
+		if l := m.Layer(to); l == nil || l.Class != "Dropout" {
+			return false
+		}
+	}
+	return false
+}
+
+// cutPath cuts the path of a layer at its last slash.
+func cutPath(path string) (prefix, name string) {
+	at := strings.LastIndexByte(path, '/')
+	return path[:max(at, 0)], path[at+1:]
+}
+
+// modelAt returns the model within m whose layers have paths of that prefix.
+func modelAt(m *Model, prefix string) *Model {
+	for _, name := range strings.Split(prefix, "/") {
+		if l := m.Layer(name); l != nil && l.Model != nil {
+			m = l.Model
+		}
+	}
+	return m
+}

@@ -1,0 +1,226 @@
+package keras
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Variable is an array that a layer of some class has.
+type Variable struct {
+	Name string // such as "kernel" or "forward/kernel"
+	// Path is where .weights.h5 files have it, below the group of the layer: "vars/0",
+	// "forward_layer/cell/vars/0".
+	Path      string
+	Trainable bool
+	Copy      string // where the same array is a second time; "" if it is not
+}
+
+// Variables returns the variables of l, from its class and settings, in the order in
+// which Keras has them. ok is false for classes that are not known, and for layers around
+// one, such as a model for each step.
+func Variables(l *Layer) (list []Variable, ok bool, err error) {
+	c, ok := classes[l.Class]
+	if !ok {
+		return nil, false, nil
+	}
+	if c.variables == nil {
+		return nil, true, nil
+	}
+	list, err = c.variables(l)
+	if err == nil {
+		list, err = quantized(l, list)
+	}
+	if errors.Is(err, errUnknown) {
+		return nil, false, nil
+	}
+	return list, true, err
+}
+
+// quantized returns the variables of a layer that was quantized, from those that it had: the
+// scales come last in int8, and only the bias is trained.
+func quantized(l *Layer, list []Variable) ([]Variable, error) {
+	policy, _ := l.Config["dtype"].(map[string]any)
+	settings, _ := policy["config"].(map[string]any)
+	mode, _ := settings["mode"].(string)
+	switch {
+	case mode == "" || len(list) == 0:
+		return list, nil
+	case mode != "int8" || l.Class != "Dense" && l.Class != "EinsumDense" && l.Class != "Embedding":
+		return nil, errUnknown
+	}
+	list = append(slices.Clone(list), Variable{Name: list[0].Name + "_scale", Path: fmt.Sprintf("vars/%d", len(list))})
+	list[0].Trainable = false
+	return list, nil
+}
+
+// errUnknown is the error of a layer whose variables are not known, such as one around another.
+var errUnknown = errors.New("variables that are not known")
+
+// positions returns variables at vars/0, vars/1 and so on, trainable ones.
+func positions(names ...string) []Variable {
+	var list []Variable
+	for i, name := range names {
+		list = append(list, Variable{Name: name, Path: fmt.Sprintf("vars/%d", i), Trainable: true})
+	}
+	return list
+}
+
+// within returns variables of an object that the layer has under some attribute.
+func within(prefix, attribute string, list []Variable) []Variable {
+	inner := make([]Variable, len(list))
+	for i, v := range list {
+		inner[i] = v
+		inner[i].Name, inner[i].Path = prefix+v.Name, attribute+"/"+v.Path
+		if v.Copy != "" {
+			inner[i].Copy = attribute + "/" + v.Copy
+		}
+	}
+	return inner
+}
+
+// weighted returns the variables names, and a bias unless use_bias is false.
+func weighted(names ...string) func(l *Layer) ([]Variable, error) {
+	return func(l *Layer) ([]Variable, error) {
+		bias, err := l.Bool("use_bias", true)
+		if bias {
+			return positions(append(append([]string{}, names...), "bias")...), err
+		}
+		return positions(names...), err
+	}
+}
+
+// normalized returns gamma and beta as scale and center say, and then the names of what
+// is not trained.
+func normalized(statistics ...string) func(l *Layer) ([]Variable, error) {
+	return func(l *Layer) ([]Variable, error) {
+		var names []string
+		for _, one := range []struct{ setting, name string }{{"scale", "gamma"}, {"center", "beta"}} {
+			on, err := l.Bool(one.setting, true)
+			if err != nil {
+				return nil, err
+			}
+			if on {
+				names = append(names, one.name)
+			}
+		}
+		list := positions(append(names, statistics...)...)
+		for i := len(names); i < len(list); i++ {
+			list[i].Trainable = false
+		}
+		return list, nil
+	}
+}
+
+// recurrent returns the variables of the cell of an LSTM, GRU or SimpleRNN.
+func recurrent(l *Layer) ([]Variable, error) {
+	list, err := weighted("kernel", "recurrent_kernel")(l)
+	return within("", "cell", list), err
+}
+
+// wrapped returns the layer that l is around, which has the given setting.
+func wrapped(l *Layer, setting string) (*Layer, error) {
+	inner, ok := l.Config[setting].(map[string]any)
+	class, _ := inner["class_name"].(string)
+	config, _ := inner["config"].(map[string]any)
+	if !ok || class == "" || config == nil {
+		return nil, fmt.Errorf("%s %s has no layer as its setting %s: %w", l.Class, l.Name, setting, ErrConfig)
+	}
+	name, _ := config["name"].(string)
+	w := &Layer{Class: class, Name: name, Config: config}
+	if isModel(class) {
+		var err error
+		if w.Model, err = wrappedModel(inner); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
+		}
+		return w, nil
+	}
+	modernize(w)
+	return w, nil
+}
+
+// IsAround reports whether a layer has other layers among its settings.
+func IsAround(l *Layer) bool {
+	return slices.ContainsFunc([]string{"layer", "cell", "cells", "layers"}, func(name string) bool { return l.Config[name] != nil })
+}
+
+func bidirectional(l *Layer) ([]Variable, error) {
+	forward, err := wrapped(l, "layer")
+	if err != nil {
+		return nil, err
+	}
+	list, ok, err := Variables(forward)
+	if err == nil && !ok {
+		err = errUnknown
+	}
+	return append(within("forward/", "forward_layer", list), within("backward/", "backward_layer", list)...), err
+}
+
+func timeDistributed(l *Layer) ([]Variable, error) {
+	inner, err := wrapped(l, "layer")
+	if err != nil {
+		return nil, err
+	}
+	if inner.Model != nil {
+		list, err := ModelVariables(inner.Model, l.Config["trainable"] != false && inner.Config["trainable"] != false)
+		return within("", "layer", list), err
+	}
+	list, ok, err := Variables(inner)
+	if err == nil && !ok {
+		err = errUnknown
+	}
+	return within("", "layer", list), err
+}
+
+func multiHeadAttention(l *Layer) ([]Variable, error) {
+	list, err := weighted("kernel")(l)
+	var all []Variable
+	for name, attribute := range attentionParts {
+		all = append(all, within(name+"/", attribute, list)...)
+	}
+	return all, err
+}
+
+// attentionParts yields the projections of a MultiHeadAttention and the attributes that
+// they are stored under.
+func attentionParts(yield func(name, attribute string) bool) {
+	_ = yield("query", "query_dense") && yield("key", "key_dense") && yield("value", "value_dense") && yield("attention_output", "output_dense")
+}
+
+// groupedAttention returns the variables of a GroupQueryAttention.
+func groupedAttention(l *Layer) ([]Variable, error) {
+	list, err1 := weighted("kernel")(l)
+	gate, err2 := l.Bool("use_gate", false)
+	var all []Variable
+	for _, part := range []string{"query", "key", "gate", "value", "output"} {
+		name := part
+		if part == "output" {
+			name = "attention_output"
+		}
+		if part != "gate" || gate {
+			all = append(all, within(name+"/", "_"+part+"_dense", list)...)
+		}
+	}
+	return all, first(err1, err2)
+}
+
+// The expressions by which Keras makes names of classes.
+var (
+	notWord  = regexp.MustCompile(`\W+`)
+	wordEdge = regexp.MustCompile(`(.)([A-Z][a-z]+)`)
+	caseEdge = regexp.MustCompile(`([a-z])([A-Z])`)
+)
+
+// Snake returns the name that .weights.h5 files have for a class: batch_normalization,
+// conv2d_transpose, re_lu.
+func Snake(class string) string {
+	class = class[strings.LastIndex(class, ">")+1:]
+	if class == "GroupQueryAttention" { // the public name of a class that is called otherwise
+		class = "GroupedQueryAttention"
+	}
+	class = notWord.ReplaceAllString(class, "")
+	class = wordEdge.ReplaceAllString(class, "${1}_$2")
+	return strings.ToLower(caseEdge.ReplaceAllString(class, "${1}_$2"))
+}

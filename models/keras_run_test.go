@@ -1,0 +1,35 @@
+package models_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/models"
+	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
+)
+
+const kerasFiles = "../serialize/kerasfile/testdata/"
+
+// TestRunsOfKerasModelsPredict makes runs of models of Keras and compares what they
+// predict with the outputs that Keras stored.
+func TestRunsOfKerasModelsPredict(t *testing.T) {
+	for _, name := range []string{"keras3_cnn.keras", "keras2_cnn.h5", "keras3_signals.keras", "keras2_volumes.h5", "keras3_mlp.keras"} {
+		plan, err := kerasRun(t, kerasFiles+name, models.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		predictsAsKeras(t, name, plan, kerasFiles+strings.TrimSuffix(name, filepath.Ext(name))+".npz")
+	}
+}
+
+// TestLayersThatAreLackingAreNamed holds the error of models that h5dnn does not run yet.
+func TestLayersThatAreLackingAreNamed(t *testing.T) {
+	_, err := kerasRun(t, kerasFiles+"keras3_recurrent.keras", models.Options{})
+	var missing *models.MissingLayerError
+	if !errors.As(err, &missing) || missing.Node != "bidirectional" || missing.Layer != "lstm" {
+		t.Errorf("error %v; want one about the lstm of bidirectional", err)
+	}
+}

@@ -1,0 +1,263 @@
+package models
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/loss"
+	"github.com/h5dnn/h5dnn/models/keras"
+	"github.com/h5dnn/h5dnn/models/weights"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// runOptimizer begins the names of the arrays of an optimizer in a run file. The state of
+// PyTorch's optimizers is what runs and Keras have in common: the buffers of runs are
+// those of PyTorch under other names.
+const runOptimizer = "optimizer/"
+
+// runBuffers are PyTorch's buffers, and the names that runs have for them.
+var runBuffers = []struct{ pytorch, own string }{
+	{"exp_avg", "first_moment"}, {"exp_avg_sq", "second_moment"}, {"momentum_buffer", "momentum"},
+}
+
+// hasRunOptimizer reports whether a run has the state of an optimizer that was used.
+func (p *Plan) hasRunOptimizer() bool {
+	for _, e := range p.Source.Entries {
+		if strings.HasPrefix(e.Name, runOptimizer) && e.Name != runOptimizer+"step" {
+			return true
+		}
+	}
+	return p.runStep() > 0
+}
+
+// runStep returns the number of updates of a run.
+func (p *Plan) runStep() int64 {
+	for _, e := range p.Source.Entries {
+		if e.Name == runOptimizer+"step" && e.Array.Len() == 1 {
+			if n, err := storage.Read[int64](e.Array); err == nil {
+				return n[0]
+			}
+		}
+	}
+	return 0
+}
+
+// runState returns the state of the optimizer of a run as PyTorch has it, for parameters
+// in this order, by their names in the run.
+func (p *Plan) runState(c train.Config, parameters []string) (state map[string]storage.Array, group map[string]string, err error) {
+	group, err = p.runGroup(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	entries := p.Source.byName()
+	state = map[string]storage.Array{}
+	step := storage.From([]float32{float32(p.runStep())})
+	step.View, _ = step.Reshape()
+	for k, name := range parameters {
+		for _, buffer := range runBuffers {
+			if e, ok := entries[runOptimizer+buffer.own+"/"+name]; ok {
+				state[fmt.Sprintf("state/%d/%s", k, buffer.pytorch)] = e.Array
+				if buffer.own != "momentum" {
+					state[fmt.Sprintf("state/%d/step", k)] = step
+				}
+			}
+		}
+	}
+	indices := make([]int, len(parameters))
+	for k := range indices {
+		indices[k] = k
+	}
+	text, err := json.Marshal(indices)
+	group["params"] = string(text)
+	return state, group, err
+}
+
+// runGroup returns the settings of the optimizer of a run as PyTorch's param_group, and
+// records those that it has no place for.
+func (p *Plan) runGroup(c train.Config) (map[string]string, error) {
+	o, err := nn.OptimizerFromConfig(c.Optimizer)
+	if err != nil {
+		return nil, err
+	}
+	settings := map[string]any{"lr": o.Rate()}
+	var groups []nn.ParamGroup
+	adam := func(o *nn.Adam, apart bool) {
+		settings["betas"], settings["eps"] = []float64{o.Beta1, o.Beta2}, o.Eps
+		settings["weight_decay"], settings["amsgrad"], settings["decoupled_weight_decay"] = o.WeightDecay, false, apart
+		groups = o.AdamOptions.Groups
+	}
+	switch o := o.(type) {
+	case *nn.AdamW:
+		adam(&o.Adam, true)
+	case *nn.Adam:
+		adam(o, false)
+	case *nn.SGD:
+		settings["momentum"], settings["dampening"] = o.Momentum, 0
+		settings["weight_decay"], settings["nesterov"] = o.WeightDecay, o.Nesterov
+		groups = o.SGDOptions.Groups
+	default:
+		return nil, fmt.Errorf("optimizer %T: %w", o, weights.ErrUnsupported)
+	}
+	if len(groups) > 0 {
+		p.Lost.Add(runOptimizer+"groups", loss.Property, 1, "they are not converted")
+	}
+	if c.Schedule != nil && c.Schedule != "constant" {
+		p.Lost.Add(runOptimizer+"schedule", loss.Property, 1, "%s has no such setting of an optimizer", p.To)
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	given := map[string]any{}
+	if err := json.Unmarshal(text, &given); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"clip_norm", "clip_value"} {
+		if given[name] != nil {
+			p.Lost.Add(runOptimizer+name, loss.Property, 1, "%s has no such setting of an optimizer", p.To)
+		}
+	}
+	texts := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		text, err := json.Marshal(settings[key])
+		if err != nil {
+			return nil, err
+		}
+		texts[key] = string(text)
+	}
+	return texts, nil
+}
+
+// setRunOptimizer adds the state of PyTorch's optimizer, whose parameters have these names
+// in the run, and sets the optimizer of c. The number of updates is step, or what the state says if that is more.
+func (p *Plan) setRunOptimizer(c *train.Config, parameters []string, state map[string]weights.Tensor, group map[string]string, step int64) error {
+	ok, err := p.setRunGroup(c, group)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		p.Lost.Add(runOptimizer+"state", loss.Array, len(state), "h5dnn has Adam, AdamW and SGD")
+		return nil
+	}
+	for k, parameter := range parameters {
+		prefix := fmt.Sprintf("state/%d/", k)
+		if t, ok := state[prefix+"step"]; ok {
+			n, err := storage.Read[int64](t.Array)
+			if err != nil || len(n) != 1 {
+				return fmt.Errorf("step of parameter %d: %v elements: %w", k, n, weights.ErrUnsupported)
+			}
+			step = max(step, n[0])
+		}
+		for _, buffer := range runBuffers {
+			t, ok := state[prefix+buffer.pytorch]
+			if !ok || buffer.own == "momentum" && isZero(group["momentum"]) {
+				continue
+			}
+			t.Name = runOptimizer + buffer.own + "/" + parameter
+			p.Tensors = append(p.Tensors, t)
+		}
+		for _, other := range []string{"max_exp_avg_sq", "square_avg", "grad_avg"} {
+			if _, ok := state[prefix+other]; ok {
+				p.Lost.Add(runOptimizer+other+" of "+parameter, loss.Array, 1, "h5dnn's optimizers have no such buffer")
+			}
+		}
+	}
+	p.Tensors = append(p.Tensors, weights.Tensor{Name: runOptimizer + "step", Array: storage.From([]int64{step}), Operation: "step"})
+	return nil
+}
+
+// isZero reports whether the text of a setting is 0.
+func isZero(text string) bool { return strings.Trim(text, "0.") == "" }
+
+// setRunGroup sets the optimizer of c to what a param_group of PyTorch says. It returns
+// false for one that h5dnn does not have.
+func (p *Plan) setRunGroup(c *train.Config, group map[string]string) (bool, error) {
+	value := func(key string) (v any) {
+		_ = json.Unmarshal([]byte(group[key]), &v) // nil if it is missing
+		return v
+	}
+	number := func(key string) float64 {
+		n, _ := value(key).(float64)
+		return n
+	}
+	settings := map[string]any{"lr": number("lr"), "weight_decay": number("weight_decay")}
+	name := ""
+	switch betas, _ := value("betas").([]any); {
+	case len(betas) == 2:
+		name = "adam"
+		if value("decoupled_weight_decay") == true {
+			name = "adamw"
+		} else if group["decoupled_weight_decay"] == "" && number("weight_decay") != 0 {
+			p.Lost.Add(runOptimizer+"weight_decay", loss.Property, 1, "the file does not say whether it is that of Adam or of AdamW; it is taken as Adam's")
+		}
+		settings["beta1"], settings["beta2"], settings["eps"] = betas[0], betas[1], number("eps")
+		if value("amsgrad") == true {
+			p.Lost.Add(runOptimizer+"amsgrad", loss.Property, 1, "h5dnn's Adam has no such setting")
+		}
+	case group["dampening"] != "":
+		name = "sgd"
+		settings["momentum"], settings["nesterov"] = number("momentum"), value("nesterov") == true
+		if number("dampening") != 0 {
+			p.Lost.Add(runOptimizer+"dampening", loss.Property, 1, "h5dnn's SGD has no such setting")
+		}
+	default:
+		return false, nil
+	}
+	if value("maximize") == true {
+		p.Lost.Add(runOptimizer+"maximize", loss.Property, 1, "h5dnn's optimizers have no such setting")
+	}
+	c.Optimizer, c.Schedule = map[string]any{name: settings}, "constant"
+	_, err := nn.OptimizerFromConfig(c.Optimizer)
+	return true, err
+}
+
+// keepRunOptimizer converts the state of Keras's optimizer to that of a run, if asked to.
+// Tensors are the parameters, with the names that they have in the run.
+func (p *Plan) keepRunOptimizer(c *train.Config, o *keras.Optimizer, tensors []weights.Tensor) error {
+	if !p.options.Optimizer {
+		p.loseOptimizer()
+		return nil
+	}
+	if o == nil {
+		return p.noOptimizer()
+	}
+	list, group, report, err := keras.ExportOptimizer(o, tensors)
+	if err != nil {
+		return err
+	}
+	var kept []keras.Dropped
+	for _, d := range report.Dropped {
+		own, ok := map[string]string{"global_clipnorm": "clip_norm", "clipvalue": "clip_value"}[d.Name]
+		if !ok {
+			d.Reason = strings.Replace(d.Reason, "PyTorch's", "h5dnn's", 1)
+			kept = append(kept, d)
+			continue
+		}
+		text, err := json.Marshal(map[string]any{own: o.Config[d.Name]})
+		if err == nil {
+			err = json.Unmarshal(text, c)
+		}
+		if err != nil {
+			return fmt.Errorf("optimizer: %s: %w", d.Name, err)
+		}
+	}
+	report.Dropped = kept
+	report.Notes = slices.DeleteFunc(report.Notes, func(note string) bool { return !strings.HasPrefix(note, "not exact") })
+	p.reportOptimizer(report)
+	state := map[string]weights.Tensor{}
+	for _, t := range list {
+		state[t.Name] = t
+	}
+	var names []string
+	for _, t := range tensors {
+		if !keras.IsBuffer(t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return p.setRunOptimizer(c, names, state, group, o.Step)
+}

@@ -1,0 +1,312 @@
+package kerasfile
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/models/keras"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
+)
+
+// saveLegacy writes an .h5 as Keras 2 does: a whole model if the metadata have its
+// configuration, and else the weights only.
+func saveLegacy(name string, c serialize.Contents) error {
+	s, err := newSaver(c)
+	if err != nil {
+		return err
+	}
+	if s.model != nil && s.model.Layer("top_level_model_weights") != nil {
+		return fmt.Errorf("the layer top_level_model_weights has the name under which .h5 keeps weights of no layer; rename it, or write a .keras: %w", storage.ErrState)
+	}
+	if s.w, err = hdf5write.Create(name, hdf5write.CreateOptions{Space: s.bytes()}); err != nil {
+		return err
+	}
+	s.target = s.w
+	defer s.w.Abort() // unless it was closed
+	if err := s.legacy(); err != nil {
+		return err
+	}
+	if err := s.checkAll(); err != nil {
+		return err
+	}
+	return s.w.Close()
+}
+
+func (s *saver) legacy() error {
+	version, backend := cmp.Or(s.version(), legacyVersion), s.meta[MetaBackend]
+	if backend == "" {
+		backend = "tensorflow"
+	}
+	root := "/"
+	if s.model != nil {
+		root = modelGroup
+		config := legacyConfig(s.meta[MetaConfig], version)
+		if !s.hasLoRA("") {
+			var err error
+			if config, err = keras.WithoutLoRA(config); err != nil {
+				return err
+			}
+		}
+		if err := s.attributes("/", MetaVersion, version, MetaBackend, backend, MetaConfig, config, MetaTraining, legacyTraining(s.meta[MetaTraining], version)); err != nil {
+			return err
+		}
+		if err := s.w.Group(root); err != nil {
+			return err
+		}
+	}
+	if err := s.attributes(root, MetaVersion, version, MetaBackend, backend); err != nil {
+		return err
+	}
+	layers, err := s.legacyLayers()
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, l := range layers {
+		names = append(names, l.name)
+	}
+	if err := s.list(root, "layer_names", names); err != nil {
+		return err
+	}
+	for _, l := range append(layers, legacyLayer{topLevelGroup, s.topLevel()}) {
+		if err := s.legacyLayer(join(root, l.name), l.entries); err != nil {
+			return err
+		}
+	}
+	return s.legacyOptimizer()
+}
+
+// attributes writes strings, by name and value, without those that are empty.
+func (s *saver) attributes(path string, pairs ...string) error {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			continue
+		}
+		if err := s.w.SetAttr(path, pairs[i], pairs[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// headerLimit is how many bytes Keras puts into one attribute, so that it fits the header
+// of an object.
+const headerLimit = 64512
+
+// list writes an attribute that is a list of names, or several of them if it is long.
+func (s *saver) list(path, name string, names []string) error {
+	if len(names) == 0 {
+		return s.w.SetAttr(path, name, storage.From([]float64{}, 0)) // as h5py does
+	}
+	longest := 16 // what a string of variable length takes
+	for _, one := range names {
+		longest = max(longest, len(one))
+	}
+	parts := (longest*len(names) + headerLimit - 1) / headerLimit
+	if parts == 1 {
+		return s.w.SetAttr(path, name, hdf5write.Bytes(names))
+	}
+	for k := range parts {
+		from, to := k*len(names)/parts, (k+1)*len(names)/parts
+		if err := s.w.SetAttr(path, name+itoa(k), hdf5write.Bytes(names[from:to])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A legacyLayer is a group of weights.
+type legacyLayer struct {
+	name    string
+	entries []string
+}
+
+// legacyLayers lists the layers in the order of the model or, without one, of the entries.
+func (s *saver) legacyLayers() (list []legacyLayer, err error) {
+	if s.model == nil {
+		at := map[string]int{}
+		for _, name := range s.order {
+			layer, rest := firstPart(name)
+			if rest == "" || layer+"/" == optimizerPrefix {
+				continue
+			}
+			if _, ok := at[layer]; !ok {
+				at[layer] = len(list)
+				list = append(list, legacyLayer{name: layer})
+			}
+			list[at[layer]].entries = append(list[at[layer]].entries, name)
+		}
+		return list, nil
+	}
+	for i := range s.model.Layers {
+		l := &s.model.Layers[i]
+		if l.Class == "InputLayer" && s.model.Class == "Sequential" {
+			continue
+		}
+		trained, other, err := s.legacyWeights(l, "", true)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, legacyLayer{l.Name, append(trained, other...)})
+	}
+	return list, nil
+}
+
+// legacyWeights lists the entries of a layer: those that are trained, and the other ones.
+// Keras has them in this order, and in a model within a model over all of its layers.
+func (s *saver) legacyWeights(l *keras.Layer, prefix string, on bool) (trained, other []string, err error) {
+	on = on && l.Config["trainable"] != false
+	prefix += l.Name + "/"
+	if l.Model != nil {
+		for i := range l.Model.Layers {
+			a, b, err := s.legacyWeights(&l.Model.Layers[i], prefix, on)
+			if err != nil {
+				return nil, nil, err
+			}
+			trained, other = append(trained, a...), append(other, b...)
+		}
+		return trained, other, nil
+	}
+	names, err := s.variablesOf(l, prefix)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.hasLoRA(prefix) {
+		trained, other = divideLoRA(s.below(prefix))
+		return trained, other, nil
+	}
+	variables, _, _ := keras.Variables(l)
+	for i, name := range names {
+		if on && (i >= len(variables) || variables[i].Trainable) {
+			trained = append(trained, name)
+		} else {
+			other = append(other, name)
+		}
+	}
+	return trained, other, nil
+}
+
+// isLoRA reports whether an entry is a half of a LoRA, by which Keras 3 trains a frozen kernel.
+func isLoRA(name string) bool { return strings.HasPrefix(last(name), "lora_") }
+
+// hasLoRA reports whether an entry whose name begins with prefix is of a LoRA.
+func (s *saver) hasLoRA(prefix string) bool { return slices.ContainsFunc(s.below(prefix), isLoRA) }
+
+// divideLoRA divides the entries of a layer with a LoRA: its kernel is not trained.
+func divideLoRA(names []string) (trained, other []string) {
+	for _, name := range names {
+		if kernel := last(name); kernel == "kernel" || kernel == "embeddings" {
+			other = append(other, name)
+		} else {
+			trained = append(trained, name)
+		}
+	}
+	return trained, other
+}
+
+// topLevel lists the entries that are of no layer.
+func (s *saver) topLevel() (names []string) {
+	for _, name := range s.order {
+		if !strings.Contains(name, "/") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (s *saver) legacyLayer(group string, entries []string) error {
+	if err := s.w.Group(group); err != nil {
+		return err
+	}
+	if err := s.list(group, "weight_names", entries); err != nil {
+		return err
+	}
+	for _, name := range entries {
+		if err := s.put(join(group, name), name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// legacyOptimizer writes the optimizer's variables with the names that Keras 3 has.
+func (s *saver) legacyOptimizer() error {
+	entries, names, _ := s.optimizer()
+	if len(entries) == 0 {
+		return nil
+	}
+	if old := s.oldOrder(entries); old != nil {
+		entries, names = old, nil
+		for _, entry := range entries {
+			names = append(names, strings.TrimPrefix(entry, optimizerPrefix))
+		}
+	}
+	class := "optimizer"
+	if o := optimizerIn(s.meta[MetaTraining]); o != nil {
+		class = strings.ToLower(o.Class)
+	}
+	for i, name := range names {
+		if slot, weight := firstPart(name); weight != "" && s.isEntry(weight) {
+			name = strings.ReplaceAll(weight, "/", "_") + "_" + slot
+		}
+		names[i] = class + "/" + name
+	}
+	if err := s.w.Group(optimizerGroup); err != nil {
+		return err
+	}
+	if err := s.list(optimizerGroup, "weight_names", names); err != nil {
+		return err
+	}
+	for i, name := range names {
+		if err := s.put(join(optimizerGroup, name), entries[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oldOrder returns the entries in the order of the optimizers that Keras had up to 2.10, which
+// later versions have under legacy: all first moments of Adam, and then all second ones. It
+// returns nil for other optimizers.
+func (s *saver) oldOrder(entries []string) []string {
+	o := optimizerIn(s.meta[MetaTraining])
+	if o != nil {
+		if inner, ok := o.inner(); ok {
+			o = inner
+		}
+	}
+	if !s.isOld() || s.model == nil || o == nil || len(o.Config) == 0 || o.isCurrent() {
+		return nil
+	}
+	layout, ok := layoutOf(o, true, func(string) int { return 0 })
+	if !ok {
+		return nil
+	}
+	if o.Class != "RMSprop" && o.Class != "Ftrl" {
+		layout.weight, layout.blocks = nil, append(layout.weight, layout.blocks...)
+	} else {
+		layout.weight, layout.blocks = append(layout.weight, layout.blocks...), nil
+	}
+	if name := "u_product"; s.isEntry(optimizerPrefix + name) {
+		layout.first = []string{name}
+	}
+	var ordered []string
+	for _, name := range layout.names(trainable(s.model, "", true, withBuffers(s.order)), len(entries)) {
+		if !s.isEntry(optimizerPrefix + name) {
+			return nil
+		}
+		ordered = append(ordered, optimizerPrefix+name)
+	}
+	return ordered
+}
+
+// isCurrent reports whether an optimizer is one of Keras 2.11 or later, from its settings.
+func (d *described) isCurrent() bool {
+	return d.Config["is_legacy_optimizer"] != nil || d.Config["jit_compile"] != nil || d.Config["ema_momentum"] != nil
+}
+
+func (s *saver) isEntry(name string) bool { _, ok := s.entries[name]; return ok }

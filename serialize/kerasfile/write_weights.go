@@ -1,0 +1,199 @@
+package kerasfile
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/models/keras"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// saveWeights writes a .weights.h5, in which the configuration of the model says where the
+// weights are. The file itself does not have the configuration.
+func saveWeights(name string, c serialize.Contents) error {
+	if strings.HasSuffix(name, IndexExtension) {
+		return SaveShards(name, c, ShardOptions{})
+	}
+	s, err := newSaver(c)
+	if err != nil {
+		return err
+	}
+	return s.saveWeights(name)
+}
+
+func (s *saver) saveWeights(name string) error {
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{Space: s.bytes()})
+	if err != nil {
+		return err
+	}
+	defer w.Abort() // unless it was closed
+	s.target = w
+	if err := s.weights(); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// weights writes the entries as the variables of the model.
+func (s *saver) weights() error {
+	if s.model == nil {
+		return s.storedVars()
+	}
+	if err := s.modelVars(); err != nil {
+		return err
+	}
+	for _, name := range s.order { // such as metrics/mean/vars/0
+		if strings.Contains(name, "/vars/") && !s.written[name] {
+			if err := s.put("/"+name, name); err != nil {
+				return err
+			}
+		}
+	}
+	return s.checkAll()
+}
+
+// numbered is the name of a variable of an unknown model, d1/vars/0, and of its optimizer.
+var numbered = regexp.MustCompile(`^(?:(?:.*/)?vars/|(optimizer/(?:.*/)?))\d+$`)
+
+// storedVars writes the variables of an unknown model where a .weights.h5 had them.
+func (s *saver) storedVars() error {
+	for _, group := range []string{layersGroup, "/vars"} { // by which such files are known
+		if err := s.target.Group(group); err != nil {
+			return err
+		}
+	}
+	for _, name := range s.order {
+		match := numbered.FindStringSubmatch(name)
+		if match == nil {
+			return fmt.Errorf("a .weights.h5 has numbers instead of names such as %s, and they follow from the model: the metadata must have its %s: %w", name, MetaConfig, storage.ErrState)
+		}
+		path := "/" + name
+		if group := match[1]; group != "" && !strings.HasSuffix(group, "vars/") {
+			path = "/" + group + "vars/" + strings.TrimPrefix(name, group)
+		}
+		if err := s.put(path, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// modelVars writes the variables of the layers and the optimizer.
+func (s *saver) modelVars() error {
+	if err := s.vars("", s.model.Name); err != nil {
+		return err
+	}
+	if err := eachLayer(s.model, layersGroup, "", s.layerVars); err != nil {
+		return err
+	}
+	return s.optimizerVars()
+}
+
+// vars makes the group of the variables of an object.
+func (s *saver) vars(group, name string) error {
+	return s.target.Group(join(group, "vars"), hdf5write.Attr{Name: "name", Value: name})
+}
+
+func (s *saver) layerVars(l *keras.Layer, group, prefix string) error {
+	if err := s.vars(group, l.Name); err != nil {
+		return err
+	}
+	if l.Model != nil {
+		return nil
+	}
+	variables, ok, err := keras.Variables(l)
+	if err != nil {
+		return err
+	}
+	for _, v := range variables {
+		if err := s.put(join(group, v.Path), prefix+v.Name); err != nil {
+			return err
+		}
+		if v.Copy == "" {
+			continue
+		}
+		if err := s.put(join(group, v.Copy), prefix+v.Name); err != nil {
+			return err
+		}
+	}
+	if l.Class == "MultiHeadAttention" && strings.HasPrefix(s.version(), "2.") {
+		if err := s.linkPrivate(group, variables); err != nil {
+			return err
+		}
+	}
+	for _, name := range s.below(prefix) { // such as dropout/seed_generator/0
+		rest := strings.TrimPrefix(name, prefix)
+		if s.written[name] || ok && !strings.Contains(rest, "seed_generator") {
+			continue
+		}
+		at := strings.LastIndexByte(rest, '/') + 1
+		if _, err := strconv.Atoi(rest[at:]); err != nil && !strings.Contains(rest, "seed_generator") {
+			return fmt.Errorf("layer %s: where %s is in such a file does not follow from the class %s; write an .h5: %w", l.Name, name, l.Class, storage.ErrState)
+		}
+		if err := s.put(join(group, rest[:at]+"vars/"+rest[at:]), name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linkPrivate gives the variables of an attention the names of Keras 2, too, where its layers
+// are private attributes: Keras 2 and 3 both load the file. Shards are of Keras 3 alone.
+func (s *saver) linkPrivate(group string, variables []keras.Variable) error {
+	w, ok := s.target.(interface {
+		HardLink(path, target string) error
+	})
+	if !ok {
+		return nil
+	}
+	for _, v := range variables {
+		if err := w.HardLink(join(group, "_"+v.Path), join(group, v.Path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *saver) optimizerVars() error {
+	entries, names, known := s.optimizer()
+	if len(entries) == 0 {
+		return nil
+	}
+	if buffer := slices.IndexFunc(names, func(name string) bool { return strings.Contains(name, "/") }); !known && buffer >= 0 {
+		return fmt.Errorf("the order of the optimizer's variables, such as %s, does not follow from its settings, and this format numbers them; h5dnn strip leaves them out", names[buffer])
+	}
+	if err := s.vars("/optimizer", "optimizer"); err != nil {
+		return err
+	}
+	for i, name := range entries {
+		if err := s.put("/optimizer/vars/"+itoa(i), name); err != nil {
+			return err
+		}
+	}
+	return s.innerVars(entries)
+}
+
+// innerVars writes the second copies of the variables of the optimizer within a LossScaleOptimizer:
+// all but its own ones, which Keras 3 alone has.
+func (s *saver) innerVars(entries []string) error {
+	if o := optimizerIn(s.meta[MetaTraining]); o == nil || !strings.HasPrefix(o.Class, "LossScaleOptimizer") {
+		return nil
+	}
+	own := max(0, slices.Index(entries, optimizerPrefix+"inner_optimizer/iteration"))
+	if err := s.vars("/optimizer/inner_optimizer", "optimizer"); err != nil {
+		return err
+	}
+	for i, name := range entries[own:] {
+		if err := s.put(join(innerVars, itoa(i)), name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
