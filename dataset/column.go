@@ -160,7 +160,7 @@ func (c *column) gatherBytes(to destination, field int, src []byte, v views.View
 	}
 }
 
-// rowsAhead returns how many rows before its own a row of so many bytes is prefetched.
+// rowsAhead returns the distance of prefetching in rows of size bytes.
 // The processor has loads of a few KiB under way at a time.
 func rowsAhead(size int) int { return max(1, 4<<10/size) }
 

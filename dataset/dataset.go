@@ -118,7 +118,7 @@ func allocBatch(d Dataset, samples int, alloc func(size int) (storage.Host, erro
 	return b, nil
 }
 
-// alloc returns memory for f of so many samples.
+// alloc returns memory for the values of f in a number of samples.
 func (f Field) alloc(samples int, alloc func(size int) (storage.Host, error)) (storage.Array, error) {
 	shape := append([]int{samples}, f.Shape...)
 	if alloc == nil {

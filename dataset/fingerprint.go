@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// What a fingerprint reads: so many samples, or fewer if they are large.
+// A fingerprint reads fingerprintRows samples, or fewer if they have more than fingerprintBytes.
 const (
 	fingerprintRows  = 64
 	fingerprintBytes = 16 << 20

@@ -17,7 +17,7 @@ type Missing struct {
 	Field
 	NaN, Inf        int             // elements
 	Columns         []MissingColumn // along the last axis of rows; one if rows are single numbers
-	First, FirstInf Element         // the first of each; without a name if there is none
+	First, FirstInf Element         // the first of each; its name is empty if all are finite
 }
 
 // A MissingColumn is the number of elements of a column that are NaN, or infinite.

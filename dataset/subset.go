@@ -28,7 +28,7 @@ func Subset(d Dataset, rows []int) (Dataset, error) {
 	return &subset{readerOf(d), slices.Clone(rows), ascending}, nil
 }
 
-// A list of samples takes 8 bytes for each.
+// maxListedRows is the maximum length of a list of rows, which takes 8 bytes for each.
 const maxListedRows = 1 << 30
 
 // Split divides d at random, as PyTorch's random_split: val gets the given fraction of the samples, train

@@ -91,11 +91,12 @@ func (t *table) scatter(to destination, rows []int) error {
 	return nil
 }
 
-// A block of a table is a row group of its largest chunked column, or as many of them
-// as make row groups of the other columns end there too, up to this many bytes.
+// jointBlock is the maximum size in bytes of a block of several row groups. A block of a table is
+// one row group of its largest chunked column, or as many as end where row groups of the other
+// columns end.
 const jointBlock = 32 << 20
 
-// A plan lists all blocks; a file may declare more samples than it holds.
+// maxBlocks bounds the list of blocks: a file may declare more samples than it holds.
 const maxBlocks = 1 << 20
 
 // Blocks implements Blocked.

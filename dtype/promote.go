@@ -2,7 +2,7 @@ package dtype
 
 import "fmt"
 
-// promotion[a][b] is the common type of a and b: PyTorch's, or NumPy's where
+// promotion holds the common type of a and b at [a][b]: PyTorch's, or NumPy's where
 // PyTorch has none.
 //
 //   - bool is promoted to any other type, integers to floats, floats to complex numbers,

@@ -90,10 +90,10 @@ type Dataset struct {
 	Sources  []string // FILE:/path of the datasets that a virtual one consists of
 	Changes  []string // what is different in an array of the numbers
 	Renamed  string   // the name in the file, if the path is another one because two arrays would have it
-	Shares   string   // the path of an array before it with the same elements; "" if there is none
+	Shares   string   // the path of an earlier array with the same elements, or ""
 	Strides  []int    // of elements that are not in row-major order; else nil
 	Axes     []string // names of the axes; nil if they have none
-	Encoding string   // what the array is stored as, if that is not what it is: "csr_matrix of 5 stored elements"
+	Encoding string   // the on-disk encoding, if not dense: "csr_matrix of 5 stored elements"
 }
 
 // A Filter is a step of the compression of an HDF5 dataset: its registered number, its name
@@ -187,7 +187,7 @@ func (s Selection) Strings() ([]string, error) {
 	return texts, nil
 }
 
-// Strings are read so many elements at a time, and at most maxShared are kept to be shared.
+// Strings are read blockTexts elements at a time, and at most maxShared are kept to be shared.
 const blockTexts, maxShared = 1 << 16, 1 << 16
 
 // textBlocks yields v in blocks of its first axis.

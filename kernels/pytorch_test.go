@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A number is an array as testdata/pytorch.json has it.
+// numbers is an array in testdata/pytorch.json.
 type numbers struct {
 	Shape  []int
 	Values []float64

@@ -73,7 +73,7 @@ func forward(m Module, inputs []*tensor.Tensor) []*tensor.Tensor {
 	return []*tensor.Tensor{notNil(m, m.Forward(inputs[0]))}
 }
 
-// notNil returns y, the output of m, and fails if there is none.
+// notNil returns y, the output of m, and fails if it is nil.
 func notNil(m Module, y *tensor.Tensor) *tensor.Tensor {
 	if y == nil {
 		tensor.Fail(kindOf(m), storage.ErrState, "Forward returned nil")

@@ -31,7 +31,7 @@ func fromYAML(t testing.TB, text string) nn.Module {
 	return settings.Model.Module
 }
 
-// A small ResNet: two residual blocks, the second with a projection.
+// resnetYAML is a small ResNet: two residual blocks, the second with a projection.
 const resnetYAML = `
 graph:
   nodes:

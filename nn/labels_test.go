@@ -13,7 +13,7 @@ import (
 )
 
 // TestLabelsThatAreNoClassAreErrors tries every loss and metric of labels, on both devices: the error
-// names the first row and its label. A label to ignore is none.
+// names the first row and its label. A label to ignore is accepted.
 func TestLabelsThatAreNoClassAreErrors(t *testing.T) {
 	losses := []string{
 		`"cross_entropy"`, `{"cross_entropy": {"label_smoothing": 0.1}}`, `{"cross_entropy": {"class_weights": [1, 2, 3]}}`,

@@ -18,7 +18,7 @@ type globalPool struct{}
 // Config returns no settings.
 func (globalPool) Config() any { return struct{}{} }
 
-// globally returns pool(x) of x with so many spatial axes.
+// globally returns pool(x) of x with the given number of spatial axes.
 func globally(layer string, axes int, x *tensor.Tensor, pool func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	checkSpatial(layer, x, axes)
 	return pool(x)

@@ -90,7 +90,7 @@ type precision struct {
 	tolerance float64
 }
 
-// The oracle keeps gradients and parameters as float32: 6e-8 is its rounding.
+// precisions have tolerances above 6e-8: the oracle rounds gradients and parameters to float32.
 var precisions = []precision{{dtype.Float64, 1e-7}, {dtype.Float32, 2e-4}}
 
 func (p precision) String() string { return p.dtype.String() }

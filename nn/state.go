@@ -13,8 +13,8 @@ type Stateful interface {
 	Load(state iter.Seq2[string, storage.Array]) error
 }
 
-// An EpochObserver is a schedule that follows the loss of the epochs: that of
-// validation, or of training where there is none.
+// An EpochObserver is a schedule that follows the loss of each epoch: the validation loss,
+// or the training loss without validation data.
 type EpochObserver interface {
 	Schedule
 	EndEpoch(loss float64)

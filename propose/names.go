@@ -38,7 +38,7 @@ var (
 	foldWords       = list("fold folds cv kfold")
 	splitWords      = list("split splits subset partition part set ttv usage")
 
-	// The words that train knows, and the words for test data.
+	// trainWords and validationWords are the words that train knows.
 	trainWords      = vocabulary(dataconfig.TrainingWords)
 	validationWords = vocabulary(dataconfig.ValidationWords)
 	testWords       = list("test testing")

@@ -10,7 +10,7 @@ import (
 // free parts beside it, so that its memory serves requests of any size. It is safe for use by
 // several goroutines.
 type arena struct {
-	// reserve returns address space that takes memory where it is written, or nil if there is none.
+	// reserve returns address space that takes memory where it is written, or nil if the system refuses.
 	// It is never given back: a slice of a part that has come back may still be read.
 	reserve func(size int) []byte
 	region  int // size of a region, unless a request is larger

@@ -9,9 +9,9 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Bands are runs of indices along an axis of an array in chunks, each of which is read at once.
-// They end where chunks end along that axis, so that a chunk is decoded once and not for each
-// block, even if the axes of the array are those of the chunks in another order.
+// bands divide an axis of a chunked array into runs of indices that are read at once. They end
+// where chunks end along that axis, so that a chunk is decoded once and not for each block, also
+// when the array is a transposed view of the chunks.
 type bands struct {
 	axis  int // the first with more than one index
 	first int // the number of indices in the first band

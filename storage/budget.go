@@ -24,7 +24,7 @@ type Budget struct {
 // deflate reaches.
 const ExpansionRatio = 1000
 
-// NewBudget returns a budget of so many bytes, or of the default if limit is 0.
+// NewBudget returns a budget of limit bytes, or the default budget for 0.
 func NewBudget(limit int) *Budget {
 	if limit == 0 {
 		limit = defaultBudget()
@@ -50,8 +50,8 @@ func (b *Budget) Limit() int {
 	return b.limit
 }
 
-// Allocate returns an error of kind ErrState if n bytes must not be allocated at once for
-// what is stored in so many bytes.
+// Allocate returns an error of kind ErrState if n bytes must not be allocated at once for an
+// array of the given stored size.
 func (b *Budget) Allocate(n, stored int) error {
 	if n-stored > b.Limit() {
 		return &BudgetError{Bytes: n, Stored: stored, Limit: b.Limit(), AtOnce: true}

@@ -16,7 +16,8 @@ func Empty(t dtype.Type, shape ...int) (Array, error) { return Make(uninitialize
 // uninitialized is the CPU, except that new memory is not cleared.
 type uninitialized struct{ cpu }
 
-// Smaller allocations are cleared quickly, and fill no large page.
+// largeAlloc is the size of allocations, in bytes, from which clearing takes noticeable time and a
+// large page is filled.
 const largeAlloc = 4 << 20
 
 func (uninitialized) Alloc(size int) (Storage, error) {

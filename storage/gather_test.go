@@ -135,7 +135,7 @@ func apart(v views.View, step int) views.View {
 	return w
 }
 
-// room returns just the bytes that a view of elements of the given size touches.
+// uninitialized returns exactly the bytes that a view touches, for elements of the given size.
 func uninitialized(v views.View, size int) []byte {
 	_, hi := v.Bounds()
 	return make([]byte, max(0, hi)+size)

@@ -196,8 +196,8 @@ func TouchedBy(v views.View, size int) int {
 	return min(span, v.Len()*size/run*(run+faultAround))
 }
 
-// Touch counts n bytes of pages that are about to be read, of the array that lies at an
-// offset and takes so many bytes. The pages of all arrays are first given back to the system,
+// Touch counts n bytes of pages that are about to be read, of the array at an
+// offset with the given size. The pages of all arrays are first given back to the system,
 // which may keep them in its cache, if they were many more than the largest array takes: a
 // file that is copied in order has no use for them, and an array that is read in any order
 // keeps its own. Touch must be called by the read function of [Mapped.WithBytes].

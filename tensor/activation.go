@@ -120,7 +120,7 @@ func (e epilogue) gradOfValue(y, dy *Tensor) *Tensor {
 	return dy
 }
 
-// without returns all of so many axes but one.
+// without returns the axes of a tensor of the given rank but one.
 func without(axis, rank int) []int {
 	axes := make([]int, 0, rank)
 	for i := range rank {

@@ -47,7 +47,7 @@ func (op binaryOp) Infer(in []Spec) []Spec {
 	return []Spec{{Type: t, View: broadcastLayout(op.Name(), in...), Format: commonNames(op.Name(), in)}}
 }
 
-// Names of axes are those of an operand that has some; two must agree.
+// handles accepts names of axes: the result has the operands' names, which must agree.
 func (binaryOp) handles(f *Format) bool { return f.Quantized == nil && f.Sparse == nil }
 
 func (op binaryOp) Forward(c *Context, out, in []storage.Array) error {
@@ -60,7 +60,7 @@ func (op binaryOp) Backward(out, grads, in []*Tensor) []*Tensor {
 }
 
 // broadcastLayout returns the layout of the result of an elementwise operation on in:
-// that of the first operand that has the whole shape, row-major if there is none.
+// the layout of the first operand with the shape of the result, or else row-major.
 func broadcastLayout(op string, in ...Spec) views.View {
 	shape := in[0].Shape
 	for _, x := range in[1:] {

@@ -19,7 +19,7 @@ func (op unaryOp) Infer(in []Spec) []Spec {
 	return []Spec{{Type: in[0].Type, View: views.Like(in[0].View), Format: in[0].Format}}
 }
 
-// Names of axes are those of the operand.
+// handles accepts names of axes, which the result keeps.
 func (unaryOp) handles(f *Format) bool { return f.Quantized == nil && f.Sparse == nil }
 
 func (op unaryOp) Forward(c *Context, out, in []storage.Array) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// cifar is a network for images of 3x32x32: four 3x3 convolutions of so many channels,
+// cifar is a network for images of 3x32x32: four 3x3 convolutions,
 // each followed by a batch norm and a relu, with two pools, and a linear layer.
 type cifar struct {
 	device  storage.Device
@@ -285,8 +285,8 @@ func same(t *testing.T, what string, got, want []float64) {
 	}
 }
 
-// The headers that a step allocates grow with its number of operations, so that a step
-// of a single product takes little more time than the product.
+// TestSmallStepAllocatesLittle bounds the allocations of a step with a single product: headers grow
+// with the number of operations.
 func TestSmallStepAllocatesLittle(t *testing.T) {
 	x := storage.From(make([]float32, 16), 4, 4)
 	step := func() {

@@ -18,8 +18,8 @@ type Op interface {
 	// Forward computes out from in. The arrays of out are as Infer described them,
 	// uninitialised. Forward keeps neither slice.
 	Forward(c *Context, out, in []storage.Array) error
-	// Backward returns the gradient of each operand, from those of the results; nil
-	// where there is none, as it may be for an operand that does not require one.
+	// Backward returns the gradient of each operand from the gradients of the results:
+	// nil for operands without a gradient, and if it likes for those that require none.
 	// An element of grads is nil if its result has no gradient; at least one is not.
 	//
 	// What Backward computes by Apply is recorded if the caller of [Grad] asked for

@@ -28,7 +28,7 @@ func (x *Tensor) selectView(part viewFunc) *Tensor {
 	return view(slice{part: part}, x, v)
 }
 
-// A selection picks elements out of any view of one shape.
+// A viewFunc selects elements of a view.
 type viewFunc func(views.View) (views.View, error)
 
 type slice struct {

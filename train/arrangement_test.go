@@ -107,7 +107,7 @@ func orders(n int) [][]int {
 }
 
 // A comparedCase is samples of an input and a target with the axes of the input in an order, with an axis of 1
-// before them (bit 0 of ones) or after them (bit 1), normalized by so many numbers.
+// before them (bit 0 of ones) or after them (bit 1), normalized by a number of scales.
 type comparedCase struct {
 	loss, model, layout string
 	input, order        []int

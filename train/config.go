@@ -98,7 +98,7 @@ func (c Config) Check() error {
 	return c.checkNames()
 }
 
-// suits reports what c asks for that d does not do.
+// checkDevice returns an error if c requires a feature that d lacks.
 func (c Config) checkDevice(d storage.Device) error {
 	if _, streams := d.(storage.AsyncDevice); c.Data.Resident == config.Yes && !streams {
 		return fmt.Errorf("resident: samples stay on a GPU, not on %v; what fits stays in its memory anyway: %w", d, storage.ErrDevice)

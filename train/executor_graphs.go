@@ -67,7 +67,7 @@ func (g *graphs) replayable(s queuedStep) bool {
 	return s.same && ran && g.recorder != nil
 }
 
-// replay makes steps by a graph of the slot, which is captured first if there is none.
+// replay makes steps by a graph of the slot, which it captures at first.
 func (q *queued) replay(s *slot, steps []queuedStep) error {
 	if !q.tried {
 		q.tried, q.trial = true, &graphTrial{variant: steps[0].variant, orders: 2, slots: map[*slot]bool{}}

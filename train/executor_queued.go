@@ -27,7 +27,7 @@ type queued struct {
 	graphs
 }
 
-// Totals are read once they are this old and at least so many steps are pending.
+// maxAge is the age at which totals are read, if at least minPending steps are pending.
 var maxAge = 100 * time.Millisecond // tests change it
 
 const minPending = 8

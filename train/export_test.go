@@ -21,7 +21,7 @@ func OnlyAtTheEnd(t *testing.T) {
 // ScaleOf returns the state of r's loss scaler.
 func ScaleOf(r *Run) storage.Array { return r.scaler.Array }
 
-// EvaluateBy is r.Evaluate, so many samples at a time.
+// EvaluateBy is r.Evaluate with batches of the given number of samples.
 func EvaluateBy(samples int, r *Run, d dataset.Dataset) (t Metrics, err error) {
 	p, err := r.Predictor()
 	if err != nil {

@@ -62,7 +62,7 @@ type Epoch struct {
 	Plan           Plan     // of the run, without what turned out not to work
 }
 
-// loss returns the mean loss of validation, or of training if there is none.
+// loss returns the mean validation loss, or the mean training loss without validation data.
 func (e Epoch) loss() float64 {
 	if e.Val != nil {
 		return e.Val.MeanLoss()
@@ -107,11 +107,11 @@ func (r *Run) fit(ctx context.Context, data *Data, o Options, loader *dataset.Lo
 type trainer struct {
 	*Run
 	Options
-	given             *dataset.Loader // by the caller; nil if there is none
+	given             *dataset.Loader // by the caller, or nil
 	loader            *dataset.Loader // of the training data
 	source, valSource batchSource     // valSource is nil if there is no validation data
 	binding           binding         // of the training data
-	val               dataset.Dataset // validation data; nil if there is none
+	val               dataset.Dataset // validation data, or nil
 	valBinding        binding         // of it
 	executor          executor
 	params            iter.Seq2[string, *nn.Param]
@@ -249,8 +249,8 @@ func (r *Run) bindTraining(d dataset.Dataset) (binding, error) {
 	return b, err
 }
 
-// validationShare is the part, one in so many, of the memory for loading that the
-// validation data take: both loaders keep their memory.
+// validationShare divides the memory for loading: the validation data take one share of it,
+// as both loaders keep their memory.
 const validationShare = 4
 
 // trainingOptions returns how the samples to train on are loaded.

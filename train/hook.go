@@ -84,8 +84,8 @@ type Step struct {
 	// Gradients are those of all parameters that have one, in the model's order. A
 	// hook may replace them.
 	Gradients []Gradient
-	// LossScale is the factor, a single element, that the loss and so all gradients
-	// are multiplied by; nil if there is none. The update divides by it.
+	// LossScale is the factor of the loss, and so of all gradients, as a single element,
+	// or nil. The update divides by it.
 	LossScale *tensor.Tensor
 
 	hold bool

@@ -39,7 +39,7 @@ func fitted(t *testing.T, d storage.Device, w mode, text string, o train.Options
 	return run
 }
 
-// near reports whether the weights of two runs agree to a part in 10000 of their size.
+// nearWeights reports whether the weights of two runs agree to a part in 10000 of their size.
 func nearWeights(t *testing.T, got, want *train.Run) bool {
 	t.Helper()
 	a, b := weightsOf(t, got), weightsOf(t, want)

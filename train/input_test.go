@@ -16,7 +16,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// start returns a run on the given arrays, or the error that there is none.
+// start returns a run on the given arrays.
 func start(t *testing.T, config string, a train.Arrays) (*train.Run, *train.Data, error) {
 	t.Helper()
 	c, err := train.ParseConfig([]byte(config))

@@ -65,7 +65,7 @@ func (c Config) newMetrics(targets []string) (set metricSet, err error) {
 				name = plainName(targets[output]) + "_" + name
 			}
 			if name == "loss" || name == standardizedLoss || slices.ContainsFunc(set.metrics, func(m outputMetric) bool { return m.name == name }) {
-				return set, config.At(fmt.Errorf("%s is there twice", name), here...)
+				return set, config.At(fmt.Errorf("duplicate metric %s", name), here...)
 			}
 			set.metrics = append(set.metrics, outputMetric{name, output, m})
 		}

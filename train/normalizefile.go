@@ -11,9 +11,9 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A run file holds normalizations of more than maxNormalizeText numbers as arrays
-// normalize/FIELD/scale and normalize/FIELD/shift, and others in its configuration:
-// attributes of HDF5 files are small.
+// maxNormalizeText is the maximum number of scales in the configuration of a run file. Longer
+// normalizations are arrays, normalize/FIELD/scale and normalize/FIELD/shift: attributes of HDF5
+// files are small.
 const maxNormalizeText = 64
 
 // splitNormalize returns n as the configuration in a run file has it, and what the file

@@ -277,8 +277,7 @@ func rows(a storage.Array, first, end int) storage.Array {
 	return a.With(v)
 }
 
-// source returns a source of d in order, in a share of the memory that o allows: one
-// part of so many.
+// source returns a source of d in order, with a part of the memory that o allows: 1/share.
 func (p *Predictor) source(d dataset.Dataset, o dataset.Options, share int64, check batchCheck) (f batchSource, err error) {
 	o.Memory /= share
 	o.Shuffle, o.Window, o.Batch = dataset.None, 0, evalBatch
@@ -323,8 +322,8 @@ func (p *Predictor) Stream(ctx context.Context, d dataset.Dataset, o dataset.Opt
 	}
 }
 
-// each yields the outputs for batches of at most so many samples, and reports whether
-// the caller goes on.
+// each yields the outputs for batches of at most the given number of samples, and reports
+// whether the caller goes on.
 func (p *Predictor) each(batches iter.Seq2[*batch, error], by binding, most int, yield func(storage.Array, error) bool) (more bool, err error) {
 	all, err := p.NewOutput(most)
 	if err != nil {

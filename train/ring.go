@@ -52,7 +52,7 @@ type slotEvents struct {
 	copied, computed storage.Event // recorded after the copies to the slot, and after the computation on it
 }
 
-// newRing returns a ring for batches of so many samples of fields. Without fields all samples are on the
+// newRing returns a ring for batches with a number of samples of fields. Without fields all samples are on the
 // device already, and its events have no times.
 func newRing(device storage.AsyncDevice, fields []dataset.Field, samples int) (*ring, error) {
 	r := &ring{device: device, untimed: len(fields) == 0}

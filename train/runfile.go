@@ -36,9 +36,8 @@ const (
 	metaCompute  = "h5dnn_compute"  // threads and instruction set, as JSON
 	metaVersion  = "h5dnn_version"  // of the program that wrote the file
 
-	// In schema 1, the position, and the shape of a sample of the only input.
-	metaCursor = "h5dnn_cursor"
-	metaSample = "h5dnn_sample"
+	metaCursor = "h5dnn_cursor" // in schema 1, the position
+	metaSample = "h5dnn_sample" // in schema 1, the shape of a sample of the only input
 )
 
 // Schema is the version of the layout of run files that Save writes. Resume reads

@@ -176,7 +176,7 @@ func TestFilesThatCannotBeSavedAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// Writing the format "slow" waits for the test.
+// slowly makes a write of the format "slow" wait for the test.
 var slowly struct {
 	begun  chan map[string]string // what is being written
 	finish chan error

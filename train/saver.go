@@ -24,7 +24,7 @@ type saver struct {
 	every Interval
 	keep  int // how many of the last saves stay beside the file
 	copy  snapshot
-	write chan error // the result of the write in progress; nil if there is none
+	write chan error // the result of the write in progress, or nil
 	time  time.Time  // when the last copy was taken
 	step  uint64     // after which it was taken
 	epoch int        // in which it was taken
@@ -51,7 +51,7 @@ func LockFile(name string) (*FileLock, error) {
 type FileLock = atomicfile.PathLock
 
 // newSaver returns a saver to the named file, after checking that it can be written and that its
-// disk has room for so many bytes. It locks the file unless the caller has, and close unlocks it.
+// disk has room for size bytes. It locks the file unless the caller has, and close unlocks it.
 func newSaver(file string, lock *FileLock, every Interval, step uint64, size int64) (*saver, error) {
 	format, err := serialize.ByExtension(file)
 	switch {

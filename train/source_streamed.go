@@ -19,7 +19,7 @@ type streamedSource struct {
 // setArgs sets the arguments of a slot's step to those of the next step.
 type setArgs func(s *slot, step int, rows []int)
 
-// newArgs gives each slot of r a buffer for the arguments of so many steps.
+// newArgs gives each slot of r a buffer for the arguments of a number of steps.
 func (f *trainer) newArgs(r *ring, steps int) (_ setArgs, err error) {
 	for _, s := range r.slots {
 		if s.argsBuffer, err = newArgsBuffer(r.device, steps, f.hyperCount(), f.fullBatch()); err != nil {

@@ -30,8 +30,8 @@ type argsBuffer struct {
 	end    int          // bytes of pinned that were written
 }
 
-// newArgsBuffer returns a buffer for so many steps, with so many hyperparameters and
-// samples each.
+// newArgsBuffer returns a buffer for the arguments of a number of steps, each with the given
+// numbers of hyperparameters and samples.
 func newArgsBuffer(device storage.AsyncDevice, steps, hyper, samples int) (b argsBuffer, err error) {
 	b.words = hyper + 1 + samples
 	b.words += b.words % 2 // so that all steps are aligned alike

@@ -500,7 +500,7 @@ func TestConfigMistakesSayWhere(t *testing.T) {
 		{good + "model:\n  - relu\n  - conv2d:\n      out_channels: 3\n      kernal_size: 3", "6:7: model: layer 1: conv2d: kernal_size: no such setting; did you mean kernel_size?"},
 		{good + "model:\n  - relu\n  - {dnse: 3}", "4:6: model: layer 1: dnse: no such layer; did you mean dense?"},
 		{good + "metrics: [accuracy, {top_k: {n: 5}}]", "2:30: metrics: metric 1: top_k: n: no such setting"},
-		{good + "metrics:\n  - mae\n  - mae", "4:5: metrics: metric 1: mean_absolute_error is there twice"},
+		{good + "metrics:\n  - mae\n  - mae", "4:5: metrics: metric 1: duplicate metric mean_absolute_error"},
 		{good + "optimizer: {adam: {groups: [{params: '*.bias'}, {params: '*', learning_rate: 1}]}}", "2:63: optimizer: adam: groups: item 1: learning_rate: no such setting"},
 		{good + "optimizer: {adam: {groups: 3}}", "2:20: optimizer: adam: groups: want a list"},
 		{good + "model: 3", "2:1: model: 3 is not a layer"},

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// columnsOf returns the number of columns of a terminal, or otherwise if w is none.
+// columnsOf returns the number of columns of the terminal w, or otherwise for other writers.
 func columnsOf(w io.Writer, otherwise int) int {
 	if isTerminal(w) {
 		if columns, _, err := term.GetSize(int(w.(*os.File).Fd())); err == nil && columns > 0 {
@@ -28,7 +28,7 @@ type part struct {
 	rank        int
 }
 
-// fit joins parts to a line of at most so many columns.
+// fit joins parts to a line of at most the given number of columns.
 func fit(parts []part, columns int) string {
 	join := func(short bool, rank int) string {
 		var texts []string
@@ -67,8 +67,8 @@ const worthShortening = 2
 // narrowestBar is the fewest columns of a bar that are worth drawing.
 const narrowestBar = 8
 
-// barLine returns a line of at most so many columns with a bar: the label, the bar with
-// the share that is done, and parts behind.
+// barLine returns a line of at most the given number of columns: the label, a progress bar,
+// the percentage and the parts behind.
 func barLine(columns int, label string, share float64, behind []part) string {
 	share = min(1, max(0, share))
 	percent := fmt.Sprintf("%3.0f%%", math.Floor(100*share))

@@ -213,7 +213,7 @@ func (p *part) numberTexts(l *labels, c coding) ([]int64, error) {
 		case !ok && text == "" && c.kind != categories:
 			number, err = c.missing(p, row, "empty")
 		case !ok:
-			number, err = c.other(p, row, "%q, which is none of the %d %s %s", text, len(c.numbers), c.kind, someNames(c.numbers))
+			number, err = c.other(p, row, "%q, which is not one of the %d %s %s", text, len(c.numbers), c.kind, someNames(c.numbers))
 		}
 		if err != nil {
 			return nil, err
@@ -250,7 +250,7 @@ func (p *part) numberIntegers(f *field, c coding) ([]int64, error) {
 		case !named:
 			number, err = c.other(p, i/perRow, "%d, which has no name and therefore is not a class; leave such rows out with a filter of rows", value)
 		case !ok:
-			number, err = c.other(p, i/perRow, "%q, which is none of the %d %s %s", name, len(c.numbers), c.kind, someNames(c.numbers))
+			number, err = c.other(p, i/perRow, "%q, which is not one of the %d %s %s", name, len(c.numbers), c.kind, someNames(c.numbers))
 		}
 		if err != nil {
 			return nil, err

@@ -319,8 +319,7 @@ func (j joint) copyRows(dst storage.Array, first, n int) error {
 	return rows.CopyTo(dst)
 }
 
-// holdJoined reads the joined columns of parts, of so many bytes in all, into memory if they
-// are few.
+// holdJoined reads the joined columns of parts into memory if their total size in bytes is small.
 func holdJoined(parts []*part, total int) (err error) {
 	if total > joinedBytes {
 		return nil

@@ -141,11 +141,11 @@ func TestCategoriesOfARunAreKept(t *testing.T) {
 	}
 	for _, test := range []struct{ settings, file, paths, want string }{
 		{"x: [age, sex]", "b", "age,sex", "[0 1 0 1 1 0]"},
-		{"x: [age, sex]", "c", "age,sex", `c: sex: row 1 is "divers", which is none of the 2 categories f, m`},
+		{"x: [age, sex]", "c", "age,sex", `c: sex: row 1 is "divers", which is not one of the 2 categories f, m`},
 		{"x: [age, sex], unknown: -1", "c", "age,sex", "[0 1 0 1 0 0]"},
 		{"x: [age, sex], unknown: 1", "c", "age,sex", "[0 1 0 1 0 1]"},
 		{"x: [age, sex]", "d", "age,sex", "d: age holds strings or categories; the model was trained on numbers"},
-		{"x: [age, sex]", "e", "age,sex", `e: sex: row 0 is "0", which is none of the 2 categories f, m`},
+		{"x: [age, sex]", "e", "age,sex", `e: sex: row 0 is "0", which is not one of the 2 categories f, m`},
 		{"x: [age, sex]", "f", "age,code", "row 1 is -1, which has no name"},
 		{"x: [age, sex], unknown: -1", "f", "age,code", "[0 1 0 1 0 0]"},
 		{"x: [age, sex]", "b", "age", "the input x has the columns [age sex]"},
@@ -154,7 +154,7 @@ func TestCategoriesOfARunAreKept(t *testing.T) {
 		{"x: sex, categorical: codes", "b", "sex", "[0 0]"},
 		{"x: sex, categories: {sex: [m, d, f]}", "b", "sex", "[0 0 1 0 0 1]"},
 		{"x: site, categories: {site: ['7', '8', '9']}", "b", "site", "[0 0 1 0 0 1]"},
-		{"x: site, categories: {site: ['7', '8', '9']}", "c", "site", `row 1 is "1", which is none`},
+		{"x: site, categories: {site: ['7', '8', '9']}", "c", "site", `row 1 is "1", which is not one`},
 		{"x: {a: age, s: sex}, categorical: {s: codes}", "b", "", "[0 1] [0 0]"},
 	} {
 		c := parse(t, "{file: a, y: y, "+test.settings+"}")

@@ -476,7 +476,7 @@ func TestFieldsThatCannotBeAreErrors(t *testing.T) {
 		"file: a, x: [x, none], y: y":                            "no none",
 		"file: a, x: x, y: y, categorical: hot":                  `no encoding "hot"`,
 		"file: a, x: [x, word], y: y, categories: {wort: [a]}":   "did you mean word?",
-		"file: a, x: [x, word], y: y, categories: {word: [val]}": `a: word: row 0 is "train", which is none of the 1 categories val; leave such rows out`,
+		"file: a, x: [x, word], y: y, categories: {word: [val]}": `a: word: row 0 is "train", which is not one of the 1 categories val; leave such rows out`,
 	} {
 		c, err := parsed("{" + data + "}")
 		if err == nil {

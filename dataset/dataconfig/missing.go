@@ -20,7 +20,7 @@ const (
 	Refuse   = "error"    // they are an error
 	Mean     = "mean"     // of the column in the training samples; of the channel in images
 	Number   = "number"   // one for all
-	Previous = "previous" // of the rows before, in the same file or episode; the mean where there is none
+	Previous = "previous" // the row before in the same file or episode, else the mean
 	Ignore   = "ignore"   // they are left out of the loss and of metrics
 )
 

@@ -125,7 +125,7 @@ func (c Config) open(files Files, p *part) error {
 	return nil
 }
 
-// The name of the field of weights.
+// weightsField is the name of the field of weights.
 const weightsField = "weights"
 
 // autoLengths is the path of lengths that are those of the rows themselves.

@@ -53,7 +53,7 @@ func (s *Stratify) UnmarshalJSON(text []byte) error {
 // stratifyTargets is the Stratify of the labels of the targets.
 const stratifyTargets Stratify = "true"
 
-// ParseSplit reads a Split from text, or from the object of a configuration; "" is none.
+// ParseSplit reads a Split from text, or from the object of a configuration; "" means no split.
 func ParseSplit(text string) (s Split, err error) {
 	if strings.HasPrefix(text, "{") {
 		doc, err := config.ParseYAML([]byte(text))

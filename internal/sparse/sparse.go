@@ -181,7 +181,7 @@ func (r *byRows) Shape() []int           { return []int{r.m.Rows, r.m.Columns} }
 // them are decoded twice because a read ends inside.
 const chunksPerRead = 4
 
-// ChunkShape implements [storage.Chunked]: so many rows are stored in a few chunks.
+// ChunkShape implements [storage.Chunked]: a number of rows whose elements are stored in a few chunks.
 func (r *byRows) ChunkShape() []int {
 	source, ok := r.values.Data.(storage.Chunked)
 	if !ok || len(source.ChunkShape()) == 0 || r.m.Rows == 0 || r.m.Columns == 0 {

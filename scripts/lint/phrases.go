@@ -47,6 +47,9 @@ var phrases = &analysis.Analyzer{
 }
 
 func checkPhrases(pass *analysis.Pass) (any, error) {
+	if strings.HasSuffix(pass.Pkg.Path(), "/scripts/lint") {
+		return nil, nil // it quotes them
+	}
 	for _, file := range pass.Files {
 		for _, group := range file.Comments {
 			if found := findPhrase(strings.ReplaceAll(group.Text(), "\n", " ")); found != "" {

@@ -171,7 +171,7 @@ func TestSalvageOfDamagedArchives(t *testing.T) {
 	}
 }
 
-// TestSalvageOfManyArrays reads the complete arrays of an archive of so many that their directory is made in parts,
+// TestSalvageOfManyArrays reads the complete arrays of an archive whose directory is too long to be made at once,
 // and finds the damaged one and a duplicate name.
 func TestSalvageOfManyArrays(t *testing.T) {
 	const count, damaged = 2500, 1700

@@ -7,8 +7,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// A version 2 B-tree holds records, in order, in its leaves and between the children of
-// its inner nodes.
+// A btree2 is a version 2 B-tree: it holds records, in order, in its leaves and between the
+// children of its inner nodes.
 //
 //	header                          leaf                  inner node
 //	| BTHD               |  4       | BTLF     | 4        | BTIN     | 4
@@ -21,7 +21,7 @@ import (
 //	| root               |  O       a child
 //	| records in root    |  2       | address                              | O
 //	| records            |  L       | records in it                        | as few bytes as hold the maximum
-//	| checksum           |  4       | (depth > 1) records in and below it  | likewise
+//	| checksum           |  4       | (depth > 1) records in and below it  | as few bytes as hold the maximum
 type btree2 struct {
 	f          *File
 	kind       int

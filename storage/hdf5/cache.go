@@ -23,7 +23,7 @@ type chunkCache struct {
 type largeChunk struct {
 	mu   sync.Mutex
 	key  chunkKey
-	data []byte // nil if there is none
+	data []byte // nil before the first
 }
 
 // use calls use with a chunk, which must not be kept, after decoding it if it is not the last

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// A metadata cache image is metadata that the writer stored in one block when it closed
-// the file, instead of at its addresses:
+// An imageEntry is an entry of a metadata cache image: metadata that the writer stored in one
+// block when it closed the file, instead of at its addresses:
 //
 //	message                block                    entry
 //	| 0          | 1       | MDCI        | 4        | type, flags, ring, age       | 4

@@ -66,7 +66,7 @@ var integers = map[bool]map[int]dtype.Type{
 	true:  {1: dtype.Int8, 2: dtype.Int16, 4: dtype.Int32, 8: dtype.Int64},
 }
 
-// integer selects the type of the stored size or, if there is none, the smallest that
+// integer selects the type of the stored size or else the smallest type that
 // holds the significant bits.
 func (t *Type) integer() (conversion, error) {
 	to, exact := integers[t.Signed][t.Size]
@@ -195,7 +195,7 @@ var standardFloats = map[FloatBits]struct {
 	{Sign: 7, Exponent: 2, ExpSize: 5, MantSize: 2, Bias: 15, Normalization: 2}:       {1, dtype.Float8E5M2},
 }
 
-// float selects the type of the stored layout or, if there is none, the smaller of float32
+// float selects the type of the stored layout or else the smaller of float32
 // and float64 that holds all values. Wider types, such as long double, are rounded to
 // float64.
 func (t *Type) float() (conversion, error) {

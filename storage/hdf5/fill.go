@@ -1,6 +1,7 @@
 package hdf5
 
-// A fill value message holds the value of elements that were never written.
+// parseFill returns the fill value of a message, the value of elements that were never written,
+// as stored, or nil for zeros:
 //
 //	old (kind 4)     version 1 and 2            version 3
 //	| size   | 4     | version           | 1    | 3                                     | 1
@@ -9,8 +10,6 @@ package hdf5
 //	                 | defined           | 1    | (flag 5) size                         | 4
 //	                 | size              | 4    | (flag 5) value                        |
 //	                 | value             |         version 2 has size and value only if defined
-//
-// parseFill returns the value as stored, or nil for zeros.
 func parseFill(c *cursor, kind, elemSize int) ([]byte, error) {
 	given := true
 	if kind == msgFill {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// A new-style group stores a few links as messages in its header. More links, in the same
-// encoding, are in a fractal heap, which a version 2 B-tree indexes by name. Its link info
-// message is
+// A link is a named member of a group. A new-style group stores a few links as messages in its
+// header. More links, in the same encoding, are in a fractal heap, which a version 2 B-tree
+// indexes by name. The link info message is
 //
 //	| 0 (1) | flags (1) | (flag 0) largest creation order (8) | heap (O) | B-tree by name (O) | (flag 1) by order (O) |
 //
-// A link is
+// and the encoding of a link
 //
 //	| 1                     |  1
 //	| flags                 |  1

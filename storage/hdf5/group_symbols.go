@@ -2,8 +2,8 @@ package hdf5
 
 import "fmt"
 
-// An old-style group stores its links in symbol table nodes, which a version 1 B-tree
-// indexes, and their names in a local heap. Its message is
+// symbolLinks returns the links of an old-style group, which stores them in symbol table nodes
+// under a version 1 B-tree, and their names in a local heap. Its message is
 //
 //	| B-tree (O) | heap (O) |
 //

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// An object header is a list of messages that describe an object: its type, shape,
+// A header is the list of messages that describe an object: its type, shape,
 // layout, links, attributes. It consists of one or more blocks; a continuation message
 // refers to the next.
 //

@@ -9,7 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// A fractal heap stores objects of any size, which short ids identify. Managed objects are
+// A fractalHeap stores objects of any size, which short ids identify. Managed objects are
 // in direct blocks, whose size doubles from row to row of a table; indirect blocks are
 // tables within tables. Huge objects have their own space in the file. Tiny objects are
 // stored in their ids.

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Values of variable length are stored in the collections of the global heap. The elements
-// of a dataset are pointers to them:
+// A collection is a block of the global heap, which stores values of variable length. The
+// elements of a dataset are pointers to them:
 //
 //	collection                   an object in it              a pointer
 //	| GCOL            | 4        | index           | 2        | length      | 4
@@ -19,7 +19,7 @@ import (
 // Object 0 is the free space at the end.
 type collection []numberedObject // by number
 
-// A map would take twice the memory of short strings.
+// A numberedObject is an object of a collection. A map would take twice the memory of short strings.
 type numberedObject struct {
 	number int
 	bytes  []byte

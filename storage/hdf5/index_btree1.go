@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Layouts before version 4 index their chunks with a version 1 B-tree (see
+// btree1 reads the version 1 B-tree that indexes the chunks of layouts before version 4 (see
 // group_symbols.go for its nodes). The children of its leaves are the chunks; the key
 // before a child is
 //

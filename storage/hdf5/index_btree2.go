@@ -1,7 +1,7 @@
 package hdf5
 
-// Datasets with several unlimited axes index their chunks with a version 2 B-tree. Its
-// records have type 10, or 11 with filters:
+// btree2 reads the version 2 B-tree that indexes the chunks of datasets with several unlimited
+// axes. Its records have type 10, or 11 with filters:
 //
 //	| address (O) | (11) stored size (the remaining bytes) | (11) mask (4) | coordinates in the grid (8) … |
 func (x *indexer) btree2() error {

@@ -6,7 +6,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// Datasets with one unlimited axis index their chunks with an extensible array. The first
+// An extensibleArray indexes the chunks of a dataset with one unlimited axis. The first
 // elements are in its index block, the next in data blocks that the index block points to,
 // all others in data blocks that secondary blocks point to. Data blocks double in size as
 // the array grows, secondary blocks in their number of data blocks.

@@ -6,8 +6,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// Datasets without unlimited axes index their chunks with a fixed array, which has an
-// element for every chunk of the maximum shape.
+// A fixedArray indexes the chunks of a dataset without unlimited axes. It has an element for
+// every chunk of the maximum shape.
 //
 //	header                       data block                     page
 //	| FAHD              | 4      | FADB                 | 4     | element … |

@@ -6,8 +6,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// Chunks without filters that were all allocated at creation need no index: they are
-// stored one after another, in row-major order of the grid of the maximum shape.
+// implicit adds chunks that have no filters and were all allocated at creation. They need no
+// index: they are stored one after another, in row-major order of the grid of the maximum shape.
 func (x *indexer) implicit() error {
 	grid := x.maxGrid()
 	count, err := format.Product(grid...)

@@ -1,6 +1,6 @@
 package hdf5
 
-// A dataset of a single chunk needs no index: the layout message has its address.
+// single adds the only chunk of a dataset, which needs no index: the layout message has its address.
 func (x *indexer) single() error {
 	l := x.d.layout
 	e := chunkEntry{address: l.address, size: x.chunkSize}

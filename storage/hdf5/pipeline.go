@@ -6,8 +6,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
-// A filter pipeline message lists the filters of a dataset's chunks in the order in which
-// they are applied.
+// parsePipeline reads a filter pipeline message: the filters of a dataset's chunks in the order
+// of their application.
 //
 //	version 1                          version 2
 //	| 1                      | 1       | 2                         | 1

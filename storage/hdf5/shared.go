@@ -2,9 +2,9 @@ package hdf5
 
 import "fmt"
 
-// A message that several objects share may be stored elsewhere: in the header of a
-// committed datatype, or in the file's table of shared messages. The object's own header
-// then contains
+// A sharedIndex is an index of the file's table of shared messages. A message that several objects
+// share is stored there, or in the header of a committed datatype; the object's own header then
+// contains
 //
 //	version 1                 version 2                version 3
 //	| 1                | 1    | 2               | 1    | 3                        | 1

@@ -75,8 +75,8 @@ func (s mappedSource) WithBytes(read func(b []byte) error) error {
 	return nil
 }
 
-// withMapped calls use with n mapped bytes of the dataset at an address, of which reading maps
-// so many.
+// withMapped calls use with n mapped bytes of the dataset at an address. Reading them touches the
+// given number of bytes of pages.
 func (d *Dataset) withMapped(address uint64, n, touched int, use func([]byte)) error {
 	m, err := d.file.mapped(address, n)
 	if err != nil {

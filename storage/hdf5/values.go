@@ -63,7 +63,7 @@ func (f *File) values() *valueReader {
 	return &valueReader{f: f, budget: maxValues, strings: map[heapID]string{}}
 }
 
-// interrupted returns the error of the file's context, looked at for every so many values.
+// interrupted returns the error of the file's context, checked at every 4096th value.
 func (r *valueReader) interrupted(k int) error {
 	if k%4096 != 0 {
 		return nil

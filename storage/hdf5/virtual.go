@@ -13,8 +13,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A virtual dataset consists of elements of other datasets, its sources. The object in the
-// global heap that its layout points to lists the mappings:
+// A virtualMapping is an element of the list of a virtual dataset's sources, the datasets that hold
+// its elements. The layout points to the list in the global heap:
 //
 //	| 0 or 1 (1) | mappings (L) | mapping … | checksum (4) |
 //

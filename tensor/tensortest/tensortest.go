@@ -158,8 +158,8 @@ func weighted(y *tensor.Tensor) *tensor.Tensor {
 	return y.Mul(tensor.Of(there)).Sum()
 }
 
-// Outcome returns the value of a call and its gradients, in row-major order; nil where
-// there is none.
+// Outcome returns the value of a call and its gradients, in row-major order, or nil
+// for operands without a gradient.
 func Outcome(s Sample, in []storage.Array) (value []float64, grads [][]float64) {
 	xs := Leaves(in)
 	y := s.Call(xs...)

@@ -154,7 +154,7 @@ func (g *Group) add(name string, o object) error {
 	return nil
 }
 
-// Group returns the member group of a name, which it makes if there is none.
+// Group returns the member group of a name, and creates it if needed.
 func (g *Group) Group(name string) (*Group, error) {
 	if i, ok := g.index.Find(name, g.memberName); ok {
 		if group, ok := g.members[i].object.(*Group); ok {
