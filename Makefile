@@ -122,11 +122,11 @@ format:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
 
 .PHONY: lint
-lint: setup format ## gofmt, go vet, staticcheck, go mod tidy; C with -Wall -Wextra -Werror
+lint: setup format ## gofmt, go vet, comments and phrases, staticcheck, go mod tidy; C with -Wall -Wextra -Werror
 	go vet ./...
+	go run ./scripts/lint ./...
 	sh scripts/lint_c.sh
-	go run $(STATICCHECK) -checks inherit,-ST1005 ./... # messages may begin with names such as B-tree
-
+	go run $(STATICCHECK) -checks inherit,-ST1005,ST1020,ST1021,ST1022 ./... # messages may begin with names such as B-tree
 	go mod tidy -diff
 
 .PHONY: api

@@ -109,7 +109,7 @@ func (s AdamOptions) terms(by stepInputs) adamTerms {
 	return a
 }
 
-// without divides a power of x by so many factors x.
+// without divides a power of x by x^factors.
 func without(power, x, factors float64) float64 {
 	if power == 0 {
 		return 0

@@ -45,7 +45,7 @@ var ConvGradX = convKernel("conv grad x", 1, 2, convGradXOperands, referenceConv
 var ConvGradW = convKernel("conv grad w", 2, 2, convGradWOperands, referenceConvGradW[float32], referenceConvGradW[float64])
 
 // A conv is a checked call: the operands x, w, b and y of the convolution, or their
-// gradients. b is nil where there is none. z is y unless it is wanted.
+// gradients. b is nil without a bias. z is y unless both are outputs.
 type conv struct {
 	op            int32
 	x, w, b, y, z *storage.Array
@@ -77,7 +77,7 @@ func third(arrays []storage.Array) *storage.Array {
 	return &arrays[2]
 }
 
-// convKernel returns a kernel of at most so many outputs and inputs. A second output and a
+// convKernel returns a kernel with the given maximum numbers of outputs and inputs. A second output and a
 // third input are optional.
 func convKernel(name string, outs, ins int, operands func(c *Call) conv, f32, f64 func(g *conv)) *Kernel {
 	return withHalfFloats(define(name,
@@ -168,7 +168,7 @@ func (o ConvOptions) Shape(x, w []int) ([]int, error) {
 }
 
 // TransposedShape returns the shape of x for which Conv's result has the shape of y, with
-// so many more elements at the end of each axis: fewer than the stride. It is the shape of the
+// additional elements at the end of each axis, fewer than the stride: the output shape of the
 // transposed convolution of y.
 func (o ConvOptions) TransposedShape(y, w []int, more [3]int) ([]int, error) {
 	rank := len(y)

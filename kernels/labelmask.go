@@ -89,7 +89,7 @@ type labelMaskArgs struct {
 	yStep, ignore, ignores int64
 }
 
-// labelledOf describes labels of so many classes.
+// labelledOf returns the kernel arguments of labels with the given number of classes.
 func (c *Call) labelledOf(labels *storage.Array, classes int) labelledArgs {
 	args := labelledArgs{
 		labels: c.gpu.First(labels), fault: c.gpu.FaultAddress(), rows: int64(labels.Shape[0]), cols: int64(classes),

@@ -48,7 +48,7 @@ func checkLinear(c *Call, options LinearOptions) error {
 	return options.Mask.check(c, y)
 }
 
-// A linear is a checked call; b is nil where there is none, and z is y unless it is wanted.
+// A linear is a checked call; b is nil without a bias, and z is y unless both are outputs.
 type linear struct {
 	y, z, x, w, b *storage.Array
 	act           Activation
@@ -194,8 +194,8 @@ func productProblem(p *native.Product, b *storage.Array) native.Problem {
 	return q
 }
 
-// cacheBlocks returns the number of equal blocks of n rows, of so many bytes each, that are small enough for
-// the activation to find them in a cache; 1 if there is none.
+// cacheBlocks returns the number of equal blocks of n rows, with the given bytes per row, that are small enough
+// for the activation to find them in a cache, or else 1.
 func cacheBlocks(n, bytes int) int {
 	most := native.Threads() * blockBytes / bytes
 	for count := 2; count <= n && n/count > most/2; count++ {

@@ -84,7 +84,7 @@ func (c *Call) labelled() labelledArgs {
 	return args
 }
 
-// launchRows computes so many numbers for each row, and the results from them.
+// launchRows launches a loss kernel whose workspace holds the given count of numbers per row.
 func (c *Call) launchRows(name string, numbers int, args *labelledArgs) error {
 	x := &c.In[0]
 	return c.gpu.Workspace(8*numbers*x.Shape[0], func(part uint64) error {

@@ -67,7 +67,7 @@ func leadSize(shape []int, rank, axis int) int {
 	return 1
 }
 
-// real checks that there are so many operands, all floats of one type.
+// real checks the number of operands, all floats of one type.
 func (c *Call) real(outs, ins int) error {
 	if err := c.holds(outs, ins); err != nil {
 		return err

@@ -55,11 +55,11 @@ func TestLinearAgrees(t *testing.T) {
 	}
 }
 
-// TestLinearInBlocksAgrees has so many rows that the activation is applied block by block.
+// TestLinearInBlocksAgrees has enough rows for the activation to be applied block by block.
 func TestLinearInBlocksAgrees(t *testing.T) {
 	const rows, in, out = 4096, 8, 512
 	if cacheBlocks(rows, 4*out) == 1 {
-		t.Skip("so many threads that one block is small enough")
+		t.Skip("one block is small enough for this number of threads")
 	}
 	x, w, y := rowMajorLayout.of(rows, in), rowMajorLayout.of(out, in), rowMajorLayout.of(rows, out)
 	for _, act := range []Activation{ReLUActivation, GELUActivation, SiLUActivation} {

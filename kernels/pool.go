@@ -40,7 +40,7 @@ var AvgPool = poolKernel("average pool", 1, 1, avgPoolOperands, (*pool).avgPool,
 // AvgPoolGrad is the gradient of AvgPool with respect to x: Out dx; In dy.
 var AvgPoolGrad = poolKernel("average pool grad", 1, 1, avgPoolGradOperands, (*pool).avgPoolGrad, referenceAvgPoolGrad[float32], referenceAvgPoolGrad[float64])
 
-// A pool is a checked call: x and y or their gradients, and the index, nil if there is none.
+// A pool is a checked call: x and y or their gradients, and the index, or nil.
 type pool struct {
 	x, y, at *storage.Array
 	relu     *storage.Array // nil, or the pooled output of a ReLU

@@ -100,8 +100,8 @@ func (p *pool) gpuArgs(c *Call) (a poolArgs) {
 	return a
 }
 
-// channelPacks reports whether so many channels of an image are adjacent, and aligned to 16 bytes or
-// their size.
+// channelPacks reports whether packs of wide channels of an image are adjacent, and aligned to
+// 16 bytes or their size.
 func (p *pool) channelPacks(c *Call, image *storage.Array, wide int) bool {
 	bytes := uint64(min(16, wide*image.Type.Size()))
 	return image.Stride[1] == 1 && image.Shape[1]%wide == 0 && c.gpu.First(image)%bytes == 0 && alignedBy(0, image.Stride, wide)

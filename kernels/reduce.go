@@ -136,7 +136,7 @@ func reduce[W computeType](start W, f func(sum, x W) W, x *storage.Array, shape 
 	return all
 }
 
-// spread writes elems, which are in row-major order, to y.
+// setElements writes elems, which are in row-major order, to y.
 func setElements[W computeType](y *storage.Array, elems []W) {
 	x := storage.From(elems, y.Shape...)
 	convertElements(y, &x)

@@ -61,7 +61,7 @@ type maxGradArgs struct {
 	k, o         native.Axes
 }
 
-// launchReduce is the sum over divisor, or the maximum; of nothing it is none.
+// launchReduce is the sum over divisor, or the maximum; the result of an empty reduction is none.
 func (c *Call) launchReduce(name string, y, x *storage.Array, divisor, none float64) error {
 	if y.Len() == 0 {
 		return nil
@@ -99,7 +99,7 @@ func (c *Call) launchReduce(name string, y, x *storage.Array, divisor, none floa
 
 const (
 	fewColumns = 8    // as many are worth 32 threads
-	shortRow   = 1024 // of so many elements are rows that a warp adds up, if there are many
+	shortRow   = 1024 // elements of rows that a warp adds up, if there are at least manyRows
 	manyRows   = 256
 	leastSplit = 8 * launch.Threads // elements of a row that are worth a block
 	leastStack = launch.Threads / 2 // rows likewise, where a block adds up columns

@@ -14,7 +14,7 @@ import (
 //	hyperparameters  float64 (3)  what Hyperparameters returns of their options, in place of those
 //	loss scaler      float32 (4)  scale, growth tracker, found-inf flag, skipped steps: gradients
 //	                              are multiplied by scale, and the update is skipped if the flag is not 0;
-//	                              so many steps were skipped before. See UpdateScale
+//	                              skipped steps counts such updates. See UpdateScale
 const (
 	scalerScale = iota
 	scalerGrowth

@@ -11,7 +11,7 @@ import (
 // parameter and its optimizer buffers; its inputs are the gradients of all parameters, optionally
 // followed by hyperparameters and a loss scaler. The arrays of a parameter have one float type and one shape.
 
-// updates checks the operands of an update with so many outputs for each parameter.
+// updates checks the operands of an update with the given number of outputs for each parameter.
 func (c *Call) updates(arrays int) error {
 	n := len(c.Out) / arrays
 	if n == 0 || len(c.Out)%arrays != 0 || len(c.In) < n {

@@ -121,7 +121,7 @@ func (l *multiTensor[S]) add(p, m, v, g *storage.Array) error {
 	return nil
 }
 
-// put adds a parameter whose threads take so many units.
+// put adds a parameter with the given number of units for its threads.
 func (l *multiTensor[S]) put(p parameterArgs, units int64) {
 	blocks, _ := l.c.gpu.Divide(units)
 	p.block = l.blocks

@@ -72,7 +72,7 @@ func (t Target) start(entry string, n int64, args []byte) error {
 	return t.Launch(entry, [3]uint32{uint32(blocks), 1, 1}, uint32(each), args)
 }
 
-// Blocks launches an entry with so many blocks of so many threads.
+// Blocks launches an entry with a grid of blocks, each with the given number of threads.
 func Blocks[A any](t Target, entry string, blocks [3]uint32, threads uint32, args *A) error {
 	return t.Launch(entry, blocks, threads, Bytes(args))
 }

@@ -40,7 +40,7 @@ func Divide(g *native.Axes) {
 	}
 }
 
-// Group makes groups of so many adjacent elements of an operand the units of g. It returns the
+// Group makes groups of count adjacent elements of an operand the units of g. It returns the
 // distance of a group's elements in each operand, or reports false if there are no such groups
 // at positions that are multiples of their size, counted from a first position.
 func Group(g *native.Axes, operand, count int, first int64) (steps [native.Operands]int64, ok bool) {
@@ -65,9 +65,9 @@ func Group(g *native.Axes, operand, count int, first int64) (steps [native.Opera
 	return steps, true
 }
 
-// Pack sets in g how many neighbours along its last axis a thread takes at once, and
-// stores at once in the first operand. It returns the number of such packs, which have at
-// most so many elements, or half as many and so on.
+// Pack sets in g the number of neighbours along its last axis that a thread loads at once, and
+// stores at once in the first operand: most, or most/2 and so on. It returns the number of such
+// packs.
 func Pack(g *native.Axes, most int, at Addresses, arrays ...*storage.Array) int64 {
 	for ; most > 1; most /= 2 {
 		g.Rows = Rows(g, most, at, arrays...)
@@ -79,7 +79,7 @@ func Pack(g *native.Axes, most int, at Addresses, arrays ...*storage.Array) int6
 	return (g.Count() + int64(most) - 1) / int64(most)
 }
 
-// Rows has a bit for each operand whose packs of so many elements are contiguous and
+// Rows has a bit for each operand whose packs of most elements are contiguous and
 // aligned, so that they can be loaded at once.
 func Rows(g *native.Axes, most int, at Addresses, arrays ...*storage.Array) (bits uint32) {
 	last := int(g.Rank) - 1

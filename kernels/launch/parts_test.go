@@ -228,7 +228,7 @@ func (m maker) index(n, c, h, w int) storage.Array {
 	return m.moved(storage.From(make([]int32, n*c*h*w), n, c, h, w))
 }
 
-// computed returns what a call computes, over what is none of it, and how many launches that took.
+// computed returns the results of a call, whose outputs are filled with 77 before, and the number of launches.
 func computed(t *testing.T, gpu kernels.Runner, k *kernels.Kernel, c *kernels.Call) (results [][]float64, launches int) {
 	for _, a := range c.Out {
 		if err := gpu.Run(kernels.Fill, &kernels.Call{Out: []storage.Array{a}, Options: kernels.FillOptions{Value: 77}}); err != nil {

@@ -47,7 +47,7 @@ type algorithm struct {
 	part                   float64
 }
 
-// algorithm returns the algorithm for the window, or false if there is none.
+// algorithm returns the algorithm for the window, or false for other windows.
 func (g *Winograd) algorithm() (a algorithm, ok bool) {
 	switch r := g.Window[1]; {
 	case g.Window == [2]int64{3, 3}:

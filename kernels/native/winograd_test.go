@@ -153,7 +153,7 @@ func TestWinogradErrors(t *testing.T) {
 		newWinograd(5, 48, 16, 5, 6, [2][2]int{{0, 2}, {2, 3}}),
 		newWinograd(3, 16, 32, 4, 5, [2][2]int{{4, 1}, {3, 0}}),
 		newWinograd(9, 16, 64, 14, 14, [2][2]int{{1, 1}, {1, 1}}),
-		newWinograd(6, 96, 80, 8, 8, [2][2]int{{1, 1}, {1, 1}}), // few tiles for so many weights
+		newWinograd(6, 96, 80, 8, 8, [2][2]int{{1, 1}, {1, 1}}), // few tiles, many weights
 		newWinograd(2, 512, 16, 4, 4, [2][2]int{{1, 1}, {1, 1}}),
 		newLine(1, 16, 16, 1, 8, 3, [2][2]int{}),
 		newLine(3, 48, 32, 1, 50, 3, [2][2]int{{0, 0}, {1, 1}}),
@@ -162,7 +162,7 @@ func TestWinogradErrors(t *testing.T) {
 		newLine(5, 32, 32, 2, 9, 5, [2][2]int{{1, 0}, {0, 6}}),
 		newLine(2, 64, 16, 1, 40, 6, [2][2]int{{0, 0}, {5, 0}}),
 		newLine(4, 32, 32, 1, 63, 7, [2][2]int{{0, 0}, {3, 3}}),
-		newLine(2, 400, 80, 1, 5, 5, [2][2]int{{0, 0}, {2, 2}}), // few tiles for so many weights
+		newLine(2, 400, 80, 1, 5, 5, [2][2]int{{0, 0}, {2, 2}}), // few tiles, many weights
 		newLine(1, 16, 16, 1, 4, 7, [2][2]int{{0, 0}, {9, 0}}),  // windows of padding only
 	} {
 		native.SetThreads(1 + i%3)
