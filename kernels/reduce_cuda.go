@@ -61,7 +61,7 @@ type maxGradArgs struct {
 	k, o         native.Axes
 }
 
-// launchReduce is the sum over divisor, or the maximum; the result of an empty reduction is none.
+// launchReduce is the sum over divisor, or the maximum. An empty reduction returns none, a number.
 func (c *Call) launchReduce(name string, y, x *storage.Array, divisor, none float64) error {
 	if y.Len() == 0 {
 		return nil

@@ -59,8 +59,8 @@ func (b *Budget) Allocate(n, stored int) error {
 	return nil
 }
 
-// Make takes n bytes of elements that are stored in so many bytes out of the budget. It
-// returns an error of kind ErrState if there is not enough left.
+// Make charges n decoded bytes with the given stored size. It returns an error of kind
+// ErrState if they exceed the rest of the budget.
 func (b *Budget) Make(n, stored int) error {
 	unbacked := int64(max(0, n-min(stored, n/ExpansionRatio+1)*ExpansionRatio))
 	total := unbacked
