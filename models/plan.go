@@ -216,7 +216,7 @@ func (p *Plan) lose(name string) {
 // randomStates records the states of random number generators, which have no layer plan.
 func (p *Plan) randomStates(m *keras.Model) {
 	for path, l := range m.All() {
-		if _, ok := keras.RuleOf(l.Class); ok {
+		if keras.HasRule(l.Class) {
 			continue
 		}
 		for _, w := range l.Weights {

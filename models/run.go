@@ -61,26 +61,12 @@ func parametersOf(model nn.Module, rules *weights.Rules) ([]parameter, error) {
 		if renamed != "" {
 			renamed += "."
 		}
-		list = append(list, parameter{name, renamed + pyTorchName(classes[module], last)})
+		list = append(list, parameter{name, renamed + keras.PyTorchName(classes[module], last)})
 		if classes[module] == "BatchNormalization" && last == "running_var" {
 			list = append(list, parameter{"", renamed + counter})
 		}
 	}
 	return list, nil
-}
-
-// pyTorchName returns PyTorch's name of a parameter of h5dnn.
-func pyTorchName(class, name string) string {
-	rule, ok := keras.RuleOf(class)
-	if !ok {
-		return name
-	}
-	for pytorch, h5dnn := range rule.Renamed {
-		if h5dnn == name {
-			return pytorch
-		}
-	}
-	return name
 }
 
 func (p *Plan) runToPyTorch() error {

@@ -304,9 +304,6 @@ func (b *builder) call(u use, in []value) ([]value, error) {
 }
 
 func (b *builder) layer(u use, in []value) (value, error) {
-	if u.Class == "Lambda" {
-		return value{}, unsupported("it is a program that the file holds")
-	}
 	c, ok := classes[u.Class]
 	if !ok || c.nodes == nil {
 		return value{}, unsupported("layers of this class are not translated")
@@ -314,7 +311,7 @@ func (b *builder) layer(u use, in []value) (value, error) {
 	switch {
 	case len(in) == 0:
 		return value{}, fmt.Errorf("no inputs: %w", ErrConfig)
-	case len(in) > 1 && !slices.Contains(severalInputs, u.Class):
+	case len(in) > 1 && !c.several:
 		return value{}, unsupported("%d inputs, such as a mask or states", len(in))
 	case u.Training && actsInTraining(u.Layer):
 		return value{}, unsupported("it is called with training=True")
@@ -342,27 +339,16 @@ func (b *builder) layer(u use, in []value) (value, error) {
 	return b.activated(u, out)
 }
 
-// severalInputs are the classes that take several tensors.
-var severalInputs = []string{"Add", "Multiply", "Subtract", "Average", "Maximum", "Minimum", "Concatenate", "MultiHeadAttention"}
-
 // actsInTraining reports whether a layer computes something else in training.
 func actsInTraining(l *Layer) bool {
-	return strings.Contains(l.Class, "Dropout") || strings.HasPrefix(l.Class, "Random") || l.Class == "GaussianNoise" || l.Class == "BatchNormalization" ||
-		l.Config["dropout"] != nil || l.Config["recurrent_dropout"] != nil ||
+	return classes[l.Class].training || l.Config["dropout"] != nil || l.Config["recurrent_dropout"] != nil ||
 		l.Model != nil && slices.ContainsFunc(l.Model.Layers, func(inner Layer) bool { return actsInTraining(&inner) })
 }
 
 // activated adds the activation that is a setting of the layer.
 func (b *builder) activated(u use, v value) (value, error) {
-	if !slices.Contains(activatedClasses, u.Class) {
+	if !classes[u.Class].activated {
 		return v, nil
 	}
 	return b.activation(u, "activation", u.Config["activation"], v)
-}
-
-// activatedClasses are the classes with a setting activation, which is applied to the
-// output.
-var activatedClasses = []string{
-	"Dense", "EinsumDense", "Conv1D", "Conv2D", "Conv3D", "Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose",
-	"DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D", "Activation",
 }

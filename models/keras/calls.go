@@ -107,7 +107,7 @@ func (o object) isOperation() bool {
 	}
 	var calls []arguments
 	json.Unmarshal(o.Inbound, &calls)
-	merges := slices.Contains(severalInputs, o.Class) && o.Class != "MultiHeadAttention"
+	merges := classes[o.Class].several && o.Class != "MultiHeadAttention"
 	return slices.ContainsFunc(calls, func(c arguments) bool {
 		if len(c.Args) == 0 {
 			return false

@@ -170,22 +170,7 @@ func activationNodes(b *builder, u use, in []value) (value, error) {
 }
 
 var (
-	_ = register(class{nodes: func(_ *builder, _ use, in []value) (value, error) { return in[0], nil }}, "Activation")
-	_ = register(class{nodes: activationNodes}, "ReLU", "LeakyReLU", "ELU", "Softmax")
-	_ = register(class{}, "ThresholdedReLU")
-	_ = register(class{variables: fixed(positions("alpha")...), settings: always, nodes: preluNodes}, "PReLU")
+	_ = register(class{nodes: passing, activated: true, kept: true}, "Activation")
+	_ = register(class{nodes: activationNodes, kept: true}, "ReLU", "LeakyReLU", "ELU", "Softmax")
+	_ = register(class{kept: true}, "ThresholdedReLU")
 )
-
-// preluNodes needs one slope for each channel.
-func preluNodes(b *builder, u use, in []value) (value, error) {
-	shared, err := u.Ints("shared_axes")
-	if err != nil {
-		return value{}, err
-	}
-	v := b.toFirst(in[0])
-	if len(shared) != len(v.shape)-1 {
-		return v, unsupported("a slope for each element; shared_axes must be all but the channels")
-	}
-	v.node = b.add(u, "", map[string]any{"prelu": map[string]any{"num_parameters": v.shape[len(v.shape)-1]}}, v.node)
-	return v, nil
-}

@@ -3,13 +3,284 @@ package keras
 import (
 	"fmt"
 	"slices"
+
+	"github.com/h5dnn/h5dnn/models/weights"
 )
 
+// Conv1D, 2D and 3D: kernel (k…, in/groups, out) becomes (out, in/groups, k…).
 var (
-	_ = register(class{variables: weighted("kernel"), settings: biased, shapes: convShapes, nodes: convNodes}, "Conv1D", "Conv2D", "Conv3D")
-	_ = register(class{variables: weighted("kernel"), settings: biased, shapes: depthwiseShapes, nodes: depthwiseNodes}, "DepthwiseConv1D", "DepthwiseConv2D")
-	_ = register(class{variables: weighted("depthwise_kernel", "pointwise_kernel"), settings: biased, shapes: convShapes, nodes: separableNodes}, "SeparableConv1D", "SeparableConv2D")
+	_ = register(conv(1), "Conv1D")
+	_ = register(conv(2), "Conv2D")
+	_ = register(conv(3), "Conv3D")
 )
+
+func conv(rank int) class {
+	return class{
+		variables: weighted("kernel"), settings: biased, shapes: convShapes, nodes: convNodes, activated: true, spatial: true,
+		pytorch: fmt.Sprintf("nn.Conv%dd", rank),
+		links: func(l *Layer) ([]weights.Link, error) {
+			return biasedLinks(l, linked("kernel", "weight", kernelToFront(rank)))
+		},
+		call: func(l *Layer) (string, error) {
+			groups, err := l.Int("groups", 1)
+			if err != nil {
+				return "", err
+			}
+			in := size(l, "kernel", rank)
+			if n, ok := l.Weight("kernel"); ok && n.Array.Rank() == rank+2 {
+				in = fmt.Sprint(n.Array.Shape[rank] * groups)
+			}
+			c := newCall(fmt.Sprintf("nn.Conv%dd", rank), in, size(l, "kernel", rank+1))
+			return convCall(l, rank, c, groups)
+		},
+		samples: []Layer{
+			sample(map[string]any{"filters": 4, "use_bias": true}, w("kernel", append(sampleWindow(rank), 2, 4)...), w("bias", 4)),
+			sample(map[string]any{"filters": 4, "groups": 2, "use_bias": false}, w("kernel", append(sampleWindow(rank), 2, 4)...)),
+		},
+	}
+}
+
+// sampleWindow returns a kernel's size for samples: 3, 2 or 3, 2, 2.
+func sampleWindow(rank int) []int { return append([]int{3}, slices.Repeat([]int{2}, rank-1)...) }
+
+// kernelToFront moves the last two axes to the front, and exchanges them.
+func kernelToFront(rank int) weights.Op {
+	order := []int{rank + 1, rank}
+	for axis := range rank {
+		order = append(order, axis)
+	}
+	return weights.TransposeOp(order...)
+}
+
+// convCall adds the settings of a convolution to the call of its constructor.
+func convCall(l *Layer, rank int, c *call, groups int) (string, error) {
+	kernel, err1 := perAxis(l, "kernel_size", rank)
+	strides, err2 := perAxis(l, "strides", rank)
+	dilation, err3 := perAxis(l, "dilation_rate", rank)
+	padding, err4 := l.Text("padding", "valid")
+	for _, err := range []error{err1, err2, err3, err4} {
+		if err != nil {
+			return "", err
+		}
+	}
+	c.set("kernel_size", kernel)
+	if slices.Max(strides) > 1 {
+		c.set("stride", strides)
+	}
+	pads, refused := samePadding(l, padding, kernel, strides, dilation)
+	switch {
+	case refused != nil || pads == nil:
+	case slices.Max(strides) == 1:
+		c.set("padding", "same")
+	case slices.Max(pads) > 0:
+		c.set("padding", pads)
+	}
+	if slices.Max(dilation) > 1 {
+		c.set("dilation", dilation)
+	}
+	if groups != 1 {
+		c.set("groups", groups)
+	}
+	if bias, _ := l.Bool("use_bias", hasWeight(l, "bias")); !bias {
+		c.set("bias", false)
+	}
+	return c.String(), refused
+}
+
+// perAxis returns a setting with a number for each axis, 1 if it is missing.
+func perAxis(l *Layer, name string, rank int) ([]int, error) {
+	list, err := l.Ints(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(list) == 0:
+		return slices.Repeat([]int{1}, rank), nil
+	case len(list) == 1:
+		return slices.Repeat(list, rank), nil
+	case len(list) != rank:
+		return nil, l.unexpected(name, fmt.Sprintf("%d integers", rank))
+	}
+	return list, nil
+}
+
+// samePadding returns the padding at both ends of each axis that Keras's padding amounts
+// to, or nil if it pads nothing. Keras pads for outputs of ⌈input / stride⌉, with one more at
+// the end if the sum is odd, which PyTorch's integer padding cannot express.
+func samePadding(l *Layer, padding string, kernel, strides, dilation []int) ([]int, error) {
+	switch padding {
+	case "valid":
+		return nil, nil
+	case "same":
+	default:
+		return nil, notInPyTorch("padding %q; pad the input by F.pad", padding)
+	}
+	pads := make([]int, len(kernel))
+	for axis := range pads {
+		reach := dilation[axis]*(kernel[axis]-1) + 1
+		if strides[axis] == 1 {
+			pads[axis] = (reach - 1) / 2
+			continue
+		}
+		n := inputSize(l, axis, len(kernel))
+		if n < 1 {
+			return nil, notInPyTorch("padding \"same\" with strides %v for inputs of unknown size; pad the input by F.pad", strides)
+		}
+		total := max(0, ((n+strides[axis]-1)/strides[axis]-1)*strides[axis]+reach-n)
+		if total%2 != 0 {
+			return nil, notInPyTorch("padding \"same\" with strides %v pads one more element at the end; pad the input by F.pad", strides)
+		}
+		pads[axis] = total / 2
+	}
+	if mixed := slices.Max(strides) == 1; mixed {
+		return pads, nil
+	}
+	for axis := range pads { // torch's padding="same" allows no strides, integers no odd sums
+		reach := dilation[axis]*(kernel[axis]-1) + 1
+		if strides[axis] == 1 && reach%2 == 0 {
+			return nil, notInPyTorch("padding \"same\" with strides %v pads one more element at the end; pad the input by F.pad", strides)
+		}
+	}
+	return pads, nil
+}
+
+// inputSize returns the size of a spatial axis of the input of l, or -1.
+func inputSize(l *Layer, axis, rank int) int {
+	if len(l.InputShapes) == 0 || len(l.InputShapes[0]) != rank+1 {
+		return -1
+	}
+	if first, _ := l.Text("data_format", "channels_last"); first == "channels_first" {
+		axis++
+	}
+	return l.InputShapes[0][axis]
+}
+
+// DepthwiseConv1D and 2D: kernel (k…, in, multiplier) becomes (in·multiplier, 1, k…) of a
+// convolution with a group for each input channel.
+var (
+	_ = register(depthwiseRule(1), "DepthwiseConv1D")
+	_ = register(depthwiseRule(2), "DepthwiseConv2D")
+)
+
+func depthwiseRule(rank int) class {
+	return class{
+		variables: weighted("kernel"), settings: biased, shapes: depthwiseShapes, nodes: depthwiseNodes, activated: true, spatial: true,
+		pytorch: fmt.Sprintf("nn.Conv%dd with groups", rank),
+		links: func(l *Layer) ([]weights.Link, error) {
+			op, err := depthwiseOp(l, "kernel", rank)
+			if err != nil {
+				return nil, err
+			}
+			return biasedLinks(l, linked("kernel", "weight", op))
+		},
+		call: func(l *Layer) (string, error) {
+			k, ok := l.Weight("kernel")
+			if !ok || k.Array.Rank() != rank+2 {
+				return fmt.Sprintf("nn.Conv%dd(?, ?)", rank), nil
+			}
+			in := k.Array.Shape[rank]
+			return convCall(l, rank, newCall(fmt.Sprintf("nn.Conv%dd", rank), in, in*k.Array.Shape[rank+1]), in)
+		},
+		samples: []Layer{
+			sample(map[string]any{"depth_multiplier": 2, "use_bias": true}, w("kernel", append(sampleWindow(rank), 3, 2)...), w("bias", 6)),
+			sample(map[string]any{"depth_multiplier": 1, "use_bias": false}, w("kernel", append(sampleWindow(rank), 3, 1)...)),
+		},
+	}
+}
+
+// depthwiseOp returns the Op of a depthwise kernel (k…, in, multiplier).
+func depthwiseOp(l *Layer, weight string, rank int) (weights.Op, error) {
+	multiplier, err := l.Int("depth_multiplier", 0)
+	if err != nil {
+		return nil, err
+	}
+	kernel, err := l.Ints("kernel_size")
+	if err != nil {
+		return nil, err
+	}
+	if k, ok := l.Weight(weight); ok && k.Array.Rank() == rank+2 {
+		multiplier, kernel = k.Array.Shape[rank+1], k.Array.Shape[:rank]
+	}
+	if multiplier == 0 {
+		multiplier = 1
+	}
+	if len(kernel) == 1 && rank > 1 {
+		kernel = append([]int{kernel[0]}, kernel[0])
+	}
+	if len(kernel) != rank {
+		return nil, l.unexpected("kernel_size", fmt.Sprintf("%d integers", rank))
+	}
+	order, split := []int{rank, rank + 1}, append([]int{-1, multiplier}, kernel...)
+	for axis := range rank {
+		order = append(order, axis)
+	}
+	return weights.Chain(weights.TransposeOp(order...), weights.ReshapeOp(split, append([]int{-1, 1}, kernel...))), nil
+}
+
+// SeparableConv1D and 2D: a depthwise convolution and one of windows of one element, which
+// has the bias.
+var (
+	_ = register(separable(1), "SeparableConv1D")
+	_ = register(separable(2), "SeparableConv2D")
+)
+
+func separable(rank int) class {
+	return class{
+		variables: weighted("depthwise_kernel", "pointwise_kernel"), settings: biased, shapes: convShapes, nodes: separableNodes, activated: true, spatial: true,
+		pytorch: fmt.Sprintf("two nn.Conv%dd, depthwise and pointwise", rank),
+		links: func(l *Layer) ([]weights.Link, error) {
+			op, err := depthwiseOp(l, "depthwise_kernel", rank)
+			if err != nil {
+				return nil, err
+			}
+			links := []weights.Link{
+				linked("depthwise_kernel", "depthwise.weight", op),
+				linked("pointwise_kernel", "pointwise.weight", kernelToFront(rank)),
+			}
+			bias, err := l.Bool("use_bias", hasWeight(l, "bias"))
+			if err != nil || !bias {
+				return links, err
+			}
+			return append(links, linked("bias", "pointwise.bias", weights.Same{})), nil
+		},
+		call: func(l *Layer) (string, error) {
+			k, ok := l.Weight("depthwise_kernel")
+			if !ok || k.Array.Rank() != rank+2 {
+				return fmt.Sprintf(separableCall, fmt.Sprintf("nn.Conv%dd(?, ?)", rank), fmt.Sprintf("nn.Conv%dd(?, ?)", rank)), nil
+			}
+			in, channels := k.Array.Shape[rank], k.Array.Shape[rank]*k.Array.Shape[rank+1]
+			first := *l // without a bias
+			first.Config = map[string]any{"use_bias": false}
+			for name, value := range l.Config {
+				if name != "use_bias" {
+					first.Config[name] = value
+				}
+			}
+			depthwise, err := convCall(&first, rank, newCall(fmt.Sprintf("nn.Conv%dd", rank), in, channels), in)
+			pointwise := newCall(fmt.Sprintf("nn.Conv%dd", rank), channels, size(l, "pointwise_kernel", rank+1)).set("kernel_size", 1)
+			if bias, _ := l.Bool("use_bias", hasWeight(l, "bias")); !bias {
+				pointwise.set("bias", false)
+			}
+			return fmt.Sprintf(separableCall, depthwise, pointwise), err
+		},
+		samples: []Layer{
+			sample(map[string]any{"depth_multiplier": 2, "use_bias": true},
+				w("depthwise_kernel", append(sampleWindow(rank), 3, 2)...), w("pointwise_kernel", append(ones(rank), 6, 4)...), w("bias", 4)),
+			sample(map[string]any{"use_bias": false},
+				w("depthwise_kernel", append(sampleWindow(rank), 3, 1)...), w("pointwise_kernel", append(ones(rank), 3, 4)...)),
+		},
+	}
+}
+
+// separableCall makes a module of two with the names that the arrays have.
+const separableCall = "nn.Sequential(OrderedDict(depthwise=%s, pointwise=%s))"
+
+func ones(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = 1
+	}
+	return list
+}
 
 // sliding reads the window and the input of a layer that slides a window.
 func sliding(l *Layer, shape []int, kernel string, pool bool) (w window, s spatial, err error) {

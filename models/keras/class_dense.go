@@ -7,10 +7,30 @@ import (
 	"github.com/h5dnn/h5dnn/models/weights"
 )
 
-var (
-	_ = register(class{variables: weighted("kernel"), settings: biased, shapes: denseShapes, nodes: denseNodes}, "Dense")
-	_ = register(class{variables: fixed(positions("embeddings")...), settings: always, shapes: embeddingShapes, nodes: embeddingNodes}, "Embedding")
-)
+// Dense: kernel (in, out) is the transpose of Linear's weight (out, in).
+var _ = register(class{
+	variables: weighted("kernel"), settings: biased, shapes: denseShapes, nodes: denseNodes, activated: true, order: denseOrder,
+	pytorch: "nn.Linear",
+	links: func(l *Layer) ([]weights.Link, error) {
+		return biasedLinks(l, linked("kernel", "weight", weights.TransposeOp(1, 0)))
+	},
+	call: func(l *Layer) (string, error) {
+		return linear(l), nil
+	},
+	features: []string{"kernel"},
+	samples: []Layer{
+		sample(map[string]any{"units": 5, "use_bias": true}, w("kernel", 3, 5), w("bias", 5)),
+		sample(map[string]any{"units": 5, "use_bias": false}, w("kernel", 3, 5)),
+	},
+}, "Dense")
+
+func linear(l *Layer) string {
+	c := newCall("nn.Linear", size(l, "kernel", 0), size(l, "kernel", 1))
+	if bias, _ := l.Bool("use_bias", hasWeight(l, "bias")); !bias {
+		c.set("bias", false)
+	}
+	return c.String()
+}
 
 func denseShapes(l *Layer, in [][]int) ([][]int, error) {
 	units, err := l.Int("units", 0)
@@ -66,23 +86,6 @@ func (b *builder) pointwise(u use, v value) (value, error) {
 	v.node = b.add(u, "", map[string]any{fmt.Sprintf("conv%dd", axes): map[string]any{"in_channels": in, "out_channels": units, "kernel_size": one, "bias": bias}}, v.node)
 	b.kernels[u.path] = weights.ReshapeOp([]int{units, in}, append([]int{units, in}, one...))
 	return v, nil
-}
-
-func embeddingShapes(l *Layer, in [][]int) ([][]int, error) {
-	width, err := l.Int("output_dim", 0)
-	return [][]int{append(slices.Clone(in[0]), width)}, err
-}
-
-func embeddingNodes(b *builder, u use, in []value) (value, error) {
-	count, err1 := u.Int("input_dim", 0)
-	width, err2 := u.Int("output_dim", 0)
-	zero, err3 := u.Bool("mask_zero", false)
-	if zero {
-		return value{}, unsupported("mask_zero, by which later layers skip steps")
-	}
-	v, err4 := b.last(in[0])
-	v.node = b.add(u, "", map[string]any{"embedding": map[string]any{"num_embeddings": count, "embedding_dim": width}}, v.node)
-	return v, first(err1, err2, err3, err4)
 }
 
 // fixed returns the same variables for every layer.

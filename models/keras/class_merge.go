@@ -6,15 +6,20 @@ import (
 )
 
 var (
-	_ = register(class{shapes: mergeShapes, nodes: merging("add")}, "Add")
-	_ = register(class{shapes: mergeShapes, nodes: merging("mul")}, "Multiply")
-	_ = register(class{shapes: mergeShapes, nodes: merging("subtract")}, "Subtract")
-	_ = register(class{shapes: mergeShapes, nodes: merging("average")}, "Average")
-	_ = register(class{shapes: mergeShapes, nodes: merging("maximum")}, "Maximum")
-	_ = register(class{shapes: mergeShapes, nodes: merging("minimum")}, "Minimum")
-	_ = register(class{shapes: concatShapes, nodes: concatNodes}, "Concatenate")
+	_ = register(merge("add"), "Add")
+	_ = register(merge("mul"), "Multiply")
+	_ = register(merge("subtract"), "Subtract")
+	_ = register(merge("average"), "Average")
+	_ = register(merge("maximum"), "Maximum")
+	_ = register(merge("minimum"), "Minimum")
+	_ = register(class{shapes: concatShapes, nodes: concatNodes, several: true, order: concatOrder}, "Concatenate")
 	_ = register(class{shapes: dotShapes}, "Dot")
 )
+
+// merge returns the class of layers that combine inputs elementwise, as a layer of package nn does.
+func merge(layer string) class {
+	return class{shapes: mergeShapes, nodes: merging(layer), several: true, order: mergeOrder}
+}
 
 // alike returns all values in the order of axes of the first.
 func (b *builder) alike(in []value) ([]value, error) {

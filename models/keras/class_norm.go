@@ -3,52 +3,220 @@ package keras
 import (
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/models/weights"
 )
 
+// BatchNormalization: the same vectors. PyTorch counts batches besides, and has neither
+// or both of gamma and beta; ones and zeros stand for the one that Keras leaves out.
+// Keras's momentum is the weight of the running statistics, PyTorch's that of the batch.
+var _ = register(class{
+	variables: normalized("moving_mean", "moving_variance"), settings: append(centered, map[string]any{"scale": false, "center": false}), nodes: batchNormNodes, training: true,
+	pytorch: "nn.BatchNorm1d, 2d, 3d",
+	links: func(l *Layer) ([]weights.Link, error) {
+		links, err := affine(l, "moving_mean", "running_mean")
+		if err != nil {
+			return nil, err
+		}
+		return append(links,
+			linked("moving_variance", "running_var", weights.Same{}),
+			weights.Link{From: nil, To: []string{"num_batches_tracked"}, Op: weights.CounterOp{}}), nil
+	},
+	call: func(l *Layer) (string, error) {
+		eps, err1 := l.Float("epsilon", 1e-3)
+		momentum, err2 := l.Float("momentum", 0.99)
+		if err := first(err1, err2); err != nil {
+			return "", err
+		}
+		axes := "1d"
+		if len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 2 {
+			axes = fmt.Sprintf("%dd", len(l.InputShapes[0])-1)
+		}
+		c := newCall("nn.BatchNorm"+axes, size(l, "moving_mean", 0)).set("eps", eps).set("momentum", float32(1-momentum))
+		if isFalse(l, "scale", "gamma") && isFalse(l, "center", "beta") {
+			c.set("affine", false)
+		}
+		return c.String(), nil
+	},
+	renamed:  map[string]string{"weight": "gamma", "bias": "beta", "num_batches_tracked": ""},
+	features: []string{"gamma", "beta", "moving_mean", "moving_variance"},
+	kept:     true,
+	samples: []Layer{
+		sample(map[string]any{}, w("gamma", 4), w("beta", 4), w("moving_mean", 4), w("moving_variance", 4)),
+		sample(map[string]any{"scale": false}, w("beta", 4), w("moving_mean", 4), w("moving_variance", 4)),
+		sample(map[string]any{"center": false}, w("gamma", 4), w("moving_mean", 4), w("moving_variance", 4)),
+		sample(map[string]any{"scale": false, "center": false}, w("moving_mean", 4), w("moving_variance", 4)),
+	},
+}, "BatchNormalization")
+
+// isFalse reports whether a setting is false or, if it is missing, l lacks the weight.
+func isFalse(l *Layer, setting, weight string) bool {
+	set, err := l.Bool(setting, hasWeight(l, weight))
+	return err == nil && !set
+}
+
+// affine returns the links of gamma and beta, and of the named statistic, whose length is
+// that of a constant in the place of the one that is left out.
+func affine(l *Layer, statistic, parameter string) ([]weights.Link, error) {
+	scale, err1 := l.Bool("scale", hasWeight(l, "gamma"))
+	center, err2 := l.Bool("center", hasWeight(l, "beta"))
+	if err := first(err1, err2); err != nil {
+		return nil, err
+	}
+	gamma := linked("gamma", "weight", weights.Same{})
+	beta := linked("beta", "bias", weights.Same{})
+	mean := linked(statistic, parameter, weights.Same{})
+	switch {
+	case scale && center:
+		return []weights.Link{gamma, beta, mean}, nil
+	case scale:
+		return []weights.Link{gamma, {From: []string{statistic}, To: []string{"bias", parameter}, Op: weights.ConstantOp{Value: 0}}}, nil
+	case center:
+		return []weights.Link{{From: []string{statistic}, To: []string{"weight", parameter}, Op: weights.ConstantOp{Value: 1}}, beta}, nil
+	}
+	return []weights.Link{mean}, nil
+}
+
+// LayerNormalization and RMSNormalization: the same vectors.
 var (
-	_ = register(class{variables: normalized("moving_mean", "moving_variance"), settings: append(centered, map[string]any{"scale": false, "center": false}), nodes: batchNormNodes}, "BatchNormalization")
-	_ = register(class{variables: normalized(), settings: centered, nodes: layerNormNodes}, "LayerNormalization")
-	_ = register(class{variables: normalized(), settings: centered, nodes: groupNormNodes}, "GroupNormalization")
-	_ = register(class{variables: fixed(positions("scale")...), settings: always, nodes: rmsNormNodes}, "RMSNormalization")
-	_ = register(class{}, "UnitNormalization")
-	_ = register(class{variables: adapted, settings: always, nodes: normalizationNodes}, "Normalization")
+	_ = register(class{
+		variables: normalized(), settings: centered, nodes: layerNormNodes,
+		pytorch: "nn.LayerNorm",
+		links: func(l *Layer) ([]weights.Link, error) {
+			if rms, err := l.Bool("rms_scaling", false); err != nil || rms {
+				return nil, first(err, notInPyTorch("rms_scaling"))
+			}
+			if err := lastAxes(l, "gamma", "beta"); err != nil {
+				return nil, err
+			}
+			scale, err1 := l.Bool("scale", hasWeight(l, "gamma"))
+			center, err2 := l.Bool("center", hasWeight(l, "beta"))
+			gamma := linked("gamma", "weight", weights.Same{})
+			beta := linked("beta", "bias", weights.Same{})
+			switch {
+			case err1 != nil || err2 != nil:
+				return nil, first(err1, err2)
+			case scale && center:
+				return []weights.Link{gamma, beta}, nil
+			case scale:
+				return []weights.Link{gamma}, nil
+			case center:
+				return []weights.Link{weights.Link{From: []string{"beta"}, To: []string{"weight", "bias"}, Op: weights.ConstantOp{Value: 1}}}, nil
+			}
+			return nil, nil
+		},
+		call: func(l *Layer) (string, error) {
+			eps, err := l.Float("epsilon", 1e-3)
+			if err != nil {
+				return "", err
+			}
+			c := newCall("nn.LayerNorm", normalizedShape(l, "gamma", "beta")).set("eps", eps)
+			noScale, noCenter := isFalse(l, "scale", "gamma"), isFalse(l, "center", "beta")
+			switch {
+			case noScale && noCenter:
+				c.set("elementwise_affine", false)
+			case noCenter:
+				c.set("bias", false)
+			}
+			return c.String(), nil
+		},
+		renamed:  map[string]string{"weight": "gamma", "bias": "beta"},
+		features: []string{"gamma", "beta"}, kept: true,
+		samples: []Layer{
+			sample(map[string]any{}, w("gamma", 4), w("beta", 4)),
+			sample(map[string]any{"axis": []any{-2.0, -1.0}}, w("gamma", 3, 4), w("beta", 3, 4)),
+			sample(map[string]any{"scale": false}, w("beta", 4)),
+			sample(map[string]any{"center": false}, w("gamma", 4)),
+			{Class: "LayerNormalization", Name: "norm", Config: map[string]any{"scale": false, "center": false}, InputShapes: [][]int{{4}}},
+		},
+	}, "LayerNormalization")
+	_ = register(class{
+		variables: fixed(positions("scale")...), settings: always, nodes: rmsNormNodes,
+		pytorch: "nn.RMSNorm",
+		links: func(l *Layer) ([]weights.Link, error) {
+			return []weights.Link{linked("scale", "weight", weights.Same{})}, lastAxes(l, "scale")
+		},
+		call: func(l *Layer) (string, error) {
+			eps, err := l.Float("epsilon", 1e-6)
+			return newCall("nn.RMSNorm", normalizedShape(l, "scale")).set("eps", eps).String(), err
+		},
+		features: []string{"scale"}, kept: true,
+		samples: []Layer{sample(map[string]any{}, w("scale", 4))},
+	}, "RMSNormalization")
 )
+
+// lastAxes fails unless l normalizes over the last axes, as PyTorch does.
+func lastAxes(l *Layer, weights ...string) error {
+	axes, err := l.Ints("axis")
+	if err != nil || axes == nil {
+		return err
+	}
+	rank := 0
+	if len(l.InputShapes) > 0 {
+		rank = len(l.InputShapes[0]) + 1
+	}
+	for i, axis := range axes {
+		want := i - len(axes)
+		if axis != want && (rank == 0 || axis != rank+want) && !(rank == 0 && axis > 0) {
+			return notInPyTorch("axis %v, which is not the last", axes)
+		}
+	}
+	return nil
+}
+
+// normalizedShape returns the shape of the first of the weights that l has, as Python writes it.
+func normalizedShape(l *Layer, weights ...string) string {
+	for _, name := range weights {
+		if have, ok := l.Weight(name); ok {
+			return python(have.Array.Shape)
+		}
+	}
+	if len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 0 {
+		shape := l.InputShapes[0]
+		axes, _ := l.Ints("axis") // which the links check
+		return strings.ReplaceAll(python(shape[max(0, len(shape)-max(1, len(axes))):]), "-1", "?")
+	}
+	return "?"
+}
+
+// GroupNormalization: the same vectors. PyTorch has both of them or none.
+var _ = register(class{
+	variables: normalized(), settings: centered, nodes: groupNormNodes,
+	pytorch: "nn.GroupNorm",
+	links: func(l *Layer) ([]weights.Link, error) {
+		noScale, noCenter := isFalse(l, "scale", "gamma"), isFalse(l, "center", "beta")
+		gamma := linked("gamma", "weight", weights.Same{})
+		beta := linked("beta", "bias", weights.Same{})
+		switch {
+		case noScale && noCenter:
+			return nil, nil
+		case noScale:
+			return []weights.Link{weights.Link{From: []string{"beta"}, To: []string{"weight", "bias"}, Op: weights.ConstantOp{Value: 1}}}, nil
+		case noCenter:
+			return []weights.Link{weights.Link{From: []string{"gamma"}, To: []string{"bias", "weight"}, Op: weights.ConstantOp{Value: 0}}}, nil
+		}
+		return []weights.Link{gamma, beta}, nil
+	},
+	call: func(l *Layer) (string, error) {
+		eps, err1 := l.Float("epsilon", 1e-3)
+		groups, err2 := l.Int("groups", 32)
+		channels := normalizedShape(l, "gamma", "beta")
+		if groups == -1 {
+			return newCall("nn.GroupNorm", channels, channels).set("eps", eps).String(), first(err1, err2)
+		}
+		return newCall("nn.GroupNorm", groups, channels).set("eps", eps).String(), first(err1, err2)
+	},
+	samples: []Layer{
+		sample(map[string]any{"groups": 2}, w("gamma", 4), w("beta", 4)),
+		sample(map[string]any{"groups": 2, "scale": false}, w("beta", 4)),
+		sample(map[string]any{"groups": 2, "center": false}, w("gamma", 4)),
+	},
+}, "GroupNormalization")
+
+var _ = register(class{kept: true}, "UnitNormalization")
 
 var centered = []map[string]any{{}, {"scale": false}, {"center": false}}
-
-// adapted are the statistics of a Normalization, unless its settings have them.
-func adapted(l *Layer) ([]Variable, error) {
-	if l.Config["mean"] != nil {
-		return nil, nil
-	}
-	return []Variable{{Name: "mean", Path: "vars/0"}, {Name: "variance", Path: "vars/1"}, {Name: "count", Path: "vars/2"}}, nil
-}
-
-// normalizationNodes adds a batch normalization for statistics of each channel.
-func normalizationNodes(b *builder, u use, in []value) (value, error) {
-	v := in[0]
-	n := len(v.shape)
-	axes, err := u.Ints("axis")
-	if err != nil {
-		return v, err
-	}
-	switch {
-	case u.Config["invert"] == true:
-		return v, unsupported("invert")
-	case u.Config["mean"] != nil:
-		return v, unsupported("mean and variance among the settings")
-	case len(axes) != 1 || axis(axes[0], n+1) != n || n > 4 || v.shape[n-1] < 1:
-		return v, unsupported("axis %v of an input of shape %v; want the last", axes, v.shape)
-	}
-	if v, err = b.last(v); err != nil { // flattened features are in the order of Keras
-		return v, err
-	}
-	v = b.toFirst(v)
-	v.node = b.add(u, "", map[string]any{fmt.Sprintf("batchnorm%dd", max(1, n-1)): map[string]any{
-		"num_features": v.shape[n-1], "eps": 1e-14, "affine": false,
-	}}, v.node)
-	return v, nil
-}
 
 // axis returns an axis of Keras, counted from 0 with the batch.
 func axis(setting, rank int) int {

@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	_ = register(class{shapes: poolShapes, nodes: poolNodes}, "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "AveragePooling1D", "AveragePooling2D", "AveragePooling3D")
-	_ = register(class{shapes: globalShapes, nodes: globalNodes}, "GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D",
+	_ = register(class{shapes: poolShapes, nodes: poolNodes, spatial: true, differs: poolDiffers}, "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "AveragePooling1D", "AveragePooling2D", "AveragePooling3D")
+	_ = register(class{shapes: globalShapes, nodes: globalNodes, order: newOrder}, "GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D",
 		"GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalAveragePooling3D")
 )
 
@@ -106,4 +106,27 @@ func globalNodes(b *builder, u use, in []value) (value, error) {
 		v.node, v.first = b.add(u, "flat", "flatten", v.node), false
 	}
 	return v, err
+}
+
+// poolDiffers returns an error for padding that the module of PyTorch does not have.
+func poolDiffers(l *Layer) error {
+	rank := axesOf(l.Class)
+	kernel, err1 := perAxis(l, "pool_size", rank)
+	strides, err2 := kernel, error(nil)
+	if l.Config["strides"] != nil {
+		strides, err2 = perAxis(l, "strides", rank)
+	}
+	padding, err3 := l.Text("padding", "valid")
+	if err := first(err1, err2, err3); err != nil {
+		return err
+	}
+	if _, err := samePadding(l, padding, kernel, strides, ones(rank)); err != nil {
+		return err
+	}
+	for axis, n := range kernel {
+		if padding == "same" && strides[axis] == 1 && n%2 == 0 {
+			return notInPyTorch("padding \"same\" pads one more element at the end; pad the input by F.pad")
+		}
+	}
+	return nil
 }

@@ -8,9 +8,9 @@ import (
 // Layers that prepare data. Generators of random numbers and vocabularies are variables of some
 // versions of Keras, so that files say which there are.
 var (
-	_ = register(class{variables: variablesOfFile, nodes: trainingOnly}, "RandomFlip", "RandomRotation", "RandomZoom", "RandomContrast", "RandomTranslation", "RandomBrightness")
+	_ = register(class{variables: variablesOfFile, nodes: trainingOnly, training: true, spatial: true}, "RandomFlip", "RandomRotation", "RandomZoom", "RandomContrast", "RandomTranslation", "RandomBrightness")
 	_ = register(class{variables: variablesOfFile, shapes: lookupShapes}, "Discretization", "Hashing", "IntegerLookup", "StringLookup")
-	_ = register(class{shapes: imageSizeShapes}, "CenterCrop", "Resizing")
+	_ = register(class{shapes: imageSizeShapes, spatial: true}, "CenterCrop", "Resizing")
 )
 
 func variablesOfFile(*Layer) ([]Variable, error) { return nil, errUnknown }

@@ -2,19 +2,136 @@ package keras
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/h5dnn/h5dnn/models/weights"
 )
 
+// The recurrent layers: kernel (in, gates·units) and recurrent_kernel (units, gates·units)
+// are transposed. PyTorch adds two biases where Keras has one.
 var (
-	_ = register(class{variables: recurrent, settings: biased, shapes: recurrentShapes, nodes: recurrentNodes}, "LSTM", "GRU", "SimpleRNN")
-	_ = register(class{variables: recurrent, shapes: convRecurrentShapes}, "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
-	_ = register(class{variables: bidirectional, settings: wrapping("LSTM"), shapes: bidirectionalShapes, nodes: bidirectionalNodes}, "Bidirectional")
-	_ = register(class{variables: timeDistributed, settings: wrapping("Dense"), shapes: timeDistributedShapes, nodes: timeDistributedNodes}, "TimeDistributed")
-	_ = register(class{variables: multiHeadAttention, settings: biased, shapes: attentionShapes, nodes: attentionNodes}, "MultiHeadAttention")
-	_ = register(class{variables: variablesOfFile, shapes: dotAttentionShapes}, "Attention", "AdditiveAttention")
-	_ = register(class{variables: groupedAttention}, "GroupQueryAttention", "GroupedQueryAttention")
+	// SimpleRNN has no gates.
+	_ = register(recurrentClass("nn.RNN", 1, 1), "SimpleRNN")
+	// LSTM: both order the gates input, forget, cell, output.
+	_ = register(recurrentClass("nn.LSTM", 4, 1), "LSTM")
+	// GRU: Keras orders the gates update, reset, candidate; PyTorch reset, update, candidate.
+	// Its bias has a row for the input and one for the state. With reset_after=False, Keras
+	// multiplies the state by the reset gate before the product, and PyTorch cannot.
+	_ = register(recurrentClass("nn.GRU", 3, 2), "GRU")
+	_ = register(class{variables: recurrent, shapes: convRecurrentShapes, spatial: true}, "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
 )
+
+// recurrentClass returns the class of layers with a number of gates and of biases.
+func recurrentClass(module string, gates, biases int) class {
+	const in, units = 3, 2
+	bias := w("bias", biases, gates*units)
+	if biases == 1 {
+		bias = w("bias", gates*units)
+	}
+	arrays := []Weight{w("kernel", in, gates*units), w("recurrent_kernel", units, gates*units), bias}
+	return class{
+		variables: recurrent, settings: biased, shapes: recurrentShapes, nodes: recurrentNodes,
+		pytorch: module, links: recurrentLinks,
+		call: func(l *Layer) (string, error) { return recurrentCall(l, false) },
+		samples: []Layer{
+			sample(map[string]any{"units": units, "use_bias": true}, arrays...),
+			sample(map[string]any{"units": units, "use_bias": false}, arrays[:2]...),
+		},
+	}
+}
+
+// recurrentLinks returns the links of a recurrent layer.
+func recurrentLinks(l *Layer) ([]weights.Link, error) {
+	if err := checkRecurrent(l); err != nil {
+		return nil, err
+	}
+	bias, err := l.Bool("use_bias", hasWeight(l, "bias"))
+	if err != nil {
+		return nil, err
+	}
+	product := weights.TransposeOp(1, 0)
+	var both weights.Op = weights.SumOp{}
+	if l.Class == "GRU" {
+		gates := weights.GatesOp(0, 1, 0, 2)
+		product = weights.Chain(product, gates)
+		both = weights.Chain(weights.InverseOp(weights.ConcatOp(0, 2)), weights.ReshapeOp([]int{1, -1}, []int{-1}), gates)
+	}
+	links := []weights.Link{
+		linked("kernel", "weight_ih_l0", product),
+		linked("recurrent_kernel", "weight_hh_l0", product),
+	}
+	if bias {
+		links = append(links, weights.Link{From: []string{"bias"}, To: []string{"bias_ih_l0", "bias_hh_l0"}, Op: both})
+	}
+	return links, nil
+}
+
+// checkRecurrent fails if PyTorch's module cannot compute what l does, in one direction or the other.
+func checkRecurrent(l *Layer) error {
+	activation, err1 := activationOf(l, "activation", "tanh")
+	recurrent, err2 := activationOf(l, "recurrent_activation", "sigmoid")
+	resets, err3 := l.Bool("reset_after", true)
+	if err := first(err1, err2, err3); err != nil {
+		return err
+	}
+	if bias, ok := l.Weight("bias"); ok && l.Class == "GRU" && bias.Array.Rank() == 1 {
+		resets = false
+	}
+	switch {
+	case l.Class == "GRU" && !resets:
+		return notInPyTorch("reset_after=False, which multiplies the state by the reset gate before the product")
+	case l.Class == "SimpleRNN" && activation == "relu":
+	case activation != "tanh":
+		return notInPyTorch("activation %s; PyTorch has tanh", activation)
+	case l.Class != "SimpleRNN" && recurrent != "sigmoid":
+		return notInPyTorch("recurrent_activation %s; PyTorch has sigmoid", recurrent)
+	}
+	return nil
+}
+
+// activationOf returns the name of a setting that is an activation.
+func activationOf(l *Layer, setting, otherwise string) (string, error) {
+	if described, ok := l.Config[setting].(map[string]any); ok {
+		config, _ := described["config"].(map[string]any)
+		for _, name := range []any{described["config"], config["activation"], config["name"], described["class_name"]} {
+			if text, ok := name.(string); ok {
+				return text, nil
+			}
+		}
+	}
+	return l.Text(setting, otherwise)
+}
+
+// recurrentCall returns the call that constructs PyTorch's module.
+func recurrentCall(l *Layer, both bool) (string, error) {
+	hidden := "?"
+	if n, err := l.Int("units", 0); err != nil {
+		return "", err
+	} else if n > 0 {
+		hidden = fmt.Sprint(n)
+	} else if k, ok := l.Weight("recurrent_kernel"); ok {
+		hidden = fmt.Sprint(k.Array.Shape[0])
+	}
+	kernel := "kernel"
+	if both {
+		kernel = "forward/kernel"
+	}
+	c := newCall(classes[l.Class].pytorch, size(l, kernel, 0), hidden).set("batch_first", true)
+	if both {
+		c.set("bidirectional", true)
+	}
+	if activation, _ := activationOf(l, "activation", "tanh"); l.Class == "SimpleRNN" && activation == "relu" {
+		c.set("nonlinearity", "relu")
+	}
+	if bias, _ := l.Bool("use_bias", true); !bias {
+		c.set("bias", false)
+	}
+	backwards, err := l.Bool("go_backwards", false)
+	if err == nil && backwards {
+		err = notInPyTorch("go_backwards; reverse the sequences instead")
+	}
+	return c.String(), err
+}
 
 func recurrentShapes(l *Layer, in [][]int) ([][]int, error) {
 	units, err1 := l.Int("units", 0)
@@ -96,132 +213,8 @@ func recurrentLayer(l *Layer, in []value) (map[string]any, error) {
 	return map[string]any{name: settings}, nil
 }
 
-func bidirectionalShapes(l *Layer, in [][]int) ([][]int, error) {
-	inner, err := wrapped(l, "layer")
-	if err != nil {
-		return nil, err
-	}
-	if inner.Class != "LSTM" && inner.Class != "GRU" && inner.Class != "SimpleRNN" {
-		return nil, unsupported("around a %s", inner.Class)
-	}
-	shapes, err := recurrentShapes(inner, in)
-	if mode, _ := l.Text("merge_mode", "concat"); err == nil && mode == "concat" {
-		shapes[0][len(shapes[0])-1] *= 2
-	}
-	return shapes, err
-}
-
-func bidirectionalNodes(b *builder, u use, in []value) (value, error) {
-	inner, err := wrapped(u.Layer, "layer")
-	if err != nil {
-		return value{}, err
-	}
-	if mode, _ := u.Text("merge_mode", ""); mode != "concat" {
-		return value{}, unsupported("merge_mode %q", mode)
-	}
-	layer, err := recurrentLayer(inner, in)
-	if err != nil {
-		return value{}, err
-	}
-	for _, settings := range layer {
-		settings.(map[string]any)["bidirectional"] = true
-	}
-	v, err := b.last(in[0])
-	v.node = b.add(u, "", layer, v.node)
-	return v, err
-}
-
-func timeDistributedShapes(l *Layer, in [][]int) ([][]int, error) {
-	inner, err := wrapped(l, "layer")
-	if err != nil {
-		return nil, err
-	}
-	c, ok := classes[inner.Class]
-	if !ok || len(in[0]) < 2 {
-		return nil, unsupported("around a %s", inner.Class)
-	}
-	if c.shapes == nil {
-		return in[:1], nil
-	}
-	shapes, err := c.shapes(inner, [][]int{in[0][1:]})
-	if err != nil {
-		return nil, err
-	}
-	return [][]int{append([]int{in[0][0]}, shapes[0]...)}, nil
-}
-
-func timeDistributedNodes(b *builder, u use, in []value) (value, error) {
-	inner, err := wrapped(u.Layer, "layer")
-	if err != nil {
-		return value{}, err
-	}
-	if inner.Class != "Dense" { // which acts on the last axis anyway
-		return value{}, unsupported("around a %s", inner.Class)
-	}
-	inner.Name = u.Name
-	v, err := denseNodes(b, use{inner, u.path}, in)
-	if err != nil {
-		return v, err
-	}
-	return b.activated(use{inner, u.path}, v)
-}
-
-// dotAttentionShapes returns the steps of the query with the features of the value.
-func dotAttentionShapes(_ *Layer, in [][]int) ([][]int, error) {
-	if len(in) < 2 || len(in[0]) == 0 || len(in[1]) == 0 {
-		return nil, unsupported("inputs of shapes %v", in)
-	}
-	shape := slices.Clone(in[0])
-	shape[len(shape)-1] = in[1][len(in[1])-1]
-	return [][]int{shape}, nil
-}
-
-func attentionShapes(l *Layer, in [][]int) ([][]int, error) {
-	shape := slices.Clone(in[0])
-	width, err := l.Ints("output_shape")
-	if err != nil || len(width) > 1 {
-		return nil, first(err, unsupported("output_shape %v", width))
-	}
-	if len(width) == 1 {
-		shape[len(shape)-1] = width[0]
-	}
-	return [][]int{shape}, nil
-}
-
-func attentionNodes(b *builder, u use, in []value) (value, error) {
-	if len(in) < 2 || len(in) > 3 {
-		return value{}, unsupported("%d inputs; want query, value and perhaps key", len(in))
-	}
-	for _, v := range in {
-		if len(v.shape) != 2 {
-			return v, unsupported("inputs of shape %v; want steps and features", v.shape)
-		}
-	}
-	heads, err1 := u.Int("num_heads", 0)
-	size, err2 := u.Int("key_dim", 0)
-	valueSize, err3 := u.Int("value_dim", size)
-	bias, err4 := u.Bool("use_bias", true)
-	width := in[0].shape[1]
-	if err := first(err1, err2, err3, err4); err != nil {
-		return value{}, err
-	}
-	if heads*size != width || valueSize != size {
-		return value{}, unsupported("%d heads of size %d and values of %d for a width of %d; want heads of size width/heads", heads, size, valueSize, width)
-	}
-	key := in[1]
-	if len(in) == 3 {
-		key = in[2]
-	}
-	var from []string
-	for _, v := range []value{in[0], key, in[1]} {
-		v, err := b.last(v)
-		if err != nil {
-			return v, err
-		}
-		from = append(from, v.node)
-	}
-	v := in[0]
-	v.first = false
-	v.node = b.add(u, "", map[string]any{"multihead_attention": map[string]any{"embed_dim": width, "num_heads": heads, "bias": bias}}, from...)
-	return v, nil
+// recurrent returns the variables of the cell of an LSTM, GRU or SimpleRNN.
+func recurrent(l *Layer) ([]Variable, error) {
+	list, err := weighted("kernel", "recurrent_kernel")(l)
+	return within("", "cell", list), err
 }

@@ -3,21 +3,32 @@ package keras
 import (
 	"fmt"
 	"slices"
+
+	"github.com/h5dnn/h5dnn/internal/errkind"
 )
 
 var (
-	_ = register(class{}, "InputLayer")
-	_ = register(class{shapes: flattenShapes, nodes: flattenNodes}, "Flatten")
-	_ = register(class{shapes: reshapeShapes, nodes: reshapeNodes}, "Reshape")
-	_ = register(class{shapes: permuteShapes, nodes: permuteNodes}, "Permute")
-	_ = register(class{nodes: dropoutNodes}, "Dropout")
-	_ = register(class{nodes: passing}, "Identity", "ActivityRegularization")
-	_ = register(class{nodes: trainingOnly}, "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianNoise", "GaussianDropout", "AlphaDropout")
-	_ = register(class{nodes: rescaleNodes}, "Rescaling")
-	_ = register(class{shapes: edgeShapes("padding", 1), nodes: edgeNodes("padding", "zeropad")}, "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D")
-	_ = register(class{shapes: edgeShapes("cropping", -1), nodes: edgeNodes("cropping", "crop")}, "Cropping1D", "Cropping2D", "Cropping3D")
-	_ = register(class{shapes: upsampleShapes, nodes: upsampleNodes}, "UpSampling1D", "UpSampling2D", "UpSampling3D")
-	_ = register(class{}, "Masking")
+	_ = register(class{order: imageOrder}, "InputLayer")
+	_ = register(class{shapes: flattenShapes, nodes: flattenNodes, order: flattenOrder}, "Flatten")
+	_ = register(class{shapes: reshapeShapes, nodes: reshapeNodes, order: reshapeOrder}, "Reshape")
+	_ = register(class{shapes: permuteShapes, nodes: permuteNodes, order: permuteOrder}, "Permute")
+	_ = register(class{nodes: dropoutNodes, training: true, kept: true}, "Dropout")
+	_ = register(class{nodes: passing, kept: true}, "Identity", "ActivityRegularization")
+	_ = register(class{nodes: trainingOnly, training: true, kept: true}, "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianNoise", "GaussianDropout", "AlphaDropout")
+	_ = register(class{nodes: rescaleNodes, kept: true}, "Rescaling")
+	_ = register(class{shapes: edgeShapes("padding", 1), nodes: edgeNodes("padding", "zeropad"), spatial: true}, "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D")
+	_ = register(class{shapes: edgeShapes("cropping", -1), nodes: edgeNodes("cropping", "crop"), spatial: true}, "Cropping1D", "Cropping2D", "Cropping3D")
+	_ = register(class{shapes: upsampleShapes, nodes: upsampleNodes, spatial: true}, "UpSampling1D", "UpSampling2D", "UpSampling3D")
+	_ = register(class{kept: true, differs: func(*Layer) error {
+		return notInPyTorch("later layers skip the steps that it masks; PyTorch's modules take packed sequences")
+	}}, "Masking")
+	_ = register(class{variables: variablesOfFile, nodes: passing,
+		shapes: func(*Layer, [][]int) ([][]int, error) {
+			return nil, unsupported("it is a program that the file holds")
+		},
+		differs: func(*Layer) error {
+			return errkind.Errorf(ErrNotInPyTorch, "a Lambda is Python code, which is not run")
+		}}, "Lambda")
 	_ = register(class{shapes: repeatShapes, nodes: repeatNodes}, "RepeatVector")
 )
 

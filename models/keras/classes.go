@@ -3,6 +3,7 @@ package keras
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/models/weights"
@@ -16,11 +17,41 @@ type class struct {
 	// by which InferNames knows the variables of a layer without its configuration. Nil if it
 	// does not.
 	settings []map[string]any
+	several  bool // takes several tensors
+	// activated is set if there is a setting activation, which is applied to the output.
+	activated bool
+	training  bool // computes something else in training
+
 	// shapes returns the shapes of the outputs for inputs of those shapes, without the
 	// batch; -1 is an unknown size. Nil if the output has the shape of the first input.
 	shapes func(l *Layer, in [][]int) ([][]int, error)
 	// nodes adds the layers of package nn that compute what the layer does.
 	nodes func(b *builder, u use, in []value) (value, error)
+
+	// pytorch is the module of PyTorch, for documentation: "nn.Linear". Its parameters are
+	// those of package nn, in part under other names.
+	pytorch string
+	// links returns how the weights of l map to the parameters. An error of kind
+	// ErrUnsupported names the setting that PyTorch does not have. Nil for layers without weights.
+	links func(l *Layer) ([]weights.Link, error)
+	// call returns the call that constructs the module. An error of kind ErrUnsupported is of a
+	// setting that the module does not have, but whose weights are the same: padding, for example.
+	call func(l *Layer) (string, error)
+	// differs returns that error for layers without weights; nil if there is none.
+	differs func(l *Layer) error
+	// renamed are the parameters that h5dnn names differently from PyTorch. One named ""
+	// does not exist there.
+	renamed map[string]string
+
+	kept    bool // the features of the output are those of the input, in order
+	spatial bool // the output has channels and, in PyTorch, spatial axes after them
+	// order returns the order of the features of the output; nil if kept or spatial say it, and for
+	// layers that have weights, it is that of Keras.
+	order func(t *tracer, l *Layer, path string, in []featureLayout) featureLayout
+	// features names the weights whose first axis is the features of the input.
+	features []string
+	// samples are layers with weights, for tests.
+	samples []Layer
 }
 
 var classes = map[string]class{}
@@ -30,6 +61,9 @@ func register(c class, names ...string) bool {
 	for _, name := range names {
 		if _, taken := classes[name]; taken {
 			panic("keras: class " + name + " registered twice")
+		}
+		for i := range c.samples {
+			c.samples[i].Class, c.samples[i].Name = name, strings.ToLower(name)
 		}
 		classes[name] = c
 	}

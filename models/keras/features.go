@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/h5dnn/h5dnn/models/weights"
 	"github.com/h5dnn/h5dnn/views"
@@ -38,15 +37,6 @@ type featureLayout struct {
 	layout    layout
 	err       error
 }
-
-// spatialClasses are the beginnings of classes whose outputs have channels and spatial axes.
-var spatialClasses = []string{"Conv", "DepthwiseConv", "SeparableConv", "MaxPooling", "AveragePooling", "UpSampling", "ZeroPadding", "Cropping", "AdaptiveMaxPooling", "AdaptiveAveragePooling", "RandomFlip", "RandomCrop", "Resizing", "CenterCrop"}
-
-// elementwise are the classes without weights whose outputs have the order of their input.
-var elementwise = []string{"Activation", "ReLU", "LeakyReLU", "ELU", "ThresholdedReLU", "Softmax", "Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianNoise", "GaussianDropout", "AlphaDropout", "ActivityRegularization", "Identity", "Rescaling", "Masking", "UnitNormalization"}
-
-// merges are the classes that combine inputs elementwise.
-var merges = []string{"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"}
 
 // traceFeatures follows the orders of features through m, and returns those of its outputs.
 // Shapes are given for layers that flatten, and reshapes say what the features of a Dense
@@ -163,51 +153,70 @@ func (t *tracer) input(l *Layer, in []featureLayout) featureLayout {
 
 // output returns the order of the output of l.
 func (t *tracer) output(l *Layer, path string, in []featureLayout) featureLayout {
-	rule := rules[l.Class]
-	switch {
-	case flattens(l):
-		t.checkFlattened(l, path, in[0])
-		out := t.flatten(l, in[0])
-		if t.flattens != nil {
-			t.flattens[path] = out.flattened != nil && in[0].flattened == nil
-		}
-		return out
-	case l.Class == "InputLayer" || l.Class == "Reshape":
-		shape := l.OutputShapes
-		if len(shape) == 0 {
-			shape = l.InputShapes
-		}
-		if len(shape) > 0 && len(in[0].flattened) == 1 && slices.Equal(shape[0], in[0].flattened[0]) {
-			return featureLayout{spatial: true}
-		}
-		return featureLayout{spatial: len(shape) > 0 && len(shape[0]) > 2, layout: t.reshapes[path].layout, err: in[0].permuted(l)}
-	case l.Class == "Permute":
-		return t.permute(l, path, in[0])
-	case keepsOrder(l.Class):
+	switch c := classes[l.Class]; {
+	case c.order != nil:
+		return c.order(t, l, path, in)
+	case c.kept:
 		out := in[0]
 		out.layout = layoutOf(l, out.layout)
 		return out
-	case slices.Contains(merges, l.Class):
-		for _, other := range in[1:] {
-			if !slices.EqualFunc(other.flattened, in[0].flattened, slices.Equal) {
-				return featureLayout{err: fmt.Errorf("%s %s: its inputs are flattened from different shapes: %w", l.Class, l.Name, weights.ErrAmbiguous)}
-			}
-		}
-		return in[0]
-	case l.Class == "Concatenate":
-		return concatenated(l, in)
-	case strings.HasPrefix(l.Class, "Global"):
-		return featureLayout{}
-	case isSpatial(l.Class):
+	case c.spatial:
 		return featureLayout{spatial: true, layout: layoutOf(l, in[0].layout)}
-	case t.reshapes[path].shape != nil:
-		return featureLayout{flattened: [][]int{t.reshapes[path].shape}}
-	case l.Class == "Dense" || l.Class == "EinsumDense" || l.Class == "TimeDistributed":
-		return featureLayout{spatial: in[0].spatial && len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 2, layout: in[0].layout}
-	case len(rule.Class) == 0:
-		return featureLayout{err: in[0].permuted(l)}
+	case c.links != nil:
+		return featureLayout{}
 	}
-	return featureLayout{}
+	return featureLayout{err: in[0].permuted(l)}
+}
+
+// newOrder is the order of features that Keras and PyTorch compute alike.
+func newOrder(*tracer, *Layer, string, []featureLayout) featureLayout { return featureLayout{} }
+
+// flattenOrder is the order of the output of a Flatten.
+func flattenOrder(t *tracer, l *Layer, path string, in []featureLayout) featureLayout {
+	t.checkFlattened(l, path, in[0])
+	out := t.flatten(l, in[0])
+	if t.flattens != nil {
+		t.flattens[path] = out.flattened != nil && in[0].flattened == nil
+	}
+	return out
+}
+
+// reshapeOrder is the order of the output of a Reshape.
+func reshapeOrder(t *tracer, l *Layer, path string, in []featureLayout) featureLayout {
+	if flattens(l) {
+		return flattenOrder(t, l, path, in)
+	}
+	return imageOrder(t, l, path, in)
+}
+
+// imageOrder is the order of an output whose shape says whether it has channels and spatial axes.
+func imageOrder(t *tracer, l *Layer, path string, in []featureLayout) featureLayout {
+	shape := l.OutputShapes
+	if len(shape) == 0 {
+		shape = l.InputShapes
+	}
+	if len(shape) > 0 && len(in[0].flattened) == 1 && slices.Equal(shape[0], in[0].flattened[0]) {
+		return featureLayout{spatial: true}
+	}
+	return featureLayout{spatial: len(shape) > 0 && len(shape[0]) > 2, layout: t.reshapes[path].layout, err: in[0].permuted(l)}
+}
+
+// mergeOrder is the order of several inputs that are combined elementwise.
+func mergeOrder(_ *tracer, l *Layer, _ string, in []featureLayout) featureLayout {
+	for _, other := range in[1:] {
+		if !slices.EqualFunc(other.flattened, in[0].flattened, slices.Equal) {
+			return featureLayout{err: fmt.Errorf("%s %s: its inputs are flattened from different shapes: %w", l.Class, l.Name, weights.ErrAmbiguous)}
+		}
+	}
+	return in[0]
+}
+
+// denseOrder is the order of the output of a layer that computes the last axis from that of its input.
+func denseOrder(t *tracer, l *Layer, path string, in []featureLayout) featureLayout {
+	if shape := t.reshapes[path].shape; shape != nil {
+		return featureLayout{flattened: [][]int{shape}}
+	}
+	return featureLayout{spatial: in[0].spatial && len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 2, layout: in[0].layout}
 }
 
 // permuted returns an error if a layer that is not known takes features whose order
@@ -257,8 +266,8 @@ func (t *tracer) flatten(l *Layer, in featureLayout) featureLayout {
 	return featureLayout{flattened: [][]int{shape}}
 }
 
-// concatenated returns the order of several outputs joined.
-func concatenated(l *Layer, in []featureLayout) featureLayout {
+// concatOrder is the order of several outputs joined.
+func concatOrder(_ *tracer, l *Layer, _ string, in []featureLayout) featureLayout {
 	out := featureLayout{}
 	permuted := false
 	for i, o := range in {
@@ -290,8 +299,8 @@ func concatenated(l *Layer, in []featureLayout) featureLayout {
 
 // reordered returns links with the features of their input in PyTorch's order.
 func reordered(l *Layer, links []weights.Link, o featureLayout) ([]weights.Link, error) {
-	rule := rules[l.Class]
-	if o.err != nil && len(rule.Features) > 0 {
+	features := classes[l.Class].features
+	if o.err != nil && len(features) > 0 {
 		return nil, o.err
 	}
 	if o.flattened == nil {
@@ -299,7 +308,7 @@ func reordered(l *Layer, links []weights.Link, o featureLayout) ([]weights.Link,
 	}
 	list := slices.Clone(links)
 	for i, link := range list {
-		if len(link.From) > 0 && slices.Contains(rule.Features, link.From[0]) {
+		if len(link.From) > 0 && slices.Contains(features, link.From[0]) {
 			list[i].Op = weights.Chain(weights.FeaturesOp(0, o.flattened...), link.Op)
 			if _, same := link.Op.(weights.Same); same {
 				list[i].Op = weights.FeaturesOp(0, o.flattened...)

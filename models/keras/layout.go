@@ -21,7 +21,7 @@ const (
 // it, or of normalization over the first axis.
 func layoutOf(l *Layer, in layout) layout {
 	switch {
-	case isSpatial(l.Class):
+	case classes[l.Class].spatial:
 		if format, _ := l.Text("data_format", "channels_last"); format == "channels_first" {
 			return channelsAreFirst
 		}
@@ -38,8 +38,9 @@ func normalizesFirst(l *Layer) bool {
 	return (l.Class == "BatchNormalization" || l.Class == "GroupNormalization") && err == nil && slices.Equal(axes, []int{1})
 }
 
-// permute returns the order of the output of a Permute.
-func (t *tracer) permute(l *Layer, path string, in featureLayout) featureLayout {
+// permuteOrder is the order of the output of a Permute.
+func permuteOrder(t *tracer, l *Layer, path string, inputs []featureLayout) featureLayout {
+	in := inputs[0]
 	dims, err := l.Ints("dims")
 	if err != nil || !in.spatial || slices.IsSorted(dims) {
 		return featureLayout{err: in.permuted(l)}

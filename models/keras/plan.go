@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/models/weights"
 )
 
@@ -170,52 +169,18 @@ func ModuleName(path string) string {
 
 // moduleOf returns the call that constructs the PyTorch module for l, and why it computes
 // something else.
-func moduleOf(l *Layer) (string, error) {
-	if r, ok := rules[l.Class]; ok {
-		if r.Module == nil {
-			return "", nil
-		}
-		text, err := r.Module(l)
-		if err != nil && !errors.Is(err, weights.ErrUnsupported) {
-			return "", err
-		}
-		if err != nil {
-			err = fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
-		}
-		return text, err
+func moduleOf(l *Layer) (text string, err error) {
+	switch c := classes[l.Class]; {
+	case c.call != nil:
+		text, err = c.call(l)
+	case c.differs != nil:
+		err = c.differs(l)
 	}
-	if err := checkWeightless(l); err != nil {
-		return "", fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
+	if err != nil && (HasRule(l.Class) && !errors.Is(err, weights.ErrUnsupported)) {
+		return "", err
 	}
-	return "", nil
-}
-
-// checkWeightless fails for layers without weights that PyTorch cannot express.
-func checkWeightless(l *Layer) error {
-	switch {
-	case l.Class == "Lambda":
-		return errkind.Errorf(ErrNotInPyTorch, "a Lambda is Python code, which is not run")
-	case l.Class == "Masking":
-		return notInPyTorch("later layers skip the steps that it masks; PyTorch's modules take packed sequences")
-	case strings.HasPrefix(l.Class, "MaxPooling"), strings.HasPrefix(l.Class, "AveragePooling"):
-		rank := int(l.Class[len(l.Class)-2] - '0') // MaxPooling2D
-		kernel, err1 := perAxis(l, "pool_size", rank)
-		strides, err2 := kernel, error(nil)
-		if l.Config["strides"] != nil {
-			strides, err2 = perAxis(l, "strides", rank)
-		}
-		padding, err3 := l.Text("padding", "valid")
-		if err := first(err1, err2, err3); err != nil {
-			return err
-		}
-		if _, err := samePadding(l, padding, kernel, strides, ones(rank)); err != nil {
-			return err
-		}
-		for axis, n := range kernel {
-			if padding == "same" && strides[axis] == 1 && n%2 == 0 {
-				return notInPyTorch("padding \"same\" pads one more element at the end; pad the input by F.pad")
-			}
-		}
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
 	}
-	return nil
+	return text, err
 }

@@ -130,10 +130,10 @@ func imageOf(m *Model, l *Layer, uses map[string][]*Layer) (shape []int, ok bool
 // channels first, directly or through elementwise layers.
 func isConvolved(l *Layer, uses map[string][]*Layer, limit int) bool {
 	for ; limit > 0 && len(uses[l.Name]) == 1 && uses[l.Name][0] != nil; limit-- {
-		if l = uses[l.Name][0]; isSpatial(l.Class) {
+		if l = uses[l.Name][0]; classes[l.Class].spatial {
 			return true
 		}
-		if !keepsOrder(l.Class) {
+		if !classes[l.Class].kept {
 			break
 		}
 	}
@@ -150,7 +150,7 @@ func takenFirst(l *Layer, uses map[string][]*Layer) bool {
 			case seen[user]:
 			case layoutOf(user, unknownLayout) == channelsAreFirst:
 				return true
-			case keepsOrder(user.Class):
+			case classes[user.Class].kept:
 				next = append(next, user)
 			}
 			seen[user] = true
@@ -170,21 +170,9 @@ func sourceOf(m *Model, l *Layer, inputs map[string][]string, uses map[string][]
 		if l = m.Layer(from[0]); l == nil || l.Class == "Dense" && len(inputs[l.Name]) <= 1 && len(l.InputShapes) == 1 && len(l.InputShapes[0]) == 1 {
 			return l
 		}
-		if l.Model != nil || !keepsOrder(l.Class) {
+		if l.Model != nil || !classes[l.Class].kept {
 			return nil
 		}
 	}
 	return nil
-}
-
-// keepsOrder reports whether the elements of the output of a layer of that class have the
-// order of those of its input.
-func keepsOrder(class string) bool {
-	return rules[class].Elementwise || slices.Contains(elementwise, class)
-}
-
-// isSpatial reports whether the outputs of a layer of that class have channels and spatial
-// axes.
-func isSpatial(class string) bool {
-	return slices.ContainsFunc(spatialClasses, func(prefix string) bool { return strings.HasPrefix(class, prefix) })
 }

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,67 +14,15 @@ import (
 // ErrNotInPyTorch is an ErrUnsupported of a layer or a setting that PyTorch's modules do not have.
 var ErrNotInPyTorch = errkind.Errorf(weights.ErrUnsupported, "not supported by PyTorch")
 
-// A Rule maps the weights of one class of Keras layers to the parameters of a PyTorch
-// module, and back. Layers of h5dnn have the parameters of PyTorch's, in part under other
-// names.
-type Rule struct {
-	Class string // of Keras
-	// Counterpart is the PyTorch module, for documentation: "nn.Linear".
-	Counterpart string
-	// Layer is h5dnn's layer, for documentation; "" if h5dnn does not have it.
-	Layer string
-	// Links returns how the weights of l map to the parameters. An error of kind
-	// ErrUnsupported names the setting that PyTorch does not have.
-	Links func(l *Layer) ([]weights.Link, error)
-	// Module returns the call that constructs the PyTorch module. An error of kind
-	// ErrUnsupported is of a setting that the module does not have, but whose weights are
-	// the same: padding, for example. Nil for a class without settings of that kind.
-	Module func(l *Layer) (string, error)
-	// Renamed are the parameters that h5dnn names differently from PyTorch. One named ""
-	// does not exist there.
-	Renamed map[string]string
-	// Features names the weights whose first axis is the features of the input.
-	Features []string
-	// Elementwise is set if the features of the output are those of the input, in order.
-	Elementwise bool
-	// Samples are layers with weights, for tests.
-	Samples []Layer
-}
-
-var rules = map[string]Rule{}
-
-// registerRule adds a rule. It panics if the class has one.
-func registerRule(r Rule) bool {
-	if _, taken := rules[r.Class]; taken {
-		panic("checkpoint: two rules for " + r.Class)
-	}
-	rules[r.Class] = r
-	return true
-}
-
-// Rules returns the rules in the order of their classes.
-func Rules() []Rule {
-	list := make([]Rule, 0, len(rules))
-	for _, r := range rules {
-		list = append(list, r)
-	}
-	slices.SortFunc(list, func(a, b Rule) int { return strings.Compare(a.Class, b.Class) })
-	return list
-}
-
-// RuleOf returns the rule for a class of Keras layers.
-func RuleOf(class string) (Rule, bool) {
-	r, ok := rules[class]
-	return r, ok
-}
+// HasRule reports whether the weights of layers of a class are converted.
+func HasRule(class string) bool { return classes[class].links != nil }
 
 // LayerLinks returns how the weights of a Keras layer map to the parameters of PyTorch's
 // module, by their names in the layer and the module.
 func LayerLinks(l *Layer) ([]weights.Link, error) {
-	r, ok := rules[l.Class]
 	switch {
-	case ok:
-		links, err := r.Links(l)
+	case HasRule(l.Class):
+		links, err := classes[l.Class].links(l)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
 		}
@@ -84,7 +33,7 @@ func LayerLinks(l *Layer) ([]weights.Link, error) {
 	case len(weightsOf(l)) == 0:
 		return nil, nil
 	}
-	return nil, errkind.Errorf(ErrNotInPyTorch, "%s %s: no rule for layers of this class%s; a rules file can name its weights", l.Class, l.Name, spell.Hint(l.Class, ruleClasses()))
+	return nil, errkind.Errorf(ErrNotInPyTorch, "%s %s: no rule for layers of this class%s; a rules file can name its weights", l.Class, l.Name, spell.Hint(l.Class, slices.DeleteFunc(slices.Sorted(maps.Keys(classes)), func(name string) bool { return !HasRule(name) })))
 }
 
 // untaken returns the name of a weight of l that no link takes, or "".
@@ -106,19 +55,21 @@ func weightsOf(l *Layer) []Weight {
 // Keras keeps it for dropout.
 func isRandomState(name string) bool { return strings.Contains(name, "seed_generator") }
 
-func ruleClasses() []string {
-	var list []string
-	for _, r := range Rules() {
-		list = append(list, r.Class)
-	}
-	return list
-}
-
 // H5dnnName returns h5dnn's name of a parameter of the PyTorch module for a class of Keras
 // layers, or "" if h5dnn does not have it.
 func H5dnnName(class, parameter string) string {
-	if name, ok := rules[class].Renamed[parameter]; ok {
+	if name, ok := classes[class].renamed[parameter]; ok {
 		return name
+	}
+	return parameter
+}
+
+// PyTorchName returns the name of a parameter of h5dnn in the PyTorch module for a class of Keras layers.
+func PyTorchName(class, parameter string) string {
+	for pytorch, own := range classes[class].renamed {
+		if own == parameter {
+			return pytorch
+		}
 	}
 	return parameter
 }

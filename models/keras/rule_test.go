@@ -15,12 +15,12 @@ import (
 // TestRulesAreInvertible converts the samples of every rule to PyTorch and back, whole and
 // by parts, and expects the same elements.
 func TestRulesAreInvertible(t *testing.T) {
-	for _, r := range Rules() {
-		if len(r.Samples) == 0 {
-			t.Errorf("%s: no samples", r.Class)
+	for name, c := range classes {
+		if len(c.samples) == 0 && c.links != nil {
+			t.Errorf("%s: no samples", name)
 		}
-		for i, l := range r.Samples {
-			t.Run(fmt.Sprint(r.Class, i), func(t *testing.T) {
+		for i, l := range c.samples {
+			t.Run(fmt.Sprint(name, i), func(t *testing.T) {
 				links, err := LayerLinks(&l)
 				if err != nil {
 					t.Fatal(err)
@@ -57,8 +57,8 @@ func TestRulesAreInvertible(t *testing.T) {
 				if n := len(to); len(slices.Compact(to)) != n {
 					t.Errorf("parameters %v; want distinct ones", to)
 				}
-				if r.Module != nil {
-					if text, err := r.Module(&l); err != nil || !strings.Contains(text, "nn.") || strings.Contains(text, "?") {
+				if c.call != nil {
+					if text, err := c.call(&l); err != nil || !strings.Contains(text, "nn.") || strings.Contains(text, "?") {
 						t.Errorf("module %q, %v", text, err)
 					}
 				}
@@ -189,9 +189,9 @@ func TestSamePaddingThatPyTorchHas(t *testing.T) {
 		{31, 2, 2, ""},
 		{30, 5, 3, "padding=1"},
 	} {
-		l := sample("Conv1D", map[string]any{"kernel_size": c.kernel, "strides": c.stride, "padding": "same", "use_bias": true}, w("kernel", c.kernel, 2, 4), w("bias", 4))
-		l.InputShapes = [][]int{{c.n, 2}}
-		text, err := rules["Conv1D"].Module(&l)
+		l := sample(map[string]any{"kernel_size": c.kernel, "strides": c.stride, "padding": "same", "use_bias": true}, w("kernel", c.kernel, 2, 4), w("bias", 4))
+		l.Class, l.InputShapes = "Conv1D", [][]int{{c.n, 2}}
+		text, err := classes["Conv1D"].call(&l)
 		if (err == nil) != (c.want != "") || err == nil && !strings.Contains(text, c.want) {
 			t.Errorf("%d elements, window %d, stride %d: %s, %v; want %q", c.n, c.kernel, c.stride, text, err, c.want)
 		}
@@ -206,7 +206,7 @@ func TestNormalizationsHaveTheAxesOfTheirInput(t *testing.T) {
 			for _, name := range names {
 				l.Weights = append(l.Weights, w(name, 3))
 			}
-			if text, err := rules[class].Module(&l); err != nil || !strings.HasPrefix(text, want) {
+			if text, err := classes[class].call(&l); err != nil || !strings.HasPrefix(text, want) {
 				t.Errorf("%s of %v: %s, %v; want %s", class, shape, text, err, want)
 			}
 		}
@@ -229,9 +229,9 @@ func TestDocumentationListsTheRules(t *testing.T) {
 			rows[strings.TrimSpace(class)] = cells[2]
 		}
 	}
-	for _, r := range Rules() {
-		if row, ok := rows[r.Class]; !ok || !strings.Contains(row, r.Counterpart) {
-			t.Errorf("docs/models.md says of %s %q; want %s", r.Class, strings.TrimSpace(row), r.Counterpart)
+	for name, c := range classes {
+		if row, ok := rows[name]; c.links != nil && (!ok || !strings.Contains(row, c.pytorch)) {
+			t.Errorf("docs/models.md says of %s %q; want %s", name, strings.TrimSpace(row), c.pytorch)
 		}
 	}
 }

@@ -1,15 +1,13 @@
 package keras
 
 import (
-	"strings"
-
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// sample returns a layer with weights for a Rule's Samples.
-func sample(class string, config map[string]any, weights ...Weight) Layer {
-	return Layer{Class: class, Name: strings.ToLower(class), Config: config, Weights: weights}
+// sample returns a layer with weights for the samples of a class.
+func sample(config map[string]any, weights ...Weight) Layer {
+	return Layer{Config: config, Weights: weights}
 }
 
 // w returns a weight of that shape, with the elements 1, 2, … in row-major order.

@@ -58,7 +58,7 @@ func stackKey(l *Layer) string {
 	class, inner := "", l
 	if l.Class == "Bidirectional" {
 		var err error
-		if inner, err = innerLayer(l, "layer"); err != nil {
+		if inner, err = wrapped(l, "layer"); err != nil {
 			return ""
 		}
 		class = l.Class + " "

@@ -114,12 +114,6 @@ func normalized(statistics ...string) func(l *Layer) ([]Variable, error) {
 	}
 }
 
-// recurrent returns the variables of the cell of an LSTM, GRU or SimpleRNN.
-func recurrent(l *Layer) ([]Variable, error) {
-	list, err := weighted("kernel", "recurrent_kernel")(l)
-	return within("", "cell", list), err
-}
-
 // wrapped returns the layer that l is around, which has the given setting.
 func wrapped(l *Layer, setting string) (*Layer, error) {
 	inner, ok := l.Config[setting].(map[string]any)
@@ -144,66 +138,6 @@ func wrapped(l *Layer, setting string) (*Layer, error) {
 // IsAround reports whether a layer has other layers among its settings.
 func IsAround(l *Layer) bool {
 	return slices.ContainsFunc([]string{"layer", "cell", "cells", "layers"}, func(name string) bool { return l.Config[name] != nil })
-}
-
-func bidirectional(l *Layer) ([]Variable, error) {
-	forward, err := wrapped(l, "layer")
-	if err != nil {
-		return nil, err
-	}
-	list, ok, err := Variables(forward)
-	if err == nil && !ok {
-		err = errUnknown
-	}
-	return append(within("forward/", "forward_layer", list), within("backward/", "backward_layer", list)...), err
-}
-
-func timeDistributed(l *Layer) ([]Variable, error) {
-	inner, err := wrapped(l, "layer")
-	if err != nil {
-		return nil, err
-	}
-	if inner.Model != nil {
-		list, err := ModelVariables(inner.Model, l.Config["trainable"] != false && inner.Config["trainable"] != false)
-		return within("", "layer", list), err
-	}
-	list, ok, err := Variables(inner)
-	if err == nil && !ok {
-		err = errUnknown
-	}
-	return within("", "layer", list), err
-}
-
-func multiHeadAttention(l *Layer) ([]Variable, error) {
-	list, err := weighted("kernel")(l)
-	var all []Variable
-	for name, attribute := range attentionParts {
-		all = append(all, within(name+"/", attribute, list)...)
-	}
-	return all, err
-}
-
-// attentionParts yields the projections of a MultiHeadAttention and the attributes that
-// they are stored under.
-func attentionParts(yield func(name, attribute string) bool) {
-	_ = yield("query", "query_dense") && yield("key", "key_dense") && yield("value", "value_dense") && yield("attention_output", "output_dense")
-}
-
-// groupedAttention returns the variables of a GroupQueryAttention.
-func groupedAttention(l *Layer) ([]Variable, error) {
-	list, err1 := weighted("kernel")(l)
-	gate, err2 := l.Bool("use_gate", false)
-	var all []Variable
-	for _, part := range []string{"query", "key", "gate", "value", "output"} {
-		name := part
-		if part == "output" {
-			name = "attention_output"
-		}
-		if part != "gate" || gate {
-			all = append(all, within(name+"/", "_"+part+"_dense", list)...)
-		}
-	}
-	return all, first(err1, err2)
 }
 
 // The expressions by which Keras makes names of classes.

@@ -8,22 +8,23 @@ import (
 )
 
 // PReLU: alpha of the channels is PyTorch's weight if it is shared over all other axes.
-var _ = registerRule(Rule{
-	Class: "PReLU", Counterpart: "nn.PReLU",
-	Links: func(l *Layer) ([]weights.Link, error) { return preluLinks(l, false) },
-	Module: func(l *Layer) (string, error) {
+var _ = register(class{
+	variables: fixed(positions("alpha")...), settings: always, nodes: preluNodes,
+	pytorch: "nn.PReLU",
+	links:   func(l *Layer) ([]weights.Link, error) { return preluLinks(l, false) },
+	call: func(l *Layer) (string, error) {
 		alpha, ok := l.Weight("alpha")
 		if !ok {
 			return "nn.PReLU(?)", nil
 		}
 		return newCall("nn.PReLU", alpha.Array.Len()).String(), nil
 	},
-	Features: []string{"alpha"}, Elementwise: true,
-	Samples: []Layer{
-		sample("PReLU", map[string]any{"shared_axes": []any{1.0, 2.0}}, w("alpha", 1, 1, 4)),
-		sample("PReLU", map[string]any{}, w("alpha", 4)),
+	features: []string{"alpha"}, kept: true,
+	samples: []Layer{
+		sample(map[string]any{"shared_axes": []any{1.0, 2.0}}, w("alpha", 1, 1, 4)),
+		sample(map[string]any{}, w("alpha", 4)),
 	},
-})
+}, "PReLU")
 
 // preluLinks returns the links of a PReLU of inputs with the channels first or last.
 func preluLinks(l *Layer, first bool) ([]weights.Link, error) {
@@ -74,4 +75,18 @@ func alphaShape(l *Layer) ([]int, error) {
 		}
 	}
 	return shape, err
+}
+
+// preluNodes needs one slope for each channel.
+func preluNodes(b *builder, u use, in []value) (value, error) {
+	shared, err := u.Ints("shared_axes")
+	if err != nil {
+		return value{}, err
+	}
+	v := b.toFirst(in[0])
+	if len(shared) != len(v.shape)-1 {
+		return v, unsupported("a slope for each element; shared_axes must be all but the channels")
+	}
+	v.node = b.add(u, "", map[string]any{"prelu": map[string]any{"num_parameters": v.shape[len(v.shape)-1]}}, v.node)
+	return v, nil
 }

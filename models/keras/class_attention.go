@@ -10,10 +10,11 @@ import (
 // MultiHeadAttention: the kernels of query, key and value (width, heads, head size) become
 // rows of one weight (3·width, width); that of the output (heads, head size, width) is
 // merged and transposed. PyTorch's head size is width/heads.
-var _ = registerRule(Rule{
-	Class: "MultiHeadAttention", Counterpart: "nn.MultiheadAttention",
-	Links: attentionLinks,
-	Module: func(l *Layer) (string, error) {
+var _ = register(class{
+	variables: multiHeadAttention, settings: biased, shapes: attentionShapes, nodes: attentionNodes, several: true,
+	pytorch: "nn.MultiheadAttention",
+	links:   attentionLinks,
+	call: func(l *Layer) (string, error) {
 		heads, err := l.Int("num_heads", 0)
 		if err != nil {
 			return "", err
@@ -29,12 +30,12 @@ var _ = registerRule(Rule{
 		}
 		return c.String(), nil
 	},
-	Samples: []Layer{
-		sample("MultiHeadAttention", map[string]any{"num_heads": 2.0, "key_dim": 3.0, "value_dim": 3.0, "use_bias": true}, attention(6, 6, 6, true)...),
-		sample("MultiHeadAttention", map[string]any{"num_heads": 2.0, "key_dim": 3.0, "use_bias": false}, attention(6, 6, 6, false)...),
-		sample("MultiHeadAttention", map[string]any{"num_heads": 2.0, "key_dim": 3.0, "use_bias": true}, attention(6, 5, 4, true)...),
+	samples: []Layer{
+		sample(map[string]any{"num_heads": 2.0, "key_dim": 3.0, "value_dim": 3.0, "use_bias": true}, attention(6, 6, 6, true)...),
+		sample(map[string]any{"num_heads": 2.0, "key_dim": 3.0, "use_bias": false}, attention(6, 6, 6, false)...),
+		sample(map[string]any{"num_heads": 2.0, "key_dim": 3.0, "use_bias": true}, attention(6, 5, 4, true)...),
 	},
-})
+}, "MultiHeadAttention")
 
 // attention returns the weights of a layer of two heads of size 3.
 func attention(query, key, value int, bias bool) []Weight {
@@ -135,3 +136,100 @@ func checkAttention(l *Layer) error {
 	}
 	return nil
 }
+
+// dotAttentionShapes returns the steps of the query with the features of the value.
+func dotAttentionShapes(_ *Layer, in [][]int) ([][]int, error) {
+	if len(in) < 2 || len(in[0]) == 0 || len(in[1]) == 0 {
+		return nil, unsupported("inputs of shapes %v", in)
+	}
+	shape := slices.Clone(in[0])
+	shape[len(shape)-1] = in[1][len(in[1])-1]
+	return [][]int{shape}, nil
+}
+
+func attentionShapes(l *Layer, in [][]int) ([][]int, error) {
+	shape := slices.Clone(in[0])
+	width, err := l.Ints("output_shape")
+	if err != nil || len(width) > 1 {
+		return nil, first(err, unsupported("output_shape %v", width))
+	}
+	if len(width) == 1 {
+		shape[len(shape)-1] = width[0]
+	}
+	return [][]int{shape}, nil
+}
+
+func attentionNodes(b *builder, u use, in []value) (value, error) {
+	if len(in) < 2 || len(in) > 3 {
+		return value{}, unsupported("%d inputs; want query, value and perhaps key", len(in))
+	}
+	for _, v := range in {
+		if len(v.shape) != 2 {
+			return v, unsupported("inputs of shape %v; want steps and features", v.shape)
+		}
+	}
+	heads, err1 := u.Int("num_heads", 0)
+	size, err2 := u.Int("key_dim", 0)
+	valueSize, err3 := u.Int("value_dim", size)
+	bias, err4 := u.Bool("use_bias", true)
+	width := in[0].shape[1]
+	if err := first(err1, err2, err3, err4); err != nil {
+		return value{}, err
+	}
+	if heads*size != width || valueSize != size {
+		return value{}, unsupported("%d heads of size %d and values of %d for a width of %d; want heads of size width/heads", heads, size, valueSize, width)
+	}
+	key := in[1]
+	if len(in) == 3 {
+		key = in[2]
+	}
+	var from []string
+	for _, v := range []value{in[0], key, in[1]} {
+		v, err := b.last(v)
+		if err != nil {
+			return v, err
+		}
+		from = append(from, v.node)
+	}
+	v := in[0]
+	v.first = false
+	v.node = b.add(u, "", map[string]any{"multihead_attention": map[string]any{"embed_dim": width, "num_heads": heads, "bias": bias}}, from...)
+	return v, nil
+}
+
+func multiHeadAttention(l *Layer) ([]Variable, error) {
+	list, err := weighted("kernel")(l)
+	var all []Variable
+	for name, attribute := range attentionParts {
+		all = append(all, within(name+"/", attribute, list)...)
+	}
+	return all, err
+}
+
+// attentionParts yields the projections of a MultiHeadAttention and the attributes that
+// they are stored under.
+func attentionParts(yield func(name, attribute string) bool) {
+	_ = yield("query", "query_dense") && yield("key", "key_dense") && yield("value", "value_dense") && yield("attention_output", "output_dense")
+}
+
+// groupedAttention returns the variables of a GroupQueryAttention.
+func groupedAttention(l *Layer) ([]Variable, error) {
+	list, err1 := weighted("kernel")(l)
+	gate, err2 := l.Bool("use_gate", false)
+	var all []Variable
+	for _, part := range []string{"query", "key", "gate", "value", "output"} {
+		name := part
+		if part == "output" {
+			name = "attention_output"
+		}
+		if part != "gate" || gate {
+			all = append(all, within(name+"/", "_"+part+"_dense", list)...)
+		}
+	}
+	return all, first(err1, err2)
+}
+
+var (
+	_ = register(class{variables: variablesOfFile, shapes: dotAttentionShapes}, "Attention", "AdditiveAttention")
+	_ = register(class{variables: groupedAttention}, "GroupQueryAttention", "GroupedQueryAttention")
+)
