@@ -23,6 +23,7 @@ var (
 		"batch_normalization": {Text: "batchnorm1d, batchnorm2d or batchnorm3d"},
 		"layer_normalization": {Name: "layernorm"}, "zero_padding2d": {Name: "zeropad"}, "up_sampling2d": {Name: "upsample"},
 		"concatenate": {Name: "concat"}, "multiply": {Name: "mul"}, "fully_connected": {Name: "dense"},
+		"nodes": {Text: "{graph: {nodes: [{name: h, layer: {dense: 8}, from: x}, …]}}"},
 	})
 	_ = config.RegisterElsewhere("metric", map[string]config.Other{
 		"sparse_categorical_accuracy": {Name: "accuracy"}, "categorical_accuracy": {Name: "accuracy"}, "acc": {Name: "accuracy"},
@@ -32,6 +33,7 @@ var (
 		"kernel": {Name: "kernel_size"}, "pool_size": {Name: "kernel_size"}, "strides": {Name: "stride"}, "dilation_rate": {Name: "dilation"},
 		"use_bias": {Name: "bias"}, "kernel_initializer": {Name: "initializer"}, "rate": {Name: "p"}, "epsilon": {Name: "eps"},
 		"beta_1": {Name: "beta1"}, "beta_2": {Name: "beta2"}, "alpha": {Name: "negative_slope"},
+		"inputs": {Name: "from"}, "input": {Name: "from"}, "inbound_nodes": {Name: "from"},
 		"activation": {Text: "the activation as the layer that follows, such as relu"},
 	})
 )

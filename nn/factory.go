@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -135,7 +136,13 @@ func (f *factory[T]) read(text json.RawMessage) (name string, settings json.RawM
 		return name, nil, nil
 	}
 	var named map[string]json.RawMessage
-	if err := json.Unmarshal(text, &named); err != nil || len(named) != 1 {
+	err = json.Unmarshal(text, &named)
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		if want := config.Elsewhere(f.kind, name, nil); want != "" && len(named) > 1 {
+			return "", nil, &ConfigError{Err: config.Errorf("%s is no setting of a %s; want %s", name, f.kind, want)}
+		}
+	}
+	if err != nil || len(named) != 1 {
 		return "", nil, &ConfigError{Err: config.Errorf("%.40s is not a %s; want a name or {name: settings}", text, f.kind)}
 	}
 	for name, settings = range named {

@@ -271,7 +271,7 @@ func (g *Graph) Config() any { return g.GraphOptions }
 func (n *Nodes) UnmarshalJSON(text []byte) error {
 	var list []json.RawMessage
 	if err := json.Unmarshal(text, &list); err != nil {
-		return config.Errorf("cannot be %.40s; want a list of nodes", text)
+		return config.Errorf("cannot be %.40s; want a list of nodes, [{name: h, layer: {dense: 8}, from: x}, …]", text)
 	}
 	var device storage.Device
 	if len(*n) > 0 {

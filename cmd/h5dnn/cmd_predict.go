@@ -30,7 +30,8 @@ func predictCommand() *cli.Command {
 		Description: "MODEL is a run of h5dnn or a whole model of Keras (.keras, its folder, .h5), which takes samples as Keras does,\n" +
 			"with the channels last. With --model it may be a file of weights, of Keras, PyTorch, safetensors or TensorFlow (NAME.index).\n" +
 			"DATA alone has the inputs at the paths that MODEL was trained on, or else validated on. A model of several inputs takes NAME=DATA:/path[EXPR]\n" +
-			"for each otherwise; an input of several columns DATA:age,sex. A path with stars is of episodes, which follow one another.",
+			"for each otherwise; an input of several columns DATA:age,sex. A path with stars is of episodes, which follow one another; DATA may be\n" +
+			"a pattern of files, in quotes, as in training.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
 			&cli.StringFlag{Name: "format", Usage: "one of " + writableFormats() + "; by default from the extension of FILE"},
@@ -272,7 +273,7 @@ func sourcesOf(c *cli.Context, run string, args []string, trained *dataconfig.Co
 	given := make([]dataconfig.Source, len(names)) // without a File where not given
 	one := parseAddress(args[0])
 	switch {
-	case len(args) == 1 && one.path == "" && exists(one.file) && !isSingle(one.file):
+	case len(args) == 1 && one.path == "" && isContainer(c.Context, one.file):
 		if len(trained.ValX) > 0 && !holds(c.Context, one.file, trained.X) {
 			trained.SetX(trained.ValX)
 		}
@@ -310,10 +311,14 @@ func sourcesOf(c *cli.Context, run string, args []string, trained *dataconfig.Co
 	return given, nil
 }
 
-// isSingle reports whether a file is of a format with a single array, which has no path.
-func isSingle(file string) bool {
-	format, err := serialize.FormatOf(file)
-	return err == nil && format.Single
+// isContainer reports whether the files that a pattern names are there, and are of a format with several arrays, which have paths.
+func isContainer(ctx context.Context, pattern string) bool {
+	names, err := newFiles(ctx).Glob(pattern)
+	if err != nil || !exists(names[0]) {
+		return false
+	}
+	format, err := serialize.FormatOf(names[0])
+	return err != nil || !format.Single
 }
 
 // checkSamples returns an error if the named run does not take samples of d.

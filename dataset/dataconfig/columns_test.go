@@ -251,3 +251,51 @@ func TestErrorsNameColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestInputsOfTheTrainedPathsAreThoseOfTraining names the files and paths of a configuration as sources of predictions.
+func TestInputsOfTheTrainedPathsAreThoseOfTraining(t *testing.T) {
+	s := shelf{}
+	for i, file := range []string{"a", "b", "c"} {
+		for k := range i + 2 {
+			episode, rows := fmt.Sprintf("%s:/e/%d", file, k), 3+k
+			for at, name := range []string{"/x", "/z", "/y"} {
+				values := make([]float64, rows*2)
+				for n := range values {
+					values[n] = float64(1000*i + 100*k + 10*n + at)
+				}
+				s[episode+name] = storage.From(values, rows, 2)
+				s[file+":"+name] = storage.From(values, rows, 2)
+			}
+		}
+	}
+	for _, settings := range []string{
+		"x: /x, y: /y", "x: {p: /x, q: /z}, y: /y", "x: '/e/*/x', y: '/e/*/y'", "x: {p: '/e/*/x', q: '/e/*/z'}, y: '/e/*/y'",
+		"x: '/e/*/x', y: '/e/*/y', steps: 4", "x: /x, y: /y, steps: 2",
+	} {
+		for _, file := range []string{"a", "b", "'*'"} {
+			c := parse(t, "{file: "+file+", "+settings+"}")
+			d, err := dataconfig.Open(c, 1, s)
+			if err != nil {
+				t.Fatalf("%s: %v", settings, err)
+			}
+			var sources []dataconfig.Source
+			for i, x := range c.X {
+				x.Name = c.InputNames()[i]
+				sources = append(sources, dataconfig.Source{NamedPath: x, File: c.File[0], Shape: d.Train.Fields()[i].Shape})
+			}
+			samples, _, err := c.Inputs(s, sources)
+			if err != nil {
+				t.Errorf("%s of %s: %v", settings, file, err)
+				continue
+			}
+			inputs := []int{0, 1}[:len(c.X)]
+			if got, want := elements(t, samples), elements(t, dataset.Project(d.Train, inputs...)); got != want {
+				t.Errorf("%s of %s: %s, want %s", settings, file, got, want)
+			}
+		}
+	}
+	unpaired := []dataconfig.Source{{NamedPath: dataconfig.NamedPath{Name: "p", Path: "/x"}, File: "*"}, {NamedPath: dataconfig.NamedPath{Name: "q", Path: "/x"}, File: "a"}}
+	if _, _, err := (dataconfig.Config{}).Inputs(s, unpaired); err == nil || !strings.Contains(err.Error(), "*: 3 files, and a: 1") {
+		t.Errorf("three files of one input and one of another: %v", err)
+	}
+}

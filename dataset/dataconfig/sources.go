@@ -10,7 +10,7 @@ import (
 )
 
 // A Source says where the samples of an input are: at paths of a file. A path may have
-// stars, as those of Config.X.
+// stars, as those of Config.X, and File may be a pattern, as Config.File.
 type Source struct {
 	NamedPath
 	File  string
@@ -18,28 +18,13 @@ type Source struct {
 }
 
 // Inputs returns the samples at sources, with the lengths that Lengths names, as a model
-// that was trained as c says takes them, and notes on what the user should know. Episodes
-// that the stars of the first source match follow one another.
+// that was trained as c says takes them, and notes on what the user should know. The files of
+// patterns, and the episodes that the stars of the first source match, follow one another.
 func (c Config) Inputs(files Files, sources []Source) (dataset.Dataset, []string, error) {
 	c.YAhead, c.YSteps = nil, 0 // there are no targets
-	first := sources[0]
-	matches, err := wildcard(first.Path).in(files, first.File)
+	parts, err := c.sourceParts(files, sources)
 	if err != nil {
 		return nil, nil, err
-	}
-	var parts []*part
-	for _, m := range matches {
-		p := &part{at: m}
-		for _, s := range sources {
-			if err := c.openSource(files, p, s); err != nil {
-				return nil, nil, err
-			}
-		}
-		slices.SortStableFunc(p.fields, func(a, b field) int { return int(a.Role) - int(b.Role) })
-		if err := p.checkLengths(); err != nil {
-			return nil, nil, err
-		}
-		parts = append(parts, p)
 	}
 	if err := c.checkKinds(parts[0]); err != nil {
 		return nil, nil, err
@@ -58,6 +43,42 @@ func (c Config) Inputs(files Files, sources []Source) (dataset.Dataset, []string
 	}
 	d, err := concat(long, c.samples)
 	return d, episodeNotes(long, len(parts), c.span()), err
+}
+
+// sourceParts finds the parts at sources: in each file of a pattern, each match of the stars of the first source.
+func (c Config) sourceParts(files Files, sources []Source) ([]*part, error) {
+	names := make([][]string, len(sources)) // of files
+	for i, s := range sources {
+		var err error
+		if names[i], err = files.Glob(s.File); err != nil {
+			return nil, err
+		}
+		if len(names[i]) != len(names[0]) {
+			return nil, fmt.Errorf("%s: %d files, and %s: %d; they have to pair up: %w", sources[0].File, len(names[0]), s.File, len(names[i]), views.ErrShape)
+		}
+	}
+	var parts []*part
+	for k, name := range names[0] {
+		matches, err := wildcard(sources[0].Path).in(files, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range matches {
+			p := &part{at: m}
+			for i, s := range sources {
+				s.File = names[i][k]
+				if err := c.openSource(files, p, s); err != nil {
+					return nil, err
+				}
+			}
+			slices.SortStableFunc(p.fields, func(a, b field) int { return int(a.Role) - int(b.Role) })
+			if err := p.checkLengths(); err != nil {
+				return nil, err
+			}
+			parts = append(parts, p)
+		}
+	}
+	return parts, nil
 }
 
 // checkKinds refuses strings and categories where a model was trained on numbers.
@@ -101,7 +122,11 @@ func (p *part) shape(s Source, steps int) {
 func episodeNotes(long []*part, all, span int) (notes []string) {
 	notes = noteShort(nil, all-len(long), all, span)
 	if n := len(long); n > 1 {
-		notes = append(notes, fmt.Sprintf("the samples of %d episodes follow one another, from %s to %s", n, long[0].at.path, long[n-1].at.path))
+		from, to := long[0].at.path, long[n-1].at.path
+		if long[0].file != long[n-1].file {
+			from, to = long[0].name(), long[n-1].name()
+		}
+		notes = append(notes, fmt.Sprintf("the samples of %d episodes follow one another, from %s to %s", n, from, to))
 	}
 	return notes
 }
