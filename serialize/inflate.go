@@ -3,7 +3,6 @@ package serialize
 import (
 	"fmt"
 	"io"
-	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -21,8 +20,8 @@ const maxRatio = 1032
 // Inflated returns a Source of what follows the first skip bytes of a stream compressed with
 // deflate, as in zip archives: size bytes when decompressed, which open starts to do, and
 // packed bytes in the file.
-func (s *Sections) Inflated(name string, open func() (io.ReadCloser, error), packed, size uint64, skip int) (storage.Source, error) {
-	if size > math.MaxInt || size/maxRatio > packed {
+func (s *Sections) Inflated(name string, open func() io.ReadCloser, packed, size int64, skip int) (storage.Source, error) {
+	if size/maxRatio > packed {
 		return nil, fmt.Errorf("declares %d bytes, more than %d can be decompressed to: %w", size, packed, storage.ErrState)
 	}
 	return &inflated{file: s, name: name, open: open, packed: int(packed), size: int(size), skip: skip}, nil
@@ -35,7 +34,7 @@ func (s *Sections) Inflated(name string, open func() (io.ReadCloser, error), pac
 type inflated struct {
 	file         *Sections
 	name         string
-	open         func() (io.ReadCloser, error)
+	open         func() io.ReadCloser
 	packed, size int // bytes in the file and when decompressed
 	skip         int
 	kept         atomic.Pointer[weak.Pointer[[]byte]]
@@ -124,9 +123,7 @@ func (s *inflated) readInOrder(dst []byte, t dtype.Type, v views.View, over erro
 		if s.rewinds++; s.rewinds > maxRewinds {
 			return over
 		}
-		if err := s.rewind(); err != nil {
-			return err
-		}
+		s.rewind()
 	}
 	skipped, err := io.CopyN(io.Discard, checkedReader{s.stream, s.file}, int64(s.skip+from-s.at))
 	if s.at += int(skipped); err != nil {
@@ -148,13 +145,11 @@ func (s *inflated) readInOrder(dst []byte, t dtype.Type, v views.View, over erro
 }
 
 // rewind opens the stream at its start.
-func (s *inflated) rewind() (err error) {
+func (s *inflated) rewind() {
 	if s.stream != nil {
 		s.stream.Close()
 	}
-	s.at = 0
-	s.stream, err = s.open()
-	return err
+	s.at, s.stream = 0, s.open()
 }
 
 // checkEnd is endOf for the stream, once its last byte has been read.
@@ -206,10 +201,7 @@ func (s *inflated) decode() ([]byte, error) {
 	if b := s.decoded(); b != nil {
 		return b, nil
 	}
-	r, err := s.open()
-	if err != nil {
-		return nil, err
-	}
+	r := s.open()
 	defer r.Close()
 	const large = 16 << 20
 	if s.file.last = nil; s.size >= large {

@@ -93,7 +93,7 @@ func TestAttacks(t *testing.T) {
 	}
 	for _, method := range []uint16{zip.Store, zip.Deflate} {
 		name := fmt.Sprint("overlap_of_method_", method)
-		attacks[name] = attack{"npz", `the elements of "y" overlap those of "x"`, listedTwice(zipOf(t, method, "x.npy", good))}
+		attacks[name] = attack{"npz", `record "x.npy" overlaps what follows it`, listedTwice(zipOf(t, method, "x.npy", good))}
 	}
 	for name, a := range attacks {
 		serializetest.TestAttackBytes(t, a.format, name, a.b, a.reason)

@@ -1,12 +1,9 @@
 package npy
 
 import (
-	"archive/zip"
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,90 +36,82 @@ func matchNpz(r io.ReaderAt, size int64) serialize.Confidence {
 	return serialize.NoMatch
 }
 
-// hasArray reports whether a zip archive that is small, or has few files, has an .npy in its
-// root.
+// hasArray reports whether a zip archive has an .npy in its root.
 func hasArray(r io.ReaderAt, size int64) bool {
-	const largest = 1 << 16 // bytes of the directory, about: 66 for a file with a name of 20 bytes
-	tail := make([]byte, min(size, largest))
-	if n, _ := r.ReadAt(tail, size-int64(len(tail))); n < len(tail) {
-		return false
-	}
-	end := bytes.LastIndex(tail, []byte(ziparchive.EndSignature))
-	if end < 0 || len(tail)-end < ziparchive.EndSize || int64(binary.LittleEndian.Uint32(tail[end+12:])) > int64(end) {
-		return false
-	}
-	z, err := zip.NewReader(r, size)
-	return err == nil && slices.ContainsFunc(z.File, func(f *zip.File) bool {
-		return strings.HasSuffix(f.Name, ".npy") && !strings.Contains(f.Name, "/")
+	records, _, err := ziparchive.Directory(r, size)
+	return err == nil && slices.ContainsFunc(records, func(x ziparchive.Record) bool {
+		return strings.HasSuffix(x.Name, ".npy") && !strings.Contains(x.Name, "/")
 	})
 }
 
 func openNpz(in serialize.Input) (serialize.File, error) {
-	d, err := in.Sections()
+	records, comment, err := ziparchive.Directory(in, in.Size)
 	if err != nil {
 		return nil, err
 	}
-	a := newArchive(d)
-	list, err := a.list(a.Close)
+	meta, err := metaOf(comment)
 	if err != nil {
-		d.Release()
 		return nil, err
 	}
-	return &file{list, a}, nil
+	return openArchive(in, records, meta)
 }
 
-// A file is an open archive, which has checksums.
-type file struct {
+// An archive is an open zip file, which has checksums.
+type archive struct {
 	*serialize.List
-	archive *archive
+	sections *serialize.Sections
+	records  []ziparchive.Record
+	sums     []uint32 // of the arrays
+	stored   serialize.Checksums
+}
+
+// openArchive lists the arrays of records. Those that cannot be read, and other files, come with an error.
+func openArchive(in serialize.Input, records []ziparchive.Record, meta map[string]string) (*archive, error) {
+	sections, err := in.Sections()
+	if err != nil {
+		return nil, err
+	}
+	a := &archive{List: serialize.NewList(len(records)+1, meta, sections.Close), sections: sections, records: records, sums: make([]uint32, len(records))} // salvage adds what is lost
+	a.stored = serialize.Checksums{Table: crc32.IEEETable, Compare: func(i int, sum uint32) error {
+		return serialize.CompareChecksums(a.Name(i), sum, a.sums[i])
+	}}
+	for i := range records {
+		if err := a.add(&records[i]); err != nil {
+			sections.Release()
+			return nil, fmt.Errorf("%q: %w", records[i].Name, err)
+		}
+	}
+	return a, nil
 }
 
 // Verify reads every array, and compares its checksum.
-func (o *file) Verify(ctx context.Context) iter.Seq2[string, error] {
+func (a *archive) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		buffer := make([]byte, 1<<20) // for all files, of which there may be hundreds of thousands
-		in := o.archive.Input()
+		in := a.sections.Input()
 		if err := ziparchive.Check(in, in.Size); err != nil && !yield("", err) {
 			return
 		}
-		for in, size := range o.archive.parts {
-			if !o.archive.verifyPart(ctx, in, size, buffer, yield) {
+		for i := range a.records {
+			x := &a.records[i]
+			name, ok := strings.CutSuffix(x.Name, ".npy")
+			if (ok || a.beginsLikeArray(x)) && !yield(name, a.verify(ctx, x, buffer)) || ctx.Err() != nil {
 				return
 			}
 		}
 	}
 }
 
-// verifyPart is Verify of a part of the archive.
-func (a *archive) verifyPart(ctx context.Context, in io.ReaderAt, size int64, buffer []byte, yield func(string, error) bool) bool {
-	z, err := zip.NewReader(in, size)
-	if err != nil {
-		yield("", err)
-		return false
-	}
-	for i, file := range z.File {
-		z.File[i] = nil
-		name, ok := strings.CutSuffix(file.Name, ".npy")
-		if (ok || beginsLikeArray(file)) && !yield(name, a.verify(ctx, file, buffer)) || ctx.Err() != nil {
-			return false
-		}
-	}
-	return true
-}
-
 // verify reads a file of an archive into a buffer, to its end, where its checksum is compared.
-func (a *archive) verify(ctx context.Context, file *zip.File, buffer []byte) error {
-	r, err := file.Open()
-	if err != nil {
+func (a *archive) verify(ctx context.Context, x *ziparchive.Record, buffer []byte) error {
+	if err := x.Locate(a.sections.Input(), a.sections.Input().Size); err != nil {
 		return err
 	}
+	r := x.Open(a.sections.Input())
 	defer r.Close()
-	at, err := file.DataOffset()
-	if err = cmp.Or(err, a.checkName(file, at)); err != nil {
-		return err
-	}
+	var err error
 	for err == nil {
-		if err = errors.Join(a.Check(), ctx.Err()); err == nil {
+		if err = errors.Join(a.sections.Check(), ctx.Err()); err == nil {
 			_, err = r.Read(buffer)
 		}
 	}
@@ -132,193 +121,80 @@ func (a *archive) verify(ctx context.Context, file *zip.File, buffer []byte) err
 	return err
 }
 
-// An archive is an open zip file.
-type archive struct {
-	*serialize.Sections
-	arrays *serialize.List
-	sums   []uint32 // of the arrays
-	stored serialize.Checksums
-
-	// parts yields the archive with directories of some files each, and the size of both.
-	parts iter.Seq2[io.ReaderAt, int64]
-	count int // of files, if it is known
-}
-
-func newArchive(d *serialize.Sections) *archive {
-	a := &archive{Sections: d}
-	a.parts, a.count = ziparchive.Parts(d.Input(), d.Input().Size)
-	a.stored = serialize.Checksums{Table: crc32.IEEETable, Compare: a.compare}
-	return a
-}
-
-// compare compares the checksum of array i.
-func (a *archive) compare(i int, sum uint32) error {
-	return serialize.CompareChecksums(a.arrays.Name(i), sum, a.sums[i])
-}
-
-// list finds the arrays of a. Those whose elements cannot be read, and other files in the
-// archive, come with an error. Closing the list calls close.
-func (a *archive) list(close func() error) (*serialize.List, error) {
-	var places []serialize.Extent
-	for in, size := range a.parts {
-		z, err := zip.NewReader(in, size)
-		if errors.Is(err, zip.ErrFormat) {
-			err = fmt.Errorf("the archive has no directory; if the file is truncated, h5dnn repair saves its intact arrays: %w", err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		meta, err := metaOf(z.Comment)
-		if err != nil {
-			return nil, err
-		}
-		if a.arrays == nil {
-			a.arrays = serialize.NewList(max(a.count, len(z.File))+1, meta, close) // salvage adds what is lost
-		}
-		a.sums = append(a.sums, make([]uint32, len(z.File))...)
-		for i, file := range z.File {
-			z.File[i] = nil  // only sources that decompress it need it
-			file.Extra = nil // a part of the bytes that have the name, too
-			place, err := a.add(file)
-			if err != nil {
-				return nil, err
-			}
-			if place.At > 0 {
-				places = append(places, place)
-			}
-		}
-	}
-	return a.arrays, serialize.CheckOverlap(places)
-}
-
-// add adds a file of the archive to the list, and returns where it is.
-func (a *archive) add(file *zip.File) (place serialize.Extent, err error) {
-	name, ok := strings.CutSuffix(file.Name, ".npy")
+// add adds a file of the archive to the list.
+func (a *archive) add(x *ziparchive.Record) error {
+	name, ok := strings.CutSuffix(x.Name, ".npy")
 	if !ok && strings.HasSuffix(name, "/") {
-		return place, nil
+		return nil
 	}
-	if !ok && !beginsLikeArray(file) {
+	if err := x.Locate(a.sections.Input(), a.sections.Input().Size); err != nil {
+		a.AddMarkingDuplicates(serialize.Entry{Name: name}, err)
+		return nil
+	}
+	if !ok && !a.beginsLikeArray(x) {
 		e, _ := serialize.Unsupported(name, nil, "file")
-		a.arrays.AddMarkingDuplicates(e, fmt.Errorf("not an .npy file: %w", dtype.ErrType))
-		return place, nil
+		a.AddMarkingDuplicates(e, fmt.Errorf("not an .npy file: %w", dtype.ErrType))
+		return nil
 	}
-	name = a.arrays.Keep(name) // for its place, too
-	e, err := a.entry(name, file)
+	e, err := a.entry(name, x)
 	if err != nil && !errors.Is(err, dtype.ErrType) {
-		return place, fmt.Errorf("%q: %w", name, err)
+		return err
 	}
-	at, failed := file.DataOffset()
-	if failed != nil {
-		return place, fmt.Errorf("%q: %w", name, failed)
-	}
-	a.arrays.AddMarkingDuplicates(e, cmp.Or(a.checkName(file, at), err))
-	return serialize.Extent{Name: name, At: at, Size: int64(file.CompressedSize64)}, nil
-}
-
-// checkName returns an error if the name of a file in the directory is not the one before its bytes,
-// which begin at an offset, as NumPy does.
-func (a *archive) checkName(file *zip.File, at int64) error {
-	le := binary.LittleEndian
-	const usual, longest = 64, 2 << 16 // bytes of extra fields, and of these and the name
-	for _, n := range []int64{int64(ziparchive.LocalSize + len(file.Name) + usual), ziparchive.LocalSize + longest} {
-		b := make([]byte, min(n, at))
-		if _, err := a.Input().ReadAt(b, at-int64(len(b))); err != nil {
-			return err
-		}
-		for i := len(b) - ziparchive.LocalSize; i >= 0; i-- {
-			head, name := b[i:i+ziparchive.LocalSize], b[i+ziparchive.LocalSize:]
-			length := int(le.Uint16(head[26:]))
-			if string(head[:4]) != ziparchive.LocalSignature || length+int(le.Uint16(head[28:])) != len(name) {
-				continue
-			}
-			if other := string(name[:length]); other != file.Name {
-				return fmt.Errorf("before its bytes its name is %q: %w", other, storage.ErrState)
-			}
-			return nil
-		}
-	}
-	return fmt.Errorf("no header with its name before its bytes: %w", storage.ErrState)
+	a.AddMarkingDuplicates(e, err)
+	return nil
 }
 
 // beginsLikeArray reports whether a file with another name begins like an .npy file, as NumPy
 // finds out: not all programs add the extension.
-func beginsLikeArray(file *zip.File) bool {
-	r, err := file.Open()
-	if err != nil {
-		return false
-	}
+func (a *archive) beginsLikeArray(x *ziparchive.Record) bool {
+	r := x.Open(a.sections.Input())
 	defer r.Close()
 	head := make([]byte, len(magic))
-	_, err = io.ReadFull(r, head)
+	_, err := io.ReadFull(r, head)
 	return err == nil && string(head) == magic
 }
 
-func (a *archive) entry(name string, file *zip.File) (serialize.Entry, error) {
+func (a *archive) entry(name string, x *ziparchive.Record) (serialize.Entry, error) {
 	e := serialize.Entry{Name: name}
-	if file.Flags&1 != 0 {
-		return e, errors.New("encrypted archives are not read")
-	}
-	if have := uint64(a.Input().Size); file.CompressedSize64 > have {
-		return e, fmt.Errorf("declares %d compressed bytes in a file of %d", file.CompressedSize64, have)
-	}
-	r, err := file.Open()
-	if errors.Is(err, zip.ErrAlgorithm) {
-		return e, fmt.Errorf("compression method %d is not read; in NumPy, save it with savez_compressed: %w", file.Method, dtype.ErrType)
-	}
-	if err != nil {
-		return e, err
-	}
+	r := x.Open(a.sections.Input())
 	defer r.Close()
 	limit := maxHeader
-	if file.Method != zip.Store {
+	if x.Method != 0 {
 		limit = maxCompressedHeader
 	}
 	h, err := readHeader(bufio.NewReaderSize(r, 512), limit)
 	if err != nil {
 		return e, err
 	}
-	data, err := a.source(file, h.size)
+	data, err := a.source(x, h.size)
 	if err != nil {
 		return e, err
 	}
 	if need := h.view.Len() * h.typ.size; need < data.Len() {
 		return e, fmt.Errorf("%s%v takes %d bytes, but there are %d: its header or the archive is damaged: %w", h.typ.name(), h.view.Shape, need, data.Len(), storage.ErrState)
 	}
-	return h.entry(name, data, a.Input())
+	return h.entry(name, data, a.sections.Input())
 }
 
 // source returns what follows the first skip bytes of the entry of the array that is listed next.
-func (a *archive) source(entry *zip.File, skip int64) (storage.Source, error) {
-	switch size := entry.UncompressedSize64; {
-	case size > math.MaxInt64 || int64(size) < skip:
-		return nil, fmt.Errorf("declares %d bytes, but its header has %d", size, skip)
-	case entry.Method == zip.Store && entry.CompressedSize64 != size:
-		return nil, fmt.Errorf("is stored without compression in %d bytes, but declares %d", entry.CompressedSize64, size)
-	case entry.Method == zip.Store:
-		at, err := entry.DataOffset()
-		if err != nil {
-			return nil, err
-		}
-		return a.section(entry, at, skip)
+func (a *archive) source(x *ziparchive.Record, skip int64) (storage.Source, error) {
+	if x.Whole < skip {
+		return nil, fmt.Errorf("declares %d bytes, but its header has %d", x.Whole, skip)
 	}
-	return a.Inflated(entry.Name, entry.Open, entry.CompressedSize64, entry.UncompressedSize64, int(skip))
-}
-
-// section is source for an entry that is not compressed and begins at an offset.
-func (a *archive) section(entry *zip.File, at, skip int64) (storage.Source, error) {
+	if x.Method != 0 {
+		open := func() io.ReadCloser { return x.Open(a.sections.Input()) }
+		return a.sections.Inflated(x.Name, open, x.Size, x.Whole, int(skip))
+	}
 	header := make([]byte, skip)
-	if _, err := a.Input().ReadAt(header, at); err != nil {
+	if _, err := a.sections.Input().ReadAt(header, x.Data); err != nil {
 		return nil, err
 	}
-	elements, err := a.Section(at+skip, int64(entry.UncompressedSize64)-skip)
-	if err != nil {
-		return nil, err
+	elements, err := a.sections.Section(x.Data+skip, x.Size-skip)
+	if err != nil || x.CRC == 0 { // unknown
+		return elements, err
 	}
-	if entry.CRC32 == 0 { // unknown
-		return elements, nil
-	}
-	i := a.arrays.Len()
-	a.sums[i] = entry.CRC32
+	i := a.Len()
+	a.sums[i] = x.CRC
 	return a.stored.Verified(elements, crc32.ChecksumIEEE(header), i), nil
 }
 

@@ -3,7 +3,6 @@ package npy
 import (
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/serialize"
@@ -12,23 +11,15 @@ import (
 )
 
 // salvage opens an archive whose end is missing or whose directory is damaged: it goes
-// from file to file by what precedes each, and makes a directory of the complete ones. The
+// from file to file by what precedes each. The
 // array that is cut off comes with an error. Metadata are lost, which are at the end.
 func salvage(in serialize.Input) (serialize.File, error) {
-	count := 0
-	lost, at := completeRecords(in, func(ziparchive.Record) bool { count++; return true })
-	if count == 0 {
+	records, lost, at := completeRecords(in)
+	if len(records) == 0 {
 		return nil, fmt.Errorf("no complete array is left: %w", storage.ErrState)
 	}
-	sections, err := in.Sections()
+	a, err := openArchive(in, records, nil)
 	if err != nil {
-		return nil, err
-	}
-	a := newArchive(sections)
-	a.parts, a.count = salvagedParts(in), count
-	list, err := a.list(a.Close)
-	if err != nil {
-		sections.Release()
 		return nil, err
 	}
 	var next [4]byte
@@ -36,29 +27,27 @@ func salvage(in serialize.Input) (serialize.File, error) {
 	name, ok := strings.CutSuffix(lost, ".npy")
 	reason := "the file ends before its last element, and before the directory, which has the names of later arrays"
 	if lost == "" && string(next[:]) != ziparchive.DirectorySignature {
-		name, ok, reason = fmt.Sprintf("array %d and later", count+1), true, "the file ends before the directory, which has the names"
+		name, ok, reason = fmt.Sprintf("array %d and later", len(records)+1), true, "the file ends before the directory, which has the names"
 	}
-	if ok && !list.Has(name) {
-		err = list.Add(serialize.Entry{Name: name}, fmt.Errorf("%s: %w", reason, storage.ErrState))
+	if ok && !a.Has(name) {
+		err = a.Add(serialize.Entry{Name: name}, fmt.Errorf("%s: %w", reason, storage.ErrState))
 	}
-	return &file{list, a}, err
+	return a, err
 }
 
-// completeRecords calls see with the complete records of an archive while it returns true, and returns the name of
-// one that is cut off, or "", and where the complete ones end.
-func completeRecords(in serialize.Input, see func(ziparchive.Record) bool) (lost string, end int64) {
+// completeRecords returns the complete records of an archive, the name of one that is cut off, or "", and
+// where the complete ones end.
+func completeRecords(in serialize.Input) (records []ziparchive.Record, lost string, end int64) {
 	for {
 		x, sized, ok := ziparchive.RecordAt(in, in.Size, end)
 		if !ok {
-			return "", end
+			return records, "", end
 		}
 		next, ok := measure(in, &x, sized)
 		if !ok {
-			return x.Name, end
+			return records, x.Name, end
 		}
-		if end = next; !see(x) {
-			return "", end
-		}
+		records, end = append(records, x), next
 	}
 }
 
@@ -84,26 +73,4 @@ func measure(in serialize.Input, x *ziparchive.Record, sized bool) (next int64, 
 		} // else the header of the array is damaged
 	}
 	return x.FindEnd(in, in.Size)
-}
-
-// salvagedParts yields an archive with a directory of some of its complete records, and its size.
-func salvagedParts(in serialize.Input) iter.Seq2[io.ReaderAt, int64] {
-	return func(yield func(io.ReaderAt, int64) bool) {
-		var records []ziparchive.Record
-		part := func() bool {
-			directory := ziparchive.AppendDirectory(nil, records, in.Size)
-			records = records[:0]
-			return yield(ziparchive.WithDirectory(in, in.Size, directory))
-		}
-		more := true
-		completeRecords(in, func(x ziparchive.Record) bool {
-			if records = append(records, x); len(records) == ziparchive.PartSize {
-				more = part()
-			}
-			return more
-		})
-		if len(records) > 0 {
-			part()
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/h5dnn/h5dnn/internal/pickle"
+	"github.com/h5dnn/h5dnn/serialize/internal/ziparchive"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -59,7 +60,7 @@ func (f *file) readLegacy() error {
 
 // placeLegacy finds the storages, the first of which is at the given offset.
 func (f *file) placeLegacy(at int64, keys []any, sizes map[string]storageRef) error {
-	places, failed := map[string]place{}, map[string]error{}
+	places, failed := map[string]ziparchive.Record{}, map[string]error{}
 	for i, k := range keys {
 		key, ok := k.(string)
 		s, used := sizes[key]
@@ -82,17 +83,17 @@ func (f *file) placeLegacy(at int64, keys []any, sizes map[string]storageRef) er
 			}
 			break
 		}
-		places[key] = place{at: at, size: int64(s.bytes())}
+		places[key] = ziparchive.Record{Data: at, Size: int64(s.bytes()), Whole: int64(s.bytes())}
 		at += int64(s.bytes())
 	}
 	f.count = len(places)
-	f.place = func(key string) (place, error) {
+	f.place = func(key string) (ziparchive.Record, error) {
 		if err, ok := failed[key]; ok {
-			return place{}, err
+			return ziparchive.Record{}, err
 		}
 		p, ok := places[key]
 		if !ok {
-			return place{}, fmt.Errorf("storage %s is not in the file: %w", key, storage.ErrState)
+			return ziparchive.Record{}, fmt.Errorf("storage %s is not in the file: %w", key, storage.ErrState)
 		}
 		return p, nil
 	}

@@ -30,7 +30,7 @@ func salvage(in serialize.Input) (serialize.File, error) {
 // their sizes behind them, in descriptors, so the ends of records are where the next one
 // begins. Archives of other programs have the sizes in front.
 func (f *file) salvageZip() error {
-	found, twice := map[string]place{}, map[string]bool{} // by name without the root
+	found, twice := map[string]ziparchive.Record{}, map[string]bool{} // by name without the root
 	for at := int64(0); ; {
 		x, sized, ok := ziparchive.RecordAt(f.in, f.in.Size, at)
 		if !ok || x.Method != 0 && (x.Method != ziparchive.Deflated || !sized) {
@@ -43,25 +43,25 @@ func (f *file) salvageZip() error {
 		if at = x.Data + x.Size; !sized {
 			at, _ = x.FindEnd(f.in, f.in.Size)
 		}
-		found[name] = placeOf(&x)
+		found[name] = x
 	}
 	pickled, ok := found["data.pkl"]
 	if !ok {
 		return fmt.Errorf("no record data.pkl is left, which has the names of all tensors: %w", storage.ErrState)
 	}
 	if order, ok := found["byteorder"]; ok {
-		b := make([]byte, min(order.size, 3))
-		if _, err := f.in.ReadAt(b, order.at); err == nil && string(b) == "big" {
+		b := make([]byte, min(order.Size, 3))
+		if _, err := f.in.ReadAt(b, order.Data); err == nil && string(b) == "big" {
 			f.order = binary.BigEndian
 		}
 	}
-	f.place = func(key string) (place, error) {
+	f.place = func(key string) (ziparchive.Record, error) {
 		p, ok := found["data/"+key]
 		if twice["data/"+key] {
 			return p, fmt.Errorf("two records are named data/%s, so one of the names is damaged: %w", key, storage.ErrState)
 		}
 		if !ok {
-			return place{}, fmt.Errorf("the file ends before storage %s: %w", key, storage.ErrState)
+			return ziparchive.Record{}, fmt.Errorf("the file ends before storage %s: %w", key, storage.ErrState)
 		}
 		return p, nil
 	}

@@ -12,7 +12,6 @@ package torch
 
 import (
 	"bytes"
-	"compress/flate"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -80,7 +79,7 @@ func match(r io.ReaderAt, size int64) serialize.Confidence {
 	if !strings.Contains(name, "/") {
 		return serialize.NoMatch
 	}
-	records, err := ziparchive.Directory(r, size)
+	records, _, err := ziparchive.Directory(r, size)
 	known := func(x ziparchive.Record) bool {
 		name, ok := strings.CutPrefix(x.Name, rootOf(records))
 		return ok && (name == "data.pkl" || name == exportRecord || name == packageRecord)
@@ -106,75 +105,25 @@ type file struct {
 	in       serialize.Input
 	sections *serialize.Sections
 	order    binary.ByteOrder
-	find     func(key string) (place, *typedSource, error) // of a storage, and what was made of it; nil once the file is open
-	place    func(key string) (place, error)               // of a storage; nil for archives with a directory
-	count    int                                           // about how many storages there are
-	root     any                                           // the value of the pickle
-	pickled  int64                                         // bytes of pickles
-	memory   int                                           // of names and texts; see memoryOf
-	omitted  loss.List                                     // see Omitted
-	sums     []recordSum                                   // of storages
+	find     func(key string) (ziparchive.Record, *typedSource, error) // of a storage, and what was made of it; nil once the file is open
+	place    func(key string) (ziparchive.Record, error)               // of a storage; nil for archives with a directory
+	count    int                                                       // about how many storages there are
+	root     any                                                       // the value of the pickle
+	pickled  int64                                                     // bytes of pickles
+	memory   int                                                       // of names and texts; see memoryOf
+	omitted  loss.List                                                 // see Omitted
+	sums     []recordSum                                               // of storages
 	stored   serialize.Checksums
 
 	isArchive bool // with a directory, which Verify reads again
 }
 
-// A place is where the bytes of a storage are, and their checksum.
-type place struct {
-	at, size int64
-	crc      uint32 // 0 if unknown
-	whole    int64  // the size when decompressed, if it is compressed
-	deflated bool
-}
-
-// len returns the number of bytes, decompressed.
-func (p place) len() int64 {
-	if p.deflated {
-		return p.whole
+// section returns the bytes of a record, decompressed, as a Source.
+func (f *file) section(name string, x ziparchive.Record) (storage.Source, error) {
+	if x.Method == 0 {
+		return f.sections.Section(x.Data, x.Size)
 	}
-	return p.size
-}
-
-// placeOf returns where the bytes of a located record are.
-func placeOf(x *ziparchive.Record) place {
-	return place{x.Data, x.Size, x.CRC, x.Whole, x.Method == ziparchive.Deflated}
-}
-
-// open returns the bytes of the named record at p, decompressed. Their checksum is compared
-// where they end.
-func (p place) open(r io.ReaderAt, name string) io.Reader {
-	var record io.Reader = io.NewSectionReader(r, p.at, p.size)
-	if p.deflated {
-		record = flate.NewReader(record)
-	}
-	return &summedReader{Reader: record, name: name, want: p.crc}
-}
-
-// A summedReader compares the checksum of a record where it ends.
-type summedReader struct {
-	io.Reader
-	name      string
-	sum, want uint32 // want is 0 if it is unknown
-}
-
-func (s *summedReader) Read(b []byte) (int, error) {
-	n, err := s.Reader.Read(b)
-	s.sum = crc32.Update(s.sum, crc32.IEEETable, b[:n])
-	if err == io.EOF && s.want != 0 {
-		if err := compare(s.name, s.sum, s.want); err != nil {
-			return n, err
-		}
-	}
-	return n, err
-}
-
-// section returns the bytes at p, decompressed, as a Source.
-func (f *file) section(name string, p place) (storage.Source, error) {
-	if !p.deflated {
-		return f.sections.Section(p.at, p.size)
-	}
-	open := func() (io.ReadCloser, error) { return io.NopCloser(p.open(f.in, name)), nil }
-	return f.sections.Inflated(name, open, uint64(p.size), uint64(p.whole), 0)
+	return f.sections.Inflated(name, func() io.ReadCloser { return x.Open(f.in) }, x.Size, x.Whole, 0)
 }
 
 // A recordSum is the checksum of a storage.
@@ -190,9 +139,9 @@ type typedSource struct {
 }
 
 // withSources returns the function file.find of one that finds places.
-func withSources(find func(key string) (place, error)) func(key string) (place, *typedSource, error) {
+func withSources(find func(key string) (ziparchive.Record, error)) func(key string) (ziparchive.Record, *typedSource, error) {
 	sources := map[string]*typedSource{}
-	return func(key string) (place, *typedSource, error) {
+	return func(key string) (ziparchive.Record, *typedSource, error) {
 		p, err := find(key)
 		if sources[key] == nil && err == nil {
 			sources[key] = new(typedSource)
@@ -320,7 +269,7 @@ func (a *archive) pickled() (*ziparchive.Record, error) {
 
 // readArchive reads the directory of an archive.
 func (f *file) readArchive() (*archive, error) {
-	records, err := ziparchive.Directory(f.in, f.in.Size)
+	records, _, err := ziparchive.Directory(f.in, f.in.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -347,21 +296,21 @@ func (f *file) readZip() error {
 	if err := pickled.Locate(f.in, f.in.Size); err != nil {
 		return err
 	}
-	f.root, err = f.pickleOf(placeOf(pickled))
+	f.root, err = f.pickleOf(*pickled)
 	return err
 }
 
 // find returns the place of a storage, which locate has found.
-func (a *archive) find(key string) (place, *typedSource, error) {
+func (a *archive) find(key string) (ziparchive.Record, *typedSource, error) {
 	x := a.storage(key)
 	if x == nil {
-		return place{}, nil, fmt.Errorf("no record %sdata/%s: %w", a.prefix, key, storage.ErrState)
+		return ziparchive.Record{}, nil, fmt.Errorf("no record %sdata/%s: %w", a.prefix, key, storage.ErrState)
 	}
-	return placeOf(x.Record), &x.typedSource, a.failed[key]
+	return *x.Record, &x.typedSource, a.failed[key]
 }
 
 // place returns the place of a storage.
-func (a *archive) place(key string) (place, error) {
+func (a *archive) place(key string) (ziparchive.Record, error) {
 	p, _, err := a.find(key)
 	return p, err
 }
@@ -412,7 +361,7 @@ func (f *file) content(x *ziparchive.Record) ([]byte, error) {
 	if x.Whole > 100 {
 		return nil, fmt.Errorf("record %q of %d bytes; want at most 100: %w", x.Name, x.Whole, storage.ErrState)
 	}
-	b, err := io.ReadAll(io.LimitReader(placeOf(x).open(f.in, x.Name), x.Whole+1))
+	b, err := io.ReadAll(io.LimitReader(x.Open(f.in), x.Whole+1))
 	if err == nil && int64(len(b)) != x.Whole {
 		err = fmt.Errorf("record %q has not the %d bytes it declares: %w", x.Name, x.Whole, storage.ErrState)
 	}
@@ -431,15 +380,15 @@ func (f *file) memoryOf(stored int64) int {
 
 // pickleOf reads the pickle of an archive to its end, where the checksum is compared. What it
 // takes is bounded by the bytes in the file, if it is compressed, too.
-func (f *file) pickleOf(p place) (value any, err error) {
-	limit := f.memoryOf(p.size)
-	if p.deflated && p.whole > int64(limit) {
+func (f *file) pickleOf(p ziparchive.Record) (value any, err error) {
+	limit := f.memoryOf(p.Size)
+	if p.Method != 0 && p.Whole > int64(limit) {
 		return nil, fmt.Errorf("data.pkl has %d bytes and declares %d, more than the %d that are allowed for it; "+
-			"if you trust the file, unzip it and zip it with -0: %w", p.size, p.whole, limit, storage.ErrState)
+			"if you trust the file, unzip it and zip it with -0: %w", p.Size, p.Whole, limit, storage.ErrState)
 	}
-	fetched, _ := pickle.Fetched(io.LimitReader(p.open(f.in, "data.pkl"), p.len()), limit) // Load has its errors, too
-	r := io.LimitReader(p.open(f.in, "data.pkl"), p.len()+1)
-	value, n, err := pickle.LoadWith(r, p.len(), pickle.Options{Limit: limit, Fetched: fetched, Make: makeTensor})
+	fetched, _ := pickle.Fetched(io.LimitReader(p.Open(f.in), p.Whole), limit) // Load has its errors, too
+	r := io.LimitReader(p.Open(f.in), p.Whole+1)
+	value, n, err := pickle.LoadWith(r, p.Whole, pickle.Options{Limit: limit, Fetched: fetched, Make: makeTensor})
 	f.pickled += n
 	if _, rest := io.Copy(io.Discard, r); rest != nil { // which explains what is wrong with the values
 		err = rest
@@ -463,15 +412,15 @@ func (f *file) storage(s storageRef, t dtype.Type) (storage.Source, error) {
 	if kept.source != nil && kept.typ == t && kept.source.Len() == s.bytes() {
 		return kept.source, nil
 	}
-	if p.len() != int64(s.bytes()) {
-		return nil, fmt.Errorf("storage %s has %d bytes, but %d elements of type %s take %d: %w", s.key, p.len(), s.numel, s.element.name, s.bytes(), storage.ErrState)
+	if p.Whole != int64(s.bytes()) {
+		return nil, fmt.Errorf("storage %s has %d bytes, but %d elements of type %s take %d: %w", s.key, p.Whole, s.numel, s.element.name, s.bytes(), storage.ErrState)
 	}
 	section, err := f.section("data/"+s.key, p)
 	if err != nil {
 		return nil, fmt.Errorf("storage %s: %w", s.key, err)
 	}
-	if p.crc != 0 && !p.deflated {
-		f.sums = append(f.sums, recordSum{s.key, p.crc})
+	if p.CRC != 0 && p.Method == 0 {
+		f.sums = append(f.sums, recordSum{s.key, p.CRC})
 		section = f.stored.Verified(section, 0, len(f.sums)-1)
 	}
 	source := serialize.Normalize(section, t, f.order)

@@ -74,7 +74,7 @@ func (f *file) verifyArchive(ctx context.Context, a *archive) error {
 		if err := x.Locate(f.in, f.in.Size); err != nil {
 			return err
 		}
-		if err := f.verify(ctx, placeOf(&x), name); err != nil {
+		if err := f.verify(ctx, x, name); err != nil {
 			return err
 		}
 	}
@@ -90,14 +90,14 @@ func keyOfStorage(e serialize.Entry) string {
 }
 
 // verify reads the bytes of a record.
-func (f *file) verify(ctx context.Context, p place, key string) error {
+func (f *file) verify(ctx context.Context, p ziparchive.Record, key string) error {
 	section, err := f.section(key, p)
 	if err != nil {
 		return err
 	}
 	sum, err := serialize.Checksum(ctx, section, crc32.IEEETable)
-	if err != nil || p.crc == 0 {
+	if err != nil || p.CRC == 0 {
 		return err
 	}
-	return compare(key, sum, p.crc)
+	return compare(key, sum, p.CRC)
 }

@@ -13,7 +13,7 @@ import (
 // differ, or if bytes follow the archive. Some programs read the one, some the other. It does not compare
 // checksums with bytes.
 func Check(r io.ReaderAt, size int64) error {
-	at, length, count, err := findDirectory(r, size)
+	at, length, count, _, err := findDirectory(r, size)
 	if err != nil {
 		return err
 	}

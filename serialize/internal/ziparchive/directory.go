@@ -11,32 +11,33 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
 const maxRecords = 1 << 20
 
-// Directory lists the records of an archive of size bytes by its central directory.
-// They lie inside of the file and do not overlap. Their data is found by Locate.
-func Directory(r io.ReaderAt, size int64) ([]Record, error) {
-	at, length, count, err := findDirectory(r, size)
+// Directory lists the records of an archive of size bytes by its central directory, and returns its
+// comment. The records lie inside of the file and do not overlap. Their data is found by Locate.
+func Directory(r io.ReaderAt, size int64) (_ []Record, comment string, err error) {
+	at, length, count, comment, err := findDirectory(r, size)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	records := make([]Record, 0, count)
 	for x, err := range entries(r, at, length) {
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if len(records) == maxRecords {
-			return nil, fmt.Errorf("more than %d records in the archive", maxRecords)
+			return nil, "", fmt.Errorf("more than %d records in the archive", maxRecords)
 		}
 		records = append(records, x.Record)
 	}
 	if len(records) != count {
-		return nil, fmt.Errorf("the archive's directory has %d of %d records: %w", len(records), count, storage.ErrState)
+		return nil, "", fmt.Errorf("the archive's directory has %d of %d records: %w", len(records), count, storage.ErrState)
 	}
-	return records, checkOverlap(records, at)
+	return records, comment, checkOverlap(records, at)
 }
 
 // endOf returns where the end of the directory is in the last bytes of an archive, or a negative
@@ -54,15 +55,14 @@ func endOf(tail []byte) int {
 	return i
 }
 
-// findDirectory returns where the central directory is. It is at the end, after which
-// PyTorch writes no comment.
-func findDirectory(r io.ReaderAt, size int64) (at, length int64, count int, err error) {
-	damaged := func(what string) (int64, int64, int, error) {
-		return 0, 0, 0, fmt.Errorf("%s; if the file is truncated, h5dnn repair saves its intact arrays: %w", what, storage.ErrState)
+// findDirectory returns where the central directory is, and the comment after it, at the end.
+func findDirectory(r io.ReaderAt, size int64) (at, length int64, count int, comment string, err error) {
+	damaged := func(what string) (int64, int64, int, string, error) {
+		return 0, 0, 0, "", fmt.Errorf("%s; if the file is truncated, h5dnn repair saves its intact arrays: %w", what, storage.ErrState)
 	}
 	tail := make([]byte, min(size, 1<<16+EndSize+locatorSize))
 	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil {
-		return 0, 0, 0, err
+		return 0, 0, 0, "", err
 	}
 	i := endOf(tail)
 	if i < 0 {
@@ -80,7 +80,8 @@ func findDirectory(r io.ReaderAt, size int64) (at, length int64, count int, err 
 	if at < 0 || length < 0 || at > size || length > size-at || n > uint64(length)/entrySize {
 		return damaged("the archive's directory reaches outside of the file")
 	}
-	return at, length, int(n), nil
+	text := end[EndSize:]
+	return at, length, int(n), string(text[:min(len(text), int(le.Uint16(end[20:])))]), nil
 }
 
 // An entry is a record as it is in the central directory.
@@ -92,22 +93,6 @@ type entry struct {
 // entries yields the entries of a central directory, or an error, which is the last.
 func entries(r io.ReaderAt, at, length int64) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
-		for b, err := range stored(r, at, length) {
-			var x Record
-			if err == nil {
-				x, err = parseEntry(b)
-			}
-			if !yield(entry{x, b[:min(len(b), entrySize)]}, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// stored yields the bytes of each entry of a central directory, which are valid until the next one, or
-// an error, which is the last.
-func stored(r io.ReaderAt, at, length int64) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
 		directory := bufio.NewReaderSize(io.NewSectionReader(r, at, length), entrySize+3*math.MaxUint16)
 		for {
 			b, err := directory.Peek(entrySize)
@@ -120,7 +105,11 @@ func stored(r io.ReaderAt, at, length int64) iter.Seq2[[]byte, error] {
 			if err == io.EOF {
 				err = errors.New("the archive's directory is cut off")
 			}
-			if !yield(b, err) || err != nil {
+			var x Record
+			if err == nil {
+				x, err = parseEntry(b)
+			}
+			if !yield(entry{x, b[:min(len(b), entrySize)]}, err) || err != nil {
 				return
 			}
 			directory.Discard(len(b))
@@ -174,19 +163,21 @@ func checkOverlap(records []Record, end int64) error {
 	return nil
 }
 
-// Locate finds the bytes of a record by its local header. They must end before limit.
+// Locate finds the bytes of a record by its local header, which must have its name. They must end before
+// limit.
 func (x *Record) Locate(r io.ReaderAt, limit int64) error {
 	if x.Method != 0 && x.Method != Deflated {
-		return fmt.Errorf("record %q is compressed by method %d of zip archives, which is not read; unpack the archive and pack it with zip -0", x.Name, x.Method)
+		return fmt.Errorf("record %q is compressed: compression method %d is not read; unpack the archive and pack it with zip -0: %w", x.Name, x.Method, dtype.ErrType)
 	}
-	var local [LocalSize]byte
-	if _, err := r.ReadAt(local[:], x.Header); err != nil {
+	local := make([]byte, LocalSize+len(x.Name))
+	if _, err := r.ReadAt(local, x.Header); err != nil {
 		return err
 	}
-	if string(local[:4]) != LocalSignature || int(le.Uint16(local[26:])) != len(x.Name) {
-		return fmt.Errorf("record %q is not where the archive's directory says: %w", x.Name, storage.ErrState)
+	name := local[LocalSize:]
+	if string(local[:4]) != LocalSignature || int(le.Uint16(local[26:])) != len(name) || string(name) != x.Name {
+		return fmt.Errorf("record %q is not where the archive's directory says: its name is %q there: %w", x.Name, name, storage.ErrState)
 	}
-	x.Data = x.Header + LocalSize + int64(len(x.Name)) + int64(le.Uint16(local[28:]))
+	x.Data = x.Header + int64(len(local)) + int64(le.Uint16(local[28:]))
 	if x.Data > limit || x.Size > limit-x.Data {
 		return fmt.Errorf("record %q reaches outside of the file: %w", x.Name, storage.ErrState)
 	}

@@ -20,7 +20,7 @@ func Example() {
 		return
 	}
 	r := bytes.NewReader(b.Bytes())
-	records, err := ziparchive.Directory(r, r.Size())
+	records, _, err := ziparchive.Directory(r, r.Size())
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -3,7 +3,6 @@ package ziparchive
 import (
 	"bytes"
 	"io"
-	"slices"
 )
 
 // RecordAt reads the local header at an offset of an archive of size bytes, whose directory may be
@@ -25,6 +24,9 @@ func RecordAt(r io.ReaderAt, size, at int64) (x Record, sized, ok bool) {
 		Flags: le.Uint16(local[6:]), Method: le.Uint16(local[8:]), CRC: le.Uint32(local[14:]),
 	}
 	readExtra64(extra, &x.Whole, &x.Size)
+	if x.Method == 0 {
+		x.Whole = x.Size
+	}
 	return x, !x.Followed() && x.Size >= 0 && x.Size <= size-x.Data, true
 }
 
@@ -92,18 +94,4 @@ func (x *Record) endsBefore(b []byte, size int64) (next int64, ok bool) {
 		*x = found
 	}
 	return next, ok
-}
-
-// AppendDirectory appends the directory of records, as it follows the bytes of an archive at an offset.
-func AppendDirectory(b []byte, records []Record, at int64) []byte {
-	before, size := len(b), end64Size+locatorSize+EndSize
-	for _, x := range records {
-		size += entrySize + len(x.Name)
-	}
-	b = slices.Grow(b, size)
-	for _, x := range records {
-		x.Flags &^= followed
-		b = x.appendEntry(b)
-	}
-	return appendEnd(b, len(records), at, int64(len(b)-before), false, "")
 }

@@ -1,9 +1,8 @@
 // Package ziparchive reads and writes zip archives with hundreds of thousands of records, and reads
 // those that lost their directory.
 //
-// Package archive/zip keeps several hundred bytes of each record, which for small arrays is more than
-// the archive, asks for each local header by itself, and needs a directory. Structures are those of
-// PKWARE APPNOTE 6.3.9, sections 4.3.7 to 4.3.16.
+// Package archive/zip writes no aligned records, and needs a directory. Structures are those of PKWARE
+// APPNOTE 6.3.9, sections 4.3.7 to 4.3.16.
 package ziparchive
 
 import (
