@@ -22,6 +22,7 @@ import (
 // A Plan is a conversion: a step for every object of the file.
 type Plan struct {
 	Format string
+	Steps  []*Step   // in the order of the file
 	Lost   loss.List // of all steps
 
 	meta    map[string]string // of the output
@@ -29,13 +30,9 @@ type Plan struct {
 	file    inspect.File
 	source  *inspect.HDF5 // file, if objects are copied as they are stored
 	path    string
-	changes map[key]change // of steps that do not just copy
-	rows    int            // of a table that becomes another, if hasRows is set
+	rows    int // of a table that becomes another, if hasRows is set
 	hasRows bool
 }
-
-// A key identifies a step: an array without a name has the path of the root.
-type key struct{ path, kind string }
 
 // Options configure a conversion. The zero value is suitable for most files.
 type Options struct {
@@ -62,7 +59,7 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 	if _, err := serialize.ByName(format); err != nil {
 		return nil, err
 	}
-	p := &Plan{Format: format, options: o, path: inspect.Clean(path), changes: map[key]change{}}
+	p := &Plan{Format: format, options: o, path: inspect.Clean(path)}
 	if h5, ok := file.(inspect.HDF5); ok && format == "hdf5" && (p.path == "/" && !o.Decode || !h5.Meant(path)) {
 		h5 = h5.Plain()
 		file, p.source = h5, &h5
@@ -72,12 +69,11 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 	if err != nil {
 		return nil, err
 	}
-	if file.Format() == "hdf5" {
-		for o := range objects {
-			if o.Err != nil {
-				return nil, o.Err // a conversion is complete or an error
-			}
+	for o := range objects {
+		if o.Err != nil && file.Format() == "hdf5" {
+			return nil, o.Err // a conversion is complete or an error
 		}
+		p.Steps = append(p.Steps, &Step{Object: o, To: target(o, p.path)})
 	}
 	if p.source != nil {
 		return p, p.repack(ctx, o.Out, hdf5write.RepackOptions{DryRun: true})
@@ -95,7 +91,7 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 // of them.
 func (p *Plan) check(ctx context.Context, file string) error {
 	format, arrays, first, hasData := p.targetFormat(), 0, "", false
-	for s := range p.Steps() {
+	for _, s := range p.Steps {
 		hasData = hasData || s.Data != nil || s.Err != nil
 		if s.writesData() {
 			arrays, first = arrays+1, cmp.Or(first, s.Path)
@@ -128,59 +124,10 @@ func (p *Plan) targetFormat() serialize.Format {
 	return f
 }
 
-// Steps yields the steps in the order of the file. Each pass makes them anew, because a file may
-// have hundreds of thousands of objects, and each step in the memory of the one before it: one that
-// is kept is copied.
-func (p *Plan) Steps() iter.Seq[*Step] {
-	return func(yield func(*Step) bool) {
-		objects, err := p.file.Entries(p.path)
-		if err != nil {
-			return // New has returned it
-		}
-		var s Step
-		for o := range objects {
-			s = p.step(o)
-			if !yield(&s) {
-				return
-			}
-		}
-	}
-}
-
-// step returns the step of an object.
-func (p *Plan) step(o inspect.Object) Step {
-	c, ok := p.changes[key{o.Path, o.Kind}]
-	if !ok {
-		c.To = target(o, p.path)
-	}
-	return Step{Object: o, change: c}
-}
-
-// keep keeps what a step changes for later passes.
-func (p *Plan) keep(s *Step) {
-	if s.LeftOut || s.renamed || s.asFloat32 || len(s.Lost)+len(s.Notes) > 0 || s.To != target(s.Object, p.path) {
-		p.changes[key{s.Path, s.Kind}] = s.change
-	}
-}
-
-// find finds the data of a step.
-func (p *Plan) find(s *Step) error {
-	data, err := p.file.Find(s.Path)
-	s.found(data, err)
-	return err
-}
-
-// found sets the data of a step.
-func (s *Step) found(data inspect.Selection, err error) {
-	if s.data = data; err == nil && s.asFloat32 {
-		s.data.Array = ForNumPy(data.Array)
-	}
-}
-
-// Arrays yields the steps that write data, as Steps does.
+// Arrays yields the steps that write data.
 func (p *Plan) Arrays() iter.Seq[*Step] {
 	return func(yield func(*Step) bool) {
-		for s := range p.Steps() {
+		for _, s := range p.Steps {
 			if s.writesData() && !yield(s) {
 				return
 			}

@@ -29,10 +29,9 @@ func (p *Plan) repack(ctx context.Context, out string, o hdf5write.RepackOptions
 	for _, n := range report.Notes {
 		notes[n.Path] = append(notes[n.Path], n.Message)
 	}
-	for s := range p.Steps() {
+	for _, s := range p.Steps {
 		s.Lost, s.Notes = lost[s.Path], notes[s.Path]
 		s.LeftOut = slices.ContainsFunc(s.Lost, func(i loss.Item) bool { return i.Kind == s.kind() })
-		p.keep(s)
 	}
 	return nil
 }
@@ -52,29 +51,25 @@ func keepHDF5(a inspect.Attr) (any, error) {
 }
 
 func (p *Plan) writeHDF5(ctx context.Context, out string) error {
-	space, err := p.elementBytes(ctx)
-	if err != nil {
-		return err
-	}
+	space := serialize.ElementBytes(func(yield func(serialize.Entry) bool) {
+		for s := range p.Arrays() {
+			if !yield(p.entry(ctx, s)) {
+				return
+			}
+		}
+	})
 	w, err := hdf5write.Create(out, hdf5write.CreateOptions{Space: space})
 	if err != nil {
 		return fmt.Errorf("save %s: %w", out, err)
 	}
-	defer w.Abort()                // unless it was closed
-	written := map[string][]Step{} // by their elements
-	for s := range p.Steps() {
-		if s.writesData() {
-			err = p.find(s)
-		}
-		if err == nil {
-			err = s.write(ctx, w, written)
-		}
+	defer w.Abort()                 // unless it was closed
+	written := map[string][]*Step{} // by their elements
+	for _, s := range p.Steps {
+		err := s.write(ctx, w, written)
 		if errors.Is(err, hdf5write.ErrString) {
 			s.LeftOut = true
 			s.Lost.AddInherent(s.Path, loss.Array, 1, "%v", err)
 			p.Lost = append(p.Lost, s.Lost[len(s.Lost)-1])
-			p.keep(s)
-			err = nil
 			continue
 		}
 		if err != nil {
@@ -84,20 +79,8 @@ func (p *Plan) writeHDF5(ctx context.Context, out string) error {
 	return w.Close()
 }
 
-// elementBytes returns the number of bytes of the elements of all arrays.
-func (p *Plan) elementBytes(ctx context.Context) (n int64, err error) {
-	n = serialize.ElementBytes(func(yield func(serialize.Entry) bool) {
-		for e, failed := range p.entries(ctx) {
-			if err = failed; err != nil || !yield(e) {
-				return
-			}
-		}
-	})
-	return n, err
-}
-
 // write writes the object, as a hard link if its elements are written already.
-func (s *Step) write(ctx context.Context, w *hdf5write.Writer, written map[string][]Step) error {
+func (s *Step) write(ctx context.Context, w *hdf5write.Writer, written map[string][]*Step) error {
 	var err error
 	switch {
 	case s.LeftOut:
@@ -107,7 +90,7 @@ func (s *Step) write(ctx context.Context, w *hdf5write.Writer, written map[strin
 		if same := s.sameAs(written[elements]); same != nil {
 			return w.HardLink(s.To, same.To)
 		}
-		written[elements] = append(written[elements], *s)
+		written[elements] = append(written[elements], s)
 		err = writeDataset(ctx, w, s.To, s.data)
 	case s.Data != nil:
 		err = writeDataset(ctx, w, s.To, s.data)

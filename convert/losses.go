@@ -14,19 +14,16 @@ import (
 // decide sets what happens to the objects, where they are not copied as they are stored.
 func (p *Plan) decide(ctx context.Context) error {
 	p.findRows()
-	for s := range p.Steps() {
+	for _, s := range p.Steps {
 		p.decideStep(s)
-		p.keep(s)
 	}
 	if err := p.loseValues(ctx); err != nil {
 		return err
 	}
 	p.loseGroups()
 	p.moveBelowArrays()
-	if err := p.noteAliases(ctx); err != nil {
-		return err
-	}
-	for s := range p.Steps() {
+	p.noteAliases(ctx)
+	for _, s := range p.Steps {
 		p.Lost = append(p.Lost, s.Lost...)
 	}
 	return nil
@@ -112,8 +109,8 @@ func (p *Plan) decideAttrs(s *Step) {
 }
 
 func (p *Plan) decideData(s *Step) {
-	err := p.find(s)
-	data := s.data
+	data, err := p.file.Find(s.Path)
+	s.data = data
 	switch {
 	case s.Unread != nil:
 		err = s.Unread
@@ -128,7 +125,7 @@ func (p *Plan) decideData(s *Step) {
 		s.leaveOut("%v", err)
 	case data.Numbers && format.Holds(data.Array.Type):
 	case data.Numbers && format.Holds(ForNumPy(data.Array).Type):
-		s.asFloat32, s.data.Array = true, ForNumPy(data.Array)
+		s.data.Array = ForNumPy(data.Array)
 		s.Notes = append(s.Notes, "converted to float32: "+p.Format+" has no "+data.Array.Type.String())
 	case data.DType == "compound" && p.Format == "hdf5":
 		s.leaveOut("compounds are only copied from HDF5 to HDF5; write .npz, or name a member, as in PATH['x']")
@@ -173,7 +170,7 @@ func (p *Plan) findRows() {
 		return
 	}
 	counts, most, arrays := map[int]int{}, 0, 0
-	for s := range p.Steps() {
+	for _, s := range p.Steps {
 		if s.Data == nil || len(s.Data.Shape) == 0 {
 			continue
 		}
@@ -213,9 +210,6 @@ func (p *Plan) loseValues(ctx context.Context) error {
 		return nil
 	}
 	for s := range p.Arrays() {
-		if err := p.find(s); err != nil {
-			return err
-		}
 		if s.data.Numbers {
 			continue
 		}
@@ -225,7 +219,6 @@ func (p *Plan) loseValues(ctx context.Context) error {
 		}
 		if misfit != nil {
 			s.leaveOut("%v", misfit)
-			p.keep(s)
 		}
 	}
 	return nil
@@ -245,30 +238,24 @@ func (p *Plan) loseGroups() {
 			}
 		}
 	}
-	for s := range p.Steps() {
+	for _, s := range p.Steps {
 		if s.Kind == "group" && !implied[s.To] {
 			s.leaveOut("%s has no empty groups", p.Format)
-			p.keep(s)
 		}
 	}
 }
 
 // noteAliases notes arrays that have the elements of one before them, where the format does not
 // keep that, or otherwise.
-func (p *Plan) noteAliases(ctx context.Context) error {
+func (p *Plan) noteAliases(ctx context.Context) {
 	format := p.targetFormat()
 	if format.AliasNote("") == "" {
-		return nil
+		return
 	}
 	var known serialize.Aliases
 	for s := range p.Arrays() {
-		if err := p.find(s); err != nil {
-			return err
-		}
 		if first := known.Of(p.entry(ctx, s)); first != "" {
 			s.Notes = append(s.Notes, format.AliasNote(first))
-			p.keep(s)
 		}
 	}
-	return nil
 }

@@ -38,27 +38,25 @@ func (p *Plan) moveBelowArrays() {
 		return
 	}
 	names := hierarchy{arrays: map[string]bool{}, taken: map[string]bool{}, groups: map[string]string{}}
-	for s := range p.Steps() {
+	for _, s := range p.Steps {
 		names.taken[s.To] = true
 		if s.writesData() {
 			names.arrays[s.To] = true
 		}
 	}
-	var steps []Step
-	for s := range p.Steps() {
+	var steps []*Step
+	for _, s := range p.Steps {
 		if names.changes(s.To, s.Kind == "group") {
-			steps = append(steps, *s)
+			steps = append(steps, s)
 		}
 	}
-	slices.SortStableFunc(steps, func(s, other Step) int { return len(s.To) - len(other.To) }) // arrays before what is below them
-	for i := range steps {
-		s := &steps[i]
+	slices.SortStableFunc(steps, func(s, other *Step) int { return len(s.To) - len(other.To) }) // arrays before what is below them
+	for _, s := range steps {
 		array := ""
 		s.To, array = names.resolve(s.To, s.Kind == "group")
 		if array != "" && !s.LeftOut {
 			names.arrays[s.To] = s.Data != nil
 			s.Notes = append(s.Notes, array+" is an array, and HDF5 has nothing below arrays")
-			p.keep(s)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestSharedElementsThatAreCopiedAreNoted(t *testing.T) {
 			t.Fatal(err)
 		}
 		notes := ""
-		for s := range plan.Steps() {
+		for _, s := range plan.Steps {
 			notes += strings.Join(s.Notes, "; ")
 		}
 		if !strings.Contains(notes, want) || want == "" && notes != "" {

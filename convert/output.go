@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"sync"
 
-	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
@@ -43,43 +41,14 @@ func (p *Plan) writeArrays(ctx context.Context, out string) error {
 
 // contents returns what is written.
 func (p *Plan) contents(ctx context.Context) serialize.Contents {
-	return serialize.Contents{Meta: p.meta, Entries: p.entries(ctx), At: p.at(ctx)}
-}
-
-// at returns the function that makes entry i of entries again.
-func (p *Plan) at(ctx context.Context) func(i int) (serialize.Entry, error) {
-	var numbers []int32 // of the arrays, or their paths in HDF5, which the file keeps
-	var paths []string
-	_, hdf5 := p.file.(inspect.HDF5)
-	list := sync.OnceFunc(func() {
-		for s := range p.Arrays() {
-			if hdf5 {
-				paths = append(paths, s.Path)
-			} else {
-				numbers = append(numbers, int32(s.Number))
-			}
-		}
-	})
-	return func(i int) (serialize.Entry, error) {
-		list()
-		path, number := "", 0
-		if hdf5 {
-			path = paths[i]
-		} else {
-			number = int(numbers[i])
-		}
-		o, data, err := p.file.Again(path, number)
-		s := p.step(o)
-		s.found(data, err)
-		return p.entry(ctx, &s), err
-	}
+	return serialize.Contents{Meta: p.meta, Entries: p.entries(ctx)}
 }
 
 // entries yields what the steps write.
 func (p *Plan) entries(ctx context.Context) iter.Seq2[serialize.Entry, error] {
 	return func(yield func(serialize.Entry, error) bool) {
 		for s := range p.Arrays() {
-			if err := p.find(s); !yield(p.entry(ctx, s), err) {
+			if !yield(p.entry(ctx, s), nil) {
 				return
 			}
 		}

@@ -25,7 +25,7 @@ func TestPrefixesAreNoted(t *testing.T) {
 			t.Fatal(err)
 		}
 		var notes []string
-		for s := range plan.Steps() {
+		for _, s := range plan.Steps {
 			notes = append(notes, s.Notes...)
 		}
 		if !slices.Contains(notes, want) {

@@ -9,18 +9,12 @@ import (
 // A Step writes one object, or leaves it out.
 type Step struct {
 	inspect.Object
-	change
-	data inspect.Selection // of datasets
-}
-
-// A change is how a step differs from a copy of the object.
-type change struct {
-	To        string // the path it is written to
-	LeftOut   bool
-	Lost      loss.List // the object, or parts of it
-	Notes     []string  // what is changed
-	renamed   bool      // the format does not have the name of the entry
-	asFloat32 bool      // because NumPy has no such numbers
+	data    inspect.Selection // of datasets
+	To      string            // the path it is written to
+	LeftOut bool
+	Lost    loss.List // the object, or parts of it
+	Notes   []string  // what is changed
+	renamed bool      // the format does not have the name of the entry
 }
 
 // writesData reports whether the step writes an array.
@@ -69,11 +63,11 @@ func (s *Step) withAttrs() serialize.Entry {
 
 // sameAs returns the step among others of the same elements that has the same attributes, such as
 // tied weights, or nil.
-func (s *Step) sameAs(others []Step) *Step {
+func (s *Step) sameAs(others []*Step) *Step {
 	attrs := s.withAttrs().Attrs
-	for i := range others {
-		if serialize.SameAttrs(attrs, others[i].withAttrs().Attrs) {
-			return &others[i]
+	for _, other := range others {
+		if serialize.SameAttrs(attrs, other.withAttrs().Attrs) {
+			return other
 		}
 	}
 	return nil

@@ -39,9 +39,6 @@ func (p *Plan) verify(ctx context.Context, out string) error {
 		}
 		written, err := file.Find(path)
 		if err == nil {
-			err = p.find(s)
-		}
-		if err == nil {
 			err = sameData(ctx, s.data, written)
 		}
 		if err != nil {
@@ -95,9 +92,6 @@ func (p *Plan) verifyArrays(ctx context.Context, out string) error {
 	}
 	defer file.Close()
 	for s := range p.Arrays() {
-		if err := p.find(s); err != nil {
-			return err
-		}
 		e, err := serialize.Lookup(file, p.name(s))
 		if err == nil {
 			err = sameData(ctx, s.data, inspect.Selection{Array: e.Array, Numbers: true})

@@ -14,31 +14,20 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// An arrayFile is a file of a format without groups, such as .npy and .npz. It keeps little of each
-// entry, of which a file may have hundreds of thousands.
+// An arrayFile is a file of a format without groups, such as .npy and .npz.
 type arrayFile struct {
 	serialize.File
-	list         indexed
 	name, format string
-	order        []int32           // of the entries; nil if it is that of the file
-	paths        map[int]string    // of entries whose path is not their name after a slash
-	index        map[string]int    // of these, by path
+	entries      []entry           // each group once with all that is in it, where its first member is in the file
+	index        map[string]int    // of the entries, by path
 	first        map[string]string // the first path of each Entry.Shared that several entries have
-}
-
-// An indexed file has its entries by number and by name, as a [serialize.List].
-type indexed interface {
-	Len() int
-	At(i int) (serialize.Entry, error)
-	Index(name string) (i int, ok bool)
 }
 
 // An entry is an array, or one that cannot be read.
 type entry struct {
 	serialize.Entry
-	number int
-	path   string
-	err    error
+	path string
+	err  error
 }
 
 // Arrays returns the file whose arrays an open file lists; nil for HDF5, of which that is the objects.
@@ -50,122 +39,42 @@ func Arrays(file File) serialize.File {
 }
 
 func newArrays(file serialize.File, name, format string) *arrayFile {
-	f := &arrayFile{File: file, list: listOf(file), name: name, format: format, paths: map[int]string{}, index: map[string]int{}, first: map[string]string{}}
-	sharing := map[string]int32{} // the first entry
-	for i := range f.list.Len() {
-		e, _ := f.list.At(i)
-		path := Clean(e.Name)
-		if path != "/"+e.Name {
-			for f.taken(path) {
-				path += "'"
-			}
-			f.paths[i], f.index[path] = path, i
-		}
-		if first, again := sharing[e.Shared]; again {
-			f.first[e.Shared] = f.entry(int(first)).path
-		} else if e.Shared != "" {
-			sharing[e.Shared] = int32(i)
-		}
-	}
-	f.order = f.grouped()
-	return f
-}
-
-// listOf returns the entries of a file by number.
-func listOf(file serialize.File) indexed {
-	if list, ok := file.(indexed); ok {
-		return list
-	}
-	list := serialize.NewList(0, nil, file.Close)
+	f := &arrayFile{File: file, name: name, format: format, first: map[string]string{}}
+	names, paths, sharing := map[string]bool{}, map[string]bool{}, map[string]string{}
 	for e, err := range file.All() {
-		for list.Has(e.Name) {
+		for names[e.Name] {
 			e.Name, e.Renamed = e.Name+"'", cmp.Or(e.Renamed, e.Name)
 		}
-		if list.Add(e, err) != nil {
-			panic("inspect: " + e.Name + " is a duplicate") // it is not
-		}
+		names[e.Name] = true
+		f.entries = append(f.entries, entry{e, Clean(e.Name), err})
 	}
-	return list
-}
-
-// taken reports whether a path is that of another entry: names that differ in slashes at their
-// ends have the same path.
-func (f *arrayFile) taken(path string) bool {
-	_, ok := f.find(path)
-	return ok
-}
-
-// find returns the number of the entry with a path.
-func (f *arrayFile) find(path string) (i int, ok bool) {
-	if i, ok := f.index[path]; ok {
-		return i, true
-	}
-	i, ok = f.list.Index(path[1:])
-	if _, other := f.paths[i]; other {
-		return 0, false
-	}
-	return i, ok
-}
-
-// entry returns entry i with its path.
-func (f *arrayFile) entry(i int) entry {
-	e, changed := entry{number: i}, false
-	e.Entry, e.err = f.list.At(i)
-	if f.first[e.Shared] == "" {
-		e.Shared = ""
-	}
-	if e.path, changed = f.paths[i]; !changed {
-		e.path = "/" + e.Name
-	} else if e.path != Clean(e.Name) {
-		e.Renamed = e.Name
-	}
-	return e
-}
-
-// all yields the entries in their order.
-func (f *arrayFile) all() iter.Seq[entry] {
-	return func(yield func(entry) bool) {
-		for k := range f.list.Len() {
-			if f.order != nil {
-				k = int(f.order[k])
+	root := &node{entry: -1}
+	for i := range f.entries {
+		e := &f.entries[i]
+		if cleaned := e.path; cleaned != "/"+e.Name { // names that differ in slashes at their ends have the same path
+			for paths[e.path] || names[e.path[1:]] && Clean(e.path[1:]) == e.path {
+				e.path += "'"
 			}
-			if !yield(f.entry(k)) {
-				return
+			if e.path != cleaned {
+				e.Renamed = e.Name
 			}
 		}
-	}
-}
-
-// grouped returns the entries in an order in which each group comes once with all that is in it,
-// where its first member is in the file; nil if that is the order of the file.
-func (f *arrayFile) grouped() []int32 {
-	if f.isGrouped() {
-		return nil
-	}
-	root := &node{entry: -1, members: map[string]*node{}}
-	for i := range f.list.Len() {
-		root.add(f.entry(i).path, i)
-	}
-	return root.collect(make([]int32, 0, f.list.Len()))
-}
-
-// isGrouped reports whether each group and each array with others below it is followed by all that
-// is in it.
-func (f *arrayFile) isGrouped() bool {
-	seen, before := map[string]bool{}, ""
-	for i := range f.list.Len() {
-		path := f.entry(i).path
-		for group := range groupsAbove(path, before) {
-			if k, isArray := f.find(group); seen[group] || isArray && k != i {
-				return false
-			}
-			seen[group] = true
+		paths[e.path] = true
+		if first, again := sharing[e.Shared]; again {
+			f.first[e.Shared] = first
+		} else if e.Shared != "" {
+			sharing[e.Shared] = e.path
 		}
-		if before = path; seen[path] {
-			return false
+		root.add(e.path, i)
+	}
+	f.entries = root.collect(make([]entry, 0, len(f.entries)), f.entries)
+	f.index = make(map[string]int, len(f.entries))
+	for i := range f.entries {
+		if f.index[f.entries[i].path] = i; f.first[f.entries[i].Shared] == "" {
+			f.entries[i].Shared = ""
 		}
 	}
-	return true
+	return f
 }
 
 // A node is a group that names imply, or an array.
@@ -183,7 +92,10 @@ func (n *node) add(path string, i int) {
 		}
 		member, ok := n.members[path[:k]]
 		if !ok {
-			member = &node{entry: -1, members: map[string]*node{}}
+			member = &node{entry: -1}
+			if n.members == nil {
+				n.members = map[string]*node{}
+			}
 			n.members[path[:k]] = member
 			n.order = append(n.order, member)
 		}
@@ -192,13 +104,13 @@ func (n *node) add(path string, i int) {
 	n.entry = i
 }
 
-// collect appends the entries below n.
-func (n *node) collect(list []int32) []int32 {
+// collect appends the entries below n to a list.
+func (n *node) collect(list, entries []entry) []entry {
 	for _, member := range n.order {
 		if member.entry >= 0 {
-			list = append(list, int32(member.entry))
+			list = append(list, entries[member.entry])
 		}
-		list = member.collect(list)
+		list = member.collect(list, entries)
 	}
 	return list
 }
@@ -229,7 +141,7 @@ func (f *arrayFile) Format() string { return f.format }
 func (f *arrayFile) Entries(path string) (iter.Seq[Object], error) {
 	path = Clean(path)
 	below := func(name string) bool { return path == "/" || name == path || strings.HasPrefix(name, path+"/") }
-	if f.list.Len() > 0 && !f.any(below) {
+	if len(f.entries) > 0 && !slices.ContainsFunc(f.entries, func(e entry) bool { return below(e.path) }) {
 		_, err := f.Find(path)
 		return nil, err
 	}
@@ -238,7 +150,7 @@ func (f *arrayFile) Entries(path string) (iter.Seq[Object], error) {
 			return
 		}
 		before := ""
-		for e := range f.all() {
+		for _, e := range f.entries {
 			if !below(e.path) {
 				continue
 			}
@@ -253,23 +165,6 @@ func (f *arrayFile) Entries(path string) (iter.Seq[Object], error) {
 			before = e.path
 		}
 	}, nil
-}
-
-// Again implements [File].
-func (f *arrayFile) Again(_ string, i int) (Object, Selection, error) {
-	e := f.entry(i)
-	s, err := e.selected(f.name)
-	return Object{Path: e.path, Kind: e.kind(), Attrs: e.attrs(), Number: i}, s, err
-}
-
-// any reports whether the file has a wanted array.
-func (f *arrayFile) any(wanted func(path string) bool) bool {
-	for e := range f.all() {
-		if wanted(e.path) {
-			return true
-		}
-	}
-	return false
 }
 
 // omitted returns what the file has beside arrays and metadata.
@@ -291,7 +186,7 @@ func (f *arrayFile) meta() []Attr {
 
 // object describes an array. One of elements that cannot be read is described too.
 func (f *arrayFile) object(e entry) Object {
-	o := Object{Path: e.path, Kind: e.kind(), Attrs: e.attrs(), Err: e.err, Number: e.number}
+	o := Object{Path: e.path, Kind: e.kind(), Attrs: e.attrs(), Err: e.err}
 	switch {
 	case e.Array.Data != nil:
 		o.Data = e.describe()
@@ -402,16 +297,16 @@ func (e entry) selection() Selection {
 }
 
 func (f *arrayFile) Find(path string) (Selection, error) {
-	if i, ok := f.find(Clean(path)); ok {
-		return f.entry(i).selected(f.name)
+	if i, ok := f.index[Clean(path)]; ok {
+		return f.entries[i].selected(f.name)
 	}
 	var names []string
-	for i := range f.list.Len() {
-		names = append(names, f.entry(i).path)
+	for _, e := range f.entries {
+		names = append(names, e.path)
 	}
 	if Clean(path) == "/" {
 		if len(names) == 1 {
-			s, err := f.entry(0).selected(f.name)
+			s, err := f.entries[0].selected(f.name)
 			s.Entry = false // it is asked for without its name
 			return s, err
 		}

@@ -273,25 +273,6 @@ func (f HDF5) Find(path string) (Selection, error) {
 	return f.find(o)
 }
 
-// Again implements [File].
-func (f HDF5) Again(path string, _ int) (Object, Selection, error) {
-	i, err := f.convention.Find(path)
-	if err != nil {
-		return Object{Path: path}, Selection{}, err
-	}
-	o := Object{Path: i.Listed, Kind: string(hdf5.KindDataset)}
-	if o.Attrs, err = describeAttributes(i.Object); err != nil {
-		return o, Selection{}, err
-	}
-	m, err := f.convention.Meaning(i.Object)
-	o.Attrs = slices.DeleteFunc(o.Attrs, func(a Attr) bool { return m.Hides(a.Name) })
-	if err != nil {
-		return o, Selection{}, err
-	}
-	s, err := f.find(i)
-	return o, s, err
-}
-
 // find returns the data of an object.
 func (f HDF5) find(o h5format.Item) (Selection, error) {
 	switch m, err := f.convention.Meaning(o.Object); {

@@ -31,9 +31,6 @@ type File interface {
 	Entries(path string) (iter.Seq[Object], error)
 	// Find returns the data at path; "" is the array of a file with a single one.
 	Find(path string) (Selection, error)
-	// Again returns an object with data that Entries yielded, by its Path in HDF5 and by its Number in
-	// other formats. Its Data, which Find returns, is nil.
-	Again(path string, number int) (Object, Selection, error)
 	Close() error
 }
 
@@ -47,7 +44,6 @@ type Object struct {
 	Data   *Dataset // of datasets
 	Type   string   // of datatypes
 	Fields []string // the members of a compound type, as "name: type"
-	Number int      // of the array in a file of another format than HDF5; see File.Again
 	Err    error
 	Unread error // why the elements of a dataset, whose type is described, are not read
 	// Omitted is what the arrays and the metadata of the file do not have of it, for the root.

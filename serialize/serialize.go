@@ -150,10 +150,7 @@ type Contents struct {
 	// Entries may be collected before the first element is read, by formats whose files
 	// begin with a list of arrays. Save returns the first error. Nil is no entry.
 	Entries iter.Seq2[Entry, error]
-	// At makes entry i of Entries once more. Formats that need several passes then keep little of
-	// each entry, instead of collecting them. It may be nil.
-	At   func(i int) (Entry, error)
-	Meta map[string]string // may be nil
+	Meta    map[string]string // may be nil
 	// Context ends writing when it is done, with its error; nil never does.
 	Context context.Context
 }

@@ -49,14 +49,11 @@ func (in Input) View(t dtype.Type, shape, stride []int, offset, size int) (views
 	return v, nil
 }
 
-// A Plan arranges entries as views of storages, for formats that keep shared elements and
-// strides. It makes storages and views when they are asked for.
+// A Plan arranges entries as views of storages, for formats that keep shared elements and strides.
 type Plan struct {
-	entries *Collection
-	owners  []int32              // of each storage, an entry that has its elements
-	storage []int32              // of each entry
-	spans   map[int32]views.View // of storages that are not the row-major elements of their owner
-	views   map[int]views.View   // of entries in such storages
+	Storages []storage.Array // elements that are written once each, in row-major order
+	Owners   []int           // of each storage, an entry that has its elements
+	Views    []PlannedView   // of each entry
 }
 
 // A PlannedView is an entry as a view of a storage.
@@ -65,54 +62,26 @@ type PlannedView struct {
 	View    views.View
 }
 
-// Len returns the number of storages.
-func (p *Plan) Len() int { return len(p.owners) }
-
-// Storage returns the elements of storage k, which are to be written once, in row-major order.
-func (p *Plan) Storage(k int) storage.Array {
-	a := p.entries.At(int(p.owners[k])).Array
-	if v, ok := p.spans[int32(k)]; ok {
-		return a.With(v)
-	}
-	return a
-}
-
-// Owner returns an entry that has the elements of storage k.
-func (p *Plan) Owner(k int) int { return int(p.owners[k]) }
-
-// View returns entry i as a view of a storage.
-func (p *Plan) View(i int) PlannedView {
-	v, ok := p.views[i]
-	if !ok {
-		v = views.Of(p.entries.At(i).Shape()...)
-	}
-	return PlannedView{int(p.storage[i]), v}
-}
-
-func newPlan(entries *Collection) *Plan {
-	return &Plan{entries: entries, storage: make([]int32, entries.Len()), spans: map[int32]views.View{}, views: map[int]views.View{}}
-}
-
 // own makes a storage of the elements of an entry.
-func (p *Plan) own(entry int) {
-	p.storage[entry] = int32(len(p.owners))
-	p.owners = append(p.owners, int32(entry))
+func (p *Plan) own(entry int, a storage.Array) int {
+	p.Storages, p.Owners = append(p.Storages, a), append(p.Owners, entry)
+	return len(p.Storages) - 1
 }
 
 // NewRowMajorPlan gives each array a storage of its own, but those that are the same elements
 // with the same attributes.
-func NewRowMajorPlan(entries *Collection) *Plan {
-	p := newPlan(entries)
+func NewRowMajorPlan(entries []Entry) *Plan {
+	p := &Plan{Views: make([]PlannedView, len(entries))}
 	first := map[string][]int{} // entries by their elements
-	for i := range entries.Len() {
-		e := entries.At(i)
-		elements := e.SharedElements()
-		same := slices.IndexFunc(first[elements], func(k int) bool { return SameAttrs(e.Attrs, entries.At(k).Attrs) })
+	for i, e := range entries {
+		elements, view := e.SharedElements(), views.Of(e.Shape()...)
+		same := slices.IndexFunc(first[elements], func(k int) bool { return SameAttrs(e.Attrs, entries[k].Attrs) })
 		if same >= 0 {
-			p.storage[i] = p.storage[first[elements][same]]
+			p.Views[i] = PlannedView{p.Views[first[elements][same]].Storage, view}
 			continue
 		}
-		if p.own(i); elements != "" {
+		p.Views[i] = PlannedView{p.own(i, e.Array), view}
+		if elements != "" {
 			first[elements] = append(first[elements], i)
 		}
 	}
@@ -124,40 +93,25 @@ func NewRowMajorPlan(entries *Collection) *Plan {
 // none is negative and the views together have as many elements as there are between
 // their bounds, so that no file gets larger by keeping them; else each view is written
 // row-major.
-func NewPlan(entries *Collection) *Plan {
+func NewPlan(entries []Entry) *Plan {
 	type key struct {
 		shared string
 		typ    dtype.Type
 		size   int
 	}
-	p, groups := newPlan(entries), map[key]int{}
-	var members [][]member                   // of entries that share elements or are not contiguous, by group
-	group := make([]int32, 0, entries.Len()) // of each entry, or -1
-	for i := range entries.Len() {
-		e := entries.At(i)
-		alone := e.Shared == "" || e.Array.Len() == 0
-		if alone && (e.Array.Contiguous() || e.Array.Len() == 0) {
-			group = append(group, -1)
-			continue
+	p, groups := &Plan{Views: make([]PlannedView, len(entries))}, map[key][]member{}
+	keyOf := func(e Entry) key { return key{e.Shared, e.Array.Type, e.Array.Data.Len()} }
+	alone := func(e Entry) bool { return e.Shared == "" || e.Array.Len() == 0 }
+	for i, e := range entries {
+		if !alone(e) {
+			groups[keyOf(e)] = append(groups[keyOf(e)], member{i, e.Array})
 		}
-		g, known := len(members), false
-		if k := (key{e.Shared, e.Array.Type, 0}); !alone {
-			k.size = e.Array.Data.Len()
-			if g, known = groups[k]; !known {
-				g, groups[k] = len(members), len(members)
-			}
-		}
-		if !known {
-			members = append(members, nil)
-		}
-		group = append(group, int32(g))
-		members[g] = append(members[g], member{i, e.Array.View})
 	}
-	for i, g := range group { // storages in the order of their first entries
-		if g < 0 {
-			p.own(i)
-		} else if members[g][0].entry == i {
-			p.addGroup(slices.Clone(members[g]))
+	for i, e := range entries { // storages in the order of their first entries
+		if alone(e) {
+			p.add([]member{{i, e.Array}})
+		} else if group := groups[keyOf(e)]; group[0].entry == i {
+			p.addGroup(slices.Clone(group))
 		}
 	}
 	return p
@@ -166,7 +120,7 @@ func NewPlan(entries *Collection) *Plan {
 // A member is an entry of a group of those that share elements.
 type member struct {
 	entry int
-	views.View
+	storage.Array
 }
 
 // addGroup splits a group where no view overlaps the next.
@@ -189,33 +143,32 @@ func (p *Plan) addGroup(group []member) {
 func (p *Plan) add(group []member) {
 	first, last, total, keep := math.MaxInt, 0, 0, true
 	var distinct []member
-	owner := make(map[string]int, len(group)) // the first entry of each view
+	seen := map[string]int{} // the place in distinct of each view
 	for _, m := range group {
 		view := string(appendView(nil, m.View))
-		if _, again := owner[view]; again {
+		if _, again := seen[view]; again {
 			continue
 		}
-		owner[view] = m.entry
+		seen[view] = len(distinct)
 		distinct = append(distinct, m)
 		lo, hi := m.Bounds()
 		first, last, total = min(first, lo), max(last, hi), total+m.Len()
 		keep = keep && m.Len() > 0 && !slices.ContainsFunc(m.Stride, func(step int) bool { return step < 0 })
 	}
 	if keep && last-first < total && (len(distinct) > 1 || !group[0].Contiguous()) {
-		p.own(group[0].entry)
-		k := p.storage[group[0].entry]
-		p.spans[k] = views.View{Shape: []int{last - first + 1}, Stride: []int{1}, Offset: first}
+		k := p.own(group[0].entry, group[0].With(views.View{Shape: []int{last - first + 1}, Stride: []int{1}, Offset: first}))
 		for _, m := range group {
 			m.Offset -= first
-			p.storage[m.entry], p.views[m.entry] = k, m.View
+			p.Views[m.entry] = PlannedView{k, m.View}
 		}
 		return
 	}
+	before := len(p.Storages)
 	for _, m := range distinct { // row-major, and those with the same view once
-		p.own(m.entry)
+		p.own(m.entry, m.Array)
 	}
 	for _, m := range group {
-		p.storage[m.entry] = p.storage[owner[string(appendView(nil, m.View))]]
+		p.Views[m.entry] = PlannedView{before + seen[string(appendView(nil, m.View))], views.Of(m.Shape...)}
 	}
 }
 

@@ -64,14 +64,10 @@ func TestPlansKeepSharedElements(t *testing.T) {
 		for i, x := range c.arrays {
 			entries = append(entries, serialize.Entry{Name: fmt.Sprint(i), Array: x, Shared: c.shared})
 		}
-		collection, err := serialize.Format{}.Collect(serialize.Contents{Entries: serialize.Entries(entries...)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan := serialize.NewPlan(collection)
+		plan := serialize.NewPlan(entries)
 		var lengths []int
-		for k := range plan.Len() {
-			lengths = append(lengths, plan.Storage(k).Len())
+		for _, a := range plan.Storages {
+			lengths = append(lengths, a.Len())
 		}
 		slices.Sort(lengths)
 		slices.Sort(c.storages)
@@ -79,12 +75,12 @@ func TestPlansKeepSharedElements(t *testing.T) {
 			t.Errorf("%s: storages of %v elements, want %v", name, lengths, c.storages)
 		}
 		for i := range entries {
-			p := plan.View(i)
+			p := plan.Views[i]
 			if !slices.Equal(p.View.Stride, c.strides[i]) {
 				t.Errorf("%s: entry %d has strides %v, want %v", name, i, p.View.Stride, c.strides[i])
 			}
 			var written bytes.Buffer
-			if _, err := plan.Storage(p.Storage).WriteTo(&written); err != nil {
+			if _, err := plan.Storages[p.Storage].WriteTo(&written); err != nil {
 				t.Fatal(err)
 			}
 			got := storage.Array{Data: storage.Wrap(written.Bytes()), Type: c.arrays[i].Type, View: p.View}
@@ -206,14 +202,10 @@ func TestViewsOfOneStorage(t *testing.T) {
 		}
 		list = append(list, serialize.Entry{Name: fmt.Sprint(i), Array: a.With(row), Shared: "a"})
 	}
-	entries, err := serialize.Format{Meta: true, Shares: true, Views: true}.Collect(serialize.Contents{Entries: serialize.Entries(list...)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	start := storagetest.CPUTime(t)
-	plan, rows := serialize.NewPlan(entries), serialize.NewRowMajorPlan(entries)
-	if plan.Len() != 1 || rows.Len() != n+1 {
-		t.Errorf("%d and %d storages; want 1 and %d", plan.Len(), rows.Len(), n+1)
+	plan, rows := serialize.NewPlan(list), serialize.NewRowMajorPlan(list)
+	if len(plan.Storages) != 1 || len(rows.Storages) != n+1 {
+		t.Errorf("%d and %d storages; want 1 and %d", len(plan.Storages), len(rows.Storages), n+1)
 	}
 	var known serialize.Aliases
 	for _, e := range list {

@@ -82,7 +82,7 @@ func intact(ctx context.Context, file serialize.File) (arrays serialize.Contents
 			}
 		}
 	}
-	arrays = transform.Replace(transform.Of(file), func(_ int, e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
+	arrays = transform.Replace(serialize.Contents{Entries: file.All()}, func(e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
 		if err == nil && damaged[e.Name] != nil {
 			e, err = serialize.Entry{Name: e.Name}, damaged[e.Name]
 		}

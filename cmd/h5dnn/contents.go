@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -153,37 +152,26 @@ func (k *copier) groupAttributes(item h5format.Item) (n int) {
 // ends with an error if that is all.
 func (k *copier) contents(arrays serialize.Contents) serialize.Contents {
 	var known serialize.Aliases
-	listed := 0                // entries; they may be made again
-	misfits := map[int]error{} // entries with values that the format does not have
-	c := transform.Replace(arrays, func(i int, e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
-		again := i < listed
-		listed = max(listed, i+1)
+	c := transform.Replace(arrays, func(e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
 		if err == nil {
-			e, err = k.fit(e, again)
+			e, err = k.fit(e)
 		}
-		if err == nil && !again {
+		if err == nil {
 			misfit, failed := k.format.CheckValues(k.c.Context, e.Elements)
 			if failed != nil {
 				return yield(e, failed)
 			}
-			if misfit != nil {
-				misfits[i] = misfit
-			}
+			err = misfit
 		}
-		err = cmp.Or(err, misfits[i])
 		asked := e.Elements == nil && e.Array.Type.Valid() && e.Array.Type == k.to
 		if err != nil && e.Name != "" && !asked {
-			if !again {
-				k.lost.AddInherent(e.Name, loss.Array, 1, "%s", withoutKind(err.Error()))
-			}
+			k.lost.AddInherent(e.Name, loss.Array, 1, "%s", withoutKind(err.Error()))
 			return true
 		}
 		if e.Elements == nil {
 			e.Array = blocks.WithContext(k.c.Context, e.Array)
 		}
-		if !again {
-			k.count(e, err, &known)
-		}
+		k.count(e, err, &known)
 		return yield(e, err)
 	})
 	entries := c.Entries
@@ -216,17 +204,15 @@ func (k *copier) count(e serialize.Entry, err error, known *serialize.Aliases) {
 }
 
 // fit returns an entry as the format holds it: without attributes that it lacks, and as
-// float32 if it lacks bfloat16 and the like. It counts and notes this unless the entry is made again.
-func (k *copier) fit(e serialize.Entry, again bool) (serialize.Entry, error) {
+// float32 if it lacks bfloat16 and the like. It counts and notes this.
+func (k *copier) fit(e serialize.Entry) (serialize.Entry, error) {
 	var lost int
-	if e.Attrs, lost = k.format.KeepAttrs(e); lost > 0 && !again {
+	if e.Attrs, lost = k.format.KeepAttrs(e); lost > 0 {
 		k.lost.AddInherent(e.Name, loss.Attribute, lost, "%s", k.format.NoAttrs())
 	}
 	if e.Elements == nil && !k.format.Holds(e.Array.Type) && e.Array.Type != k.to {
 		if wide := convert.ForNumPy(e.Array); k.format.Holds(wide.Type) {
-			if !again {
-				k.notes = append(k.notes, fmt.Sprintf("%s: converted to float32: %s has no %v", e.Name, k.format.Name, e.Array.Type))
-			}
+			k.notes = append(k.notes, fmt.Sprintf("%s: converted to float32: %s has no %v", e.Name, k.format.Name, e.Array.Type))
 			e.Array, e.Shared = wide, ""
 		}
 	}
@@ -322,7 +308,7 @@ func (a arrayCopy) write(c *cli.Context, file serialize.File, out string) error 
 	if s, ok := file.(strippedFile); ok {
 		file = s.File
 	}
-	arrays := transform.Of(file)
+	arrays := serialize.Contents{Entries: file.All()}
 	if a.change != nil {
 		arrays = a.change(k, arrays)
 	}

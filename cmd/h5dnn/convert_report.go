@@ -15,7 +15,7 @@ import (
 // convertReport prints what was done with every object.
 func convertReport(c *cli.Context, w io.Writer, p *convert.Plan, out string) error {
 	arrays := 0
-	for s := range p.Steps() {
+	for _, s := range p.Steps {
 		var parts []string
 		switch {
 		case s.LeftOut:
@@ -69,7 +69,7 @@ func convertReport(c *cli.Context, w io.Writer, p *convert.Plan, out string) err
 
 func convertJSON(w io.Writer, p *convert.Plan, at address, out string) error {
 	items := sequence(func(yield func(any) bool) {
-		for s := range p.Steps() {
+		for _, s := range p.Steps {
 			f := fields{{"path", s.Path}, {"kind", s.Kind}}
 			if !s.LeftOut {
 				f = append(f, field{"to", s.To})

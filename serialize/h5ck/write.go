@@ -52,8 +52,7 @@ func newWriter(c serialize.Contents, o Options) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range entries.Len() {
-		e := entries.At(i)
+	for _, e := range entries {
 		for _, name := range slices.Sorted(maps.Keys(e.Attrs)) {
 			if strings.HasPrefix(name, prefix) {
 				return nil, fmt.Errorf("%q: attribute %s: names that begin with %s are reserved: %w", e.Name, name, prefix, storage.ErrState)
@@ -69,7 +68,7 @@ func newWriter(c serialize.Contents, o Options) (*writer, error) {
 	}
 	plan := arrange(entries)
 	w := &writer{plan: hdf5stream.New(), header: index.NewLayout(entries, plan, c.Meta)}
-	w.header.Sums = make([]uint32, plan.Len())
+	w.header.Sums = make([]uint32, len(plan.Storages))
 	if err := w.add(entries, plan); err != nil {
 		return nil, err
 	}
@@ -78,28 +77,27 @@ func newWriter(c serialize.Contents, o Options) (*writer, error) {
 
 // add makes the datasets: of a storage that is one array, the array itself, and other arrays
 // of the same storage and shape links to it. Views are datasets without a value.
-func (w *writer) add(entries *serialize.Collection, plan *serialize.Plan) error {
-	w.datasets = make([]*hdf5stream.Dataset, plan.Len())
-	owner := make([]int, plan.Len()) // an entry that is its storage
+func (w *writer) add(entries []serialize.Entry, plan *serialize.Plan) error {
+	w.datasets = make([]*hdf5stream.Dataset, len(plan.Storages))
+	owner := make([]int, len(plan.Storages)) // an entry that is its storage
 	for s := range owner {
 		owner[s] = -1
 	}
 	whole := func(p serialize.PlannedView) bool { // whether a view is all of its storage, row-major
-		return p.View.Contiguous() && p.View.Len() == plan.Storage(p.Storage).Len()
+		return p.View.Contiguous() && p.View.Len() == plan.Storages[p.Storage].Len()
 	}
-	for i := range entries.Len() {
-		if p := plan.View(i); owner[p.Storage] < 0 && whole(p) {
+	for i, p := range plan.Views {
+		if owner[p.Storage] < 0 && whole(p) {
 			owner[p.Storage] = i
 		}
 	}
-	for s := range plan.Len() {
+	for s, a := range plan.Storages {
 		var err error
 		if i := owner[s]; i >= 0 {
-			err = w.addOwner(entries.At(i), s)
+			err = w.addOwner(entries[i], s)
 		} else {
 			var group *hdf5stream.Group
 			if group, err = w.plan.Root().Group(storageGroup); err == nil {
-				a := plan.Storage(s)
 				w.datasets[s], err = w.dataset(group, fmt.Sprint(s), a.Type, a.Shape)
 			}
 		}
@@ -107,17 +105,16 @@ func (w *writer) add(entries *serialize.Collection, plan *serialize.Plan) error 
 			return err
 		}
 	}
-	for i := range entries.Len() {
-		p := plan.View(i)
+	for i, p := range plan.Views {
 		if owner[p.Storage] == i {
 			continue
 		}
-		e, of := entries.At(i), owner[p.Storage]
-		if err := w.addView(e, p.View, w.datasets[p.Storage], of >= 0 && whole(p) && linked(e, entries.At(of))); err != nil {
+		e, of := entries[i], owner[p.Storage]
+		if err := w.addView(e, p.View, w.datasets[p.Storage], of >= 0 && whole(p) && linked(e, entries[of])); err != nil {
 			return err
 		}
 	}
-	return entries.Err()
+	return nil
 }
 
 // linked reports whether e can be another name of the dataset of owner.
@@ -273,7 +270,7 @@ func (w *writer) write(f output) error {
 			k++
 		}
 		sum := &summedWriter{w: to}
-		err := serialize.WriteLittleEndian(sum, w.header.Plan.Storage(k))
+		err := serialize.WriteLittleEndian(sum, w.header.Plan.Storages[k])
 		w.header.Sums[k] = sum.sum
 		return err
 	})
@@ -286,7 +283,7 @@ func (w *writer) write(f output) error {
 	if err := w.writeMetadata(f); err != nil {
 		return err
 	}
-	return cmp.Or(w.header.Entries.Err(), f.Truncate(w.plan.Size()))
+	return f.Truncate(w.plan.Size())
 }
 
 // writeMetadata writes what is before the data, once the checksums are known.

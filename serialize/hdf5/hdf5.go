@@ -8,7 +8,6 @@
 package hdf5
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -241,7 +240,7 @@ func save(name string, c serialize.Contents) error {
 	if err != nil {
 		return err
 	}
-	w, err := hdf5write.Create(name, hdf5write.CreateOptions{Space: serialize.ElementBytes(entries.All())})
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{Space: serialize.ElementBytes(slices.Values(entries))})
 	if err != nil {
 		return err
 	}
@@ -252,8 +251,8 @@ func save(name string, c serialize.Contents) error {
 		}
 	}
 	written := shared{}
-	for e := range entries.All() {
-		if err := cmp.Or(entries.Err(), written.write(w, e)); err != nil {
+	for _, e := range entries {
+		if err := written.write(w, e); err != nil {
 			return err
 		}
 	}

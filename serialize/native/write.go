@@ -22,7 +22,7 @@ func save(w io.Writer, c serialize.Contents) error {
 	h := index.NewLayout(entries, plan, c.Meta)
 	end := 0
 	for k := range h.Offsets {
-		n := plan.Storage(k).NBytes()
+		n := plan.Storages[k].NBytes()
 		h.Offsets[k] = alignUp(end, index.Alignment(n))
 		end = h.Offsets[k] + n + sumSize
 	}
@@ -44,7 +44,7 @@ func save(w io.Writer, c serialize.Contents) error {
 	}
 	var sums uint32 // the checksum of the checksums
 	for k, offset := range h.Offsets {
-		a := plan.Storage(k)
+		a := plan.Storages[k]
 		out.padTo(p.data() + int64(offset))
 		out.sum = 0
 		if err := cmp.Or(serialize.WriteLittleEndian(out, a), out.err); err != nil {
@@ -59,7 +59,7 @@ func save(w io.Writer, c serialize.Contents) error {
 	}
 	out.padTo(p.length - endSize)
 	out.Write(encodeEnd(p.length, sums))
-	return cmp.Or(out.err, entries.Err(), out.w.Flush())
+	return cmp.Or(out.err, out.w.Flush())
 }
 
 // A writer counts what is written and keeps the CRC-32C of it. It writes nothing after an

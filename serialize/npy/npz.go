@@ -211,19 +211,18 @@ func saveNpz(w io.Writer, c serialize.Contents) error {
 		return err
 	}
 	z := ziparchive.NewWriter(w, ziparchive.Options{})
-	for i := range members.Len() {
-		e := members.At(i)
+	for i, e := range members {
 		if err := addArray(z, e, descrs[i]); err != nil {
 			return fmt.Errorf("%q: %w", e.Name, err)
 		}
 	}
-	return cmp.Or(members.Err(), z.Close(comment))
+	return z.Close(comment)
 }
 
 // membersOf collects contents without the attributes of types, which are by number.
-func membersOf(c serialize.Contents) (members *serialize.Collection, descrs map[int]string, err error) {
+func membersOf(c serialize.Contents) (members []serialize.Entry, descrs map[int]string, err error) {
 	descrs = map[int]string{}
-	entries, at := c.Entries, c.At
+	entries := c.Entries
 	c.Entries = func(yield func(serialize.Entry, error) bool) {
 		i := 0
 		for e, err := range entries {
@@ -235,22 +234,14 @@ func membersOf(c serialize.Contents) (members *serialize.Collection, descrs map[
 			}
 		}
 	}
-	if at != nil {
-		c.At = func(i int) (serialize.Entry, error) {
-			e, err := at(i)
-			takeDescr(&e)
-			return e, err
-		}
-	}
 	members, err = npzFormat.Collect(c)
 	return members, descrs, err
 }
 
 // bytesOf returns the number of bytes of the numbers of entries, which an .npz has once for each
 // name.
-func bytesOf(members *serialize.Collection) (size int64) {
-	for i := range members.Len() {
-		alone := members.At(i)
+func bytesOf(members []serialize.Entry) (size int64) {
+	for _, alone := range members {
 		alone.Shared = ""
 		n := serialize.ElementBytes(slices.Values([]serialize.Entry{alone}))
 		size += min(n, math.MaxInt64-size)

@@ -38,11 +38,11 @@ func save(w io.Writer, c serialize.Contents) error {
 		return err
 	}
 	for _, t := range l.tensors {
-		if err := serialize.WriteLittleEndian(b, l.entries.At(t.entry).Array); err != nil {
+		if err := serialize.WriteLittleEndian(b, t.array); err != nil {
 			return fmt.Errorf("%q: %w", t.name, err)
 		}
 	}
-	return cmp.Or(l.entries.Err(), b.Flush())
+	return b.Flush()
 }
 
 // A counter counts what is written.
@@ -56,34 +56,31 @@ func (c *counter) Write(b []byte) (int, error) {
 // A layout has the arrays to write in their order, and the metadata with the names of arrays
 // that share the elements of another.
 type layout struct {
-	entries *serialize.Collection
 	tensors []savedTensor
 	meta    map[string]string
 	size    int // bytes of all elements
 }
 
-// A savedTensor is an entry by its number.
+// A savedTensor is an array to write.
 type savedTensor struct {
 	name  string
-	rank  int8 // of its type in elements, by which the file is ordered
-	entry int
+	rank  int // of its type in elements, by which the file is ordered
+	array storage.Array
 }
 
 func layOut(c serialize.Contents) (*layout, error) {
 	l := &layout{meta: map[string]string{}}
 	maps.Copy(l.meta, c.Meta)
-	var err error
-	if l.entries, err = format.Collect(c); err != nil {
-		return nil, err
-	}
 	var known serialize.Aliases
 	aliases, values := map[string]string{}, map[string]bool{}
 	for _, value := range l.meta {
 		values[value] = true
 	}
 	ambiguous := false // whether a value of the metadata is the name of an array
-	for i := range l.entries.Len() {
-		e := l.entries.At(i)
+	for e, err := range format.Checked(c) {
+		if err != nil {
+			return nil, err
+		}
 		ambiguous = ambiguous || values[e.Name]
 		if _, taken := l.meta[e.Name]; !taken {
 			if first := known.Of(e); first != "" {
@@ -91,7 +88,7 @@ func layOut(c serialize.Contents) (*layout, error) {
 				continue
 			}
 		}
-		l.tensors = append(l.tensors, savedTensor{e.Name, int8(rank(e.Array.Type)), i})
+		l.tensors = append(l.tensors, savedTensor{e.Name, rank(e.Array.Type), e.Array})
 		l.size += e.Array.NBytes()
 	}
 	if err := fitsMeta(l.meta); err != nil {
@@ -105,7 +102,7 @@ func layOut(c serialize.Contents) (*layout, error) {
 	slices.SortFunc(l.tensors, func(a, b savedTensor) int {
 		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.name, b.name))
 	})
-	return l, l.entries.Err()
+	return l, nil
 }
 
 // fits refuses names that the header cannot have.
@@ -162,11 +159,10 @@ func (l *layout) encode(w io.Writer, header int) error {
 		if len(l.meta) > 0 {
 			i++
 		}
-		a := l.entries.At(t.entry).Array
-		end := at + a.NBytes()
+		end := at + t.array.NBytes()
 		b = append(jsontext.Append(jsontext.Comma(b, i), t.name), `:{"dtype":"`...)
 		b = append(append(b, elements[t.rank].name...), `","shape":`...)
-		b = append(jsontext.AppendInts(b, a.Shape...), `,"data_offsets":`...)
+		b = append(jsontext.AppendInts(b, t.array.Shape...), `,"data_offsets":`...)
 		b = append(jsontext.AppendInts(b, at, end), '}')
 		at = end
 		flush(block)
@@ -174,7 +170,7 @@ func (l *layout) encode(w io.Writer, header int) error {
 	b = append(b, '}')
 	b = append(b, bytes.Repeat([]byte{' '}, max(0, header-written-len(b)))...)
 	flush(0)
-	return cmp.Or(err, l.entries.Err())
+	return err
 }
 
 // padded returns the size of a header of at least n bytes, after which elements begin: at a

@@ -1,14 +1,10 @@
 package serializetest
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/storagetest"
@@ -81,42 +77,5 @@ func (x examiner) lazily(t *testing.T, name string, n named) {
 			}
 			storagetest.TestSource(t, got, want)
 		}
-	}
-}
-
-// madeAgain saves entries that are collected, and the same entries that are made again whenever
-// they are asked for, which gives the same file. An entry that cannot be made again is an error,
-// if it is asked for.
-func (x examiner) madeAgain(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 5))
-	turned, _ := random(r, dtype.Float32, 3, 5).Transpose()
-	list := []named{{"w", random(r, dtype.Float32, 7, 3)}, {"c", random(r, dtype.Float32)}, {"a", random(r, dtype.Float32, 3, 5).With(turned)}}
-	if x.Single {
-		list = list[:1]
-	}
-	asked := false
-	made := func(broken error) serialize.Contents {
-		asked = false
-		return serialize.Contents{Entries: all(list), At: func(i int) (serialize.Entry, error) {
-			asked = true
-			return serialize.Entry{Name: list[i].name, Array: list[i].Array}, broken
-		}}
-	}
-	var contents [2][]byte
-	for i, c := range []serialize.Contents{{Entries: all(list)}, made(nil)} {
-		name := x.file(t)
-		err := serialize.Save(name, x.Name, c)
-		if err == nil {
-			contents[i], err = os.ReadFile(name)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !bytes.Equal(contents[0], contents[1]) {
-		t.Errorf("%d bytes of entries that are collected, and %d others of the same that are made again", len(contents[0]), len(contents[1]))
-	}
-	if err := serialize.Save(x.file(t), x.Name, made(errBroken)); asked && !errors.Is(err, errBroken) {
-		t.Errorf("saving entries that cannot be made again: %v, want that error", err)
 	}
 }

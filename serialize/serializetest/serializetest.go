@@ -66,7 +66,6 @@ func TestFormat(t *testing.T, format string, names ...string) {
 	t.Run("names and metadata are kept", x.names)
 	t.Run("attributes are kept", x.attributes)
 	t.Run("elements that are shared are kept", x.sharing)
-	t.Run("entries may be made again", x.madeAgain)
 	t.Run("only this format matches", x.matches)
 	t.Run("files are read from memory and archives", x.readers)
 	t.Run("what does not fit is refused", x.refusals)

@@ -64,21 +64,18 @@ func Save(name string, c serialize.Contents, o Options) error {
 		}
 	}
 	old := oldShards(name, base, len(shards))
-	in := make([]indexed, 0, entries.Len())
+	in := make([]indexed, 0, len(entries))
 	var set atomicfile.Set
 	defer set.Discard()
 	for i, shard := range shards {
 		file := FileName(base, i+1, len(shards))
-		for _, k := range shard {
-			in = append(in, indexed{entries.At(int(k)).Name, file})
+		for _, e := range shard {
+			in = append(in, indexed{e.Name, file})
 		}
 		path := filepath.Join(filepath.Dir(name), file)
-		if err := set.Write(path, func(f *atomicfile.File) error { return writeShard(f, format, part(entries, shard), c) }); err != nil {
+		if err := set.Write(path, func(f *atomicfile.File) error { return writeShard(f, format, shard, c) }); err != nil {
 			return fmt.Errorf("save %s: %w", path, err)
 		}
-	}
-	if err := entries.Err(); err != nil {
-		return err
 	}
 	slices.SortFunc(in, func(a, b indexed) int { return strings.Compare(a.name, b.name) })
 	err = set.Commit(name, func(w io.Writer, named func(string) string) error { return encode(w, in, named, c.Meta, total) })
@@ -130,26 +127,11 @@ func FormatOf(name string) (serialize.Format, error) {
 }
 
 // writeShard writes some of the entries of c, with its metadata if the format has any.
-func writeShard(f *atomicfile.File, format serialize.Format, shard, c serialize.Contents) error {
-	if shard.Context = c.Context; format.Meta {
-		shard.Meta = c.Meta
+func writeShard(f *atomicfile.File, format serialize.Format, entries []serialize.Entry, c serialize.Contents) error {
+	if c.Entries = serialize.Entries(entries...); !format.Meta {
+		c.Meta = nil
 	}
-	return serialize.Write(f, format.Name, shard)
-}
-
-// part returns the entries of some numbers.
-func part(entries *serialize.Collection, numbers []int32) serialize.Contents {
-	at := func(i int) (serialize.Entry, error) {
-		e := entries.At(int(numbers[i]))
-		return e, entries.Err()
-	}
-	return serialize.Contents{At: at, Entries: func(yield func(serialize.Entry, error) bool) {
-		for i := range numbers {
-			if !yield(at(i)) {
-				return
-			}
-		}
-	}}
+	return serialize.Write(f, format.Name, c)
 }
 
 // FileName returns the name of shard i of n of a checkpoint called base.
@@ -158,17 +140,16 @@ func FileName(base string, i, n int) string {
 	return fmt.Sprintf("%s-%05d-of-%05d%s", strings.TrimSuffix(base, ext), i, n, ext)
 }
 
-// split distributes the entries, by number, in their order. Those that share elements go where the
+// split distributes the entries in their order. Those that share elements go where the
 // first of them went.
-func split(entries *serialize.Collection, size int, distinct counter) (shards [][]int32, total int) {
+func split(entries []serialize.Entry, size int, distinct counter) (shards [][]serialize.Entry, total int) {
 	place := map[string]int{} // shards by what entries share
 	filled := 0
-	for i := range entries.Len() {
-		e := entries.At(i)
+	for _, e := range entries {
 		n := distinct.bytes(e)
 		total += n
 		if k, ok := place[e.Shared]; ok && e.Shared != "" {
-			if shards[k] = append(shards[k], int32(i)); k == len(shards)-1 {
+			if shards[k] = append(shards[k], e); k == len(shards)-1 {
 				filled += n
 			}
 			continue
@@ -177,7 +158,7 @@ func split(entries *serialize.Collection, size int, distinct counter) (shards []
 			shards, filled = append(shards, nil), 0
 		}
 		last := len(shards) - 1
-		shards[last] = append(shards[last], int32(i))
+		shards[last] = append(shards[last], e)
 		filled += n
 		if e.Shared != "" {
 			place[e.Shared] = last

@@ -89,9 +89,9 @@ func (t *treeWriter) kind(name string, typ dtype.Type) string {
 // tensor returns the call that makes tensor i of a plan, which has that name.
 func (t *treeWriter) tensor(plan *serialize.Plan, i int, name string) any {
 	return pickle.Deferred(func() any {
-		view := plan.View(i)
+		view := plan.Views[i]
 		call := tensorCall(plan, view)
-		kind := t.kind(name, plan.Storage(view.Storage).Type)
+		kind := t.kind(name, plan.Storages[view.Storage].Type)
 		switch kind {
 		case kindGradient:
 			call.Args[4] = true

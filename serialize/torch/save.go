@@ -1,7 +1,6 @@
 package torch
 
 import (
-	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -44,14 +43,13 @@ func save(w io.Writer, c serialize.Contents) error {
 		return err
 	}
 	size := int64(pickled) // and a few bytes for each storage
-	for k := range plan.Len() {
-		a := plan.Storage(k)
+	for _, a := range plan.Storages {
 		size += int64(a.NBytes())
 	}
 	if err := serialize.CheckSpace(w, size); err != nil {
 		return err
 	}
-	return cmp.Or(writeArchive(w, root, int64(pickled), plan), entries.Err())
+	return writeArchive(w, root, int64(pickled), plan)
 }
 
 // A counter counts what is written.
@@ -87,8 +85,7 @@ func writeArchive(w io.Writer, root any, pickled int64, plan *serialize.Plan) er
 	if err := text("archive/byteorder", []byte("little")); err != nil {
 		return err
 	}
-	for k := range plan.Len() {
-		a := plan.Storage(k)
+	for k, a := range plan.Storages {
 		err := add("archive/data/"+strconv.Itoa(k), int64(a.Len())*int64(a.Type.Size()), func() error { return serialize.WriteLittleEndian(z, a) })
 		if err != nil {
 			return err
@@ -104,19 +101,19 @@ func writeArchive(w io.Writer, root any, pickled int64, plan *serialize.Plan) er
 }
 
 // tree returns the value to pickle.
-func tree(entries *serialize.Collection, plan *serialize.Plan, meta map[string]string) (any, error) {
+func tree(entries []serialize.Entry, plan *serialize.Plan, meta map[string]string) (any, error) {
 	t := &treeWriter{
 		root: &pickle.Dict{Class: "OrderedDict"}, groups: map[string]*pickle.Dict{}, taken: map[string]bool{},
 		inside: namesIn(meta[metaInside]), types: objectIn[string](meta[metaTypes]), paths: objectIn[[2]string](meta[metaPaths]), names: map[*pickle.Dict]string{},
 		orders: objectIn[[]int](meta[metaOrder]), members: map[*pickle.Dict][]string{},
 	}
 	t.model = t.root
-	if t.types[""] == typeTensor && entries.Len() == 1 && t.placed(meta) {
-		return t.tensor(plan, 0, entries.At(0).Name), nil
+	if t.types[""] == typeTensor && len(entries) == 1 && t.placed(meta) {
+		return t.tensor(plan, 0, entries[0].Name), nil
 	}
-	names, nested := make(map[string]bool, entries.Len()), 0 // names with slashes
-	for i := range entries.Len() {
-		name := entries.At(i).Name
+	names, nested := make(map[string]bool, len(entries)), 0 // names with slashes
+	for _, e := range entries {
+		name := e.Name
 		if names[name] = true; strings.Contains(name, "/") {
 			nested++
 		}
@@ -169,10 +166,9 @@ func besideOptimizer(names map[string]bool) bool {
 }
 
 // addTensors puts the tensors into the tree.
-func (t *treeWriter) addTensors(entries *serialize.Collection, plan *serialize.Plan, names map[string]bool, wrapper string, meta map[string]string) error {
+func (t *treeWriter) addTensors(entries []serialize.Entry, plan *serialize.Plan, names map[string]bool, wrapper string, meta map[string]string) error {
 	outside, keys := namesIn(meta[metaOutside]), namesIn(meta[metaKeys])
-	for i := range entries.Len() {
-		e := entries.At(i)
+	for i, e := range entries {
 		group, key := t.model, t.keyAt(e.Name, "", e.Name)
 		if outside[e.Name] && e.Name != wrapper {
 			group = t.root
@@ -418,7 +414,7 @@ func fromJSON(value any) any {
 
 // tensorCall returns the call that makes a tensor.
 func tensorCall(plan *serialize.Plan, p serialize.PlannedView) *pickle.Object {
-	a := plan.Storage(p.Storage)
+	a := plan.Storages[p.Storage]
 	t, n := a.Type, a.Len()
 	shape, stride := make(pickle.Tuple, p.View.Rank()), make(pickle.Tuple, p.View.Rank())
 	for i := range shape {

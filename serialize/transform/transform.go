@@ -4,7 +4,6 @@
 package transform
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -22,78 +21,16 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Of returns the contents of a file without its metadata. A file with its entries by number, such as
-// a [serialize.List], makes them once more; Entry.Shared is then empty for those that share elements
-// with no other entry, so that neither formats nor transforms keep anything of it.
-func Of(file serialize.File) serialize.Contents {
-	list, ok := file.(interface {
-		At(i int) (serialize.Entry, error)
-	})
-	if !ok {
-		return serialize.Contents{Entries: file.All()}
-	}
-	several, seen := map[string]bool{}, map[string]struct{}{}
-	for e := range file.All() {
-		if _, again := seen[e.Shared]; again {
-			several[e.Shared] = true
-		} else if e.Shared != "" {
-			seen[e.Shared] = struct{}{}
-		}
-	}
-	c := serialize.Contents{Entries: file.All(), At: list.At}
-	return Replace(c, func(_ int, e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
-		if !several[e.Shared] {
-			e.Shared = ""
-		}
-		return yield(e, err)
-	})
-}
-
 // Replace returns contents with the entries that replace yields for each entry of c: none, one or
-// several. replace is called with the number of the entry in c, its error, and a function as the one of
-// an iterator, whose result it returns. It is called again to make entries once more, if c can, and must
-// yield the same then.
-func Replace(c serialize.Contents, replace func(i int, e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool) serialize.Contents {
-	entries, at := c.Entries, c.At
-	var sources []int32 // the number in c of each new entry
+// several. replace is called with an entry, its error, and a function as the one of an iterator, whose result it returns.
+func Replace(c serialize.Contents, replace func(e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool) serialize.Contents {
+	entries := c.Entries
 	c.Entries = func(yield func(serialize.Entry, error) bool) {
-		i, n := 0, 0
 		for e, err := range entries {
-			if !replace(i, e, err, func(e serialize.Entry, err error) bool {
-				if n++; at != nil && n > len(sources) {
-					sources = append(sources, int32(i))
-				}
-				return yield(e, err)
-			}) {
+			if !replace(e, err, yield) {
 				return
 			}
-			i++
 		}
-	}
-	if at == nil {
-		return c
-	}
-	c.At = func(k int) (made serialize.Entry, err error) {
-		if k >= len(sources) {
-			return made, fmt.Errorf("entry %d of %d that were listed: %w", k, len(sources), storage.ErrState)
-		}
-		before := 0 // entries of the same source before this one
-		for before < k && sources[k-before-1] == sources[k] {
-			before++
-		}
-		source, sourceErr := at(int(sources[k]))
-		found := false
-		made.Name = source.Name
-		replace(int(sources[k]), source, sourceErr, func(e serialize.Entry, e2 error) bool {
-			if before--; before < 0 {
-				made, err, found = e, e2, true
-			}
-			return before >= 0
-		})
-		if !found {
-			err = cmp.Or(sourceErr, fmt.Errorf("%q was not made again: %w", source.Name, storage.ErrState))
-		}
-		return made, err
 	}
 	return c
 }
@@ -161,7 +98,7 @@ func OptimizerState(meta map[string]string) func(name string) bool {
 // WithoutOptimizerState leaves out the arrays of optimizer state, as a function that
 // OptimizerState returns knows it, and calls dropped for each.
 func WithoutOptimizerState(c serialize.Contents, isState func(name string) bool, dropped func(serialize.Entry)) serialize.Contents {
-	return Replace(c, func(_ int, e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
+	return Replace(c, func(e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
 		if isState(e.Name) {
 			dropped(e)
 			return true
@@ -199,16 +136,9 @@ func (l *RangeLoss) Add(other RangeLoss) {
 // nearest number. Values beyond its range become infinite, or the largest value of
 // float8_e4m3fn; values too small for it become zero. Other arrays are left alone.
 func Cast(c serialize.Contents, o CastOptions) serialize.Contents {
-	var read []*atomic.Int64 // elements that were read of each array so far; nil for arrays that are left alone
-	return Replace(c, func(i int, e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
-		if i == len(read) {
-			read = append(read, nil)
-			if err == nil && e.Elements == nil && e.Array.Type.IsFloat() && e.Array.Type != o.To && (o.Skip == nil || !o.Skip(e.Name)) {
-				read[i] = new(atomic.Int64)
-			}
-		}
-		if err == nil && read[i] != nil {
-			e.Array.Data = &castSource{name: e.Name, data: e.Array.Data, from: e.Array.Type, size: e.Array.Len(), read: read[i], CastOptions: o}
+	return Replace(c, func(e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
+		if err == nil && e.Elements == nil && e.Array.Type.IsFloat() && e.Array.Type != o.To && (o.Skip == nil || !o.Skip(e.Name)) {
+			e.Array.Data = &castSource{name: e.Name, data: e.Array.Data, from: e.Array.Type, size: e.Array.Len(), CastOptions: o}
 			e.Array.Type = o.To
 		}
 		return yield(e, err)
@@ -223,8 +153,8 @@ type castSource struct {
 	name string
 	data storage.Storage
 	from dtype.Type
-	size int           // elements of the array
-	read *atomic.Int64 // elements that were read so far, by this and by others of the same array
+	size int          // elements of the array
+	read atomic.Int64 // elements that were read so far
 	CastOptions
 }
 
@@ -333,8 +263,8 @@ type QuantizeOptions struct {
 // as a float32 array of the same name with ScaleSuffix, one for each channel. Other arrays,
 // such as biases, are left alone. Values that are not finite are an error.
 func Quantize(c serialize.Contents, o QuantizeOptions) serialize.Contents {
-	shared, made := map[string][]*quantizedArray{}, map[int]*quantizedArray{}
-	return Replace(c, func(i int, e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
+	shared := map[string][]*quantizedArray{}
+	return Replace(c, func(e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
 		at, ok := 0, true
 		if o.Axis != nil {
 			at, ok = o.Axis(e.Name)
@@ -347,11 +277,7 @@ func Quantize(c serialize.Contents, o QuantizeOptions) serialize.Contents {
 			yield(e, err)
 			return false
 		}
-		q := made[i] // which keeps its scales
-		if q == nil {
-			q = quantizedOf(shared, e, axis)
-			made[i] = q
-		}
+		q := quantizedOf(shared, e, axis)
 		weight, scale := e, serialize.Entry{Name: e.Name + ScaleSuffix, Shared: q.share("scale")}
 		weight.Shared = q.share("elements")
 		weight.Array = blocks.Compute(dtype.Int8, e.Array.Shape, q.writeElements)

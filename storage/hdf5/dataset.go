@@ -54,9 +54,11 @@ func (d *Dataset) parse() error {
 			return err
 		}
 	}
-	d.index = sync.OnceValues(d.readIndex)
-	d.rowGroup = sync.OnceValue(d.planRowGroup)
-	d.storedSize = sync.OnceValues(d.StoredSize)
+	if d.storedSize = d.StoredSize; d.layout.class != layoutContiguous { // which most datasets are
+		d.index = sync.OnceValues(d.readIndex)
+		d.rowGroup = sync.OnceValue(d.planRowGroup)
+		d.storedSize = sync.OnceValues(d.StoredSize)
+	}
 	return nil
 }
 

@@ -108,7 +108,14 @@ func (f *File) parseType(body []byte) (*Type, error) {
 // datatype reads a datatype message, which may be shared.
 func (f *File) datatype(m message) (*Type, error) {
 	if m.flags&flagShared == 0 {
-		return f.parseType(m.body)
+		if t, known := f.types.Load(string(m.body)); known {
+			return t.(*Type), nil
+		}
+		t, err := f.parseType(m.body)
+		if err == nil && len(m.body) < 64 { // such as those of numbers, which most datasets have
+			f.types.Store(string(m.body), t)
+		}
+		return t, err
 	}
 	body, committed, err := f.resolve(msgDatatype, f.newCursor("datatype", m.body))
 	if err != nil {

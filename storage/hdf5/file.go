@@ -46,6 +46,7 @@ type File struct {
 	mapping mapping
 	heaps   heapCache
 	groups  groupCache
+	types   sync.Map     // of datasets and attributes, by their short messages
 	linked  *linkedFiles // other files, or nil if they may not be opened
 	root    func() (*Object, error)
 	paths   func() map[uint64]string // of every object, by the address of its header

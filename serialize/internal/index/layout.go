@@ -20,7 +20,7 @@ import (
 // A Layout is the list of entries that are written as a plan. It is encoded entry by entry, because
 // it may be most of a file.
 type Layout struct {
-	Entries *serialize.Collection
+	Entries []serialize.Entry
 	Plan    *serialize.Plan
 	Meta    map[string]string
 	Offsets []int    // of storages
@@ -28,12 +28,12 @@ type Layout struct {
 }
 
 // NewLayout returns a layout whose storages have no offsets yet.
-func NewLayout(entries *serialize.Collection, plan *serialize.Plan, meta map[string]string) *Layout {
-	return &Layout{Entries: entries, Plan: plan, Meta: meta, Offsets: make([]int, plan.Len())}
+func NewLayout(entries []serialize.Entry, plan *serialize.Plan, meta map[string]string) *Layout {
+	return &Layout{Entries: entries, Plan: plan, Meta: meta, Offsets: make([]int, len(plan.Storages))}
 }
 
 // NameOf returns the name of an entry that has the elements of storage k.
-func (l *Layout) NameOf(k int) string { return l.Entries.At(l.Plan.Owner(k)).Name }
+func (l *Layout) NameOf(k int) string { return l.Entries[l.Plan.Owners[k]].Name }
 
 // Encode writes the JSON and returns its size.
 func (l *Layout) Encode(w io.Writer) (size int, err error) {
@@ -51,14 +51,14 @@ func (l *Layout) Encode(w io.Writer) (size int, err error) {
 		flush(block)
 	}
 	b = append(b, `},"storages":[`...)
-	for k := range l.Plan.Len() {
+	for k := range l.Plan.Storages {
 		b = l.appendStorage(jsontext.Comma(b, k), k)
 		flush(block)
 	}
 	b = append(b, `],"tensors":{`...)
-	for i := range l.Entries.Len() {
-		e, before := l.Entries.At(i), err
-		if b, err = l.appendTensor(jsontext.Comma(b, i), e, l.Plan.View(i)); err != nil {
+	for i, e := range l.Entries {
+		before := err
+		if b, err = l.appendTensor(jsontext.Comma(b, i), e, l.Plan.Views[i]); err != nil {
 			return size, fmt.Errorf("%q: %w", e.Name, err)
 		}
 		err = before
@@ -66,9 +66,6 @@ func (l *Layout) Encode(w io.Writer) (size int, err error) {
 	}
 	b = append(b, "}}"...)
 	flush(0)
-	if err == nil {
-		err = l.Entries.Err()
-	}
 	if err == nil && size > MaxSize {
 		err = fmt.Errorf("header of %d bytes; %d are allowed: %w", size, MaxSize, storage.ErrState)
 	}
@@ -76,7 +73,7 @@ func (l *Layout) Encode(w io.Writer) (size int, err error) {
 }
 
 func (l *Layout) appendStorage(b []byte, k int) []byte {
-	a := l.Plan.Storage(k)
+	a := l.Plan.Storages[k]
 	b = append(append(append(b, `{"dtype":"`...), a.Type.String()...), `","offset":`...)
 	b = append(strconv.AppendInt(b, int64(l.Offsets[k]), 10), `,"nbytes":`...)
 	b = strconv.AppendInt(b, int64(a.NBytes()), 10)
@@ -148,7 +145,7 @@ func appendAttributes(b []byte, attrs map[string]any) ([]byte, error) {
 }
 
 // Collect returns entries that a format can hold, and whose names and metadata JSON can.
-func Collect(format serialize.Format, c serialize.Contents) (*serialize.Collection, error) {
+func Collect(format serialize.Format, c serialize.Contents) ([]serialize.Entry, error) {
 	for _, key := range slices.Sorted(maps.Keys(c.Meta)) {
 		if value := c.Meta[key]; !utf8.ValidString(key) || !utf8.ValidString(value) {
 			return nil, fmt.Errorf("metadata %q is not UTF-8: %w", key, storage.ErrState)
@@ -158,8 +155,8 @@ func Collect(format serialize.Format, c serialize.Contents) (*serialize.Collecti
 	if err != nil {
 		return nil, err
 	}
-	if entries.Len() > MaxTensors {
-		return nil, fmt.Errorf("%d tensors; %d are allowed: %w", entries.Len(), MaxTensors, storage.ErrState)
+	if len(entries) > MaxTensors {
+		return nil, fmt.Errorf("%d tensors; %d are allowed: %w", len(entries), MaxTensors, storage.ErrState)
 	}
 	return entries, nil
 }
