@@ -2,7 +2,6 @@ package npy
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
