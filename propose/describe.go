@@ -59,7 +59,8 @@ func (p pair) describe(y *candidate) string {
 		}
 		text = fmt.Sprintf("%s, %d classes", y.Path, classes)
 		if y.words() {
-			text += " (" + someOf(y.categories(), 4) + ")"
+			named := slices.DeleteFunc(slices.Clone(y.categories()), func(name string) bool { return name == "" })
+			text += " (" + someOf(named, 4) + ")"
 		}
 	}
 	return text

@@ -17,7 +17,7 @@ type facts struct {
 	texts    map[string]int // how often each string occurs; nil for numbers
 	counts   []int          // how often each value occurs, in ascending order; nil if there are more than mostCounted
 	distinct int            // the number of different values; mostCounted+1 stands for more
-	rising   bool           // each element is larger than the one before
+	rising   bool           // each element is larger than the one before in its episode
 	even     bool           // and by the same step
 }
 
@@ -33,6 +33,10 @@ func factsOf(a *Array) facts {
 	}
 	values := a.Sample.Values
 	f := facts{n: len(values), integers: true, min: math.Inf(1), max: math.Inf(-1), rising: len(a.Row) == 0 && len(values) > 1, even: true}
+	starts := map[int]bool{0: true}
+	if len(a.Rows) > 1 && len(values) >= fewSamples*len(a.Sample.Blocks) { // a few rows of an episode rise by chance
+		starts = a.starts()
+	}
 	var finite []float64
 	for i, x := range values {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -44,7 +48,7 @@ func factsOf(a *Array) facts {
 		f.mean += x
 		f.min, f.max = min(f.min, x), max(f.max, x)
 		f.integers = f.integers && x == math.Trunc(x)
-		if i > 0 {
+		if !starts[i] {
 			f.rising = f.rising && x > values[i-1]
 			f.even = f.even && math.Abs(x-values[i-1]-(values[1]-values[0])) <= 1e-3*math.Abs(values[1]-values[0])
 		}
@@ -95,23 +99,34 @@ func (a *Array) smoothness(axis int) float64 {
 
 // persistence returns the correlation of neighbouring rows: near 1 for a series over time.
 func (a *Array) persistence() float64 {
-	size, row := product(a.Row), 0
-	starts := map[int]bool{0: true} // rows that do not follow the row before
+	size, starts := product(a.Row), a.starts()
+	return a.correlation(size, func(i int) bool { return !starts[i/size] })
+}
+
+// starts returns the sampled rows that do not follow the row before.
+func (a *Array) starts() map[int]bool {
+	starts, row := map[int]bool{0: true}, 0
 	for _, block := range a.Sample.Blocks {
 		starts[row] = true
 		row += block
 	}
-	return a.correlation(size, func(i int) bool { return !starts[i/size] })
+	return starts
 }
 
 // correlation returns the correlation of elements with the elements one step before, for
-// elements whose predecessor is a neighbour. The mean of each element over the rows is
-// subtracted first.
+// elements whose predecessor is a neighbour, both not missing. The mean of each element over the
+// rows is subtracted first.
 func (a *Array) correlation(step int, hasNeighbour func(i int) bool) float64 {
 	size := product(a.Row)
-	mean := make([]float64, size)
+	mean, count := make([]float64, size), make([]float64, size)
 	for i, x := range a.Sample.Values {
-		mean[i%size] += x / float64(len(a.Sample.Values)/size)
+		if !math.IsNaN(x) {
+			mean[i%size] += x
+			count[i%size]++
+		}
+	}
+	for k := range mean {
+		mean[k] /= max(1, count[k])
 	}
 	var both, square float64
 	for i, x := range a.Sample.Values {

@@ -19,7 +19,7 @@ var (
 	inputWords    = list("x images image imgs img data features feature inputs input obs observations observation signals signal frames spectra spectrum waveforms waveform ecg eeg emg audio patches photos scans volumes volume cube points")
 	nextWords     = list("next")
 	targetWords   = list("y label labels target targets class classes gt truth groundtruth annotation annotations outcome response actions action")
-	subjectWords  = list("celltype type category diagnosis disease condition species phase activity emotion genre outcome grade stage sentiment truth signal attribute attributes melanoma tumor tumour defect fault anomaly digit gesture letter tags findings votes phenotype quality")
+	subjectWords  = list("celltype type category diagnosis disease condition species phase activity emotion genre outcome grade stage sentiment truth signal attribute attributes melanoma tumor tumour defect fault anomaly digit gesture letter tags findings votes phenotype quality survived survival mortality died death churn default fraud spam relapse readmission")
 	valueWords    = list("price value score energy yield rate angle force steering temperature pressure concentration distance dose affinity ratio count weight power load demand")
 	maskWords     = list("mask masks seg segmentation segmentations labels label gt truth annotation annotations")
 	mapWords      = list("depth depths disparity flow height elevation density heatmap heatmaps")
@@ -27,7 +27,7 @@ var (
 	nuisanceWords = list("good bad keep usable include exclude batch run site year month day date sex gender age plate well scanner hospital donor time lat latitude lon longitude")
 
 	identifierWords = list("id ids index idx key uuid guid uid hash barcode barcodes name names filename filenames file path paths url number num no row event timestamp")
-	groupWords      = list("patient subject participant person user donor individual animal mouse session recording episode trial trajectory group groups cluster family household customer site speaker video clip slide specimen well plate")
+	groupWords      = list("patient subject participant person user donor individual animal mouse session recording episode trial trajectory group groups cluster family household customer site region country speaker video clip slide specimen well plate")
 	identityWords   = list("speaker identity") // groups that are classes where there are no others
 	runWords        = list("run runs lumi lumiblock luminosity")
 	weightWords     = list("weight weights weighting")

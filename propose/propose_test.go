@@ -56,7 +56,12 @@ func nuisances(path string) map[string]propose.Array {
 		"unique strings":         texts(path, 60, func(row int) string { return fmt.Sprint("AAAC", order[row]) }),
 		"missing values":         numbers(path, dtype.Float32, 60, nil, func(int, int) float64 { return math.NaN() }),
 		"a constant of two axes": numbers(path, dtype.Float32, 60, []int{5}, func(int, int) float64 { return 1 }),
-		"references":             {Path: path, Rows: []int{60}, Kind: propose.Other, Stored: "reference"},
+		"rows of episodes": func() propose.Array {
+			a := number(func(row int) float64 { return float64(10957 + row%20) })
+			a.Rows, a.Sample.Blocks = []int{20, 20, 20}, []int{20, 20, 20}
+			return a
+		}(),
+		"references": {Path: path, Rows: []int{60}, Kind: propose.Other, Stored: "reference"},
 	}
 }
 
@@ -68,7 +73,11 @@ func TestNuisancesAreNeverProposed(t *testing.T) {
 	for _, name := range []string{"/id", "/label", "/y", "/x", "/target", "/class", "/images", "/actions", "/value", "/obs/index"} {
 		for what, column := range nuisances(name) {
 			for _, beside := range [][]propose.Array{{x}, {x, y}, {y}} {
-				proposals, err := propose.From(propose.File{Arrays: append(slices.Clone(beside), column)}, propose.Wishes{})
+				arrays := append(slices.Clone(beside), column)
+				for i := range arrays {
+					arrays[i].Rows, arrays[i].Sample.Blocks = column.Rows, column.Sample.Blocks
+				}
+				proposals, err := propose.From(propose.File{Arrays: arrays}, propose.Wishes{})
 				if err != nil && len(beside) == 2 {
 					t.Errorf("%s as %s: %v, though there are inputs and a target", what, name, err)
 				}
@@ -79,6 +88,62 @@ func TestNuisancesAreNeverProposed(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestHeldOutArraysAreForValidation: neither validation nor test data is trained on, in whatever order the names are made.
+func TestHeldOutArraysAreForValidation(t *testing.T) {
+	for _, names := range [][4]string{ // inputs and targets to train on, and of validation
+		{"/x_train", "/y_train", "/x_test", "/y_test"},
+		{"/train/images", "/train/labels", "/val/images", "/val/labels"},
+		{"/trainxdata", "/traindata", "/validxdata", "/validdata"},
+		{"/Xtrain", "/Ytrain", "/Xtest", "/Ytest"},
+		{"/trainX", "/trainY", "/testX", "/testY"},
+		{"/features_training", "/labels_training", "/features_testing", "/labels_testing"},
+		{"/x_train", "/y_train", "/x_test", ""}, // no validation data without its targets
+	} {
+		var arrays []propose.Array
+		for i, name := range names {
+			rows := 60 - 40*(i/2)
+			if name == "" {
+				continue
+			}
+			if i%2 == 0 {
+				arrays = append(arrays, numbers(name, dtype.Float32, rows, []int{6}, noise))
+			} else {
+				arrays = append(arrays, numbers(name, dtype.Uint8, rows, []int{4}, func(row, k int) float64 { return float64((row*7 + k*3) % 5 % 2) }))
+			}
+		}
+		slices.Reverse(arrays)
+		proposals, err := propose.From(propose.File{Arrays: arrays}, propose.Wishes{})
+		if err != nil {
+			t.Errorf("%v: %v", names, err)
+			continue
+		}
+		for i, p := range proposals {
+			if slices.Contains(names[2:], p.X[0]) || slices.Contains(names[2:], p.Y[0]) || i == 0 && (p.X[0] != names[0] || p.Y[0] != names[1] || strings.Contains(fmt.Sprint(p.Data), "{val_x "+names[2]) != (names[3] != "")) {
+				t.Errorf("%v: proposal %d is %v -> %v, %v", names, i, p.X, p.Y, p.Data)
+			}
+		}
+	}
+}
+
+// TestEmptyStringsAreNoClass: they are missing labels, and a class among others named as targets are comes first.
+func TestEmptyStringsAreNoClass(t *testing.T) {
+	x := numbers("/x", dtype.Float32, 60, []int{100, 2}, wave(100, 2, true))
+	port := texts("/port", 60, func(row int) string { return []string{"", "C", "Q", "S"}[row*7%4] })
+	proposals, err := propose.From(propose.File{Arrays: []propose.Array{x, port}}, propose.Wishes{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := proposals[0]
+	if want := "/port, 3 classes (C, Q, S)"; p.Target.Text != want || p.Goal.Reason != "3 names of classes" || p.Model[len(p.Model)-1] != "- dense: 3" {
+		t.Errorf("target %q, goal %q, model %v; want %q and 3 outputs", p.Target.Text, p.Goal.Reason, p.Model, want)
+	}
+	survived := numbers("/survived", dtype.Int64, 60, nil, func(row, _ int) float64 { return float64(row % 2) })
+	fare := numbers("/fare", dtype.Float32, 60, nil, noise)
+	if proposals, err = propose.From(propose.File{Arrays: []propose.Array{port, survived, fare}}, propose.Wishes{}); err != nil || proposals[0].Y[0] != "/survived" {
+		t.Errorf("%v, %v; want /survived as target", proposals, err)
 	}
 }
 
@@ -206,7 +271,9 @@ func TestMissingValues(t *testing.T) {
 	whole := func(path string, row []int) propose.Array { return numbers(path, dtype.Float32, 60, row, noise) }
 	series := numbers("/x", dtype.Float32, 400, []int{3}, func(row, _ int) float64 { return math.Sin(float64(row) / 20) })
 	series.Axes = []string{"time", "column"}
-	series.Sample.Values[100] = math.NaN()
+	for k := range 3 { // no column is whole
+		series.Sample.Values[100+4*k] = math.NaN()
+	}
 	categories := numbers("/y", dtype.Int8, 60, nil, func(row, _ int) float64 { return float64(row%3 - 1) })
 	categories.Names = []string{"a", "b"}
 	for name, c := range map[string]struct {

@@ -162,10 +162,25 @@ func stars(c *candidate) int { return strings.Count(c.Path, "*") }
 
 // trained reports whether p is validation or test data of training data in the file.
 func (s *search) trained(p string) bool {
-	return slices.ContainsFunc(trainWords, func(train string) bool {
-		other := replaceWords(p, heldOutWords, train)
-		return other != p && s.byPath[other] != nil
-	})
+	return slices.ContainsFunc(trainWords, func(train string) bool { return s.partner(p, heldOutWords, train) != nil })
+}
+
+// partner returns the array whose path has the word by in the place of words of v, or nil. A name may also begin or
+// end with the words: validxdata and trainxdata, Xtest and Xtrain.
+func (s *search) partner(p string, v vocabulary, by string) *candidate {
+	if c := s.byPath[replaceWords(p, v, by)]; c != nil && c.Path != p {
+		return c
+	}
+	folder, name := path.Split(p)
+	for _, word := range v {
+		if rest, ok := strings.CutPrefix(name, word); ok && s.byPath[folder+by+rest] != nil && word != by {
+			return s.byPath[folder+by+rest]
+		}
+		if rest, ok := strings.CutSuffix(name, word); ok && s.byPath[folder+rest+by] != nil && word != by {
+			return s.byPath[folder+rest+by]
+		}
+	}
+	return nil
 }
 
 var letters = regexp.MustCompile(`[A-Za-z]+`)

@@ -24,7 +24,7 @@ func (s *search) rowSettings(p pair) (all []Setting) {
 	if p.task == Classify && p.y.Names == nil && p.y.noClass() && p.y.Kind == Numbers {
 		all = append(all, Setting{"rows", Quoted(p.y.Path + ">=0"), "-1 marks rows without a class"})
 	}
-	if slices.ContainsFunc(p.x, func(c *candidate) bool { return c.words() && c.noClass() }) {
+	if slices.ContainsFunc(p.x, func(c *candidate) bool { return c.Names != nil && c.noClass() }) {
 		all = append(all, Setting{"unknown", "-1", "-1 marks rows without a category"})
 	}
 	if w := s.beside(p, weighting); len(w) > 0 {

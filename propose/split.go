@@ -50,8 +50,8 @@ func (s *search) byPartner(p pair) *division {
 		return nil
 	}
 	for _, side := range heldOutWords {
-		x, y := s.byPath[replaceWords(p.x[0].Path, trainWords, side)], s.byPath[replaceWords(p.y.Path, trainWords, side)]
-		if x != nil && y != nil && x != p.x[0] && slices.Equal(x.Row, p.x[0].Row) {
+		x, y := s.partner(p.x[0].Path, trainWords, side), s.partner(p.y.Path, trainWords, side)
+		if x != nil && y != nil && slices.Equal(x.Row, p.x[0].Row) {
 			settings := []Setting{{"val_x", Quoted(x.Path), ""}, {"val_y", Quoted(y.Path), ""}}
 			return &division{settings, Choice{x.Path, fmt.Sprintf("%d samples of validation data in the file", x.rows())}}
 		}

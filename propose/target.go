@@ -139,6 +139,8 @@ func (c *candidate) oneHot() bool {
 // classes returns the number of classes of a column.
 func (c *candidate) classes() int {
 	switch {
+	case c.Kind == Texts && c.noClass():
+		return c.distinct - 1
 	case c.Kind == Texts:
 		return c.distinct
 	case c.Names != nil:
