@@ -2,6 +2,7 @@ package keras
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/models/weights"
@@ -52,31 +53,43 @@ func kernelToFront(rank int) weights.Op {
 	return weights.TransposeOp(order...)
 }
 
-// convCall adds the settings of a convolution to the call of its constructor.
+// convCall returns a call of the constructor of a convolution with the settings of l.
 func convCall(l *Layer, rank int, c *call, groups int) (string, error) {
-	kernel, err1 := perAxis(l, "kernel_size", rank)
-	strides, err2 := perAxis(l, "strides", rank)
-	dilation, err3 := perAxis(l, "dilation_rate", rank)
-	padding, err4 := l.Text("padding", "valid")
-	for _, err := range []error{err1, err2, err3, err4} {
-		if err != nil {
-			return "", err
-		}
+	w, s, err := sliding(l, inputOf(l, rank), "kernel_size", false)
+	if err != nil {
+		return "", err
 	}
-	c.set("kernel_size", kernel)
-	if slices.Max(strides) > 1 {
-		c.set("stride", strides)
+	before, err := w.padsEvenly(s.sizes)
+	return w.call(l, c, before, nil, groups), err
+}
+
+// padsEvenly returns the padding at both ends of each axis. It is an error if it is not the same:
+// PyTorch has that only for strides of 1, as padding="same".
+func (w window) padsEvenly(sizes []int) ([]int, error) {
+	before, after, err := w.pad(sizes)
+	if err == nil && !slices.Equal(before, after) && (w.padding != "same" || slices.Max(w.stride) > 1) {
+		return nil, notInPyTorch("padding %q with strides %v pads more elements at one end; pad the input by F.pad", w.padding, w.stride)
 	}
-	pads, refused := samePadding(l, padding, kernel, strides, dilation)
+	return before, err
+}
+
+// call adds the settings of a convolution over windows to the call of its constructor.
+func (w window) call(l *Layer, c *call, pads, added []int, groups int) string {
+	c.set("kernel_size", w.kernel)
+	if slices.Max(w.stride) > 1 {
+		c.set("stride", w.stride)
+	}
 	switch {
-	case refused != nil || pads == nil:
-	case slices.Max(strides) == 1:
+	case added == nil && w.padding == "same" && slices.Max(w.stride) == 1:
 		c.set("padding", "same")
-	case slices.Max(pads) > 0:
+	case pads != nil && slices.Max(pads) > 0:
 		c.set("padding", pads)
 	}
-	if slices.Max(dilation) > 1 {
-		c.set("dilation", dilation)
+	if added != nil && slices.Max(added) > 0 {
+		c.set("output_padding", added)
+	}
+	if slices.Max(w.dilation) > 1 {
+		c.set("dilation", w.dilation)
 	}
 	if groups != 1 {
 		c.set("groups", groups)
@@ -84,74 +97,7 @@ func convCall(l *Layer, rank int, c *call, groups int) (string, error) {
 	if bias, _ := l.Bool("use_bias", hasWeight(l, "bias")); !bias {
 		c.set("bias", false)
 	}
-	return c.String(), refused
-}
-
-// perAxis returns a setting with a number for each axis, 1 if it is missing.
-func perAxis(l *Layer, name string, rank int) ([]int, error) {
-	list, err := l.Ints(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case len(list) == 0:
-		return slices.Repeat([]int{1}, rank), nil
-	case len(list) == 1:
-		return slices.Repeat(list, rank), nil
-	case len(list) != rank:
-		return nil, l.unexpected(name, fmt.Sprintf("%d integers", rank))
-	}
-	return list, nil
-}
-
-// samePadding returns the padding at both ends of each axis that Keras's padding amounts
-// to, or nil if it pads nothing. Keras pads for outputs of ⌈input / stride⌉, with one more at
-// the end if the sum is odd, which PyTorch's integer padding cannot express.
-func samePadding(l *Layer, padding string, kernel, strides, dilation []int) ([]int, error) {
-	switch padding {
-	case "valid":
-		return nil, nil
-	case "same":
-	default:
-		return nil, notInPyTorch("padding %q; pad the input by F.pad", padding)
-	}
-	pads := make([]int, len(kernel))
-	for axis := range pads {
-		reach := dilation[axis]*(kernel[axis]-1) + 1
-		if strides[axis] == 1 {
-			pads[axis] = (reach - 1) / 2
-			continue
-		}
-		n := inputSize(l, axis, len(kernel))
-		if n < 1 {
-			return nil, notInPyTorch("padding \"same\" with strides %v for inputs of unknown size; pad the input by F.pad", strides)
-		}
-		total := max(0, ((n+strides[axis]-1)/strides[axis]-1)*strides[axis]+reach-n)
-		if total%2 != 0 {
-			return nil, notInPyTorch("padding \"same\" with strides %v pads one more element at the end; pad the input by F.pad", strides)
-		}
-		pads[axis] = total / 2
-	}
-	if mixed := slices.Max(strides) == 1; mixed {
-		return pads, nil
-	}
-	for axis := range pads { // torch's padding="same" allows no strides, integers no odd sums
-		reach := dilation[axis]*(kernel[axis]-1) + 1
-		if strides[axis] == 1 && reach%2 == 0 {
-			return nil, notInPyTorch("padding \"same\" with strides %v pads one more element at the end; pad the input by F.pad", strides)
-		}
-	}
-	return pads, nil
-}
-
-// inputSize returns the size of a spatial axis of the input of l, or -1.
-func inputSize(l *Layer, axis, rank int) int {
-	if len(l.InputShapes) == 0 || len(l.InputShapes[0]) != rank+1 {
-		return -1
-	}
-	if first, _ := l.Text("data_format", "channels_last"); first == "channels_first" {
-		axis++
-	}
-	return l.InputShapes[0][axis]
+	return c.String()
 }
 
 // DepthwiseConv1D and 2D: kernel (k…, in, multiplier) becomes (in·multiplier, 1, k…) of a
@@ -193,7 +139,7 @@ func depthwiseOp(l *Layer, weight string, rank int) (weights.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := l.Ints("kernel_size")
+	kernel, err := each(l, "kernel_size", rank, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -202,12 +148,6 @@ func depthwiseOp(l *Layer, weight string, rank int) (weights.Op, error) {
 	}
 	if multiplier == 0 {
 		multiplier = 1
-	}
-	if len(kernel) == 1 && rank > 1 {
-		kernel = append([]int{kernel[0]}, kernel[0])
-	}
-	if len(kernel) != rank {
-		return nil, l.unexpected("kernel_size", fmt.Sprintf("%d integers", rank))
 	}
 	order, split := []int{rank, rank + 1}, append([]int{-1, multiplier}, kernel...)
 	for axis := range rank {
@@ -249,12 +189,9 @@ func separable(rank int) class {
 			}
 			in, channels := k.Array.Shape[rank], k.Array.Shape[rank]*k.Array.Shape[rank+1]
 			first := *l // without a bias
-			first.Config = map[string]any{"use_bias": false}
-			for name, value := range l.Config {
-				if name != "use_bias" {
-					first.Config[name] = value
-				}
-			}
+			first.Config = map[string]any{}
+			maps.Copy(first.Config, l.Config)
+			first.Config["use_bias"] = false
 			depthwise, err := convCall(&first, rank, newCall(fmt.Sprintf("nn.Conv%dd", rank), in, channels), in)
 			pointwise := newCall(fmt.Sprintf("nn.Conv%dd", rank), channels, size(l, "pointwise_kernel", rank+1)).set("kernel_size", 1)
 			if bias, _ := l.Bool("use_bias", hasWeight(l, "bias")); !bias {
@@ -264,23 +201,15 @@ func separable(rank int) class {
 		},
 		samples: []Layer{
 			sample(map[string]any{"depth_multiplier": 2, "use_bias": true},
-				w("depthwise_kernel", append(sampleWindow(rank), 3, 2)...), w("pointwise_kernel", append(ones(rank), 6, 4)...), w("bias", 4)),
+				w("depthwise_kernel", append(sampleWindow(rank), 3, 2)...), w("pointwise_kernel", append(slices.Repeat([]int{1}, rank), 6, 4)...), w("bias", 4)),
 			sample(map[string]any{"use_bias": false},
-				w("depthwise_kernel", append(sampleWindow(rank), 3, 1)...), w("pointwise_kernel", append(ones(rank), 3, 4)...)),
+				w("depthwise_kernel", append(sampleWindow(rank), 3, 1)...), w("pointwise_kernel", append(slices.Repeat([]int{1}, rank), 3, 4)...)),
 		},
 	}
 }
 
 // separableCall makes a module of two with the names that the arrays have.
 const separableCall = "nn.Sequential(OrderedDict(depthwise=%s, pointwise=%s))"
-
-func ones(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = 1
-	}
-	return list
-}
 
 // sliding reads the window and the input of a layer that slides a window.
 func sliding(l *Layer, shape []int, kernel string, pool bool) (w window, s spatial, err error) {

@@ -30,70 +30,24 @@ func convTranspose(rank int) class {
 }
 
 func convTransposeCall(l *Layer, rank int) (string, error) {
-	kernel, err1 := perAxis(l, "kernel_size", rank)
-	strides, err2 := perAxis(l, "strides", rank)
-	dilation, err3 := perAxis(l, "dilation_rate", rank)
-	padding, err4 := l.Text("padding", "valid")
-	for _, err := range []error{err1, err2, err3, err4} {
-		if err != nil {
-			return "", err
-		}
-	}
-	c := newCall(fmt.Sprintf("nn.ConvTranspose%dd", rank), size(l, "kernel", rank+1), size(l, "kernel", rank)).set("kernel_size", kernel)
-	if slices.Max(strides) > 1 {
-		c.set("stride", strides)
-	}
-	given, err := outputPadding(l, rank)
+	w, _, err := sliding(l, inputOf(l, rank), "kernel_size", false)
 	if err != nil {
 		return "", err
 	}
-	var refused error
-	pads, extra := make([]int, rank), make([]int, rank)
-	for axis := range rank {
-		crop := dilation[axis]*(kernel[axis]-1) + 1 - strides[axis]
-		switch {
-		case given != nil && padding == "valid":
-			extra[axis] = given[axis]
-		case given != nil && padding == "same" && given[axis] == 0:
-			pads[axis] = (crop + strides[axis]) / 2
-		case given != nil:
-			refused = notInPyTorch("output_padding %v with padding %q", given, padding)
-		case padding == "valid": // Keras fills up to the stride where it is larger than the kernel
-			extra[axis] = max(0, -crop)
-		case padding == "same" && crop >= 0 && crop%2 == 0:
-			pads[axis] = crop / 2
-		case padding == "same" && crop < 0:
-			extra[axis] = -crop
-		default:
-			refused = notInPyTorch("padding %q crops one more element at the end", padding)
+	before, after, added, err := w.cut(l)
+	if err != nil {
+		return "", err
+	}
+	c := newCall(fmt.Sprintf("nn.ConvTranspose%dd", rank), size(l, "kernel", rank+1), size(l, "kernel", rank))
+	if !slices.Equal(before, after) {
+		before, err = nil, notInPyTorch("padding %q crops one more element at the end", w.padding)
+	}
+	for axis, n := range added {
+		if n > 0 && n >= max(w.stride[axis], w.dilation[axis]) {
+			err = notInPyTorch("%d more elements at the end, for a stride of %d", n, w.stride[axis])
 		}
 	}
-	if slices.Max(pads) > 0 {
-		c.set("padding", pads)
-	}
-	if slices.Max(extra) > 0 {
-		c.set("output_padding", extra)
-	}
-	for axis, n := range extra {
-		if n > 0 && n >= max(strides[axis], dilation[axis]) {
-			refused = notInPyTorch("%d more elements at the end, for a stride of %d", n, strides[axis])
-		}
-	}
-	if slices.Max(dilation) > 1 {
-		c.set("dilation", dilation)
-	}
-	if bias, _ := l.Bool("use_bias", hasWeight(l, "bias")); !bias {
-		c.set("bias", false)
-	}
-	return c.String(), refused
-}
-
-// outputPadding returns the setting output_padding, or nil without.
-func outputPadding(l *Layer, rank int) ([]int, error) {
-	if l.Config["output_padding"] == nil {
-		return nil, nil
-	}
-	return perAxis(l, "output_padding", rank)
+	return w.call(l, c, before, added, 1), err
 }
 
 // cut returns what a transposed convolution leaves out of its full result at the beginning
@@ -104,14 +58,15 @@ func (w window) cut(l *Layer) (before, after, added []int, err error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if given != nil && w.padding != "valid" {
-		return nil, nil, nil, unsupported("output_padding %v with padding %q", given, w.padding)
-	}
 	axes := len(w.kernel)
 	before, after, added = make([]int, axes), make([]int, axes), make([]int, axes)
 	for i := range axes {
 		rest := w.reach(i) - w.stride[i]
 		switch {
+		case given != nil && w.padding == "same" && given[min(i, len(given)-1)] == 0:
+			before[i], after[i] = w.reach(i)/2, w.reach(i)/2
+		case given != nil && w.padding != "valid":
+			return nil, nil, nil, unsupported("output_padding %v with padding %q", given, w.padding)
 		case given != nil:
 			added[i] = given[min(i, len(given)-1)]
 		case rest < 0:
@@ -143,7 +98,7 @@ func transposedShapes(l *Layer, in [][]int) ([][]int, error) {
 	if len(given) > 0 && w.padding == "same" { // which pads half a window on each side
 		for i, n := range sizes {
 			if n > 0 {
-				sizes[i] = (n-1)*w.stride[i] + w.reach(i) - w.reach(i)/2*2 + given[min(i, len(given)-1)]
+				sizes[i] = (n-1)*w.stride[i] + w.reach(i)%2 + given[min(i, len(given)-1)]
 			}
 		}
 		return [][]int{s.with(sizes, filters)}, nil

@@ -110,23 +110,13 @@ func globalNodes(b *builder, u use, in []value) (value, error) {
 
 // poolDiffers returns an error for padding that the module of PyTorch does not have.
 func poolDiffers(l *Layer) error {
-	rank := axesOf(l.Class)
-	kernel, err1 := perAxis(l, "pool_size", rank)
-	strides, err2 := kernel, error(nil)
-	if l.Config["strides"] != nil {
-		strides, err2 = perAxis(l, "strides", rank)
-	}
-	padding, err3 := l.Text("padding", "valid")
-	if err := first(err1, err2, err3); err != nil {
-		return err
-	}
-	if _, err := samePadding(l, padding, kernel, strides, ones(rank)); err != nil {
-		return err
-	}
-	for axis, n := range kernel {
-		if padding == "same" && strides[axis] == 1 && n%2 == 0 {
-			return notInPyTorch("padding \"same\" pads one more element at the end; pad the input by F.pad")
+	w, s, err := sliding(l, inputOf(l, axesOf(l.Class)), "pool_size", true)
+	if err == nil {
+		var before, after []int
+		before, after, err = w.pad(s.sizes)
+		if err == nil && !slices.Equal(before, after) {
+			err = notInPyTorch("padding %q with strides %v pads more elements at one end; pad the input by F.pad", w.padding, w.stride)
 		}
 	}
-	return nil
+	return err
 }

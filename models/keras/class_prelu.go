@@ -44,7 +44,7 @@ func preluLinks(l *Layer, first bool) ([]weights.Link, error) {
 			return nil, notInPyTorch("alpha of shape %v; PyTorch has one for each channel: shared_axes must be all but %s", shape, others)
 		}
 	}
-	keras := ones(len(shape))
+	keras := slices.Repeat([]int{1}, len(shape))
 	keras[channels] = -1
 	return []weights.Link{linked("alpha", "weight", weights.ReshapeOp(keras, []int{-1}))}, nil
 }

@@ -163,6 +163,15 @@ func spatialOf(l *Layer, shape []int, axes int) (s spatial, err error) {
 	return s, nil
 }
 
+// inputOf returns the shape of the input of a layer with the given number of spatial axes, of unknown
+// sizes if it is not known.
+func inputOf(l *Layer, axes int) []int {
+	if len(l.InputShapes) == 0 || len(l.InputShapes[0]) != axes+1 {
+		return slices.Repeat([]int{-1}, axes+1)
+	}
+	return l.InputShapes[0]
+}
+
 // with returns the shape with other sizes and channels.
 func (s spatial) with(sizes []int, channels int) []int {
 	if s.first {
