@@ -6,40 +6,25 @@ import (
 	"iter"
 	"maps"
 	"math"
-	"strings"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/errkind"
-	"github.com/h5dnn/h5dnn/internal/nameindex"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A List is a [File] whose entries are known when it is opened. Formats embed it. It keeps little of
-// each entry, of which a file may have hundreds of thousands.
+// A List is a [File] whose entries are known when it is opened. Formats embed it.
 type List struct {
-	names  names
-	arrays []listedArray
-	ints   []int           // of the views of arrays: their offsets, shapes and strides
-	others map[int]failing // entries of which arrays does not keep everything, by position
-	index  nameindex.Index
-	meta   map[string]string
-	close  func() error
+	entries []listed
+	index   map[string]int
+	meta    map[string]string
+	close   func() error
 }
 
-// A listedArray is an entry without attributes.
-type listedArray struct {
-	name, shared string
-	data         storage.Storage
-	view         int // in ints
-	rank         uint16
-	typ          dtype.Type
-}
-
-// A failing entry is one that comes with an error, which may be nil.
-type failing struct {
+// A listed entry comes with an error, which may be nil.
+type listed struct {
 	Entry
 	err error
 }
@@ -49,36 +34,16 @@ func NewList(n int, meta map[string]string, close func() error) *List {
 	if close == nil {
 		close = func() error { return nil }
 	}
-	return &List{arrays: make([]listedArray, 0, n), index: nameindex.New(n), others: map[int]failing{}, meta: meta, close: sync.OnceValue(close)}
+	return &List{entries: make([]listed, 0, n), index: make(map[string]int, n), meta: meta, close: sync.OnceValue(close)}
 }
 
 // Add appends an entry, or one that cannot be read: err is then what All yields with it. A name that the list has is an error.
 func (l *List) Add(e Entry, err error) error {
-	e.Name = l.Keep(e.Name)
-	return l.AddKept(e, err)
-}
-
-// NamesIn says that names of that many bytes in all, which are added next, are parts of a text of size
-// bytes. If they are most of it, the list keeps the text instead of copies.
-func (l *List) NamesIn(size, names int) { l.names.shared = names > size/4*3 }
-
-// Keep returns a copy of the name of the entry that is added next, for what else keeps the name.
-func (l *List) Keep(name string) string { return l.names.keep(name) }
-
-// AddKept is Add of an entry of another file, which keeps its name.
-func (l *List) AddKept(e Entry, err error) error {
 	if l.Has(e.Name) {
 		return fmt.Errorf("duplicate name %q: %w", e.Name, storage.ErrState)
 	}
-	i, v := len(l.arrays), e.Array.View
-	l.index.Add(e.Name, int32(i), l.Name)
-	if e.Array.Data == nil || err != nil || e.Renamed != "" || e.Elements != nil || e.Attrs != nil {
-		l.others[i] = failing{e, err}
-		l.arrays = append(l.arrays, listedArray{name: e.Name})
-		return nil
-	}
-	l.arrays = append(l.arrays, listedArray{name: e.Name, shared: e.Shared, data: e.Array.Data, typ: e.Array.Type, view: len(l.ints), rank: uint16(v.Rank())})
-	l.ints = append(append(append(l.ints, v.Offset), v.Shape...), v.Stride...)
+	l.index[e.Name] = len(l.entries)
+	l.entries = append(l.entries, listed{e, err})
 	return nil
 }
 
@@ -94,25 +59,25 @@ func (l *List) AddMarkingDuplicates(e Entry, err error) {
 
 // Fail makes the named entry one that cannot be read, because of err.
 func (l *List) Fail(name string, err error) {
-	if i, ok := l.Index(name); ok {
-		l.others[i] = failing{Entry{Name: l.arrays[i].name}, err}
+	if i, ok := l.index[name]; ok {
+		l.entries[i] = listed{Entry{Name: name}, err}
 	}
 }
 
 // Len returns the number of entries.
-func (l *List) Len() int { return len(l.arrays) }
+func (l *List) Len() int { return len(l.entries) }
 
 // Has reports whether there is an entry of that name.
 func (l *List) Has(name string) bool {
-	_, ok := l.Index(name)
+	_, ok := l.index[name]
 	return ok
 }
 
 // All yields the entries in the order in which they were added.
 func (l *List) All() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		for i := range l.arrays {
-			if !yield(l.At(i)) {
+		for _, e := range l.entries {
+			if !yield(e.Entry, e.err) {
 				return
 			}
 		}
@@ -120,24 +85,15 @@ func (l *List) All() iter.Seq2[Entry, error] {
 }
 
 // At returns entry i, in the order of All, and the error that comes with it.
-func (l *List) At(i int) (Entry, error) {
-	if e, ok := l.others[i]; ok {
-		return e.Entry, e.err
-	}
-	a := &l.arrays[i]
-	shape := a.view + 1
-	strides, end := shape+int(a.rank), shape+2*int(a.rank)
-	v := views.View{Offset: l.ints[a.view], Shape: l.ints[shape:strides:strides], Stride: l.ints[strides:end:end]}
-	return Entry{Name: a.name, Shared: a.shared, Array: storage.Array{Data: a.data, Type: a.typ, View: v}}, nil
-}
+func (l *List) At(i int) (Entry, error) { return l.entries[i].Entry, l.entries[i].err }
 
 // Name returns the name of entry i.
-func (l *List) Name(i int) string { return l.arrays[i].name }
+func (l *List) Name(i int) string { return l.entries[i].Name }
 
 // Index returns the place of the named entry in the order of All.
 func (l *List) Index(name string) (i int, ok bool) {
-	k, ok := l.index.Find(name, l.Name)
-	return int(k), ok
+	i, ok = l.index[name]
+	return i, ok
 }
 
 // Lookup returns the named entry. A name that is not there is an error of kind
@@ -147,39 +103,11 @@ func (l *List) Lookup(name string) (Entry, error) {
 		e, err := l.At(i)
 		return e, e.Wrap(err)
 	}
-	names := make([]string, len(l.arrays))
-	for i, a := range l.arrays {
-		names[i] = a.name
+	names := make([]string, len(l.entries))
+	for i, e := range l.entries {
+		names[i] = e.Name
 	}
 	return Entry{}, Missing(name, names)
-}
-
-// names keeps texts in large blocks. A name that a reader has cut out of a header would keep all of
-// the header.
-type names struct {
-	block  strings.Builder
-	last   string // text that was kept
-	shared bool   // they are most of a text, which is kept
-}
-
-// keep returns a copy of a text, the same one if it is asked for again.
-func (n *names) keep(text string) string {
-	if text == n.last {
-		return n.last
-	}
-	if n.shared {
-		n.last = text
-		return text
-	}
-	const block = 32 << 10
-	if n.block.Cap()-n.block.Len() < len(text) {
-		n.block.Reset()
-		n.block.Grow(max(block, len(text)))
-	}
-	at := n.block.Len()
-	n.block.WriteString(text)
-	n.last = n.block.String()[at:]
-	return n.last
 }
 
 // Meta returns a copy of the metadata.

@@ -110,20 +110,10 @@ type entry struct {
 	err error
 }
 
-// An indexed file has its entries by number and by name, as a [serialize.List].
-type indexed interface {
-	Len() int
-	At(i int) (serialize.Entry, error)
-	Index(name string) (i int, ok bool)
-}
-
 // listOf returns the entries of a file, or its error. A duplicate name cannot be read.
-func listOf(f serialize.File) (indexed, error) {
-	if list, ok := f.(indexed); ok {
+func listOf(f serialize.File) (*serialize.List, error) {
+	if list, ok := f.(*serialize.List); ok {
 		return list, nil
-	}
-	if file, ok := f.(numbered); ok {
-		return namesOf(file)
 	}
 	list := serialize.NewList(0, nil, f.Close)
 	for e, err := range f.All() {

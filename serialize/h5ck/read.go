@@ -33,8 +33,7 @@ type file struct {
 	*serialize.List
 	in       serialize.Input
 	sections *serialize.Sections
-	header   *index.Header // without tensors, which are in the list
-	users    index.Users
+	header   *index.Header
 	stored   serialize.Checksums
 }
 
@@ -49,7 +48,7 @@ func openIndexed(in serialize.Input) (*file, error) {
 	if f.sections, err = in.Sections(); err != nil {
 		return nil, err
 	}
-	f.List = h.NewList(f.sections.Close)
+	f.List = serialize.NewList(len(h.Tensors), h.Meta, f.sections.Close)
 	if err := f.list(); err != nil {
 		f.sections.Release()
 		return nil, err
@@ -104,7 +103,7 @@ func (f *file) list() error {
 		}
 		sources[i] = serialize.Normalize(section, t, binary.LittleEndian)
 	}
-	for t := range f.header.Tensors() {
+	for _, t := range f.header.Tensors {
 		e, err := f.header.Entry(f.in, t, sources[t.Storage])
 		if err == nil {
 			err = f.List.Add(e, nil)
@@ -113,13 +112,11 @@ func (f *file) list() error {
 			return err
 		}
 	}
-	f.users = f.header.Users(f.List.Name)
-	f.header.Release()
 	return nil
 }
 
 func (f *file) compare(i int, got uint32) error {
-	return serialize.CompareChecksums(f.in.Name+": "+f.users.Name(i), got, f.header.Storages[i].CRC32C)
+	return serialize.CompareChecksums(f.in.Name+": "+f.header.Name(i), got, f.header.Storages[i].CRC32C)
 }
 
 // Verify implements [serialize.Verifier]: it compares the index with what HDF5 says, and
@@ -129,7 +126,6 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 		if err := f.compareWithHDF5(); err != nil && !yield("", err) {
 			return
 		}
-		of := f.users.Of(len(f.header.Storages))
 		for i, s := range f.header.Storages {
 			section, err := f.sections.Section(min(int64(s.Offset), f.in.Size), int64(s.Bytes))
 			var sum uint32
@@ -139,8 +135,8 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 			if err == nil && s.HasCRC {
 				err = f.compare(i, sum)
 			}
-			for _, k := range of[i] {
-				if !yield(f.List.Name(k), err) {
+			for _, t := range f.header.Users(i) {
+				if !yield(t.Name, err) {
 					return
 				}
 			}
@@ -155,57 +151,38 @@ func (f *file) compareWithHDF5() error {
 		return err
 	}
 	defer in.Close()
-	if _, err := metaOf(in); err != nil {
-		return err
-	}
-	c := newComparison(f.List)
-	if err := eachArray(in, f.in, c.add); err != nil {
-		return err
-	}
-	return c.result()
-}
-
-// A comparison of an index with arrays of HDF5 keeps none of them, of which a file may have hundreds of
-// thousands.
-type comparison struct {
-	index     *serialize.List
-	count     int    // of arrays of HDF5
-	found     []bool // by position in the index
-	first     int    // position of the first array that differs
-	differing error  // of that array
-}
-
-func newComparison(l *serialize.List) *comparison {
-	return &comparison{index: l, found: make([]bool, l.Len())}
-}
-
-// add compares an array of HDF5, which comes with an error if it cannot be read.
-func (c *comparison) add(other serialize.Entry, err error) error {
-	c.count++
-	i, ok := c.index.Index(other.Name)
-	if !ok {
-		return nil
-	}
-	if c.found[i] {
-		return fmt.Errorf("duplicate name %q: %w", other.Name, storage.ErrState)
-	}
-	c.found[i] = true
-	if c.differing != nil && c.first < i {
-		return nil
-	}
-	if err == nil {
-		err = c.compareEntry(i, other)
-	}
+	list, err := walk(in, f.in)
 	if err != nil {
-		c.first, c.differing = i, fmt.Errorf("%q: %w", other.Name, err)
+		return err
+	}
+	return compareLists(f.List, list)
+}
+
+// compareLists returns the first difference between the list of an index and the one of HDF5, in the order of the index.
+func compareLists(index, list *serialize.List) error {
+	if index.Len() != list.Len() {
+		return fmt.Errorf("the index has %d arrays, HDF5 %d; save it again for a new one: %w", index.Len(), list.Len(), storage.ErrState)
+	}
+	for e := range index.All() {
+		i, ok := list.Index(e.Name)
+		if !ok {
+			return fmt.Errorf("%q is in the index and not in HDF5; save it again for a new one: %w", e.Name, storage.ErrState)
+		}
+		other, err := list.At(i)
+		if err == nil {
+			err = compareEntries(e, other)
+		}
+		if err != nil {
+			return fmt.Errorf("%q: %w", e.Name, err)
+		}
 	}
 	return nil
 }
 
-// compareEntry returns an error if entry i of the index differs from one of HDF5.
-func (c *comparison) compareEntry(i int, other serialize.Entry) error {
-	e, _ := c.index.At(i)
+// compareEntries returns an error if an entry of the index differs from the one of HDF5.
+func compareEntries(e, other serialize.Entry) error {
 	a, b := e.Array, other.Array
+
 	if a.Type != b.Type || a.Offset != b.Offset || !slices.Equal(a.Shape, b.Shape) || !slices.Equal(a.Stride, b.Stride) {
 		return fmt.Errorf("%v%v in the index, %v%v in HDF5: %w", a.Type, a.Shape, b.Type, b.Shape, storage.ErrState)
 	}
@@ -213,17 +190,6 @@ func (c *comparison) compareEntry(i int, other serialize.Entry) error {
 		return fmt.Errorf("attributes %v in the index, %v in HDF5: %w", e.Attrs, other.Attrs, storage.ErrState)
 	}
 	return nil
-}
-
-// result returns the first difference, in the order of the index.
-func (c *comparison) result() error {
-	if c.count != len(c.found) {
-		return fmt.Errorf("the index has %d arrays, HDF5 %d; save it again for a new one: %w", len(c.found), c.count, storage.ErrState)
-	}
-	if i := slices.Index(c.found, false); i >= 0 && (c.differing == nil || i < c.first) {
-		return fmt.Errorf("%q is in the index and not in HDF5; save it again for a new one: %w", c.index.Name(i), storage.ErrState)
-	}
-	return c.differing
 }
 
 // A walkedFile is a file that was opened as HDF5.
@@ -292,18 +258,13 @@ func walk(f *hdf5.File, in serialize.Input) (*serialize.List, error) {
 		return nil, err
 	}
 	list := serialize.NewList(0, meta, func() error { return errors.Join(f.Close(), in.Close()) })
-	return list, eachArray(f, in, list.Add)
-}
-
-// eachArray calls add with each array that HDF5 has, and an error if it cannot be read.
-func eachArray(f *hdf5.File, in serialize.Input, add func(serialize.Entry, error) error) error {
 	for o, err := range f.Walk() {
 		var d *hdf5.Dataset
 		if err == nil && o.Kind == hdf5.KindDataset {
 			d, err = o.Dataset()
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if d == nil {
 			continue
@@ -316,11 +277,11 @@ func eachArray(f *hdf5.File, in serialize.Input, add func(serialize.Entry, error
 		if e.Name = name; err == nil && e.Array.Data == nil {
 			continue // not numbers
 		}
-		if err := add(e, err); err != nil {
-			return err
+		if err := list.Add(e, err); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return list, nil
 }
 
 // metaOf returns the string attributes of the root group.

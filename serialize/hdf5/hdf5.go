@@ -80,7 +80,6 @@ type File struct {
 	meanings Meanings               // of a convention; nil for HDF5
 	prefix   string                 // see Convention
 	members  func() map[string]Item // see listMembers; nil for HDF5
-	list     *list
 	close    func() error
 }
 
@@ -91,7 +90,7 @@ func openFile(in serialize.Input) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{in: h5, format: "hdf5", list: &list{}, close: sync.OnceValue(func() error { return errors.Join(h5.Close(), in.Close()) })}
+	f := &File{in: h5, format: "hdf5", close: sync.OnceValue(func() error { return errors.Join(h5.Close(), in.Close()) })}
 	if f.meta, err = metaOf(h5); err != nil {
 		h5.Close()
 		return nil, err
@@ -121,10 +120,6 @@ func (f *File) HDF5() *hdf5.File { return f.in }
 // All yields the datasets, those with several hard links once for each. Of a file that
 // follows a convention it yields the arrays of that. Datasets without a value are left out.
 func (f *File) All() iter.Seq2[serialize.Entry, error] { return f.entries }
-
-// At returns entry i in the order of All, and the error that comes with it. It reads the header of the
-// object again, so that little is kept of each array.
-func (f *File) At(i int) (serialize.Entry, error) { return f.list.at(f, i) }
 
 // Lookup returns the named dataset. A name that is not there is an error of kind
 // fs.ErrNotExist.

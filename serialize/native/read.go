@@ -20,8 +20,7 @@ type file struct {
 	in       serialize.Input
 	sections *serialize.Sections
 	preamble preamble
-	header   *index.Header // without tensors, which are in the list
-	users    index.Users
+	header   *index.Header
 	stored   serialize.Checksums
 	data     int64 // where the data begin
 	sums     uint32
@@ -110,11 +109,7 @@ func (f *file) list(checked bool) error {
 	if f.sections, err = f.in.Sections(); err != nil {
 		return err
 	}
-	f.List = f.header.NewList(f.sections.Close)
-	if checked { // errors name arrays that are not in the list yet
-		tensors := slices.Collect(f.header.Tensors())
-		f.users = f.header.Users(func(i int) string { return tensors[i].Name })
-	}
+	f.List = serialize.NewList(len(f.header.Tensors), f.header.Meta, f.sections.Close)
 	sources := make([]storage.Source, len(f.header.Storages))
 	wrong := make([]error, len(f.header.Storages))
 	for i, s := range f.header.Storages {
@@ -125,7 +120,7 @@ func (f *file) list(checked bool) error {
 			sources[i], wrong[i] = f.source(i, s)
 		}
 	}
-	for t := range f.header.Tensors() {
+	for _, t := range f.header.Tensors {
 		e, err := serialize.Entry{Name: t.Name}, wrong[t.Storage]
 		if err == nil {
 			e, err = f.header.Entry(f.in, t, sources[t.Storage])
@@ -135,8 +130,6 @@ func (f *file) list(checked bool) error {
 			return err
 		}
 	}
-	f.users = f.header.Users(f.List.Name)
-	f.header.Release()
 	return nil
 }
 
@@ -160,7 +153,7 @@ func (f *file) compare(i int, got uint32) error {
 	if err != nil {
 		return err
 	}
-	return serialize.CompareChecksums(fmt.Sprintf("%s: storage %d (%s)", f.in.Name, i, f.users.Name(i)), got, want)
+	return serialize.CompareChecksums(fmt.Sprintf("%s: storage %d (%s)", f.in.Name, i, f.header.Name(i)), got, want)
 }
 
 // sum reads the checksum after a storage.
@@ -190,7 +183,6 @@ func (f *file) verify(ctx context.Context, i int) error {
 // Verify implements [serialize.Verifier].
 func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		of := f.users.Of(len(f.header.Storages))
 		var sums []byte
 		for i := range f.header.Storages {
 			sum, err := f.sum(i)
@@ -198,8 +190,8 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 				err = f.verify(ctx, i)
 			}
 			sums = binary.LittleEndian.AppendUint32(sums, sum)
-			for _, k := range of[i] {
-				if !yield(f.List.Name(k), err) {
+			for _, t := range f.header.Users(i) {
+				if !yield(t.Name, err) {
 					return
 				}
 			}

@@ -59,17 +59,14 @@ func (s *stream) read(yield func(serialize.Entry, error) bool) error {
 	if err != nil {
 		return err
 	}
-	tensors := slices.Collect(h.Tensors())
-	users := h.Users(func(i int) string { return tensors[i].Name })
-	of := users.Of(len(h.Storages))
 	var sums []byte
 	for i, stored := range h.Storages {
 		b, sum, err := s.storage(p, stored)
 		if err != nil {
-			return fmt.Errorf("storage %d (%s): %w", i, users.Name(i), err)
+			return fmt.Errorf("storage %d (%s): %w", i, h.Name(i), err)
 		}
 		sums = binary.LittleEndian.AppendUint32(sums, sum)
-		if !s.yieldTensors(h, i, of[i], tensors, b, yield) {
+		if !s.yieldTensors(h, i, b, yield) {
 			return nil
 		}
 	}
@@ -154,14 +151,14 @@ func (s *stream) elements(n int) ([]byte, error) {
 }
 
 // yieldTensors yields the users of storage i, which is in memory.
-func (s *stream) yieldTensors(h *index.Header, i int, users []int, tensors []index.Tensor, b []byte, yield func(serialize.Entry, error) bool) bool {
+func (s *stream) yieldTensors(h *index.Header, i int, b []byte, yield func(serialize.Entry, error) bool) bool {
 	in := serialize.Input{Options: serialize.Options{Budget: s.budget}}
 	if typ, err := dtype.Parse(h.Storages[i].DType); err == nil {
 		serialize.NormalizeBytes(b, typ, binary.LittleEndian)
 	}
 	data := storage.Wrap(b)
-	for _, k := range users {
-		e, err := h.Entry(in, tensors[k], data)
+	for _, t := range h.Users(i) {
+		e, err := h.Entry(in, t, data)
 		if !yield(e, err) {
 			return false
 		}

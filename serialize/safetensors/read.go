@@ -28,7 +28,6 @@ type tensor struct {
 
 // A header is what the header of a file says.
 type header struct {
-	size    int      // of its text
 	tensors []tensor // in the order of their elements
 	meta    map[string]string
 }
@@ -74,7 +73,6 @@ func (h header) list(in serialize.Input, data int64) (serialize.File, error) {
 		return nil, err
 	}
 	list := serialize.NewList(len(h.tensors), h.meta, sections.Close)
-	list.NamesIn(h.size, h.bytesOfNames())
 	aliased := map[string]bool{} // names that metadata may have other names for
 	for _, name := range h.meta {
 		aliased[name] = true
@@ -99,16 +97,9 @@ func (h header) list(in serialize.Input, data int64) (serialize.File, error) {
 	return list, nil
 }
 
-func (h header) bytesOfNames() (n int) {
-	for _, t := range h.tensors {
-		n += len(t.name)
-	}
-	return n
-}
-
 // parse reads a header, and checks each array by itself.
 func parse(text string) (header, error) {
-	h := header{size: len(text), meta: map[string]string{}}
+	h := header{meta: map[string]string{}}
 	if text == "" || text[0] != '{' {
 		return h, fmt.Errorf("the header does not begin with {: %w", jsontext.ErrSyntax)
 	}

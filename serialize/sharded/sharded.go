@@ -18,11 +18,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/h5dnn/h5dnn/internal/jsontext"
-	"github.com/h5dnn/h5dnn/internal/nameindex"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -121,8 +119,6 @@ func open(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	count := len(index.In)
-	index.In = nil // which keeps the text of the index
 	folder := in.Follow
 	if folder == "" {
 		folder = in.Folder()
@@ -130,7 +126,7 @@ func open(in serialize.Input) (serialize.File, error) {
 	if folder == "" && len(index.Files) > 0 {
 		return nil, fmt.Errorf("the index is not a file in a folder; Options.Follow names the folder of its shards: %w", storage.ErrState)
 	}
-	return openShards(in, index, count, folder)
+	return openShards(in, index, folder)
 }
 
 // readIndex reads the index of a checkpoint.
@@ -142,27 +138,26 @@ func readIndex(in serialize.Input) (Index, error) {
 	return ParseIndex(text)
 }
 
-// openShards opens all shards and lists their arrays, count or more, in the order of files.
-func openShards(in serialize.Input, index Index, count int, folder string) (serialize.File, error) {
-	f := &file{index: nameindex.New(count), meta: map[string]string{}, size: index.Size}
-	f.close = sync.OnceValue(func() error { return errors.Join(f.closeShards(), in.Close()) })
-	err := f.addShards(in, index.Files, folder)
-	if err == nil {
-		err = f.checkNames(in, index.Files)
-	}
-	if err != nil {
+// openShards opens all shards and lists their arrays, in the order of files.
+func openShards(in serialize.Input, index Index, folder string) (serialize.File, error) {
+	meta := map[string]string{}
+	f := &file{size: index.Size}
+	f.List = serialize.NewList(len(index.In), meta, func() error { return errors.Join(f.closeShards(), in.Close()) })
+	if err := f.addShards(in, index, folder, meta); err != nil {
 		f.closeShards()
 		return nil, err
 	}
-	maps.Copy(f.meta, index.Meta)
+	maps.Copy(meta, index.Meta)
 	return f, nil
 }
 
-// addShards opens the shards, and adds their arrays and metadata.
-func (f *file) addShards(in serialize.Input, files []string, folder string) error {
+// addShards opens the shards, and adds their arrays and metadata. It is an error if an array that the index
+// names is not in the shard that it says.
+func (f *file) addShards(in serialize.Input, index Index, folder string, meta map[string]string) error {
 	options := in.Options
 	options.Format, options.Follow = "", ""
-	for _, name := range files {
+	ends := make([]int, len(index.Files)) // of the arrays of each shard
+	for i, name := range index.Files {
 		shard, err := openShard(storage.InFolder(folder, name), options)
 		if err != nil {
 			return fmt.Errorf("shard %s: %w", name, err)
@@ -171,17 +166,8 @@ func (f *file) addShards(in serialize.Input, files []string, folder string) erro
 		if err := f.add(shard); err != nil {
 			return fmt.Errorf("shard %s: %w", name, err)
 		}
-		maps.Copy(f.meta, shard.Meta())
-	}
-	return nil
-}
-
-// checkNames reads the index again, which may take as much memory as the shards while they are opened,
-// and returns an error if an array that it names is not in the shard that it says.
-func (f *file) checkNames(in serialize.Input, files []string) error {
-	index, err := readIndex(in)
-	if err != nil {
-		return err
+		ends[i] = f.Len()
+		maps.Copy(meta, shard.Meta())
 	}
 	for _, name := range slices.Sorted(maps.Keys(index.In)) {
 		want := index.In[name]
@@ -189,8 +175,8 @@ func (f *file) checkNames(in serialize.Input, files []string) error {
 		if !ok {
 			return fmt.Errorf("%q is not in shard %s, where the index says it is: %w", name, want, storage.ErrState)
 		}
-		shard, _ := f.place(i)
-		if have := files[shard]; have != want {
+		shard, _ := slices.BinarySearch(ends, i+1)
+		if have := index.Files[shard]; have != want {
 			return fmt.Errorf("%q is in shard %s, but the index says %s: %w", name, have, want, storage.ErrState)
 		}
 	}

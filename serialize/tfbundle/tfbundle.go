@@ -197,7 +197,7 @@ func (b *bundle) add(key string, value []byte) error {
 		b.slices[name] = append(b.slices[name], s)
 		return nil
 	}
-	name := b.list.Keep(strings.TrimSuffix(key, suffix)) // for its source and place, too
+	name := strings.TrimSuffix(key, suffix)
 	entry, err := b.entry(name, e)
 	return b.addEntry(entry, key, err)
 }

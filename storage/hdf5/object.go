@@ -69,10 +69,6 @@ func (f *File) object(path string, address uint64) (*Object, error) {
 	return o, nil
 }
 
-// ObjectAt returns the object of a path and an address that [Object.Address] returned, without
-// looking for the path.
-func (f *File) ObjectAt(path string, address uint64) (*Object, error) { return f.object(path, address) }
-
 // fail adds the names of the file and the object to an error.
 func (f *File) fail(path string, err error) error { return &objectError{f.name, path, err} }
 

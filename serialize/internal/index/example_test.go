@@ -2,7 +2,6 @@ package index_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/serialize"
@@ -23,10 +22,8 @@ func Example() {
 	_, err = index.NewLayout(entries, serialize.NewPlan(entries), nil).Encode(&text)
 	fmt.Println(text.String(), err)
 	h, err := index.Parse(text.String())
-	tensors := slices.Collect(h.Tensors())
-	users := h.Users(func(i int) string { return tensors[i].Name })
-	fmt.Println(users.Name(0), users.Of(1), err)
+	fmt.Println(h.Tensors[1].Name, h.Tensors[1].Shape, err)
 	// Output:
 	// {"metadata":{},"storages":[{"dtype":"float32","offset":0,"nbytes":24}],"tensors":{"embedding":{"storage":0,"shape":[2,3]},"head":{"storage":0,"shape":[2,3]}}} <nil>
-	// embedding [[0 1]] <nil>
+	// head [2 3] <nil>
 }

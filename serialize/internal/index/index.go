@@ -6,11 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/jsontext"
@@ -32,11 +30,8 @@ type Header struct {
 	Meta     map[string]string
 	Storages []Storage
 
-	tensors   jsontext.Parser // at the object of tensors
-	size      int             // of the text
-	names     int             // bytes of the names of tensors
-	storageOf []int32         // of each tensor
-	users     []int32         // the number of tensors of each storage, once it is checked
+	Tensors []Tensor
+	users   [][]int // the tensors of each storage, once they are checked
 }
 
 // Limits of what is read and written.
@@ -63,12 +58,9 @@ type Tensor struct {
 	Attrs          map[string]any
 }
 
-// Parse reads a list, whose members may be in any order. Of tensors it keeps their storages, and
-// Tensors parses them once more.
+// Parse reads a list, whose members may be in any order.
 func Parse(text string) (*Header, error) {
-	const storageKey, shortestStorage = `"nbytes":`, `{"dtype":"","offset":0,"nbytes":0},`
-	n := min(strings.Count(text, storageKey), len(text)/len(shortestStorage))
-	h := &Header{size: len(text), Meta: map[string]string{}, Storages: make([]Storage, 0, n), storageOf: make([]int32, 0, n)}
+	h := &Header{Meta: map[string]string{}}
 	p := jsontext.New(text)
 	seen := 0
 	p.Object(func(key string) {
@@ -79,17 +71,11 @@ func Parse(text string) (*Header, error) {
 		case "storages":
 			p.Array(func() { h.Storages = append(h.Storages, parseStorage(p)) })
 		case "tensors":
-			h.tensors = *p
 			p.Object(func(name string) {
 				if len(name) > MaxName {
 					p.Fail("a name of %d bytes; at most %d are allowed", len(name), MaxName)
 				}
-				h.names += len(name)
-				t := parseTensor(p, name)
-				if t.Storage > MaxTensors {
-					p.Fail("%q: storage %d; at most %d are allowed", name, t.Storage, MaxTensors)
-				}
-				if h.storageOf = append(h.storageOf, int32(t.Storage)); len(h.storageOf) > MaxTensors {
+				if h.Tensors = append(h.Tensors, parseTensor(p, name)); len(h.Tensors) > MaxTensors {
 					p.Fail("more than %d tensors", MaxTensors)
 				}
 			})
@@ -106,41 +92,13 @@ func Parse(text string) (*Header, error) {
 	return h, nil
 }
 
-// NewList returns a list with the metadata and room for the tensors. Close calls close once.
-func (h *Header) NewList(close func() error) *serialize.List {
-	list := serialize.NewList(h.Len(), h.Meta, close)
-	list.NamesIn(h.size, h.names)
-	return list
-}
-
-// Len returns the number of tensors.
-func (h *Header) Len() int { return len(h.storageOf) }
-
-// Tensors yields the tensors, in the order of the file. Their names are parts of its text.
-func (h *Header) Tensors() iter.Seq[Tensor] {
-	return func(yield func(Tensor) bool) {
-		p, stopped := h.tensors, false
-		p.Members(func(name string) {
-			if t := parseTensor(&p, name); !stopped {
-				stopped = !yield(t)
-			}
-			if stopped {
-				p.Fail("no more tensors are wanted")
-			}
-		})
-	}
-}
-
-// Release lets go of the text, when all tensors were taken from it.
-func (h *Header) Release() { h.tensors = jsontext.Parser{} }
-
 func parseStorage(p *jsontext.Parser) (s Storage) {
 	seen := 0
 	p.Object(func(key string) {
 		seen++
 		switch key {
 		case "dtype":
-			s.DType = typeName(p.String())
+			s.DType = p.String()
 		case "offset":
 			s.Offset = p.Int()
 		case "nbytes":
@@ -161,14 +119,6 @@ func parseStorage(p *jsontext.Parser) (s Storage) {
 		p.Fail("a storage without dtype, offset or nbytes")
 	}
 	return s
-}
-
-// typeName returns a type's name, which is no part of the text that it was in.
-func typeName(name string) string {
-	if t, err := dtype.Parse(name); err == nil && t.String() == name {
-		return t.String()
-	}
-	return strings.Clone(name)
 }
 
 func parseTensor(p *jsontext.Parser, name string) Tensor {
@@ -251,27 +201,21 @@ func attributeArray(typ string, shape []int, elements string) (a storage.Array, 
 	return a, nil
 }
 
-// Users are the tensors of storages.
-type Users struct {
-	storages []int32 // of each tensor
-	name     func(tensor int) string
-}
-
-// Users returns the tensors of storages, whose names are kept elsewhere.
-func (h *Header) Users(name func(tensor int) string) Users { return Users{h.storageOf, name} }
-
-// Of returns the tensors of each of n storages, by their positions.
-func (u Users) Of(n int) [][]int {
-	of := make([][]int, n)
-	for i, k := range u.storages {
-		of[k] = append(of[k], i)
+// Users returns the tensors of storage k of a list that was checked.
+func (h *Header) Users(k int) []Tensor {
+	users := make([]Tensor, len(h.users[k]))
+	for i, tensor := range h.users[k] {
+		users[i] = h.Tensors[tensor]
 	}
-	return of
+	return users
 }
 
-// Name returns the name of the first tensor of a storage.
-func (u Users) Name(storage int) string {
-	return u.name(slices.Index(u.storages, int32(storage)))
+// Name returns the name of the first tensor of a storage, or "" if there is none.
+func (h *Header) Name(k int) string {
+	if len(h.users[k]) == 0 {
+		return ""
+	}
+	return h.Tensors[h.users[k][0]].Name
 }
 
 // An element is a type of elements that package dtype has no type for. Arrays of them are
@@ -320,22 +264,12 @@ func (h *Header) Check(start, end, gap int, align func(n int) int) error {
 		}
 		at = s.Offset + s.Bytes + gap
 	}
-	h.users = make([]int32, len(h.Storages))
-	for _, k := range h.storageOf {
-		if int(k) >= len(h.Storages) {
-			return h.missingStorage()
-		}
-		h.users[k]++
-	}
-	return nil
-}
-
-// missingStorage returns the error of the first tensor whose storage there is not.
-func (h *Header) missingStorage() error {
-	for t := range h.Tensors() {
+	h.users = make([][]int, len(h.Storages))
+	for i, t := range h.Tensors {
 		if t.Storage >= len(h.Storages) {
 			return fmt.Errorf("%q: storage %d of %d: %w", t.Name, t.Storage, len(h.Storages), storage.ErrState)
 		}
+		h.users[t.Storage] = append(h.users[t.Storage], i)
 	}
 	return nil
 }
@@ -349,7 +283,7 @@ func (h *Header) Entry(in serialize.Input, t Tensor, data storage.Storage) (seri
 		return serialize.Unsupported(t.Name, t.Shape, s.DType)
 	}
 	e := serialize.Entry{Name: t.Name, Attrs: t.Attrs}
-	if h.users[t.Storage] > 1 {
+	if len(h.users[t.Storage]) > 1 {
 		e.Shared = strconv.Itoa(t.Storage)
 	}
 	strides := t.Strides
