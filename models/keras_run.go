@@ -30,19 +30,15 @@ func (p *Plan) kerasToRun() error {
 			return err
 		}
 	}
-	o := keras.LinkOptions{Flatten: p.options.Flatten}
-	t, err := keras.ToH5dnn(m, o)
+	t, err := keras.ToH5dnn(m, keras.LinkOptions{Flatten: p.options.Flatten})
 	if err != nil {
 		return err
 	}
 	if err := checkLayers(t.Description); err != nil {
 		return err
 	}
-	plans, err := p.links(m)
+	plans, err := p.links(m, t)
 	if err != nil {
-		return err
-	}
-	if plans, err = t.Rename(plans); err != nil {
 		return err
 	}
 	if err := firstRefused(plans); err != nil {

@@ -69,7 +69,7 @@ func (p *Plan) kerasWeightsOf(c train.Config, shape []int) (*describedModel, err
 	if err != nil {
 		return nil, err
 	}
-	m, modules, err := keras.FromH5dnn(d.config.Model, []keras.Input{{Name: inputs[0].Name, Shape: inputs[0].Sample(shape)}})
+	m, translation, err := keras.FromH5dnn(d.config.Model, []keras.Input{{Name: inputs[0].Name, Shape: inputs[0].Sample(shape)}})
 	if err != nil {
 		return nil, err
 	}
@@ -82,16 +82,13 @@ func (p *Plan) kerasWeightsOf(c train.Config, shape []int) (*describedModel, err
 		}
 	}
 	d.optimizer = m.Optimizer
-	return d, p.export(d, m, modules)
+	return d, p.export(d, m, translation)
 }
 
-// export sets the parameters of d from the weights of m, whose layers are the modules.
-func (p *Plan) export(d *describedModel, m *keras.Model, modules map[string]string) error {
-	plans, err := p.links(m)
+// export sets the parameters of d from the weights of m, whose layers are the modules of t.
+func (p *Plan) export(d *describedModel, m *keras.Model, t *keras.Translation) error {
+	plans, err := p.links(m, t)
 	if err != nil {
-		return err
-	}
-	if plans, err = (&keras.Translation{Modules: modules}).Rename(plans); err != nil {
 		return err
 	}
 	if err := firstRefused(plans); err != nil {

@@ -109,15 +109,18 @@ func (p *Plan) custom(rules weights.Rules) error {
 	return nil
 }
 
-// links returns the plans of the layers, without the links of weights that a user's rules
-// have taken.
-func (p *Plan) links(m *keras.Model) ([]keras.LayerPlan, error) {
-	own := p.From == H5dnn || p.To == H5dnn || p.options.Architecture.Config != nil
-	o := keras.LinkOptions{Flatten: p.options.Flatten, ChannelsLast: own}
+// links returns the plans of the layers as modules of PyTorch, or of h5dnn by a translation, without the
+// links of weights that a user's rules have taken.
+func (p *Plan) links(m *keras.Model, t *keras.Translation) (plans []keras.LayerPlan, err error) {
+	o := keras.LinkOptions{Flatten: p.options.Flatten}
 	if p.options.Rules != nil {
 		o.Rules = *p.options.Rules
 	}
-	plans, err := keras.ModelLinks(m, o)
+	if t != nil {
+		plans, err = t.Links(m, o)
+	} else {
+		plans, err = keras.ModelLinks(m, o)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +178,7 @@ func (p *Plan) kerasToPyTorch() error {
 	if m == nil {
 		return &MissingArchitectureError{p.Source.Name, p.From}
 	}
-	plans, err := p.links(m)
+	plans, err := p.links(m, nil)
 	if err != nil {
 		return err
 	}
@@ -285,7 +288,7 @@ func (p *Plan) pyTorchToKeras() error {
 	for _, l := range m.All() {
 		l.Weights = nil
 	}
-	plans, err := p.links(m)
+	plans, err := p.links(m, nil)
 	if err != nil {
 		return err
 	}

@@ -24,15 +24,12 @@ func (p *Plan) runToKeras() error {
 	if err != nil {
 		return err
 	}
-	m, modules, err := keras.FromH5dnn(c.Model, inputs)
+	m, t, err := keras.FromH5dnn(c.Model, inputs)
 	if err != nil {
 		return err
 	}
-	plans, err := keras.ModelLinks(m, keras.LinkOptions{ChannelsLast: true})
+	plans, err := t.Links(m, keras.LinkOptions{})
 	if err != nil {
-		return err
-	}
-	if plans, err = (&keras.Translation{Modules: modules}).Rename(plans); err != nil {
 		return err
 	}
 	optimizer, parameters, err := p.runParameters(c)

@@ -212,7 +212,7 @@ func (p *Plan) restore(ctx context.Context, entries map[string]storage.Array) (m
 	if p.From != Keras || p.To != PyTorch {
 		return nil, nil
 	}
-	plans, err := p.links(p.Source.Model)
+	plans, err := p.links(p.Source.Model, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,9 @@ func (p *Plan) predictRun(written *Source) (notRun, err error) {
 
 // predictStateDict is predictRun for a state_dict of PyTorch whose architecture is one of Keras.
 func (p *Plan) predictStateDict(written *Source) (notRun, err error) {
+	if err := p.Err(); err != nil {
+		return err, nil
+	}
 	got, notRun := writtenPredictor(written)
 	if notRun != nil {
 		return notRun, nil

@@ -20,7 +20,8 @@ type Translation struct {
 	// Notes say which layers do something in training that the graph does not.
 	Notes []string
 
-	kernels map[string]weights.Op // what else is done to kernels, by the paths of layers
+	kernels  map[string]weights.Op // what else is done to kernels, by the paths of layers
+	flattens map[string]bool       // layers that flatten with the channels first, by path
 }
 
 // An Input is an input of a translated model.
@@ -32,15 +33,14 @@ type Input struct {
 
 // ToH5dnn translates a model of Keras. Its graph takes samples as Keras does, with the
 // channels last, and returns what Keras returns; within, images are (N, C, H, W). The
-// parameters are Keras's weights as [ModelLinks] converts them.
+// parameters are Keras's weights as Links of the translation converts them.
 //
 // Layers that package nn may not have yet, such as lstm, are translated all the same. An
 // error of kind weights.ErrUnsupported names the layer that cannot be.
 func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) {
 	b := &builder{
 		modules: map[string]string{}, emitted: map[string]string{}, taken: map[string]bool{}, kernels: map[string]weights.Op{},
-		version:   m.Version,
-		reordered: FlattenOrders(m, o),
+		version: m.Version, flattens: map[string]bool{}, given: o.Flatten,
 	}
 	var inputs []value
 	var names []any
@@ -73,7 +73,7 @@ func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) {
 	if outputs := outputNames(m); len(outputs) > 1 && !slices.Equal(outputs, last) {
 		graph["output_names"] = outputs
 	}
-	return &Translation{map[string]any{"graph": graph}, b.modules, b.inputs, b.notes, b.kernels}, nil
+	return &Translation{map[string]any{"graph": graph}, b.modules, b.inputs, b.notes, b.kernels, b.flattens}, nil
 }
 
 // outputNames returns the names of the outputs of a model: those of the layers that they
@@ -95,6 +95,7 @@ type value struct {
 	node  string // that computes it, or an input
 	shape []int  // in Keras, without the batch
 	first bool   // the channels, last in Keras, come first
+	outer bool   // the channels come first in Keras, too
 	// flat are the shapes in Keras of features that were flattened with the channels
 	// first, one after another. Nil if the order is that of Keras.
 	flat  [][]int
@@ -109,15 +110,16 @@ type use struct {
 
 // A builder collects the nodes of a graph.
 type builder struct {
-	nodes     []any
-	inputs    []Input
-	modules   map[string]string
-	emitted   map[string]string // nodes by what they compute: layer and part
-	taken     map[string]bool   // names
-	reordered map[string]bool   // layers that flatten with the channels first
-	kernels   map[string]weights.Op
-	version   string // of Keras
-	notes     []string
+	nodes    []any
+	inputs   []Input
+	modules  map[string]string
+	emitted  map[string]string // nodes by what they compute: layer and part
+	taken    map[string]bool   // names
+	flattens map[string]bool   // layers that flatten with the channels first
+	given    map[string][]int  // shapes before layers that flatten, by their names
+	kernels  map[string]weights.Op
+	version  string // of Keras
+	notes    []string
 }
 
 // name returns a name for a node that no other one has. Names have no dots and slashes.

@@ -258,6 +258,7 @@ func depthwiseShapes(l *Layer, in [][]int) ([][]int, error) {
 
 // spatially returns v as layers of package nn take inputs with spatial axes.
 func (b *builder) spatially(s spatial, v value) (value, error) {
+	v.outer = s.first
 	if s.first {
 		return b.last(v)
 	}

@@ -11,7 +11,7 @@ import (
 // matrix, as in "...x,xy->...y" and "abc,cd->abd".
 var _ = register(class{
 	variables: einsumVariables, settings: []map[string]any{{}, {"bias_axes": "a"}}, shapes: einsumShapes, nodes: einsumNodes, activated: true, order: denseOrder,
-	pytorch: "nn.Linear",
+	pytorch: "nn.Linear", features: []string{"kernel"},
 	links: func(l *Layer) ([]weights.Link, error) {
 		if err := checkEinsum(l); err != nil {
 			return nil, err

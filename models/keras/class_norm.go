@@ -243,6 +243,7 @@ func batchNormNodes(b *builder, u use, in []value) (value, error) {
 	case at == n:
 		v = b.toFirst(v)
 	default: // channels first, n > 1
+		v.outer = true
 		if v, err = b.last(v); err != nil {
 			return v, err
 		}

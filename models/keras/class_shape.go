@@ -72,11 +72,14 @@ func flattenNodes(b *builder, u use, in []value) (value, error) {
 		shape = append(slices.Clone(v.shape[1:]), v.shape[0])
 		v.first, v.shape = true, shape
 	}
+	if given := b.given[u.Name]; len(given) == n {
+		shape = given
+	}
 	switch channels := shape[n-1]; {
-	case b.reordered[u.path]:
-		v = b.toFirst(v)
-		v.flat = [][]int{shape}
 	case channels == 1 || channels == product(shape) && channels > 0: // one order
+	case product(shape) > 0 && (v.first || n > 2 && !v.outer):
+		v = b.toFirst(v)
+		v.flat, b.flattens[u.path] = [][]int{shape}, true
 	default:
 		if v, err = b.last(v); err != nil {
 			return v, err
@@ -119,6 +122,7 @@ func reshapeNodes(b *builder, u use, in []value) (value, error) {
 		return flattenNodes(b, u, in)
 	}
 	v, err := b.last(in[0])
+	v.outer = false
 	v.node = b.add(u, "", map[string]any{"reshape": map[string]any{"shape": shape}}, v.node)
 	return v, err
 }
@@ -142,6 +146,7 @@ func permuteShapes(l *Layer, in [][]int) ([][]int, error) {
 func permuteNodes(b *builder, u use, in []value) (value, error) {
 	axes, err1 := u.Ints("dims")
 	v, err2 := b.last(in[0])
+	v.outer = false
 	v.node = b.add(u, "", map[string]any{"permute": map[string]any{"axes": axes}}, v.node)
 	return v, first(err1, err2)
 }

@@ -39,10 +39,11 @@ type featureLayout struct {
 }
 
 // traceFeatures follows the orders of features through m, and returns those of its outputs.
-// Shapes are given for layers that flatten, and reshapes say what the features of a Dense
-// become.
-func traceFeatures(m *Model, given map[string][]int, reshapes map[string]reshape) (t tracer, outputs []featureLayout) {
-	t = tracer{given: given, inputs: map[string]featureLayout{}, refused: map[string]error{}, notes: map[string]string{}, reshapes: reshapes}
+func traceFeatures(m *Model, o LinkOptions) (t tracer, outputs []featureLayout) {
+	t = tracer{given: o.Flatten, inputs: map[string]featureLayout{}, notes: map[string]string{}, translation: o.translation}
+	if o.translation == nil {
+		t.reshapes, t.refused = reshapesOf(m), map[string]error{}
+	}
 	outputs = t.model(m, "", nil)
 	return t, outputs
 }
@@ -78,21 +79,13 @@ func describeOutputs(plans []LayerPlan, m *Model, outputs []featureLayout) []Lay
 	return plans
 }
 
-// FlattenOrders reports for each layer of m that flattens its input, by its path, whether
-// the elements are in another order in PyTorch.
-func FlattenOrders(m *Model, o LinkOptions) map[string]bool {
-	t := tracer{given: o.Flatten, inputs: map[string]featureLayout{}, flattens: map[string]bool{}}
-	t.model(m, "", nil)
-	return t.flattens
-}
-
 type tracer struct {
-	given    map[string][]int         // by the name of a layer
-	inputs   map[string]featureLayout // by the path of a layer
-	flattens map[string]bool          // by the path of a layer; not recorded if nil
-	reshapes map[string]reshape
-	refused  map[string]error  // layers that mix orders of features, by path; not recorded if nil
-	notes    map[string]string // on layers that PyTorch does not need, by path; not recorded if nil
+	given       map[string][]int         // by the name of a layer
+	inputs      map[string]featureLayout // by the path of a layer
+	reshapes    map[string]reshape
+	refused     map[string]error  // layers that mix orders of features, by path; not recorded if nil
+	notes       map[string]string // on layers that PyTorch does not need, by path
+	translation *Translation      // which says what flattens with the channels first; nil for PyTorch
 }
 
 // model follows the layers of m, whose inputs have these orders, and returns those of its
@@ -173,12 +166,11 @@ func newOrder(*tracer, *Layer, string, []featureLayout) featureLayout { return f
 
 // flattenOrder is the order of the output of a Flatten.
 func flattenOrder(t *tracer, l *Layer, path string, in []featureLayout) featureLayout {
-	t.checkFlattened(l, path, in[0])
-	out := t.flatten(l, in[0])
-	if t.flattens != nil {
-		t.flattens[path] = out.flattened != nil && in[0].flattened == nil
+	if t.translation != nil && !t.translation.flattens[path] {
+		return in[0]
 	}
-	return out
+	t.checkFlattened(l, path, in[0])
+	return t.flatten(l, in[0])
 }
 
 // reshapeOrder is the order of the output of a Reshape.
@@ -248,11 +240,13 @@ func (t *tracer) flatten(l *Layer, in featureLayout) featureLayout {
 		switch {
 		case len(shape) < 2:
 			return in
+		case t.translation != nil:
 		case len(shape) == 2 && !in.spatial: // (steps, features)
 			return featureLayout{}
 		case in.layout == channelsAreFirst && !flattensFirst(l): // as PyTorch flattens them
 			return featureLayout{}
-		case flattensFirst(l): // (channels, …), which Keras transposes to channels last
+		}
+		if len(shape) > 1 && flattensFirst(l) { // (channels, …), which Keras transposes to channels last
 			shape = append(slices.Clone(shape[1:]), shape[0])
 		}
 	}
@@ -320,9 +314,9 @@ func reordered(l *Layer, links []weights.Link, o featureLayout) ([]weights.Link,
 
 // inOrder returns l as PyTorch's module sees its input: a LayerNormalization of all axes
 // with the channels first.
-func inOrder(l *Layer, o featureLayout, channelsLast bool) *Layer {
+func inOrder(l *Layer, o featureLayout) *Layer {
 	axes, err := l.Ints("axis")
-	if l.Class != "LayerNormalization" || channelsLast || !o.spatial || o.layout == channelsAreFirst || len(l.InputShapes) == 0 || err != nil || len(axes) < 2 || len(axes) != len(l.InputShapes[0]) {
+	if l.Class != "LayerNormalization" || !o.spatial || o.layout == channelsAreFirst || len(l.InputShapes) == 0 || err != nil || len(axes) < 2 || len(axes) != len(l.InputShapes[0]) {
 		return l
 	}
 	first := *l

@@ -108,7 +108,7 @@ func TestFeatureOrders(t *testing.T) {
 		if err := checkGiven(c.model, c.given); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		trace, _ := traceFeatures(c.model, c.given, nil)
+		trace, _ := traceFeatures(c.model, LinkOptions{Flatten: c.given})
 		orders := trace.inputs
 		got := orders[c.model.Layers[len(c.model.Layers)-1].Name]
 		if c.err != "" {
@@ -137,7 +137,7 @@ func TestConcatenatedFeatures(t *testing.T) {
 		{Class: "Add", Name: "sum", Calls: [][]Ref{{{Layer: "flatten"}, {Layer: "vector"}}}, InputShapes: [][]int{{24}, {24}}},
 		{Class: "Dense", Name: "mixed", Calls: [][]Ref{{{Layer: "sum"}}}, InputShapes: [][]int{{24}}},
 	}}
-	trace, _ := traceFeatures(m, nil, nil)
+	trace, _ := traceFeatures(m, LinkOptions{})
 	orders := trace.inputs
 	if got := orders["dense"]; got.err != nil || !slices.EqualFunc(got.flattened, [][]int{{2, 3, 4}, {5}}, slices.Equal) {
 		t.Errorf("concatenated: %v, %v", got.flattened, got.err)
@@ -154,5 +154,18 @@ func TestConcatenatedFeatures(t *testing.T) {
 	}
 	if got := elements(t, a[0]); got[1] != 5 || got[6] != 2 || got[24] != 25 {
 		t.Errorf("reordered: %v", got)
+	}
+}
+
+// TestEinsumDenseTakesFlattenedFeatures in the order of PyTorch, as a Dense does.
+func TestEinsumDenseTakesFlattenedFeatures(t *testing.T) {
+	einsum := in("EinsumDense", 24)
+	einsum.Config, einsum.Weights = map[string]any{"equation": "ab,bc->ac"}, []Weight{w("kernel", 24, 5)}
+	plans, err := ModelLinks(layers(in("MaxPooling2D", 4, 6, 4), in("Flatten", 2, 3, 4), einsum), LinkOptions{})
+	if err != nil || plans[0].Refused != nil {
+		t.Fatal(err, plans[0].Refused)
+	}
+	if got := plans[0].Links[0].Op.String(); got != "features(2 3 4) transpose(1 0)" {
+		t.Errorf("kernel: %s", got)
 	}
 }

@@ -66,9 +66,7 @@ func permuteOrder(t *tracer, l *Layer, path string, inputs []featureLayout) feat
 
 // note records a note on the layer of that path.
 func (t *tracer) note(path, format string, args ...any) {
-	if t.notes != nil {
-		t.notes[path] = fmt.Sprintf(format, args...)
-	}
+	t.notes[path] = fmt.Sprintf(format, args...)
 }
 
 // checkFlattened records that l flattens what PyTorch has in another order than one of which

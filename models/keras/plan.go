@@ -15,10 +15,8 @@ type LinkOptions struct {
 	// say.
 	Flatten map[string][]int
 	Rules   weights.Rules // of which Modules matter here
-	// ChannelsLast says that a Reshape and a LayerNormalization of several axes see the
-	// channels last on the other side, too, as in the translations of package keras. In
-	// PyTorch they come first.
-	ChannelsLast bool
+
+	translation *Translation // of the model to package nn; nil for PyTorch
 }
 
 // A LayerPlan is how one layer of a Keras model becomes a module of PyTorch.
@@ -51,18 +49,14 @@ func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
 	if err := o.Rules.CheckModules(paths); err != nil {
 		return nil, err
 	}
-	reshapes := map[string]reshape{}
-	if !o.ChannelsLast {
-		reshapes = reshapesOf(m)
-	}
-	trace, outputs := traceFeatures(m, o.Flatten, reshapes)
+	trace, outputs := traceFeatures(m, o)
 	k := linker{model: m, options: o, trace: trace, layers: map[string]string{}, stacks: map[string]*stack{}}
 	for path, l := range m.All() {
 		if err := k.add(path, l); err != nil {
 			return nil, err
 		}
 	}
-	if !o.ChannelsLast {
+	if o.translation == nil {
 		k.plans = describeOutputs(k.plans, m, outputs)
 	}
 	return k.plans, nil
@@ -114,11 +108,11 @@ func (k *linker) plan(path string, l *Layer) (p LayerPlan, links []weights.Link)
 	order := k.trace.inputs[path]
 	p = LayerPlan{Path: path, Layer: l, Note: k.trace.notes[path]}
 	links, p.Refused = k.links(l, order)
-	p.Module, p.Differs = moduleOf(inOrder(l, order, k.options.ChannelsLast))
+	p.Module, p.Differs = moduleOf(inOrder(l, order))
 	if r, ok := k.trace.reshapes[path]; ok && r.layout == unknownLayout && (r.shape != nil || order.flattened == nil) {
 		links, p.Note = r.features(links), r.note
 	}
-	if p.Refused == nil && !k.options.ChannelsLast {
+	if p.Refused == nil {
 		p.Refused = k.trace.refused[path]
 	}
 	return p, links
@@ -127,13 +121,13 @@ func (k *linker) plan(path string, l *Layer) (p LayerPlan, links []weights.Link)
 // links returns the links of a layer whose inputs have their features in an order.
 func (k *linker) links(l *Layer, order featureLayout) ([]weights.Link, error) {
 	links, err := LayerLinks(l)
-	if l.Class == "PReLU" && !k.options.ChannelsLast && order.layout == channelsAreFirst {
+	if l.Class == "PReLU" && k.options.translation == nil && order.layout == channelsAreFirst {
 		links, err = channelsFirstPReLU(l)
 	}
 	if err == nil {
 		links, err = reordered(l, links, order)
 	}
-	if err == nil && !k.options.ChannelsLast {
+	if err == nil && k.options.translation == nil {
 		links, err = axesToFront(l, links, order)
 	}
 	return links, err

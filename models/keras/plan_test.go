@@ -88,7 +88,7 @@ func TestFeaturesThatBecomeImagesAreReordered(t *testing.T) {
 			}
 		}
 	}
-	kept, note := forward(t, decoder(), LinkOptions{ChannelsLast: true})
+	kept, note := forward(t, decoder(), LinkOptions{translation: &Translation{}})
 	if kept["dense.bias"][1] != 2 || note != "" {
 		t.Errorf("with the channels last, the bias is %v, note %q", kept["dense.bias"], note)
 	}

@@ -92,11 +92,8 @@ func compare(t *testing.T, model nn.Module, translation *keras.Translation, m *k
 
 func load(t *testing.T, model nn.Module, translation *keras.Translation, m *keras.Model) {
 	t.Helper()
-	plans, err := keras.ModelLinks(m, keras.LinkOptions{ChannelsLast: true})
+	plans, err := translation.Links(m, keras.LinkOptions{})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if plans, err = translation.Rename(plans); err != nil {
 		t.Fatal(err)
 	}
 	parameters, _, err := keras.Export(plans)

@@ -11,11 +11,11 @@ import (
 
 // FromH5dnn translates a model of package nn, as nn.Describe describes it, to one of Keras
 // without weights. Inputs have the shapes that package nn takes; those of images become
-// channels last, as all of Keras's are. The second result are the names of modules by the
-// names of the layers.
+// channels last, as all of Keras's are. The second result has the
+// modules of the layers.
 //
 // An error of kind weights.ErrUnsupported names the layer that cannot be translated.
-func FromH5dnn(description any, inputs []Input) (*Model, map[string]string, error) {
+func FromH5dnn(description any, inputs []Input) (*Model, *Translation, error) {
 	text, err := json.Marshal(description)
 	if err != nil {
 		return nil, nil, fmt.Errorf("model: %w", err)
@@ -25,8 +25,8 @@ func FromH5dnn(description any, inputs []Input) (*Model, map[string]string, erro
 		return nil, nil, fmt.Errorf("model: %w", err)
 	}
 	r := &reverser{
-		model:   &Model{Class: "Functional", Name: "model"},
-		modules: map[string]string{}, shared: map[string]string{},
+		model:       &Model{Class: "Functional", Name: "model"},
+		Translation: Translation{Modules: map[string]string{}, flattens: map[string]bool{}}, shared: map[string]string{},
 	}
 	var values []tensor
 	for _, in := range inputs {
@@ -48,7 +48,7 @@ func FromH5dnn(description any, inputs []Input) (*Model, map[string]string, erro
 		return nil, nil, err
 	}
 	m, err := Parse(config)
-	return m, r.modules, err
+	return m, &r.Translation, err
 }
 
 // A tensor is an output of a layer of the Keras model.
@@ -60,9 +60,9 @@ type tensor struct {
 
 // A reverser collects the layers of a Keras model.
 type reverser struct {
-	model   *Model
-	modules map[string]string // paths of modules by names of layers
-	shared  map[string]string // layers by paths of modules that nodes share
+	model *Model
+	Translation
+	shared map[string]string // layers by paths of modules that nodes share
 }
 
 // firstLayer returns the name of the first layer of a description, or "".
@@ -154,7 +154,7 @@ func (r *reverser) layer(class, path string, config map[string]any, in ...tensor
 	config["name"] = name
 	r.model.Layers = append(r.model.Layers, Layer{Class: class, Name: name, Config: config, Calls: [][]Ref{call}})
 	if path != "" {
-		r.modules[name], r.shared[path] = path, name
+		r.Modules[name], r.shared[path] = path, name
 	}
 	out.ref = Ref{Layer: name}
 	return out

@@ -74,42 +74,13 @@ var others = map[string]func(r *reverser, l *Layer, in []tensor) (tensor, error)
 }
 
 func (r *reverser) flatten(l *Layer, in []tensor) (tensor, error) {
-	v := in[0]
-	if v.rank > 2 && !v.first {
-		return v, unsupported("its input has the channels last in package nn")
+	if in[0].rank > 2 && !in[0].first {
+		return in[0], unsupported("its input has the channels last in package nn")
 	}
-	if v.rank == 2 {
-		reordered, err := r.reorders(v)
-		switch {
-		case err != nil:
-			return v, err
-		case v.first && !reordered: // as a layer of one-dimensional images would be
-			v = r.layer("ZeroPadding1D", "", map[string]any{"padding": 0}, v)
-		case !v.first && reordered: // as sequences of features are not
-			v = r.layer("Permute", "", map[string]any{"dims": []int{1, 2}}, v)
-		}
-	}
-	out := r.layer("Flatten", l.Name, nil, v)
+	out := r.layer("Flatten", l.Name, nil, in[0])
+	r.flattens[out.ref.Layer] = in[0].first
 	out.rank, out.first = 1, false
 	return out, nil
-}
-
-// reorders reports whether conversions of weights take the features of v, if it was flattened,
-// to have the channels first in package nn.
-func (r *reverser) reorders(v tensor) (bool, error) {
-	name := r.unique("flatten")
-	m := *r.model
-	m.Layers = append(slices.Clone(m.Layers), Layer{Class: "Flatten", Name: name, Calls: [][]Ref{{v.ref}}})
-	m.Outputs = []Ref{{Layer: name}}
-	text, err := Describe(&m)
-	if err != nil {
-		return false, err
-	}
-	flattened, err := Parse(text)
-	if err != nil {
-		return false, err
-	}
-	return FlattenOrders(flattened, LinkOptions{})[name], nil
 }
 
 func (r *reverser) reshape(l *Layer, in []tensor) (tensor, error) {

@@ -7,9 +7,14 @@ import (
 	"github.com/h5dnn/h5dnn/models/weights"
 )
 
-// Rename returns the plans of the layers of the model, which are for PyTorch, with the
-// names of the parameters of t. Parameters that package nn does not have are left out.
-func (t *Translation) Rename(plans []LayerPlan) ([]LayerPlan, error) {
+// Links returns how the layers of the model of Keras become the modules of t. Parameters that package nn
+// does not have are left out.
+func (t *Translation) Links(m *Model, o LinkOptions) ([]LayerPlan, error) {
+	o.translation = t
+	plans, err := ModelLinks(m, o)
+	if err != nil {
+		return nil, err
+	}
 	list := slices.Clone(plans)
 	for i, p := range plans {
 		list[i].Links = nil
