@@ -37,7 +37,7 @@ type class struct {
 	// call returns the call that constructs the module. An error of kind ErrUnsupported is of a
 	// setting that the module does not have, but whose weights are the same: padding, for example.
 	call func(l *Layer) (string, error)
-	// differs returns that error for layers without weights; nil if there is none.
+	// differs returns that error for layers without weights; nil for no error.
 	differs func(l *Layer) error
 	// renamed are the parameters that h5dnn names differently from PyTorch. One named ""
 	// does not exist there.
