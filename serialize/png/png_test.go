@@ -28,6 +28,7 @@ func TestPicturesShowEveryPixel(t *testing.T) {
 		{"bools", storage.From([]bool{false, true}, 1, 2), [2]int{2, 1}, 1, 0, grey(255)},
 		{"floats in 0..1", storage.From([]float32{0, 0.5, 1, 0.25}, 2, 2), [2]int{2, 2}, 1, 0, grey(128)},
 		{"floats beyond", storage.From([]float64{-10, 10, 0, 0}, 2, 2), [2]int{2, 2}, 0, 1, color.NRGBA{33, 145, 140, 255}},
+		{"between two colours", storage.From([]float32{-10, 10, -6.25, 0}, 2, 2), [2]int{2, 2}, 0, 1, color.NRGBA{65, 63, 131, 255}},
 		{"a field's least", storage.From([]float32{-10, 10, 0, 0}, 2, 2), [2]int{2, 2}, 0, 0, color.NRGBA{68, 1, 84, 255}},
 		{"a missing value", storage.From([]float32{-10, 10, 0, float32(math.NaN())}, 2, 2), [2]int{2, 2}, 1, 1, color.NRGBA{}},
 		{"a signal's first, at the bottom", slope(100), [2]int{512, 96}, 0, 91, color.NRGBA{31, 119, 180, 255}},
