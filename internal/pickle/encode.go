@@ -21,10 +21,6 @@ func Encode(w io.Writer, value any) error {
 	return err
 }
 
-// A Deferred value is what it returns, and is made when it is encoded: a file may have hundreds of
-// thousands of tensors.
-type Deferred func() any
-
 type encoder struct {
 	w       io.Writer
 	b       []byte            // that is not yet written
@@ -86,8 +82,6 @@ func (e *encoder) value(value any, depth int) error {
 		e.b = append(e.b, opBinPersID)
 	case *Object:
 		return e.object(value, depth)
-	case Deferred:
-		return e.value(value(), depth)
 	default:
 		return fmt.Errorf("a value of type %T", value)
 	}

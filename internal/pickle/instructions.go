@@ -101,7 +101,7 @@ func (m *machine) float(_ byte) error {
 	return m.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
 }
 
-func (m *machine) memoize(_ byte) error { return m.remember(m.stored) }
+func (m *machine) memoize(_ byte) error { return m.remember(uint64(len(m.memo))) }
 
 func (m *machine) store(code byte) error {
 	at, err := m.uint(widths[code])

@@ -14,23 +14,7 @@ import (
 // Load reads one pickle of at most size bytes, and returns its value and its length. The
 // values may take up to limit bytes of memory.
 func Load(r io.Reader, size int64, limit int) (value any, n int64, err error) {
-	return LoadWith(r, size, Options{Limit: limit})
-}
-
-// Options configure LoadWith.
-type Options struct {
-	Limit int // bytes of memory that the values may take
-	// Fetched are the entries of the memo that are fetched, from the function Fetched. All are
-	// kept if it is nil.
-	Fetched map[uint64]struct{}
-	// Make returns what stands for the object that a call would have returned, or nil for an Object,
-	// if the function is not nil.
-	Make func(class Global, args Tuple) Made
-}
-
-// LoadWith is Load with options.
-func LoadWith(r io.Reader, size int64, o Options) (value any, n int64, err error) {
-	m := &machine{r: newBlockReader(r, size), left: size, memory: o.Limit, Options: o, far: map[uint64]any{}, texts: map[string]any{}}
+	m := &machine{r: newBlockReader(r, size), left: size, limit: limit, memory: limit, far: map[uint64]any{}, texts: map[string]any{}}
 	for m.result == nil && err == nil {
 		err = m.step()
 	}
@@ -44,15 +28,14 @@ func LoadWith(r io.Reader, size int64, o Options) (value any, n int64, err error
 }
 
 type machine struct {
-	Options
 	r      blockReader
 	left   int64 // bytes
+	limit  int   // bytes of memory that all values may take
 	memory int   // bytes that may still be taken
 	stack  []any
 	marks  []int          // lengths of the stack
-	memo   []any          // if Fetched is nil
-	stored uint64         // entries that were stored in order
-	far    map[uint64]any // memo entries out of order, or those that are fetched
+	memo   []any          // entries that were stored in order
+	far    map[uint64]any // other entries
 	texts  map[string]any // see textOf
 	result *any
 }
@@ -60,7 +43,7 @@ type machine struct {
 // take accounts for n bytes of values.
 func (m *machine) take(n int) error {
 	if m.memory -= n; m.memory < 0 {
-		return fmt.Errorf("its values take more memory than allowed: %d bytes", m.Limit)
+		return fmt.Errorf("its values take more memory than allowed: %d bytes", m.limit)
 	}
 	return nil
 }
@@ -174,17 +157,9 @@ func (m *machine) popN(n int) ([]any, error) {
 // remember stores the last value under a number.
 func (m *machine) remember(at uint64) error {
 	value, err := m.top()
-	if at == m.stored {
-		m.stored++
-	}
-	_, fetched := m.Fetched[at]
 	switch {
 	case err != nil:
 		return err
-	case m.Fetched != nil && !fetched:
-		return nil
-	case m.Fetched != nil:
-		m.far[at] = value
 	case at == uint64(len(m.memo)):
 		m.memo = append(m.memo, value)
 	case at < uint64(len(m.memo)):
@@ -462,14 +437,8 @@ func (m *machine) call(code byte) error {
 			}
 		}
 	}
-	switch class := operands[0].(type) {
-	case Global:
-		if m.Make != nil {
-			if made := m.Make(class, args); made != nil {
-				return m.push(made)
-			}
-		}
-	case *Object, *Persistent:
+	switch operands[0].(type) {
+	case Global, *Object, *Persistent:
 	default:
 		return fmt.Errorf("%s is called", TypeOf(operands[0]))
 	}
@@ -490,7 +459,6 @@ func (m *machine) build(_ byte) error {
 		o.State = append(o.State, state)
 	case *Dict:
 		o.State = append(o.State, state)
-	case Made: // which has no place for them
 	default:
 		return fmt.Errorf("attributes are set of %s", TypeOf(object))
 	}

@@ -70,36 +70,6 @@ func TestMemoryIsLimited(t *testing.T) {
 	}
 }
 
-// TestOnlyFetchedValuesAreKept: values are the same whether the memo has all of them or those that
-// are fetched, whatever instructions and blocks are between.
-func TestOnlyFetchedValuesAreKept(t *testing.T) {
-	const long = "T\x00\x00\x02\x00" // a string of 128 KiB
-	for what, c := range map[string]struct {
-		pickled string
-		fetched int
-	}{
-		"none":         {"\x80\x02](K\x01q\x00K\x02q\x01e.", 0},
-		"one":          {"\x80\x02](U\x01aq\x00" + long + strings.Repeat("h", 2<<16) + "q\x01h\x00K\x02q\x02e.", 1},
-		"out of order": {"\x80\x02](K\x05r\x07\x00\x00\x00G\x00\x00\x00h\x00\x00\x00\x00K\x06q\x00j\x07\x00\x00\x00h\x00e.", 2},
-		"again":        {"\x80\x02](K\x05q\x00h\x00K\x06q\x00h\x00e.", 1},
-		"in order":     {"\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00](\x8c\x01a\x94\x8c\x01b\x94h\x01cfractions\nFraction\nh\x00e.", 2},
-		"never stored": {"\x80\x02](K\x05q\x00h\x01e.", 1},
-		"unknown":      {"\x80\x02]\xff.", -1},
-		"truncated":    {"\x80\x02](X\xff\xff\x00\x00a", -1},
-	} {
-		fetched, err := pickle.Fetched(strings.NewReader(c.pickled), 1<<20)
-		if (err != nil) != (c.fetched < 0) || err == nil && len(fetched) != c.fetched {
-			t.Errorf("%s: %v, %v are fetched, want %d", what, fetched, err, c.fetched)
-		}
-		n := int64(len(c.pickled))
-		want, _, wantErr := pickle.Load(strings.NewReader(c.pickled), n, 1<<20)
-		got, _, err := pickle.LoadWith(strings.NewReader(c.pickled), n, pickle.Options{Limit: 1 << 20, Fetched: fetched})
-		if !reflect.DeepEqual(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
-			t.Errorf("%s: %v, %v; want %v, %v", what, got, err, want, wantErr)
-		}
-	}
-}
-
 // TestKeysAreEqualAsInPython: 1, 1.0 and True are one key, and "1" is another.
 func TestKeysAreEqualAsInPython(t *testing.T) {
 	d := &pickle.Dict{}
@@ -232,15 +202,4 @@ func countValues(value any, limit int) int {
 		n += countValues(part, limit-n)
 	}
 	return n
-}
-
-// TestFetchedIsLimited: the list of the memo's entries takes no more than it may.
-func TestFetchedIsLimited(t *testing.T) {
-	pickled := "\x80\x02]q\x00q\x01q\x02h\x00h\x01h\x02."
-	if _, err := pickle.Fetched(strings.NewReader(pickled), 100); err == nil {
-		t.Error("3 entries in 100 bytes")
-	}
-	if list, err := pickle.Fetched(strings.NewReader(pickled), 200); err != nil || len(list) != 3 {
-		t.Error(list, err)
-	}
 }

@@ -13,12 +13,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/h5dnn/h5dnn/internal/nameindex"
 )
 
 // Values are nil, bool, int64, *big.Int, float64, complex128, string, []byte, ByteArray, Tuple,
-// *List, *Dict, *Set, Global, *Object, Made and *Persistent.
+// *List, *Dict, *Set, Global, *Object and *Persistent.
 
 // A ByteArray is a bytearray.
 type ByteArray []byte
@@ -67,11 +65,6 @@ type Object struct {
 	List  *List // what would have been appended, or nil
 }
 
-// A Made value stands for an Object in less memory: see Options.Make. It is a pointer.
-type Made interface {
-	Class() Global // of the Object
-}
-
 // Is reports whether o is the result of calling one of the named globals, such as
 // "torch.Size".
 func (o *Object) Is(names ...string) bool {
@@ -93,10 +86,9 @@ type Persistent struct{ ID any }
 // A Dict is a dict or one of module collections, in order.
 type Dict struct {
 	Keys, Values []any
-	Class        string          // "OrderedDict", "Counter" or "defaultdict", whose factory is not kept; or "" for a dict
-	State        []any           // attributes of an OrderedDict
-	texts        nameindex.Index // of the keys that are strings
-	others       map[any]int     // of other keys
+	Class        string      // "OrderedDict", "Counter" or "defaultdict", whose factory is not kept; or "" for a dict
+	State        []any       // attributes of an OrderedDict
+	index        map[any]int // of the keys
 }
 
 // Get returns the value of a key that is a string.
@@ -104,51 +96,29 @@ func (d *Dict) Get(key string) (any, bool) {
 	if d == nil {
 		return nil, false
 	}
-	i, ok := d.texts.Find(key, d.text)
+	i, ok := d.index[key]
 	if !ok {
 		return nil, false
 	}
 	return d.Values[i], true
 }
 
-// text returns key i, which is a string.
-func (d *Dict) text(i int) string { return d.Keys[i].(string) }
-
 // Set puts value at key. It fails if Python could not hash the key.
 func (d *Dict) Set(key, value any) error {
-	i, ok, err := d.find(key)
-	switch {
-	case err != nil:
-		return err
-	case ok:
-		d.Values[i] = value
-	default:
-		d.Keys, d.Values = append(d.Keys, key), append(d.Values, value)
-	}
-	return nil
-}
-
-// find returns the place of a key. One that is not there gets the next place.
-func (d *Dict) find(key any) (i int, ok bool, err error) {
-	if text, isText := key.(string); isText {
-		at, ok := d.texts.Find(text, d.text)
-		if !ok {
-			d.texts.Add(text, int32(len(d.Keys)), d.text)
-		}
-		return int(at), ok, nil
-	}
 	k, err := hashable(key, 0)
 	if err != nil {
-		return 0, false, err
+		return err
 	}
-	i, ok = d.others[k]
-	if !ok {
-		if d.others == nil {
-			d.others = map[any]int{}
-		}
-		d.others[k] = len(d.Keys)
+	if i, ok := d.index[k]; ok {
+		d.Values[i] = value
+		return nil
 	}
-	return i, ok, nil
+	if d.index == nil {
+		d.index = map[any]int{}
+	}
+	d.index[k] = len(d.Keys)
+	d.Keys, d.Values = append(d.Keys, key), append(d.Values, value)
+	return nil
 }
 
 // maxKey bounds the text that stands for a tuple as a key.
@@ -159,7 +129,7 @@ var errKey = fmt.Errorf("a tuple of more than %d bytes is a key", maxKey)
 // hashable returns a comparable value that is equal for keys that are equal in Python.
 func hashable(key any, size int) (any, error) {
 	switch key := key.(type) {
-	case nil, int64, string, complex128, Global, *Object, Made, *Persistent, *Set: // a set that is a key is frozen
+	case nil, int64, string, complex128, Global, *Object, *Persistent, *Set: // a set that is a key is frozen
 		return key, nil
 	case bool:
 		if key {
@@ -187,7 +157,7 @@ func hashable(key any, size int) (any, error) {
 			}
 			verb := " %T %v"
 			switch part.(type) {
-			case *Object, Made, *Persistent, *Set:
+			case *Object, *Persistent, *Set:
 				verb = " %T %p" // one is equal only to itself
 			}
 			item := fmt.Sprintf(verb, part, part)
@@ -238,8 +208,6 @@ func TypeOf(value any) string {
 			return g.String()
 		}
 		return "an object"
-	case Made:
-		return value.Class().String()
 	case *Persistent:
 		return "a persistent id"
 	}

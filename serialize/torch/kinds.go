@@ -49,20 +49,20 @@ func kindOf(o *pickle.Object) string {
 func (w *walker) noteKinds() error {
 	kinds, all := map[string]bool{}, len(w.entries) > 1
 	for _, e := range w.entries {
-		if e.other == nil || e.other.kind == "" {
+		if e.kind == "" {
 			all = false
 			continue
 		}
-		kinds[e.other.kind] = true
+		kinds[e.kind] = true
 	}
 	if all && len(kinds) == 1 {
 		return w.noteType(allKinds, slices.Collect(maps.Keys(kinds))[0])
 	}
 	for _, e := range w.entries {
-		if e.other == nil || e.other.kind == "" {
+		if e.kind == "" {
 			continue
 		}
-		if err := w.noteType(e.name, e.other.kind); err != nil {
+		if err := w.noteType(e.Name, e.kind); err != nil {
 			return err
 		}
 	}
@@ -88,19 +88,17 @@ func (t *treeWriter) kind(name string, typ dtype.Type) string {
 
 // tensor returns the call that makes tensor i of a plan, which has that name.
 func (t *treeWriter) tensor(plan *serialize.Plan, i int, name string) any {
-	return pickle.Deferred(func() any {
-		view := plan.Views[i]
-		call := tensorCall(plan, view)
-		kind := t.kind(name, plan.Storages[view.Storage].Type)
-		switch kind {
-		case kindGradient:
-			call.Args[4] = true
-		case kindParameter, kindFrozen:
-			args := pickle.Tuple{call, kind == kindParameter, &pickle.Dict{Class: typeOrdered}}
-			return &pickle.Object{Class: pickle.Global{Module: "torch._utils", Name: "_rebuild_parameter"}, Args: args}
-		}
-		return call
-	})
+	view := plan.Views[i]
+	call := tensorCall(plan, view)
+	kind := t.kind(name, plan.Storages[view.Storage].Type)
+	switch kind {
+	case kindGradient:
+		call.Args[4] = true
+	case kindParameter, kindFrozen:
+		args := pickle.Tuple{call, kind == kindParameter, &pickle.Dict{Class: typeOrdered}}
+		return &pickle.Object{Class: pickle.Global{Module: "torch._utils", Name: "_rebuild_parameter"}, Args: args}
+	}
+	return call
 }
 
 // metaModules has what load_state_dict of PyTorch finds in the attribute _metadata of a state_dict:

@@ -61,7 +61,7 @@ func (w *walker) outermost(value any) error {
 		return err
 	}
 	isOther := func(value any) bool { return !isArray(value) }
-	hasSlash := func(e foundEntry) bool { return strings.Contains(e.name, "/") }
+	hasSlash := func(e foundEntry) bool { return strings.Contains(e.Name, "/") }
 	if slices.ContainsFunc(d.Values, isArray) && (slices.ContainsFunc(d.Values, isOther) || slices.ContainsFunc(w.entries, hasSlash)) {
 		w.meta[metaBeside] = "true"
 	}
@@ -193,11 +193,11 @@ func (w *walker) cutPrefixes(model []foundEntry) {
 	for again := len(model) > 0; again; {
 		again = false
 		for _, prefix := range prefixes {
-			if slices.ContainsFunc(model, func(e foundEntry) bool { return !strings.HasPrefix(e.name, prefix) || e.name == prefix }) {
+			if slices.ContainsFunc(model, func(e foundEntry) bool { return !strings.HasPrefix(e.Name, prefix) || e.Name == prefix }) {
 				continue
 			}
 			for i := range model {
-				model[i].name = model[i].name[len(prefix):]
+				model[i].Name = model[i].Name[len(prefix):]
 			}
 			w.meta[metaPrefix] += prefix
 			again = true

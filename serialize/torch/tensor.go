@@ -135,55 +135,6 @@ type tensor struct {
 	conj, neg     bool // the elements are conjugated, negated
 }
 
-// A madeTensor is a plain tensor in little memory, of which a file may have hundreds of thousands. Its
-// elements have the type of the storage.
-type madeTensor struct {
-	element *elementType
-	packed  string // varints: numel and offset of the storage, offset, rank, shape, strides; and the key
-}
-
-var plainTensor = pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v2"}
-
-// Class implements pickle.Made.
-func (*madeTensor) Class() pickle.Global { return plainTensor }
-
-// makeTensor makes a plain tensor of its arguments. What tensorOf refuses, or has more to say of,
-// stays an object.
-func makeTensor(class pickle.Global, args pickle.Tuple) pickle.Made {
-	if class != plainTensor || len(args) < 5 || args[4] == true {
-		return nil
-	}
-	t, err := rebuild(class.Name, args)
-	if err != nil || t.conj || t.neg || len(t.shape) != len(t.stride) {
-		return nil
-	}
-	packed := make([]byte, 0, 128)
-	for _, list := range [...][]int{{t.numel, t.storageRef.offset, t.offset, len(t.shape)}, t.shape, t.stride} {
-		for _, n := range list {
-			packed = binary.AppendVarint(packed, int64(n))
-		}
-	}
-	return &madeTensor{t.element, string(append(packed, t.key...))}
-}
-
-// tensor returns the tensor that was made.
-func (m *madeTensor) tensor() tensor {
-	rest := m.packed
-	next := func() int {
-		n, size := binary.Varint([]byte(rest[:min(len(rest), binary.MaxVarintLen64)]))
-		rest = rest[size:]
-		return int(n)
-	}
-	stored := storageRef{element: m.element, numel: next(), offset: next()}
-	offset, rank := next(), next()
-	views := make([]int, 2*rank)
-	for i := range views {
-		views[i] = next()
-	}
-	stored.key = rest
-	return tensor{storageRef: stored, element: m.element, offset: offset, shape: views[:rank:rank], stride: views[rank:]}
-}
-
 // errNoTensor is returned for objects that are not tensors.
 var errNoTensor = errors.New("no tensor")
 
@@ -193,9 +144,6 @@ const maxNesting = 16
 // tensorOf reads an object as one of the tensors that torch.save writes. The error is
 // errNoTensor if it is something else.
 func tensorOf(value any, depth int) (tensor, error) {
-	if made, ok := value.(*madeTensor); ok {
-		return made.tensor(), nil
-	}
 	o, ok := value.(*pickle.Object)
 	if !ok || depth > maxNesting {
 		return tensor{}, errNoTensor
@@ -215,7 +163,7 @@ func tensorOf(value any, depth int) (tensor, error) {
 		return t, err
 	}
 	switch class {
-	case pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor"}, plainTensor,
+	case pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor"}, pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v2"},
 		pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v3"}:
 		return rebuild(class.Name, o.Args)
 	}

@@ -21,7 +21,6 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/internal/nameindex"
 	"github.com/h5dnn/h5dnn/internal/pickle"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -209,46 +208,30 @@ func rootOf(records []ziparchive.Record) string {
 type archive struct {
 	prefix   string // ROOT/
 	records  map[string]*ziparchive.Record
-	storages []storageRecord
-	index    nameindex.Index  // of storages, by key
-	failed   map[string]error // of locating storages, by key
+	storages map[string]*storageRecord // by key
+	inOrder  []*storageRecord          // storages, as they are in the file
 }
 
 // newArchive sorts records by what they are.
 func newArchive(records []ziparchive.Record) (*archive, error) {
 	a := &archive{
-		prefix: rootOf(records), records: map[string]*ziparchive.Record{}, failed: map[string]error{},
-		storages: make([]storageRecord, 0, len(records)), index: nameindex.New(len(records)),
+		prefix: rootOf(records), records: map[string]*ziparchive.Record{}, storages: map[string]*storageRecord{},
 	}
 	for i := range records {
 		x := &records[i]
 		name, _ := strings.CutPrefix(x.Name, a.prefix)
 		key, isStorage := strings.CutPrefix(name, "data/")
-		if isStorage && a.storage(key) != nil || a.records[name] != nil {
+		if isStorage && a.storages[key] != nil || a.records[name] != nil {
 			return nil, fmt.Errorf("duplicate record %q", x.Name)
 		}
 		if isStorage {
-			a.storages = append(a.storages, storageRecord{Record: x})
-			a.index.Add(key, int32(len(a.storages)-1), a.key)
+			a.storages[key] = &storageRecord{Record: x}
+			a.inOrder = append(a.inOrder, a.storages[key])
 		} else {
 			a.records[name] = x
 		}
 	}
 	return a, nil
-}
-
-// storage returns the storage of a key, or nil.
-func (a *archive) storage(key string) *storageRecord {
-	i, ok := a.index.Find(key, a.key)
-	if !ok {
-		return nil
-	}
-	return &a.storages[i]
-}
-
-// key returns the key of storage i.
-func (a *archive) key(i int) string {
-	return strings.TrimPrefix(strings.TrimPrefix(a.storages[i].Name, a.prefix), "data/")
 }
 
 // pickled returns the record of the pickle. Archives without one, and programs, are refused by name.
@@ -302,11 +285,11 @@ func (f *file) readZip() error {
 
 // find returns the place of a storage, which locate has found.
 func (a *archive) find(key string) (ziparchive.Record, *typedSource, error) {
-	x := a.storage(key)
+	x := a.storages[key]
 	if x == nil {
 		return ziparchive.Record{}, nil, fmt.Errorf("no record %sdata/%s: %w", a.prefix, key, storage.ErrState)
 	}
-	return *x.Record, &x.typedSource, a.failed[key]
+	return *x.Record, &x.typedSource, x.err
 }
 
 // place returns the place of a storage.
@@ -336,6 +319,7 @@ func (f *file) byteOrder(x *ziparchive.Record) (binary.ByteOrder, error) {
 type storageRecord struct {
 	*ziparchive.Record
 	typedSource
+	err error // of locating it
 }
 
 // locate finds the bytes of all storages while the pickle is read. In a file of 10,000
@@ -344,10 +328,8 @@ func (f *file) locate(a *archive) (done chan struct{}) {
 	done = make(chan struct{})
 	go func() {
 		defer close(done)
-		for i, x := range a.storages {
-			if err := x.Locate(f.in, f.in.Size); err != nil {
-				a.failed[a.key(i)] = err
-			}
+		for _, x := range a.inOrder {
+			x.err = x.Locate(f.in, f.in.Size)
 		}
 	}()
 	return done
@@ -386,9 +368,8 @@ func (f *file) pickleOf(p ziparchive.Record) (value any, err error) {
 		return nil, fmt.Errorf("data.pkl has %d bytes and declares %d, more than the %d that are allowed for it; "+
 			"if you trust the file, unzip it and zip it with -0: %w", p.Size, p.Whole, limit, storage.ErrState)
 	}
-	fetched, _ := pickle.Fetched(io.LimitReader(p.Open(f.in), p.Whole), limit) // Load has its errors, too
 	r := io.LimitReader(p.Open(f.in), p.Whole+1)
-	value, n, err := pickle.LoadWith(r, p.Whole, pickle.Options{Limit: limit, Fetched: fetched, Make: makeTensor})
+	value, n, err := pickle.Load(r, p.Whole, limit)
 	f.pickled += n
 	if _, rest := io.Copy(io.Discard, r); rest != nil { // which explains what is wrong with the values
 		err = rest

@@ -14,8 +14,6 @@ import (
 // isArray reports whether value is a tensor, a storage or an array of NumPy.
 func isArray(value any) bool {
 	switch value := value.(type) {
-	case *madeTensor:
-		return true
 	case *pickle.Persistent:
 		_, err := storageOf(value)
 		return err == nil
@@ -30,7 +28,7 @@ func isArray(value any) bool {
 // kept.
 func referred(value any) (pointer any, ok bool) {
 	switch value.(type) {
-	case *pickle.Dict, *pickle.List, *pickle.Set, *pickle.Object, *madeTensor:
+	case *pickle.Dict, *pickle.List, *pickle.Set, *pickle.Object:
 		return value, true
 	}
 	return nil, false
@@ -81,7 +79,7 @@ func containsMore(item any) bool {
 	switch item := item.(type) {
 	case *pickle.Object:
 		return !isScalar(item)
-	case *pickle.Dict, *madeTensor, *pickle.Persistent, *pickle.Set:
+	case *pickle.Dict, *pickle.Persistent, *pickle.Set:
 		return true
 	case *pickle.List:
 		return slices.ContainsFunc(item.Items, isContainer)
@@ -113,7 +111,7 @@ func isScalar(o *pickle.Object) bool {
 
 func isContainer(item any) bool {
 	switch item.(type) {
-	case *pickle.Dict, *pickle.Object, *madeTensor, *pickle.Persistent, *pickle.Set, *pickle.List, pickle.Tuple:
+	case *pickle.Dict, *pickle.Object, *pickle.Persistent, *pickle.Set, *pickle.List, pickle.Tuple:
 		return true
 	}
 	return false

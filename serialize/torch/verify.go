@@ -57,16 +57,14 @@ func (f *file) verifyArchive(ctx context.Context, a *archive) error {
 	if err := ziparchive.Check(f.in, f.in.Size); err != nil {
 		return err
 	}
-	used := make([]bool, len(a.storages))
+	used := map[string]bool{}
 	for e := range f.All() {
-		if i, ok := a.index.Find(keyOfStorage(e), a.key); ok {
-			used[i] = true
-		}
+		used[keyOfStorage(e)] = true
 	}
 	others := maps.Clone(a.records)
-	for i, x := range a.storages {
-		if !used[i] {
-			others["data/"+a.key(i)] = x.Record
+	for key, x := range a.storages {
+		if !used[key] {
+			others["data/"+key] = x.Record
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(others)) {

@@ -41,14 +41,8 @@ type walker struct {
 	states  map[string]any       // of metaModules
 }
 
-// A foundEntry is a named tensor, or an entry of anything else.
+// A foundEntry is an array, or one that cannot be read.
 type foundEntry struct {
-	name   string
-	tensor *madeTensor
-	other  *otherEntry
-}
-
-type otherEntry struct {
 	serialize.Entry
 	err  error
 	kind string // of metaTypes
@@ -74,8 +68,8 @@ func (f *file) walk() (*serialize.List, error) {
 	}
 	list := serialize.NewList(len(w.entries), w.meta, f.sections.Close)
 	again := map[string]int{} // by name
-	for i := range w.entries {
-		e, failed := w.made(&w.entries[i])
+	for _, found := range w.entries {
+		e, failed := found.Entry, found.err
 		if _, again := w.meta[e.Name]; again && len(w.paths) > 0 {
 			if err := w.omit(e.Name, loss.Value, 1, "another value has this name"); err != nil {
 				return nil, err
@@ -97,18 +91,6 @@ func (f *file) walk() (*serialize.List, error) {
 	return list, nil
 }
 
-// made returns an entry that was found, and lets go of it.
-func (w *walker) made(found *foundEntry) (e serialize.Entry, err error) {
-	if found.tensor != nil {
-		e, err = w.entry(found.name, found.tensor.tensor())
-	} else {
-		e, err = found.other.Entry, found.other.err
-		e.Name = found.name
-	}
-	*found = foundEntry{}
-	return e, err
-}
-
 // value visits a value and what it contains.
 func (w *walker) value(path string, value any, depth int) error {
 	if isContainer(value) {
@@ -119,8 +101,6 @@ func (w *walker) value(path string, value any, depth int) error {
 	switch value := value.(type) {
 	case *pickle.Persistent:
 		return w.persistent(path, value)
-	case *madeTensor:
-		return w.addFound(foundEntry{name: path, tensor: value})
 	case *pickle.Object:
 		return w.object(path, value, depth)
 	case *pickle.Dict:
@@ -171,14 +151,10 @@ func (w *walker) add(e serialize.Entry, err error) error {
 
 // addKind adds an entry with its type in metaTypes.
 func (w *walker) addKind(e serialize.Entry, kind string, err error) error {
-	return w.addFound(foundEntry{name: e.Name, other: &otherEntry{e, err, kind}})
-}
-
-func (w *walker) addFound(e foundEntry) error {
 	if len(w.entries) == maxEntries {
 		return fmt.Errorf("more than %d arrays", maxEntries)
 	}
-	w.entries = append(w.entries, e)
+	w.entries = append(w.entries, foundEntry{e, err, kind})
 	return nil
 }
 

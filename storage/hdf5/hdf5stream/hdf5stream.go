@@ -20,7 +20,6 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/internal/nameindex"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
@@ -126,7 +125,7 @@ type Group struct {
 	file *File
 	headerNode
 	members []member
-	index   nameindex.Index // of members
+	index   map[string]int // of members
 	table   symbolTable
 }
 
@@ -136,9 +135,7 @@ type member struct {
 	object object
 }
 
-func (f *File) newGroup() *Group { return &Group{file: f, index: nameindex.New(0)} }
-
-func (g *Group) memberName(i int) string { return g.members[i].name }
+func (f *File) newGroup() *Group { return &Group{file: f, index: map[string]int{}} }
 
 // add makes an object a member. Names are unique, and neither empty, "." nor with slashes or
 // zeros.
@@ -146,17 +143,17 @@ func (g *Group) add(name string, o object) error {
 	if name == "" || name == "." || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%q cannot be the name of an HDF5 object: %w", name, storage.ErrState)
 	}
-	if _, taken := g.index.Find(name, g.memberName); taken {
+	if _, taken := g.index[name]; taken {
 		return fmt.Errorf("duplicate name %q: %w", name, storage.ErrState)
 	}
-	g.index.Add(name, int32(len(g.members)), g.memberName)
+	g.index[name] = len(g.members)
 	g.members = append(g.members, member{name, o})
 	return nil
 }
 
 // Group returns the member group of a name, and creates it if needed.
 func (g *Group) Group(name string) (*Group, error) {
-	if i, ok := g.index.Find(name, g.memberName); ok {
+	if i, ok := g.index[name]; ok {
 		if group, ok := g.members[i].object.(*Group); ok {
 			return group, nil
 		}

@@ -27,7 +27,7 @@ const (
 // one size each, and so their addresses are computed instead of kept.
 type symbolTable struct {
 	members []member
-	order   []int32  // of the members, as strcmp orders their names
+	order   []int    // of the members, as strcmp orders their names
 	largest []uint64 // of each leaf, the place of its last name in the heap
 	heap    uint64   // the size of the names
 	at      uint64
@@ -48,9 +48,9 @@ func (t *symbolTable) list(members []member) {
 	}
 	t.order = slices.Grow(t.order[:0], len(members))
 	for i := range members {
-		t.order = append(t.order, int32(i))
+		t.order = append(t.order, i)
 	}
-	slices.SortFunc(t.order, func(i, j int32) int { return strings.Compare(members[i].name, members[j].name) })
+	slices.SortFunc(t.order, func(i, j int) int { return strings.Compare(members[i].name, members[j].name) })
 	t.largest = make([]uint64, 0, ceil(len(members), 2*leafK))
 	t.heap = 8 // the empty name, before all others
 	for k, i := range t.order {
