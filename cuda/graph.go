@@ -21,7 +21,8 @@ type Graph struct {
 
 	mu       sync.Mutex
 	retained map[any]struct{}
-	err      error // of the first call that capture does not allow
+	written  map[storage.Versioned]struct{} // by kernels
+	err      error                          // of the first call that capture does not allow
 }
 
 var (
@@ -46,7 +47,7 @@ func (s *Stream) Capture(order kernels.GraphOrder, work func() error) (*Graph, e
 	if err := driverHas("cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphDestroy", "cuGraphLaunch", "cuGraphExecDestroy"); err != nil {
 		return nil, fmt.Errorf("%v: capture: %w", d, err)
 	}
-	g := &Graph{stream: s, dependencies: dependencies{stream: s, barrierCall: -1, straight: -1}, retained: map[any]struct{}{}}
+	g := &Graph{stream: s, dependencies: dependencies{stream: s, barrierCall: -1, straight: -1}, retained: map[any]struct{}{}, written: map[storage.Versioned]struct{}{}}
 	if d.straightLine || order == kernels.StraightLine {
 		g.dependencies.straight = 0
 	}
@@ -111,13 +112,28 @@ func (g *Graph) retain(thing any) {
 	g.retained[thing] = struct{}{}
 }
 
-// Replay launches the graph on the stream it was captured from, and does not wait.
+// writes notes the outputs of a captured kernel, whose versions each replay raises.
+func (g *Graph) writes(outputs []storage.Array) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i := range outputs {
+		if data, ok := outputs[i].Data.(storage.Versioned); ok {
+			g.written[data] = struct{}{}
+		}
+	}
+}
+
+// Replay launches the graph on the stream it was captured from, and does not wait. It
+// counts as a write to every output of its kernels.
 func (g *Graph) Replay() error {
 	d := g.stream.device
 	if g.handle == 0 {
 		return fmt.Errorf("%v: replay a graph: it is closed: %w", d, storage.ErrState)
 	}
 	d.count("replay", "", 0)
+	for data := range g.written {
+		data.BumpVersion()
+	}
 	return d.check("replay a graph", C.h5_graph_launch(d.context, g.handle, g.stream.handle))
 }
 
@@ -132,7 +148,7 @@ func (g *Graph) Close() error {
 	if g.stream != d.stream { // d.stream frees the memory
 		err = errors.Join(err, d.stream.waitStream(g.stream))
 	}
-	g.handle, g.retained = 0, nil
+	g.handle, g.retained, g.written = 0, nil, nil
 	return err
 }
 

@@ -75,6 +75,27 @@ func TestGraphsReplay(t *testing.T) {
 	})
 }
 
+// TestReplaysCountAsWrites to the outputs of the graph's kernels, and to nothing else.
+func TestReplaysCountAsWrites(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	x, y, z := ones(t, d, 10), ones(t, d, 10), ones(t, d, 10)
+	graph, err := d.Capture(kernels.ByData, func() error { return errors.Join(add(d, y, x), add(d, z, x), add(d, y, z)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer graph.Close()
+	version := func(a storage.Array) uint64 { return a.Data.(storage.Versioned).Version() }
+	for range 2 {
+		before := [...]uint64{version(x), version(y), version(z)}
+		if err := graph.Replay(); err != nil {
+			t.Fatal(err)
+		}
+		if version(x) != before[0] || version(y) == before[1] || version(z) == before[2] {
+			t.Errorf("versions of x, y and z are %d, %d and %d, from %d", version(x), version(y), version(z), before)
+		}
+	}
+}
+
 // TestGraphsReadPinnedMemoryAtReplay, not during capture.
 func TestGraphsReadPinnedMemoryAtReplay(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {

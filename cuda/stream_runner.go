@@ -30,7 +30,11 @@ func (d *Device) run(way launch.GPU, k *kernels.Kernel, c *kernels.Call) error {
 	defer c.CountWrites()
 	defer runtime.KeepAlive(c)
 	d.countCopy(k, c)
-	if g := d.capturing.Load(); g != nil && g.stream == d.stream && way == launch.GPU(d) {
+	g := d.capturing.Load()
+	if g != nil {
+		g.writes(c.Out)
+	}
+	if g != nil && g.stream == d.stream && way == launch.GPU(d) {
 		err := g.dependencies.run(c, func() error { return k.CUDA(way, c) })
 		g.fail(err) // the dependencies of later work are unknown now
 		return err

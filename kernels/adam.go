@@ -25,7 +25,7 @@ type AdamOptions struct {
 //
 // Its outputs are p, and m and v, which start at zero, of each parameter; update.go
 // describes its inputs. Steps that a loss scaler skipped do not count in t.
-var Adam = define("adam",
+var Adam = updatesInPlace(define("adam",
 	func(c *Call, options AdamOptions) error {
 		if options.Step < 1 {
 			return fmt.Errorf("step %d; steps count from 1: %w", options.Step, storage.ErrState)
@@ -49,7 +49,7 @@ var Adam = define("adam",
 			}
 		}
 		return true, nil
-	})
+	}))
 
 const adamArrays = 3
 

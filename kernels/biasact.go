@@ -11,7 +11,7 @@ import (
 
 // BiasAct is y = act(z + b), for z of shape (N, C, …) in any layout and b (C). Out y and,
 // if wanted, z + b; either may be z. Its options are ActOptions.
-var BiasAct = define("bias act",
+var BiasAct = updatesInPlace(define("bias act",
 	func(c *Call, options ActOptions) error {
 		if err := c.holds(min(max(len(c.Out), 1), 2), 2); err != nil {
 			return err
@@ -43,7 +43,7 @@ var BiasAct = define("bias act",
 			return false, nil
 		}
 		return true, options.Act.apply(&c.Out[0], &c.Out[1])
-	})
+	}))
 
 var biasOps = [...]native.Op{
 	opOf("add"), opOf("bias relu"), opOf("bias tanh"), opOf("bias sigmoid"), opOf("bias gelu"), opOf("bias gelu tanh"), opOf("bias silu"),
@@ -51,7 +51,7 @@ var biasOps = [...]native.Op{
 
 // ActGrad is dz = dy·act'(z) for y = act(z). Its inputs are y, or z if the activation is
 // OfInput, and dy; its options are ActOptions.
-var ActGrad = define("act grad",
+var ActGrad = updatesInPlace(define("act grad",
 	func(c *Call, options ActOptions) error {
 		if err := options.Act.check(); err != nil {
 			return err
@@ -70,7 +70,7 @@ var ActGrad = define("act grad",
 			return optimizedCopy(&c.Out[0], &c.In[1]), nil
 		}
 		return runOp(gradOps[options.Act], c, 0, 0), nil
-	})
+	}))
 
 var gradOps = [...]native.Op{
 	ReLUActivation: opOf("relu grad"), TanhActivation: opOf("tanh grad"), SigmoidActivation: opOf("sigmoid grad"),
@@ -81,7 +81,7 @@ var gradOps = [...]native.Op{
 // over all axes but that of the channels. Its inputs are those of ActGrad, of shape
 // (N, C, …); its options are ActOptions. After a relu, y may be the result of a dropout: then
 // it is the gradient of both.
-var ActGradBias = define("act grad bias",
+var ActGradBias = updatesInPlace(define("act grad bias",
 	func(c *Call, options ActOptions) error {
 		if err := c.holds(2, 2); err != nil {
 			return err
@@ -107,7 +107,7 @@ var ActGradBias = define("act grad bias",
 		sums := storage.From(reduce(0, add[float64], &exact, shape), db.Shape...)
 		convertElements(db, &sums)
 		return nil
-	}, optimizedActGradBias)
+	}, optimizedActGradBias))
 
 // optimizedActGradBias takes one pass if channels are the innermost axis of all operands,
 // and else two.

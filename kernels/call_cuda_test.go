@@ -27,16 +27,16 @@ func TestWhatGPUsLackIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	many := slices.Repeat([]storage.Array{flat}, 7)
+	many := slices.Repeat([]storage.Array{single}, 7)
 	for want, c := range map[string]struct {
 		k    *kernels.Kernel
 		call kernels.Call
 	}{
-		"frobnicate: cuda:0: no entry frobnicate_f64":   {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1]}},
-		"frobnicate: cuda:0: no entry frobnicate_f32":   {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1], In: []storage.Array{single}}},
-		"frobnicate: options hold a string":             {kernels.Own[struct{ Way string }]("frobnicate"), kernels.Call{Out: many[:1]}},
+		"frobnicate: cuda:0: no entry frobnicate_f64":   {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: []storage.Array{flat}}},
+		"frobnicate: cuda:0: no entry frobnicate_f32":   {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: []storage.Array{flat}, In: []storage.Array{single}}},
+		"frobnicate: options hold a string":             {kernels.Own[struct{ Way string }]("frobnicate"), kernels.Call{Out: []storage.Array{flat}}},
 		"frobnicate: [1 1 1 1 1 1 1 1 2] has more than": {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: []storage.Array{deep}}},
-		"frobnicate: 7 operands":                        {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1], In: many}},
+		"frobnicate: 7 operands":                        {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: []storage.Array{flat}, In: many}},
 	} {
 		if err := gpu.Run(c.k, &c.call); err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, storage.ErrDevice) {
 			t.Errorf("error %v; want %s…", err, want)

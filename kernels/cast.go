@@ -12,7 +12,7 @@ type CastOptions = ScaleOffsetOptions
 // Cast is y = Scale·x + Offset, converted from any type to any other as dtype.Convert does;
 // where Scale is 1 and Offset 0, exactly so. It turns the bytes of images into floats in
 // one pass.
-var Cast = define("cast",
+var Cast = updatesInPlace(define("cast",
 	func(c *Call, options CastOptions) error {
 		if err := c.holds(1, 1); err != nil {
 			return err
@@ -48,7 +48,7 @@ var Cast = define("cast",
 			native.Cast(to, x.Type, &g, at(&g, 0, y), at(&g, 1, x), options.Scale, options.Offset)
 		}
 		return true, nil
-	})
+	}))
 
 // identity reports whether o changes nothing.
 func (o ScaleOffsetOptions) identity() bool { return o.withDefault() == ScaleOffsetOptions{Scale: 1} }

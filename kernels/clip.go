@@ -123,7 +123,7 @@ type ClampAllOptions struct{ Limit float64 }
 
 // ClampAll limits the elements of several arrays at once to the range from −Limit·scale to Limit·scale: Out the
 // results; In the arrays and, if there is one more input, scale, a single float. NaN stays.
-var ClampAll = define("clamp all",
+var ClampAll = updatesInPlace(define("clamp all",
 	func(c *Call, options ClampAllOptions) error {
 		if err := c.holds(len(c.Out), min(max(len(c.Out), len(c.In)), len(c.Out)+1)); err != nil {
 			return err
@@ -172,7 +172,7 @@ var ClampAll = define("clamp all",
 			}
 		}
 		return true, nil
-	})
+	}))
 
 var clampOp = opOf("clamp")
 
@@ -188,7 +188,7 @@ func (c *Call) clampLimit(options ClampAllOptions) float64 {
 }
 
 // ScaleAll is y = factor·x for several arrays at once: Out the y, In the x and the factor, a single float64.
-var ScaleAll = define("scale all",
+var ScaleAll = updatesInPlace(define("scale all",
 	func(c *Call, _ struct{}) error {
 		if err := c.holds(len(c.Out), len(c.Out)+1); err != nil {
 			return err
@@ -218,7 +218,7 @@ var ScaleAll = define("scale all",
 			referenceMap(func(x float64) float64 { return x * factor }, y, x)
 			return nil
 		})
-	})
+	}))
 
 func (c *Call) scaleAll(scale func(factor float64, y, x storage.Array) error) error {
 	last := &c.In[len(c.Out)]

@@ -8,13 +8,13 @@ import (
 
 // Copy is y = x, for every element type, in any layouts. Transposes are copied in tiles, at the
 // speed of memory.
-var Copy = define("copy",
+var Copy = updatesInPlace(define("copy",
 	func(c *Call, _ struct{}) error { return c.alike(1, dtype.Invalid) },
 	func(c *Call, _ struct{}) error {
 		referenceCopy(&c.Out[0], &c.In[0])
 		return nil
 	},
-	func(c *Call, _ struct{}) (bool, error) { return optimizedCopy(&c.Out[0], &c.In[0]), nil })
+	func(c *Call, _ struct{}) (bool, error) { return optimizedCopy(&c.Out[0], &c.In[0]), nil }))
 
 func referenceCopy(y, x *storage.Array) {
 	size := x.Type.Size()

@@ -71,7 +71,7 @@ func elementwise(name string, ins int, out dtype.Type, loops []typedLoop) *Kerne
 	}
 	op := opOf(name)
 	k := define(name, check, reference, func(c *Call, _ struct{}) (bool, error) { return runOp(op, c, 0, 0), nil })
-	k.inputs = ins
+	k.inputs, k.inPlace = ins, true
 	return onGPU(k, func(c *Call, _ struct{}) error {
 		for _, f := range loops {
 			if f.compute == computeTypeOf(c.In[0].Type) {

@@ -43,7 +43,8 @@ func (o GraphOrder) String() string {
 
 // A Graph is captured work.
 type Graph interface {
-	// Replay issues the work after everything issued before, and does not wait.
+	// Replay issues the work after everything issued before, and does not wait. It raises
+	// the versions of what its kernels write, as running them would.
 	Replay() error
 	// Depth returns the number of calls in the graph, and the length of its longest chain
 	// of calls of which each waits for the one before.

@@ -30,9 +30,14 @@ type Kernel struct {
 	// CUDA, unless it is nil, computes the same on a GPU.
 	CUDA func(g launch.GPU, c *Call) error
 
-	inputs int                 // of an elementwise kernel
-	check  func(c *Call) error // fails for calls that no implementation takes
+	inputs  int                 // of an elementwise kernel
+	inPlace bool                // whether an output may be an input
+	check   func(c *Call) error // fails for calls that no implementation takes
 }
+
+// InPlace reports whether an output may be one of the inputs: the same view of the same
+// storage. All kernels refuse other overlaps of outputs with inputs.
+func (k *Kernel) InPlace() bool { return k.inPlace }
 
 // Elementwise returns the number of inputs of a kernel whose operands have one type and
 // shape, but for a comparison's output of bools; 0 for other kernels.

@@ -58,7 +58,7 @@ var Normal = define("normal", checkRandom,
 // Dropout is y = x/(1 − P), but 0 with probability P. The same options drop
 // the same elements, so that it is its own derivative. A second input, a single
 // uint64, is added to Stream.
-var Dropout = define("dropout",
+var Dropout = updatesInPlace(define("dropout",
 	func(c *Call, options DropoutOptions) error {
 		if !(options.P >= 0 && options.P <= 1) {
 			return fmt.Errorf("probability %v; want 0 to 1: %w", options.P, storage.ErrState)
@@ -96,7 +96,7 @@ var Dropout = define("dropout",
 	},
 	func(c *Call, options DropoutOptions) (bool, error) {
 		return nativeDraw(native.Dropout, c, RandomOptions{options.Seed, options.Stream + c.stream(), float64(options.least()), 1 / (1 - options.P)}), nil
-	})
+	}))
 
 // stream returns what is added to the stream of a dropout on the host.
 func (c *Call) stream() uint64 {

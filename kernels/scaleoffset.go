@@ -19,7 +19,7 @@ func (o ScaleOffsetOptions) withDefault() ScaleOffsetOptions {
 }
 
 // ScaleOffset is y = Scale·x + Offset, for floats.
-var ScaleOffset = define("scale offset",
+var ScaleOffset = updatesInPlace(define("scale offset",
 	func(c *Call, _ ScaleOffsetOptions) error { return c.alike(1, dtype.Invalid) },
 	func(c *Call, options ScaleOffsetOptions) error {
 		if !c.In[0].Type.IsFloat() || c.In[0].Type.StorageOnly() {
@@ -32,6 +32,6 @@ var ScaleOffset = define("scale offset",
 	func(c *Call, options ScaleOffsetOptions) (bool, error) {
 		options = options.withDefault()
 		return runOp(scaleOffset, c, options.Scale, options.Offset), nil
-	})
+	}))
 
 var scaleOffset = opOf("scale offset")

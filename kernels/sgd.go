@@ -20,7 +20,7 @@ type SGDOptions struct {
 //
 // Its outputs are p and v, which starts at zero, of each parameter; without
 // Momentum there is no v, and p ← p − Rate·d. update.go describes its inputs.
-var SGD = define("sgd",
+var SGD = updatesInPlace(define("sgd",
 	func(c *Call, options SGDOptions) error {
 		if len(c.Out) == 1 && options.Momentum != 0 {
 			return fmt.Errorf("momentum %v needs a second output for its buffer: %w", options.Momentum, storage.ErrState)
@@ -44,7 +44,7 @@ var SGD = define("sgd",
 			}
 		}
 		return true, nil
-	})
+	}))
 
 // arrays returns the number of outputs for each parameter.
 func (s SGDOptions) arrays() int {

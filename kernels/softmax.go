@@ -75,7 +75,7 @@ func largest(x []float64) float64 {
 // inputs, all floats of one shape. f is given the lines, the output's first; op is the same
 // in C.
 func lineKernel(name string, op native.LineOp, ins int, f func(l [][]float64)) *Kernel {
-	return define(name,
+	return updatesInPlace(define(name,
 		func(c *Call, options SoftmaxOptions) error {
 			if err := c.alike(ins, dtype.Invalid); err != nil {
 				return err
@@ -102,5 +102,5 @@ func lineKernel(name string, op native.LineOp, ins int, f func(l [][]float64)) *
 		},
 		func(c *Call, options SoftmaxOptions) (bool, error) {
 			return nativeLines(op, options.Axis, &c.Out[0], &c.In[0], &c.In[ins-1]), nil
-		})
+		}))
 }

@@ -8,7 +8,7 @@ import (
 
 // Where is z = x where cond holds and y elsewhere. Its inputs are cond, of
 // bools, and x and y of z's type, which may be any.
-var Where = define("where",
+var Where = updatesInPlace(define("where",
 	func(c *Call, _ struct{}) error {
 		if err := c.holds(1, 3); err != nil {
 			return err
@@ -47,4 +47,4 @@ var Where = define("where",
 			native.Where(z.Type.Size(), &g, at(&g, 0, z), at(&g, 1, cond), at(&g, 2, x), at(&g, 3, y))
 		}
 		return true, nil
-	})
+	}))
