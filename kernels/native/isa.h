@@ -39,6 +39,29 @@ enum { LANES = 16 };
 
 #include "philox.h"
 
+/* ln x. Arithmetic takes subnormal numbers for zero; they are n·2⁻¹⁴⁹ and n·2⁻¹⁰⁷⁴ for integers n, which are
+ * floats where their bits follow those of 2²³ and 2⁵². */
+static inline float h5k_logf(float x) {
+	uint32_t n, b = 0x4B000000;
+	memcpy(&n, &x, sizeof n);
+	int subnormal = n - 1 < 0x7FFFFF;
+	b |= n;
+	float y;
+	memcpy(&y, &b, sizeof y);
+	y = logf(subnormal ? y - 0x1p23f : x);
+	return subnormal ? y - 103.27893f : y;
+}
+static inline double h5k_log(double x) {
+	uint64_t n, b = 0x4330000000000000;
+	memcpy(&n, &x, sizeof n);
+	int64_t subnormal = n - 1 < 0xFFFFFFFFFFFFF;
+	b |= n;
+	double y;
+	memcpy(&y, &b, sizeof y);
+	y = log(subnormal ? y - 0x1p52 : x);
+	return subnormal ? y - 744.4400719213812 : y;
+}
+
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
 #define REAL_(name) PASTE(name, SUFFIX)
@@ -46,7 +69,7 @@ enum { LANES = 16 };
 #define REAL float
 #define SUFFIX _f32
 #define EXP expf
-#define LOG logf
+#define LOG h5k_logf
 #define COS cosf
 #define TANH tanhf
 #define ERF erff
@@ -66,7 +89,7 @@ enum { LANES = 16 };
 #define REAL double
 #define SUFFIX _f64
 #define EXP exp
-#define LOG log
+#define LOG h5k_log
 #define COS cos
 #define TANH tanh
 #define ERF erf
