@@ -73,7 +73,9 @@ func elementwiseKernels() (all []elementwiseKernel) {
 			all = append(all, elementwiseKernel{k, n, nil})
 		}
 	}
-	return append(all, elementwiseKernel{kernels.ScaleOffset, 1, kernels.ScaleOffsetOptions{Scale: -1.5}})
+	elu := kernels.ELUOptions{Alpha: 1.5, Scale: 0.75}
+	return append(all, elementwiseKernel{kernels.ELU, 1, elu}, elementwiseKernel{kernels.ELUGrad, 2, elu},
+		elementwiseKernel{kernels.ScaleOffset, 1, kernels.ScaleOffsetOptions{Scale: -1.5}})
 }
 
 // extreme returns a call of k on the CPU with extreme first operands, and others as given.

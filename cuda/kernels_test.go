@@ -470,6 +470,8 @@ func floats(a spec) (all []trial) {
 		image, bias := of(5, 20).as(a.t), of(20).as(a.t)
 		all = append(all, trial{kernels.BiasAct, kernels.ActOptions{Act: act}, list(image), list(image, bias), 2 * tolerance})
 	}
+	elu := kernels.ELUOptions{Alpha: 1.5, Scale: 0.75}
+	all = append(all, trial{kernels.ELU, elu, list(a), list(a), 2 * tolerance}, trial{kernels.ELUGrad, elu, list(a), list(a, a), 2 * tolerance})
 	return append(all, trial{kernels.ScaleOffset, kernels.ScaleOffsetOptions{Scale: -1.5, Offset: 0.25}, list(a), list(a), 2 * tolerance},
 		trial{kernels.ScaleOffset, kernels.ScaleOffsetOptions{}, list(a), list(a), 0}, trial{kernels.Cast, kernels.CastOptions{Offset: 3}, list(a), list(a), 2 * tolerance})
 }

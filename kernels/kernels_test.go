@@ -76,7 +76,7 @@ func zipSamples() (all []sample) {
 
 func mapSamples() (all []sample) {
 	for _, shape := range shapesTried {
-		for _, k := range []*Kernel{Neg, Abs, ReLU, Exp, Tanh, Sigmoid, GELU, GELUTanh, SiLU, Copy} {
+		for _, k := range []*Kernel{Neg, Abs, ReLU, Exp, Tanh, Sigmoid, GELU, GELUTanh, SiLU, Softplus, Copy} {
 			all = append(all, sample{k: k, out: []operand{of(shape...)}, in: []operand{of(shape...)}, tolerance: 2e-6})
 		}
 		for _, k := range []*Kernel{Log, Sqrt} {
@@ -84,6 +84,8 @@ func mapSamples() (all []sample) {
 		}
 		all = append(all,
 			sample{k: ScaleOffset, options: ScaleOffsetOptions{-1.5, 0.25}, out: []operand{of(shape...)}, in: []operand{of(shape...)}, tolerance: 1e-6},
+			sample{k: ELU, options: ELUOptions{1.5, 0.75}, out: []operand{of(shape...)}, in: []operand{of(shape...)}, tolerance: 2e-6},
+			sample{k: ELUGrad, options: ELUOptions{1.5, 0.75}, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...)}, tolerance: 2e-6},
 			sample{k: Fill, options: FillOptions{2.5}, out: []operand{of(shape...)}},
 			sample{k: Cast, out: []operand{of(shape...)}, in: []operand{of(shape...)}},
 			sample{k: Cast, options: CastOptions{1. / 255, -0.5}, out: []operand{of(shape...)}, in: []operand{of(shape...).as(dtype.Uint8).drawn(below(256))}, tolerance: 1e-6},

@@ -24,18 +24,11 @@ var eluDefaults = ELUOptions{Alpha: 1}
 func NewELU(o ELUOptions) ELU { return ELU{withDefaults(o, eluDefaults), true} }
 
 // Forward applies the activation to x.
-func (e ELU) Forward(x *tensor.Tensor) *tensor.Tensor {
-	positive := isPositive(x)
-	low := tensor.Where(positive, constantLike(x, 0), x)
-	t := low.Detach().MulScalar(0.5).Tanh() // exp(x) − 1 = 2t/(1 − t) loses no digits near 0
-	y := withGradientOf(t.Add(t).Div(t.Neg().AddScalar(1)), low.Exp())
-	return tensor.Where(positive, x, y.MulScalar(e.options().Alpha).Cast(x.Type))
-}
+func (e ELU) Forward(x *tensor.Tensor) *tensor.Tensor { return x.ELU(e.options().Alpha, 1) }
 
 // Forward applies the activation to x.
 func (SELU) Forward(x *tensor.Tensor) *tensor.Tensor {
-	const alpha, lambda = 1.6732632423543772, 1.0507009873554805
-	return NewELU(ELUOptions{alpha}).Forward(x).MulScalar(lambda)
+	return x.ELU(1.6732632423543772, 1.0507009873554805)
 }
 
 // options returns the settings.

@@ -26,28 +26,7 @@ func newHardtanh(o HardtanhOptions) Hardtanh {
 // Forward applies the activation to x.
 func (h Hardtanh) Forward(x *tensor.Tensor) *tensor.Tensor {
 	h = newHardtanh(h.options())
-	low, high := constantLike(x, h.Min), constantLike(x, h.Max)
-	x = tensor.Where(x.LessEqual(low), low, x) // no gradient at the limits, as in PyTorch
-	return tensor.Where(x.GreaterEqual(high), high, x)
-}
-
-// constantLike returns a tensor of the shape, type and device of x that is value
-// everywhere.
-func constantLike(x *tensor.Tensor, value float64) *tensor.Tensor {
-	x = x.Detach()
-	zeros := x.Less(x).Cast(x.Type) // also where x is not a number
-	return zeros.AddScalar(value)
-}
-
-// isPositive returns whether x > 0, as bools.
-func isPositive(x *tensor.Tensor) *tensor.Tensor {
-	x = x.Detach()
-	return x.Greater(x.Neg())
-}
-
-// withGradientOf returns the value of y with the gradient of z, whose elements are finite or NaN.
-func withGradientOf(y, z *tensor.Tensor) *tensor.Tensor {
-	return y.Detach().Add(z.Sub(z.Detach()))
+	return x.Hardtanh(h.Min, h.Max)
 }
 
 // options returns the settings, with defaults if both are 0.

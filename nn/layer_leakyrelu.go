@@ -25,6 +25,12 @@ func (l LeakyReLU) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return tensor.Where(isPositive(x), x, x.MulScalar(l.options().NegativeSlope))
 }
 
+// isPositive returns whether x > 0, as bools.
+func isPositive(x *tensor.Tensor) *tensor.Tensor {
+	x = x.Detach()
+	return x.Greater(x.Neg())
+}
+
 // options returns the settings.
 func (l LeakyReLU) options() LeakyReLUOptions {
 	return settingsOf(l.made, l.LeakyReLUOptions, leakyReLUDefaults)

@@ -65,7 +65,8 @@ func zeros(x *tensor.Tensor, axis, n int) *tensor.Tensor {
 	}
 	shape := append([]int{}, x.Shape...)
 	shape[axis] = n
-	return constantLike(x.Slice(axis, 0, 1, 1), 0).Broadcast(shape...)
+	x = x.Slice(axis, 0, 1, 1).Detach()
+	return x.Less(x).Cast(x.Type).Broadcast(shape...) // also where x is not a number
 }
 
 // Forward returns x without its edges.

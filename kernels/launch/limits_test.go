@@ -153,6 +153,8 @@ func (v *vast) elementwise() {
 		v.add(kernels.Uniform, nil, 1, x)
 		v.add(kernels.Normal, nil, 1, x)
 		v.add(kernels.Dropout, kernels.DropoutOptions{P: 0.5}, 1, x, x)
+		v.add(kernels.ELU, nil, 1, x, x)
+		v.add(kernels.ELUGrad, nil, 1, x, x, x)
 		v.add(kernels.MeanSquaredError, nil, 2, v.of(), x, x, x)
 		v.add(kernels.SGD, kernels.SGDOptions{Momentum: 0.5}, 2, x, x, x)
 		v.add(kernels.Adam, kernels.AdamOptions{Step: 1}, 3, x, x, x, x)

@@ -21,6 +21,11 @@
 #define H5K_SIGMOID(x) (1 / (1 + EXP(-(x))))
 #define H5K_SILU(x) ((x) / (1 + EXP(-(x))))
 #define H5K_SILU_GRAD(x) (H5K_SIGMOID(x) * (1 + (x) * (1 - H5K_SIGMOID(x))))
+/* ln(1 + u) for u from 0 to 1, to the last digits: the rounding error of w = 1 + u is in both factors of
+ * u·ln(w)/(w − 1) (Goldberg, doi:10.1145/103162.103163, theorem 4). */
+#define H5K_LOG1P(u) (1 + (u) == 1 ? (u) : LOG(1 + (u)) * (u) / ((1 + (u)) - 1))
+/* eˣ − 1 for x ≤ 0, as 2t/(1 − t) with t = tanh(x/2), which loses no digits near 0. */
+#define H5K_EXPM1(x) (2 * TANH((REAL)0.5 * (x)) / (1 - TANH((REAL)0.5 * (x))))
 
 #define H5K_OPS(OP) \
 	OP(add, ANY, 2, REAL, 1, x + y) \
@@ -46,6 +51,9 @@
 	OP(gelu_grad, FLOATS, 2, REAL, 4, y * H5K_GELU_GRAD(x)) \
 	OP(gelu_tanh_grad, FLOATS, 2, REAL, 4, y * H5K_GELU_TANH_GRAD(x)) \
 	OP(silu_grad, FLOATS, 2, REAL, 4, y * H5K_SILU_GRAD(x)) \
+	OP(softplus, FLOATS, 1, REAL, 4, (x > 0 ? x : 0) + H5K_LOG1P(EXP(-FABS(x)))) \
+	OP(elu, FLOATS, 1, REAL, 3, x > 0 ? b * x : a * H5K_EXPM1(x)) \
+	OP(elu_grad, FLOATS, 2, REAL, 3, x > 0 ? b * y : a * EXP(x) * y) \
 	OP(scale_offset, FLOATS, 1, REAL, 1, x * a + b) \
 	OP(bias_relu, FLOATS, 2, REAL, 1, x + y < 0 ? 0 : x + y) \
 	OP(bias_tanh, FLOATS, 2, REAL, 3, TANH(x + y)) \
