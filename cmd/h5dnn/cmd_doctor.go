@@ -79,9 +79,7 @@ func (d *doctor) examine(path string) error {
 	if d.file, err = d.files.file(d.name); err != nil {
 		return err
 	}
-	if format, err := formatOf(d.file); err == nil {
-		d.checkpoint = !isData(format)
-	}
+	d.checkpoint = isModel(d.file)
 	found, err := d.open(path)
 	if err != nil {
 		return err

@@ -130,6 +130,9 @@ func proposalsFor(ctx context.Context, data string, w propose.Wishes) ([]propose
 		return nil, err
 	}
 	defer file.Close()
+	if len(w.X)+len(w.Y) == 0 && isModel(file) {
+		return nil, fmt.Errorf("%s holds the weights of a model; name the file of data to train on, or inputs with -x and a target with -y", data)
+	}
 	found, err := surveyOf(file, slices.Concat(w.X, w.Y))
 	if err != nil {
 		return nil, err

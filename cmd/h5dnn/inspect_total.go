@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -10,11 +11,32 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/serialize/transform"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
 // isData reports whether files of a format are rather data than checkpoints.
 func isData(f serialize.Format) bool {
 	return f.Single || f.Table || f.Name == "hdf5" || f.Name == "npz" || h5format.IsConvention(f.Name)
+}
+
+// runAttribute is in the root of the files of runs, by train.IsRun.
+const runAttribute = "h5dnn_config"
+
+// isModel reports whether a file is a checkpoint or a run rather than data.
+func isModel(file inspect.File) bool {
+	if format, err := formatOf(file); err == nil && !isData(format) {
+		return true
+	}
+	h5, ok := file.(inspect.HDF5)
+	if !ok {
+		return false
+	}
+	root, err := h5.Lookup("/")
+	if err != nil {
+		return false
+	}
+	attributes, _ := root.Attributes() // an attribute that cannot be read says nothing
+	return slices.ContainsFunc(attributes, func(a hdf5.Attribute) bool { return a.Name == runAttribute })
 }
 
 // checkpointTotal counts what a checkpoint holds: arrays, bytes, shared elements, and the state of
