@@ -12,7 +12,6 @@ import (
 
 	"github.com/h5dnn/h5dnn/convert"
 	"github.com/h5dnn/h5dnn/inspect"
-	"github.com/h5dnn/h5dnn/models"
 	"github.com/h5dnn/h5dnn/serialize"
 )
 
@@ -57,7 +56,7 @@ func convertFile(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if format == "hdf5" && c.String("to") == "" && c.String("framework") == models.Keras {
+	if format == "hdf5" && c.String("to") == "" && c.String("framework") == "keras" {
 		format = "keras-h5" // which the extension does not tell from other HDF5 files
 	}
 	if slices.ContainsFunc(frameworkFlags, func(f cli.Flag) bool { return c.IsSet(f.Names()[0]) }) {
