@@ -140,7 +140,7 @@ size: ## print lines of Go without tests by package, and what changed since BASE
 SEED ?= 1
 N    ?= 20
 .PHONY: wording
-wording: ## print N random comments and exported names, chosen by SEED, to review them
+wording: ## count clumsy lines by folder; print N random comments and exported names, chosen by SEED
 	@go run ./scripts/wording -seed $(SEED) -n $(N)
 
 .PHONY: clean
