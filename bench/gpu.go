@@ -84,7 +84,7 @@ func exampleRun(f *hdf5.File, in folders, resident config.Choice) (*train.Run, *
 	c := train.Defaults()
 	c.Data.File, c.Data.X, c.Data.Y = dataconfig.Names{f.Name()}, dataconfig.Path("train/images"), dataconfig.Path("train/labels")
 	c.Data.Normalize = dataconfig.Normalize{Scale: []float64{1.0 / 255}, Shift: []float64{0}}
-	c.Model, c.Batch, c.Epochs, c.Schedule = exampleCNN(1), 64, 1<<30, "constant"
+	c.Model, c.BatchSize, c.Epochs, c.Schedule = exampleCNN(1), 64, 1<<30, "constant"
 	c.Optimizer = map[string]any{"sgd": map[string]any{"lr": 0.01}}
 	c.Data.Resident, c.Precision = resident, "tf32" // as the peer
 	x, err := array(f, c.Data.X[0].Path)
@@ -98,7 +98,7 @@ func exampleRun(f *hdf5.File, in folders, resident config.Choice) (*train.Run, *
 	if in.small {
 		x.View, _ = x.View.Slice(0, 0, 4, 1)
 		y.View, _ = y.View.Slice(0, 0, 4, 1)
-		c.Model, c.Batch = exampleCNN(32), 2
+		c.Model, c.BatchSize = exampleCNN(32), 2
 	}
 	data, err := train.NewData(c, train.Arrays{X: x, Y: y})
 	if err != nil {

@@ -250,12 +250,12 @@ func compareWithCPU(in folders) error {
 // differentParams counts the parameters of two runs that have other bits.
 func differentParams(a, b *train.Run) (count int, err error) {
 	values := map[string][]float32{}
-	for name, p := range nn.Params(a.Model) {
+	for name, p := range nn.Parameters(a.Model) {
 		if values[name], err = storage.Read[float32](p.Array); err != nil {
 			return 0, err
 		}
 	}
-	for name, p := range nn.Params(b.Model) {
+	for name, p := range nn.Parameters(b.Model) {
 		got, err := storage.Read[float32](p.Array)
 		if err != nil {
 			return 0, err

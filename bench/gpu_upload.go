@@ -57,12 +57,12 @@ func newUpload(f *hdf5.File, in folders) (*upload, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := dataset.Of(dataset.Named{Name: "x", Array: x})
+	set, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: x})
 	if err != nil {
 		return nil, err
 	}
 	u := &upload{file: f}
-	if u.loader, err = dataset.NewLoader(set, dataset.Options{Batch: uploaded, Shuffle: dataset.None, Alloc: d.AllocPinned, Lifetime: inFlight}); err != nil {
+	if u.loader, err = dataset.NewLoader(set, dataset.Options{BatchSize: uploaded, Shuffle: dataset.None, Alloc: d.AllocPinned, Lifetime: inFlight}); err != nil {
 		return nil, err
 	}
 	if u.to, err = d.Alloc(uploaded * x.Shape[1]); err == nil {

@@ -121,7 +121,7 @@ func step(make func() nn.Sequential, shape ...int) func(folders) (task, error) {
 			var failed error
 			err := tensor.Step(func(t *tensor.Tape) error {
 				loss := tensor.CrossEntropy(model.Forward(t.Input(x)), t.Input(labels))
-				failed = opt.Step(nn.Params(model), tensor.Gradients(loss))
+				failed = opt.Step(nn.Parameters(model), tensor.Gradients(loss))
 				return nil
 			})
 			return errors.Join(err, failed)
@@ -172,7 +172,7 @@ func lenet(f *hdf5.File) (*train.Run, *train.Data, error) {
 	c := train.Defaults()
 	c.Data.File, c.Data.X, c.Data.Y = dataconfig.Names{f.Name()}, dataconfig.Path("train/images"), dataconfig.Path("train/labels")
 	c.Data.Normalize = dataconfig.Normalize{Scale: []float64{1.0 / 255}, Shift: []float64{0}}
-	c.Model, c.Batch, c.Epochs = "lenet", 128, 1
+	c.Model, c.BatchSize, c.Epochs = "lenet", 128, 1
 	c.Optimizer = map[string]any{"sgd": map[string]any{"lr": 0.05, "momentum": 0.9}}
 	x, err := array(f, c.Data.X[0].Path)
 	if err != nil {

@@ -38,7 +38,7 @@ func samples(f *hdf5.File) (dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y, Role: dataset.Target})
+	return dataset.FromArrays(dataset.NamedArray{Name: "x", Array: x}, dataset.NamedArray{Name: "y", Array: y, Role: dataset.Target})
 }
 
 // whole reads all images into new memory.
@@ -105,7 +105,7 @@ func keptEpochs(name func(folders) string) func(folders) (task, error) {
 
 // epochs returns what loads the next epoch of d.
 func epochs(d dataset.Dataset) (once func() error, err error) {
-	l, err := dataset.NewLoader(d, dataset.Options{Batch: batchSize})
+	l, err := dataset.NewLoader(d, dataset.Options{BatchSize: batchSize})
 	if err != nil {
 		return nil, err
 	}

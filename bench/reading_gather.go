@@ -71,11 +71,11 @@ func windowOrder(path string) (name string, row int, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	d, err := dataset.Of(dataset.Named{Name: "x", Array: x})
+	d, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: x})
 	if err != nil {
 		return "", 0, err
 	}
-	l, err := dataset.NewLoader(d, dataset.Options{Batch: batchSize, OrderOnly: true})
+	l, err := dataset.NewLoader(d, dataset.Options{BatchSize: batchSize, OrderOnly: true})
 	if err != nil {
 		return "", 0, err
 	}

@@ -22,7 +22,7 @@ func largeEpoch(name string, state func(path string) error) func(folders) (task,
 		if err != nil {
 			return task{}, err
 		}
-		d, err := dataset.Of(dataset.Named{Name: "x", Array: x})
+		d, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: x})
 		if err != nil {
 			return task{}, err
 		}

@@ -39,8 +39,8 @@ func BenchmarkEpoch(b *testing.B) {
 	} {
 		for _, workers := range []int{1, 2} {
 			b.Run(fmt.Sprintf("%s/workers=%d", test.name, workers), func(b *testing.B) {
-				test.o.Batch, test.o.Workers = benchBatch, workers
-				l := must[*Loader](b)(NewLoader(must[Dataset](b)(Of(input("x", test.x), target("y", y))), test.o))
+				test.o.BatchSize, test.o.Workers = benchBatch, workers
+				l := must[*Loader](b)(NewLoader(must[Dataset](b)(FromArrays(input("x", test.x), target("y", y))), test.o))
 				epoch := 0
 				benchEpochs(b, func() {
 					benchLoad(b, l, epoch)
@@ -122,8 +122,8 @@ func BenchmarkMNIST(b *testing.B) {
 		{"exact, kept", Options{Shuffle: Exact}, true},
 	} {
 		b.Run(test.name, func(b *testing.B) {
-			test.o.Batch = benchBatch
-			d := must[Dataset](b)(Of(input("x", x), target("y", y)))
+			test.o.BatchSize = benchBatch
+			d := must[Dataset](b)(FromArrays(input("x", x), target("y", y)))
 			l := must[*Loader](b)(NewLoader(d, test.o))
 			epoch := 0
 			benchEpochs(b, func() {

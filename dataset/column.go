@@ -28,7 +28,7 @@ type column struct {
 	cached func() (storage.Array, error) // the whole column decoded, if it is small; else nil
 }
 
-func newColumn(n Named) (*column, error) {
+func newColumn(n NamedArray) (*column, error) {
 	name, a := n.Name, n.Array
 	c := &column{from: n.From, data: a, windowLen: 1, chunk: 1, rowGroup: 1}
 	if !a.Type.Valid() {
@@ -41,7 +41,7 @@ func newColumn(n Named) (*column, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: a sample: %w", name, err)
 	}
-	c.Field = Field{name, n.Role, n.Of, a.Type, inner.Shape}
+	c.Field = Field{name, n.Role, n.LengthOf, a.Type, inner.Shape}
 	c.size, c.access = inner.Len()*a.Type.Size(), accessOf(a)
 	if !a.Within(a.Data.Len() / a.Type.Size()) {
 		return nil, fmt.Errorf("dataset: %v reaches beyond its storage of %d bytes: %w", c.Field, a.Data.Len(), views.ErrShape)

@@ -43,11 +43,11 @@ type Blocked interface {
 
 // A Field describes one of the arrays that every sample has.
 type Field struct {
-	Name  string
-	Role  Role   // see Schema
-	Of    string // the input that a Length belongs to
-	Type  dtype.Type
-	Shape []int // of one sample
+	Name     string
+	Role     Role   // see Schema
+	LengthOf string // the input that a Length belongs to
+	Type     dtype.Type
+	Shape    []int // of one sample
 }
 
 // bytes returns the size of the field in one sample.
@@ -57,7 +57,7 @@ func (f Field) String() string { return fmt.Sprintf("%s %v%v", f.Name, f.Type, f
 
 // Equal reports whether f and g are the same in every respect.
 func (f Field) Equal(g Field) bool {
-	return f.Name == g.Name && f.Role == g.Role && f.Of == g.Of && f.Type == g.Type && slices.Equal(f.Shape, g.Shape)
+	return f.Name == g.Name && f.Role == g.Role && f.LengthOf == g.LengthOf && f.Type == g.Type && slices.Equal(f.Shape, g.Shape)
 }
 
 // sampleBytes returns the size of one sample of d.

@@ -53,7 +53,7 @@ func TestReadGathersRowsThroughViews(t *testing.T) {
 			if chunk > 0 {
 				seen = newFake(x, chunk).Array().With(view)
 			}
-			d := must[Dataset](t)(Of(input("x", seen)))
+			d := must[Dataset](t)(FromArrays(input("x", seen)))
 			for _, n := range []int{0, 1, 5, 40} {
 				rows := make([]int, n)
 				for k := range rows {
@@ -68,7 +68,7 @@ func TestReadGathersRowsThroughViews(t *testing.T) {
 					t.Fatalf("%s, chunks of %d, rows %v: %v, want %v", name, chunk, rows, got, want)
 				}
 			}
-			l := must[*Loader](t)(NewLoader(d, Options{Batch: 7, Shuffle: Window, Window: 2}))
+			l := must[*Loader](t)(NewLoader(d, Options{BatchSize: 7, Shuffle: Window, Window: 2}))
 			for b, err := range l.Epoch(t.Context(), 0, 0) {
 				if err != nil {
 					t.Fatal(err)
@@ -91,7 +91,7 @@ func TestOneReadDecodesAChunkOnce(t *testing.T) {
 		"cropped":    must[views.View](t)(x.Slice(2, 0, 2, 1)),
 	} {
 		fake := newFake(x, 10)
-		d := must[Dataset](t)(Of(input("x", fake.Array().With(view))))
+		d := must[Dataset](t)(FromArrays(input("x", fake.Array().With(view))))
 		b := must[*Batch](t)(NewBatch(d, 300))
 		rows := make([]int, 300)
 		for k := range rows {
@@ -110,8 +110,8 @@ func TestNarrowColumnsAreDecodedOnce(t *testing.T) {
 	x, _ := pairs(1000)
 	labels := newFake(storage.From(make([]uint8, 1000), 1000), 300)
 	images := newFake(x, 16)
-	d := must[Dataset](t)(Of(input("x", images.Array()), target("y", labels.Array())))
-	o := Options{Batch: 10, Window: 4}
+	d := must[Dataset](t)(FromArrays(input("x", images.Array()), target("y", labels.Array())))
+	o := Options{BatchSize: 10, Window: 4}
 	o.Memory = leastMemory(d, o)
 	l := must[*Loader](t)(NewLoader(d, o))
 	for epoch := range 3 {
@@ -138,9 +138,9 @@ func TestNarrowWindowsAreDecodedOnce(t *testing.T) {
 	}
 	x := storage.From(make([]float32, 98*64), 98, 64)
 	narrow := must[storage.Array](t)(SlidingWindows(newFake(storage.From(line, 100), 30).Array(), 3))
-	d := must[Dataset](t)(Of(input("x", newFake(x, 16).Array()), target("y", narrow)))
+	d := must[Dataset](t)(FromArrays(input("x", newFake(x, 16).Array()), target("y", narrow)))
 	rows := 0
-	for b, err := range must[*Loader](t)(NewLoader(d, Options{Batch: 7})).Epoch(t.Context(), 0, 0) {
+	for b, err := range must[*Loader](t)(NewLoader(d, Options{BatchSize: 7})).Epoch(t.Context(), 0, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,8 +171,8 @@ func TestAFileCutWhileItIsReadIsAnError(t *testing.T) {
 	mapping := must[*storage.Mapping](t)(storage.Map(f))
 	defer mapping.Close()
 	mapped := must[*storage.Mapped](t)(mapping.Range(0, int64(len(bytes))))
-	d := must[Dataset](t)(Of(input("x", storage.Array{Data: mapped, Type: x.Type, View: x.View})))
-	l := must[*Loader](t)(NewLoader(d, Options{Batch: 16}))
+	d := must[Dataset](t)(FromArrays(input("x", storage.Array{Data: mapped, Type: x.Type, View: x.View})))
+	l := must[*Loader](t)(NewLoader(d, Options{BatchSize: 16}))
 	batches, failed := 0, 0
 	for b, err := range l.Epoch(t.Context(), 0, 0) {
 		if batches++; batches == 5 {
@@ -200,7 +200,7 @@ func TestAFileCutWhileItIsReadIsAnError(t *testing.T) {
 
 func TestSplitsPartition(t *testing.T) {
 	x, y := pairs(97)
-	d := must[Dataset](t)(Of(input("x", x), target("y", y)))
+	d := must[Dataset](t)(FromArrays(input("x", x), target("y", y)))
 	var before []int
 	for seed := range uint64(5) {
 		train, val, err := Split(d, 0.25, seed)
@@ -230,8 +230,8 @@ func TestSplitsPartition(t *testing.T) {
 // TestMisfitsAreRefused lists what a caller, a file or a config can get wrong.
 func TestMisfitsAreRefused(t *testing.T) {
 	x, y := pairs(10)
-	d := must[Dataset](t)(Of(input("x", x), target("y", y)))
-	other := must[Dataset](t)(Of(input("x", y), target("y", x)))
+	d := must[Dataset](t)(FromArrays(input("x", x), target("y", y)))
+	other := must[Dataset](t)(FromArrays(input("x", y), target("y", x)))
 	batch := func(d Dataset, n int) Batch { return *must[*Batch](t)(NewBatch(d, n)) }
 	fake := storagetest.NewDevice("fake:0")
 	away := must[storage.Array](t)(storage.Make(fake, dtype.Float32, 10, 2))
@@ -242,20 +242,20 @@ func TestMisfitsAreRefused(t *testing.T) {
 		}
 		return nil
 	}
-	chunked := must[Dataset](t)(Of(input("x", newFake(x, 2).Array())))
+	chunked := must[Dataset](t)(FromArrays(input("x", newFake(x, 2).Array())))
 	for _, test := range []struct {
 		name string
 		err  error
 		kind error
 		says string
 	}{
-		{"no fields", second(Of()), views.ErrShape, "no fields"},
-		{"unequal lengths", second(Of(input("x", x), target("y", storage.From(make([]int64, 9), 9)))), views.ErrShape, "x has 10 samples and y has 9"},
-		{"a scalar", second(Of(input("x", storage.From([]float32{1})))), views.ErrShape, "no axis"},
-		{"no type", second(Of(input("x", storage.Array{Data: x.Data, View: x.View}))), dtype.ErrType, "cannot be loaded"},
-		{"the same name", second(Of(input("x", x), input("x", y))), nil, "two fields are called x"},
-		{"on a device", second(Of(input("x", away))), storage.ErrDevice, "move it to the CPU"},
-		{"a view too long", second(Of(input("x", x.With(views.Of(11, 2, 3))))), views.ErrShape, "beyond its storage"},
+		{"no fields", second(FromArrays()), views.ErrShape, "no fields"},
+		{"unequal lengths", second(FromArrays(input("x", x), target("y", storage.From(make([]int64, 9), 9)))), views.ErrShape, "x has 10 samples and y has 9"},
+		{"a scalar", second(FromArrays(input("x", storage.From([]float32{1})))), views.ErrShape, "no axis"},
+		{"no type", second(FromArrays(input("x", storage.Array{Data: x.Data, View: x.View}))), dtype.ErrType, "cannot be loaded"},
+		{"the same name", second(FromArrays(input("x", x), input("x", y))), nil, "two fields are called x"},
+		{"on a device", second(FromArrays(input("x", away))), storage.ErrDevice, "move it to the CPU"},
+		{"a view too long", second(FromArrays(input("x", x.With(views.Of(11, 2, 3))))), views.ErrShape, "beyond its storage"},
 		{"a row too far", d.Read(batch(d, 2), []int{0, 10}), views.ErrShape, "row 10 of 10"},
 		{"a row before", d.Read(batch(d, 2), []int{-1}), views.ErrShape, "row -1 of 10"},
 		{"a batch too short", d.Read(batch(d, 2), []int{1, 2, 3}), views.ErrShape, "cannot hold 3 contiguous samples"},
@@ -266,11 +266,11 @@ func TestMisfitsAreRefused(t *testing.T) {
 		{"nothing to concatenate", second(Concat()), views.ErrShape, "nothing"},
 		{"other fields", second(Concat(d, other)), views.ErrShape, "must be equal"},
 		{"no batch", first(Options{}), nil, "batches of 0"},
-		{"a negative window", first(Options{Batch: 1, Window: -1}), nil, "window -1"},
-		{"a rank too far", first(Options{Batch: 1, Rank: 2, World: 2}), nil, "rank 2 of 2"},
-		{"no such shuffle", first(Options{Batch: 1, Shuffle: 9}), nil, "unknown shuffle 9"},
-		{"too little memory", first(Options{Batch: 8, Memory: 100}), ErrMemory, "than is allowed: 100 bytes; allow more, take smaller batches"},
-		{"too wide a window", second(NewLoader(chunked, Options{Batch: 1, Window: 4, Memory: 200})), nil, "open fewer blocks"},
+		{"a negative window", first(Options{BatchSize: 1, Window: -1}), nil, "window -1"},
+		{"a rank too far", first(Options{BatchSize: 1, Rank: 2, WorldSize: 2}), nil, "rank 2 of 2"},
+		{"no such shuffle", first(Options{BatchSize: 1, Shuffle: 9}), nil, "unknown shuffle 9"},
+		{"too little memory", first(Options{BatchSize: 8, Memory: 100}), ErrMemory, "than is allowed: 100 bytes; allow more, take smaller batches"},
+		{"too wide a window", second(NewLoader(chunked, Options{BatchSize: 1, Window: 4, Memory: 200})), nil, "open fewer blocks"},
 		{"an unknown name", second(ParseShuffle("some")), nil, "auto, none, window or exact"},
 	} {
 		switch {
@@ -305,13 +305,13 @@ func TestSortedLabelsAreNoted(t *testing.T) {
 		for i := range y {
 			y[i] = test.label(i)
 		}
-		d := must[Dataset](t)(Of(input("x", x), target("y", storage.From(y, n))))
+		d := must[Dataset](t)(FromArrays(input("x", x), target("y", storage.From(y, n))))
 		train, _, err := Split(d, 0.1, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range []Dataset{d, train, must[Dataset](t)(Concat(d, train))} {
-			l := must[*Loader](t)(NewLoader(d, Options{Batch: 8, Window: 4}))
+			l := must[*Loader](t)(NewLoader(d, Options{BatchSize: 8, Window: 4}))
 			if notes := l.Plan().Notes; len(notes) > 0 != test.noted {
 				t.Errorf("%s: notes %q, want any is %v", test.name, notes, test.noted)
 			}
@@ -344,12 +344,12 @@ func TestDeclaredSizesAreNotBelieved(t *testing.T) {
 			arrays = append(arrays, storage.Array{Data: vast{newFake(storage.Array{Type: dtype.Uint8, View: views.Of(shape...)}, 3)}, Type: dtype.Uint8, View: views.Of(shape...)})
 		}
 		for _, a := range arrays {
-			d, err := Of(input("x", a))
+			d, err := FromArrays(input("x", a))
 			if err != nil {
 				continue
 			}
 			for _, mode := range []Shuffle{Auto, None, Window, Exact} {
-				for _, err := range Load(t.Context(), d, Options{Batch: 1 << 50, Shuffle: mode}) {
+				for _, err := range Load(t.Context(), d, Options{BatchSize: 1 << 50, Shuffle: mode}) {
 					if err == nil {
 						t.Errorf("%v, %v: a batch of everything was loaded", shape, mode)
 					}
@@ -373,9 +373,9 @@ func TestEmptyDatasetsLoadNothing(t *testing.T) {
 			"empty in chunks":   newFake(storage.From([]float32{}, 5, 0), 4).Array(),
 			"broadcast nothing": newFake(storage.From([]float32{}, 5, 0), 9).Array(),
 		} {
-			d := must[Dataset](t)(Of(input("x", a)))
+			d := must[Dataset](t)(FromArrays(input("x", a)))
 			got := 0
-			for b, err := range Load(t.Context(), d, Options{Batch: 2, Shuffle: mode}) {
+			for b, err := range Load(t.Context(), d, Options{BatchSize: 2, Shuffle: mode}) {
 				if err != nil {
 					t.Fatalf("%s, %v: %v", name, mode, err)
 				}

@@ -9,7 +9,7 @@ import (
 // parts and unions of them.
 func TestDescriptionsSayHowSamplesAreStored(t *testing.T) {
 	x, y := pairs(100)
-	of := func(fields ...Named) Dataset { return must[Dataset](t)(Of(fields...)) }
+	of := func(fields ...NamedArray) Dataset { return must[Dataset](t)(FromArrays(fields...)) }
 	memory := of(input("x", x), target("y", y))
 	chunked := of(input("x", newFake(x, 30).Array()), target("y", y))
 	unmapped := of(input("x", newUncompressed(x, 0).Array()), target("y", y))

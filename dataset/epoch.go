@@ -93,7 +93,7 @@ func (r *epochRun) stop() {
 // take returns the next batch and its error, or only an error if ctx is done, or
 // nothing after the last batch.
 func (r *epochRun) take() (*Batch, error) {
-	if r.start+r.taken*r.l.o.Batch >= r.limit {
+	if r.start+r.taken*r.l.o.BatchSize >= r.limit {
 		return nil, nil
 	}
 	began := time.Now()
@@ -153,12 +153,12 @@ func (r *epochRun) recycle(b *Batch) {
 
 // next makes b the next batch, which begins at pos, if there is one.
 func (r *epochRun) next(b *Batch) (pos int, ok bool) {
-	pos = r.start + r.begun*r.l.o.Batch
+	pos = r.start + r.begun*r.l.o.BatchSize
 	if pos >= r.limit {
 		return 0, false
 	}
 	r.begun++
-	n := min(r.l.o.Batch, r.limit-pos)
+	n := min(r.l.o.BatchSize, r.limit-pos)
 	b.trim(n)
 	b.Consumed = pos + n
 	return pos, true
@@ -205,6 +205,6 @@ func (r *epochRun) claim(b *Batch) bool {
 
 // deliver passes b to the loop, which takes batches in order.
 func (r *epochRun) deliver(b *Batch) {
-	index := (b.Consumed - len(b.Rows) - r.start) / r.l.o.Batch
+	index := (b.Consumed - len(b.Rows) - r.start) / r.l.o.BatchSize
 	r.filled[index%len(r.filled)] <- b
 }

@@ -13,12 +13,12 @@ func Example() {
 	images := storage.From([]uint8{0, 1, 10, 11, 20, 21, 30, 31, 40, 41}, 5, 2)
 	labels := storage.From([]int64{0, 1, 2, 3, 4}, 5)
 
-	pairs, err := dataset.Of(dataset.Named{Name: "x", Array: images}, dataset.Named{Name: "y", Array: labels, Role: dataset.Target})
+	pairs, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: images}, dataset.NamedArray{Name: "y", Array: labels, Role: dataset.Target})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for batch, err := range dataset.Load(context.Background(), pairs, dataset.Options{Batch: 2, Seed: 1}) {
+	for batch, err := range dataset.Load(context.Background(), pairs, dataset.Options{BatchSize: 2, Seed: 1}) {
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -34,12 +34,12 @@ func Example() {
 
 // A loader lives across epochs, and resumes one after any number of samples.
 func ExampleLoader() {
-	numbers, err := dataset.Of(dataset.Named{Name: "x", Array: storage.From([]int64{0, 1, 2, 3, 4, 5, 6, 7}, 8)})
+	numbers, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: storage.From([]int64{0, 1, 2, 3, 4, 5, 6, 7}, 8)})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	loader, err := dataset.NewLoader(numbers, dataset.Options{Batch: 3, Seed: 7})
+	loader, err := dataset.NewLoader(numbers, dataset.Options{BatchSize: 3, Seed: 7})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -58,7 +58,7 @@ func ExampleLoader() {
 }
 
 func ExampleSplit() {
-	numbers, err := dataset.Of(dataset.Named{Name: "x", Array: storage.From(make([]float32, 60_000), 60_000)})
+	numbers, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: storage.From(make([]float32, 60_000), 60_000)})
 	if err != nil {
 		fmt.Println(err)
 		return

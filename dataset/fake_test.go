@@ -127,5 +127,7 @@ func must[T any](t testing.TB) func(T, error) T {
 
 func same(row int) int { return row }
 
-func input(name string, a storage.Array) Named  { return Named{Name: name, Array: a} }
-func target(name string, a storage.Array) Named { return Named{Name: name, Array: a, Role: Target} }
+func input(name string, a storage.Array) NamedArray { return NamedArray{Name: name, Array: a} }
+func target(name string, a storage.Array) NamedArray {
+	return NamedArray{Name: name, Array: a, Role: Target}
+}

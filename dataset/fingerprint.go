@@ -26,7 +26,7 @@ func Fingerprint(d Dataset) (string, error) {
 	for _, f := range d.Fields() {
 		text(f.Name)
 		text(f.Role.String())
-		text(f.Of)
+		text(f.LengthOf)
 		text(f.Type.String())
 		number(len(f.Shape))
 		for _, size := range f.Shape {

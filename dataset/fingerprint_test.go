@@ -12,8 +12,8 @@ import (
 // fingerprint, and that fields, their number, types, shapes and values do.
 func TestFingerprintFollowsFromTheData(t *testing.T) {
 	x, y := pairs(1000)
-	print := func(fields ...Named) string {
-		return must[string](t)(Fingerprint(must[Dataset](t)(Of(fields...))))
+	print := func(fields ...NamedArray) string {
+		return must[string](t)(Fingerprint(must[Dataset](t)(FromArrays(fields...))))
 	}
 	want := print(input("x", x), target("y", y))
 	if got := print(input("x", newFake(x, 7).Array()), target("y", newFake(y, 100).Array())); got != want {
@@ -26,14 +26,14 @@ func TestFingerprintFollowsFromTheData(t *testing.T) {
 		}
 		return a.With(v)
 	}
-	front := must[Dataset](t)(Of(input("x", half(x, 0, 300)), target("y", half(y, 0, 300))))
-	back := must[Dataset](t)(Of(input("x", half(x, 300, 1000)), target("y", half(y, 300, 1000))))
+	front := must[Dataset](t)(FromArrays(input("x", half(x, 0, 300)), target("y", half(y, 0, 300))))
+	back := must[Dataset](t)(FromArrays(input("x", half(x, 300, 1000)), target("y", half(y, 300, 1000))))
 	if got := must[string](t)(Fingerprint(must[Dataset](t)(Concat(front, back)))); got != want {
 		t.Errorf("in two parts: %s, in one: %s", got, want)
 	}
 
 	seen := map[string]string{want: "itself"}
-	changed := func(how string, fields ...Named) {
+	changed := func(how string, fields ...NamedArray) {
 		got := print(fields...)
 		if other, known := seen[got]; known {
 			t.Errorf("data with %s has the fingerprint of %s", how, other)

@@ -37,7 +37,7 @@ func TestBatchesAreValidForTheirLifetime(t *testing.T) {
 	const lifetime = 3
 
 	for _, s := range specimens(t, 101) {
-		l := must[*Loader](t)(NewLoader(s.d, Options{Batch: 4, Lifetime: lifetime}))
+		l := must[*Loader](t)(NewLoader(s.d, Options{BatchSize: 4, Lifetime: lifetime}))
 		for epoch := range 2 {
 			var last []*Batch
 			var order [][]int
@@ -61,7 +61,7 @@ func TestBatchesAreValidForTheirLifetime(t *testing.T) {
 func TestBatchesUseTheAllocator(t *testing.T) {
 	x, y := pairs(50)
 	allocated := map[storage.Storage]bool{}
-	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x), target("y", y))), Options{Batch: 8, Alloc: func(size int) (storage.Host, error) {
+	l := must[*Loader](t)(NewLoader(must[Dataset](t)(FromArrays(input("x", x), target("y", y))), Options{BatchSize: 8, Alloc: func(size int) (storage.Host, error) {
 		s, err := storage.CPU.Alloc(size)
 		allocated[s] = true
 		return s.(storage.Host), err
@@ -87,7 +87,7 @@ func TestBatchesUseTheAllocator(t *testing.T) {
 func TestFailedAllocationsAreErrors(t *testing.T) {
 	x, y := pairs(100)
 	errFull, full := errors.New("no memory"), false
-	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x), target("y", y))), Options{Batch: 10, Alloc: func(size int) (storage.Host, error) {
+	l := must[*Loader](t)(NewLoader(must[Dataset](t)(FromArrays(input("x", x), target("y", y))), Options{BatchSize: 10, Alloc: func(size int) (storage.Host, error) {
 		if full {
 			return nil, errFull
 		}

@@ -80,7 +80,7 @@ func check(d Dataset) error {
 // allocBatches makes batches until there are as many as may be in flight.
 func (l *Loader) allocBatches() error {
 	for len(l.batches) < l.plan.InFlight {
-		b, err := newBatch(l.d, min(l.o.Batch, l.d.Len()), l.o.Alloc)
+		b, err := newBatch(l.d, min(l.o.BatchSize, l.d.Len()), l.o.Alloc)
 		if err != nil {
 			return err
 		}
@@ -166,9 +166,9 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 // consumed after it. Nothing is read; the rows are valid until the next iteration.
 func (l *Loader) Order(epoch, start int) iter.Seq2[[]int, int] {
 	return func(yield func(rows []int, next int) bool) {
-		o, rows := l.order(epoch), make([]int, l.o.Batch)
+		o, rows := l.order(epoch), make([]int, l.o.BatchSize)
 		for end := l.limit(start); start < end; {
-			n := min(l.o.Batch, end-start)
+			n := min(l.o.BatchSize, end-start)
 			fillRows(o, rows[:n], start)
 			if start += n; !yield(rows[:n], start) {
 				return
@@ -181,9 +181,9 @@ func (l *Loader) Order(epoch, start int) iter.Seq2[[]int, int] {
 func (l *Loader) order(epoch int) order {
 	key := mix(l.o.Seed, mix(epochKey, uint64(epoch)))
 	if l.plan.Window > 0 {
-		return newWindowOrder(l.blocks, l.plan.Window, key, l.plan.Shuffle == None, l.o.Rank, l.o.World)
+		return newWindowOrder(l.blocks, l.plan.Window, key, l.plan.Shuffle == None, l.o.Rank, l.o.WorldSize)
 	}
-	first, end := share(l.d.Len(), l.o.Rank, l.o.World)
+	first, end := share(l.d.Len(), l.o.Rank, l.o.WorldSize)
 	o := permutedOrder{first: first, total: end - first, permutation: permute(l.d.Len(), key), shuffled: l.plan.Shuffle != None}
 	if l.cache != nil {
 		o.blocks = l.blocks.count()
@@ -194,7 +194,7 @@ func (l *Loader) order(epoch int) order {
 // limit returns the position after the last batch of an epoch that begins at start.
 func (l *Loader) limit(start int) int {
 	if l.o.DropLast {
-		return start + (l.plan.Samples-start)/l.o.Batch*l.o.Batch
+		return start + (l.plan.Samples-start)/l.o.BatchSize*l.o.BatchSize
 	}
 	return l.plan.Samples
 }

@@ -24,16 +24,16 @@ type specimen struct {
 // specimens returns datasets of every make, of about n samples.
 func specimens(t testing.TB, n int) []specimen {
 	x, y := pairs(n)
-	host := must[Dataset](t)(Of(input("x", x), target("y", y)))
+	host := must[Dataset](t)(FromArrays(input("x", x), target("y", y)))
 	all := []specimen{{name: "host", d: host, origin: same}}
 	for _, c := range []struct{ x, y int }{{7, 0}, {7, 14}, {10, 4}, {1, 0}, {n + 5, 0}, {7, n}} {
 		fx, fy := newFake(x, max(1, c.x)), newFake(y, max(1, c.y))
 		s := specimen{name: fmt.Sprintf("chunks of %d and %d", c.x, c.y), origin: same, fakes: []*fakeSource{fx, fy}}
 		if c.y == 0 {
 			s.fakes = s.fakes[:1]
-			s.d = must[Dataset](t)(Of(input("x", fx.Array()), target("y", y)))
+			s.d = must[Dataset](t)(FromArrays(input("x", fx.Array()), target("y", y)))
 		} else {
-			s.d = must[Dataset](t)(Of(input("x", fx.Array()), target("y", fy.Array())))
+			s.d = must[Dataset](t)(FromArrays(input("x", fx.Array()), target("y", fy.Array())))
 		}
 		all = append(all, s)
 	}
@@ -66,7 +66,7 @@ func overlapping(t testing.TB, n int) (all []specimen) {
 	}
 	_, y := pairs(n)
 	of := func(a storage.Array, y storage.Array) Dataset {
-		return must[Dataset](t)(Of(input("x", must[storage.Array](t)(SlidingWindows(a, 6))), target("y", y)))
+		return must[Dataset](t)(FromArrays(input("x", must[storage.Array](t)(SlidingWindows(a, 6))), target("y", y)))
 	}
 	whole := storage.From(line, n+5)
 	all = append(all, specimen{name: "windows", d: of(whole, y), origin: same, x: x})
@@ -116,7 +116,7 @@ func raggeds(t testing.TB, n int) (all []specimen) {
 	}
 	_, y := pairs(n)
 	add := func(name string, x func(row, i int) float32, r Ragged, fakes ...*fakeSource) {
-		d := must[Dataset](t)(Of(input("x", must[storage.Array](t)(r.Padded(6))), target("y", y)))
+		d := must[Dataset](t)(FromArrays(input("x", must[storage.Array](t)(r.Padded(6))), target("y", y)))
 		all = append(all, specimen{name, d, same, fakes, x})
 	}
 	cut := func(row, i int) float32 {
@@ -166,9 +166,9 @@ func eachLoader(t *testing.T, law func(t *testing.T, s specimen, o Options)) {
 	for _, n := range []int{1, 2, 40, 101} {
 		for _, s := range specimens(t, n) {
 			for _, mode := range []Shuffle{Auto, None, Window, Exact} {
-				for _, o := range []Options{{Batch: 1}, {Batch: 8}, {Batch: 8, Window: 3}, {Batch: 33, Window: 1}, {Batch: 1000}} {
+				for _, o := range []Options{{BatchSize: 1}, {BatchSize: 8}, {BatchSize: 8, Window: 3}, {BatchSize: 33, Window: 1}, {BatchSize: 1000}} {
 					o.Shuffle, o.Seed = mode, 9
-					t.Run(fmt.Sprintf("%d/%s/%v/batch %d window %d", n, s.name, mode, o.Batch, o.Window), func(t *testing.T) { law(t, s, o) })
+					t.Run(fmt.Sprintf("%d/%s/%v/batch %d window %d", n, s.name, mode, o.BatchSize, o.Window), func(t *testing.T) { law(t, s, o) })
 				}
 			}
 		}
@@ -221,8 +221,8 @@ func TestEpochsAndSeedsDiffer(t *testing.T) {
 			if s.d.Len() < 20 {
 				continue
 			}
-			l := must[*Loader](t)(NewLoader(s.d, Options{Batch: 8, Shuffle: mode, Seed: 1}))
-			m := must[*Loader](t)(NewLoader(s.d, Options{Batch: 8, Shuffle: mode, Seed: 2}))
+			l := must[*Loader](t)(NewLoader(s.d, Options{BatchSize: 8, Shuffle: mode, Seed: 1}))
+			m := must[*Loader](t)(NewLoader(s.d, Options{BatchSize: 8, Shuffle: mode, Seed: 2}))
 			first, second, other := rows(t, l, 0, 0, s), rows(t, l, 1, 0, s), rows(t, m, 0, 0, s)
 			if slices.Equal(first, second) || slices.Equal(first, other) || slices.IsSorted(first) {
 				t.Errorf("%s, %v: epochs 0 and 1 and another seed give %v, %v, %v", s.name, mode, first, second, other)
@@ -233,7 +233,7 @@ func TestEpochsAndSeedsDiffer(t *testing.T) {
 
 func TestResumingGivesTheRest(t *testing.T) {
 	for _, s := range specimens(t, 40) {
-		for _, o := range []Options{{Batch: 8, Shuffle: None}, {Batch: 8, Shuffle: Window, Window: 3}, {Batch: 7, Shuffle: Window}, {Batch: 8, Shuffle: Exact}} {
+		for _, o := range []Options{{BatchSize: 8, Shuffle: None}, {BatchSize: 8, Shuffle: Window, Window: 3}, {BatchSize: 7, Shuffle: Window}, {BatchSize: 8, Shuffle: Exact}} {
 			whole := rows(t, must[*Loader](t)(NewLoader(s.d, o)), 1, 0, s)
 			for _, o.Workers = range []int{1, 2, 8} {
 				for _, o.Memory = range []int64{leastMemory(s.d, o), 0} {
@@ -255,7 +255,7 @@ func TestShardsPartition(t *testing.T) {
 			var all []int
 			most, least := 0, s.d.Len()
 			for rank := range world {
-				o.Rank, o.World = rank, world
+				o.Rank, o.WorldSize = rank, world
 				got := rows(t, must[*Loader](t)(NewLoader(s.d, o)), 1, 0, s)
 				all, most, least = append(all, got...), max(most, len(got)), min(least, len(got))
 			}
@@ -270,7 +270,7 @@ func TestShardsPartition(t *testing.T) {
 func TestDropLastLeavesOutTheRemainder(t *testing.T) {
 	for _, s := range specimens(t, 40) {
 		for _, start := range []int{0, 3} {
-			o := Options{Batch: 7, DropLast: true}
+			o := Options{BatchSize: 7, DropLast: true}
 			l := must[*Loader](t)(NewLoader(s.d, o))
 			if start > s.d.Len() {
 				continue
@@ -290,21 +290,21 @@ func TestChunksAreDecodedOnceAnEpoch(t *testing.T) {
 		o      Options
 		kept   bool
 	}{
-		{"window", 16, 0, Options{Batch: 10, Shuffle: Window, Window: 4}, false},
-		{"window, labels alike", 16, 16, Options{Batch: 10, Shuffle: Window, Window: 4}, false},
-		{"window, labels in half chunks", 16, 8, Options{Batch: 10, Shuffle: Window, Window: 4}, false},
-		{"window, labels in thirds", 16, 24, Options{Batch: 10, Shuffle: Window, Window: 4}, false},
-		{"batch wider than the window", 16, 0, Options{Batch: 500, Shuffle: Window, Window: 4}, false},
-		{"in order", 16, 16, Options{Batch: 10, Shuffle: None}, false},
-		{"kept", 16, 16, Options{Batch: 10, Shuffle: Window}, true},
-		{"exact, kept", 16, 16, Options{Batch: 10, Shuffle: Exact}, true},
+		{"window", 16, 0, Options{BatchSize: 10, Shuffle: Window, Window: 4}, false},
+		{"window, labels alike", 16, 16, Options{BatchSize: 10, Shuffle: Window, Window: 4}, false},
+		{"window, labels in half chunks", 16, 8, Options{BatchSize: 10, Shuffle: Window, Window: 4}, false},
+		{"window, labels in thirds", 16, 24, Options{BatchSize: 10, Shuffle: Window, Window: 4}, false},
+		{"batch wider than the window", 16, 0, Options{BatchSize: 500, Shuffle: Window, Window: 4}, false},
+		{"in order", 16, 16, Options{BatchSize: 10, Shuffle: None}, false},
+		{"kept", 16, 16, Options{BatchSize: 10, Shuffle: Window}, true},
+		{"exact, kept", 16, 16, Options{BatchSize: 10, Shuffle: Exact}, true},
 	} {
 		fx, fy := newFake(x, test.cx), newFake(y, max(1, test.cy))
-		fields := []Named{input("x", fx.Array()), target("y", y)}
+		fields := []NamedArray{input("x", fx.Array()), target("y", y)}
 		if test.cy > 0 {
 			fields[1].Array = fy.Array()
 		}
-		d := must[Dataset](t)(Of(fields...))
+		d := must[Dataset](t)(FromArrays(fields...))
 		if !test.kept {
 			test.o.Memory = leastMemory(d, test.o)
 		}
@@ -342,8 +342,8 @@ func TestErrorsComeWithTheirBatch(t *testing.T) {
 				fake, a = u.fakeSource, u.Array()
 			}
 			fake.fail[37] = errTorn
-			d := must[Dataset](t)(Of(input("x", a), target("y", y)))
-			o := Options{Batch: 16, Shuffle: mode, Window: 4}
+			d := must[Dataset](t)(FromArrays(input("x", a), target("y", y)))
+			o := Options{BatchSize: 16, Shuffle: mode, Window: 4}
 			if kind != "decoded once" {
 				o.Memory = leastMemory(d, o)
 			}
@@ -376,7 +376,7 @@ func TestErrorsComeWithTheirBatch(t *testing.T) {
 // sample near one.
 func TestDamagedChunksFailOnlyTheirBatches(t *testing.T) {
 	for which, s := range specimens(t, 101) {
-		for _, o := range []Options{{Batch: 8, Shuffle: None}, {Batch: 8, Shuffle: Window, Window: 3}, {Batch: 8, Shuffle: Exact}} {
+		for _, o := range []Options{{BatchSize: 8, Shuffle: None}, {BatchSize: 8, Shuffle: Window, Window: 3}, {BatchSize: 8, Shuffle: Exact}} {
 			if len(s.fakes) == 0 || s.d.Len() < 50 {
 				continue
 			}
@@ -434,7 +434,7 @@ func awaitGoroutines(t *testing.T, before int) {
 func TestLeavingTheLoopEndsEveryReader(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, s := range specimens(t, 101) {
-		for _, o := range []Options{{Batch: 4, Shuffle: Window, Window: 2}, {Batch: 4, Shuffle: Exact}} {
+		for _, o := range []Options{{BatchSize: 4, Shuffle: Window, Window: 2}, {BatchSize: 4, Shuffle: Exact}} {
 			for _, o.Memory = range []int64{leastMemory(s.d, o), 0} {
 				l := must[*Loader](t)(NewLoader(s.d, o))
 				for range l.Epoch(t.Context(), 0, 0) {
@@ -457,7 +457,7 @@ func TestCancellingStopsAtOnce(t *testing.T) {
 				continue
 			}
 			s := specimens(t, 101)[which] // without a gate
-			o := Options{Batch: 4, Shuffle: mode, Window: 2}
+			o := Options{BatchSize: 4, Shuffle: mode, Window: 2}
 			o.Memory = leastMemory(s.d, o)
 			l := must[*Loader](t)(NewLoader(s.d, o))
 			gate := make(chan struct{}, 1000)
@@ -487,7 +487,7 @@ func TestCancellingStopsAtOnce(t *testing.T) {
 
 func TestALoaderRunsOneEpochAtATime(t *testing.T) {
 	x, y := pairs(10)
-	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x), target("y", y))), Options{Batch: 2}))
+	l := must[*Loader](t)(NewLoader(must[Dataset](t)(FromArrays(input("x", x), target("y", y))), Options{BatchSize: 2}))
 	for range l.Epoch(t.Context(), 0, 0) {
 		for _, err := range l.Epoch(t.Context(), 0, 0) {
 			if !errors.Is(err, storage.ErrState) {
@@ -506,7 +506,7 @@ func TestALoaderRunsOneEpochAtATime(t *testing.T) {
 
 func TestRetainedBatchesAreValid(t *testing.T) {
 	x, y := pairs(100)
-	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x), target("y", y))), Options{Batch: 7}))
+	l := must[*Loader](t)(NewLoader(must[Dataset](t)(FromArrays(input("x", x), target("y", y))), Options{BatchSize: 7}))
 	var kept []*Batch
 	var order [][]int
 	for epoch := range 2 {
@@ -588,14 +588,14 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 // are decoded in ten epochs.
 func TestAmplificationIsWhatDecodesCost(t *testing.T) {
 	x, y := pairs(2000)
-	for _, o := range []Options{{Batch: 50, Shuffle: Exact}, {Batch: 50, Shuffle: Window, Window: 4}, {Batch: 50, Shuffle: None}} {
+	for _, o := range []Options{{BatchSize: 50, Shuffle: Exact}, {BatchSize: 50, Shuffle: Window, Window: 4}, {BatchSize: 50, Shuffle: None}} {
 		for _, test := range []struct {
 			share float64
 			steps int
 		}{{0, 1}, {0.5, 1}, {0, 6}} {
 			fake := newFake(x, 10)
 			labels := y.With(samples(y.View, 0, 2000-test.steps+1))
-			d := must[Dataset](t)(Of(input("x", must[storage.Array](t)(SlidingWindows(fake.Array(), test.steps))), target("y", labels)))
+			d := must[Dataset](t)(FromArrays(input("x", must[storage.Array](t)(SlidingWindows(fake.Array(), test.steps))), target("y", labels)))
 			if test.share > 0 {
 				_, d, _ = Split(d, test.share, 3)
 			}
@@ -638,7 +638,7 @@ func TestAmplificationIsWhatDecodesCost(t *testing.T) {
 func TestWindowsMixSortedFiles(t *testing.T) {
 	const n, classes, batch = 60_000, 10, 128
 	x := newFake(storage.From(make([]uint8, n*8), n, 8), 256)
-	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x.Array()))), Options{Batch: batch, DropLast: true}))
+	l := must[*Loader](t)(NewLoader(must[Dataset](t)(FromArrays(input("x", x.Array()))), Options{BatchSize: batch, DropLast: true}))
 	for epoch := range 5 {
 		sum, batches := 0.0, 0
 		for b, err := range l.Epoch(t.Context(), epoch, 0) {

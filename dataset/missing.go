@@ -96,7 +96,7 @@ const (
 
 // InOrder returns o for one pass in order over all samples of d.
 func (o Options) InOrder(d Dataset) Options {
-	o.Shuffle, o.Window, o.Batch, o.Rank, o.World = None, 0, PassBatch(d), 0, 0
+	o.Shuffle, o.Window, o.BatchSize, o.Rank, o.WorldSize = None, 0, PassBatch(d), 0, 0
 	return o
 }
 

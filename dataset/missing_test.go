@@ -20,7 +20,7 @@ func TestMissingIsFoundWhereItIs(t *testing.T) {
 	whole := storage.From(values, rows, columns)
 	of := func(name string, a storage.Array, o Origin) Dataset {
 		o.Name, o.Columns = name, []string{"age", "size"}
-		d, err := Of(Named{Name: "x", Array: a, From: o}, Named{Name: "y", Array: storage.From(make([]int64, a.Shape[0]), a.Shape[0]), Role: Target})
+		d, err := FromArrays(NamedArray{Name: "x", Array: a, From: o}, NamedArray{Name: "y", Array: storage.From(make([]int64, a.Shape[0]), a.Shape[0]), Role: Target})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestPreviousValuesFillEveryRoute(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			whole, err := Of(Named{Name: "x", Array: windowed})
+			whole, err := FromArrays(NamedArray{Name: "x", Array: windowed})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +131,7 @@ func TestPreviousValuesFillEveryRoute(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, d := range []Dataset{whole, odd} {
-				for _, o := range []Options{{Batch: 32, Shuffle: None}, {Batch: 7, Shuffle: Exact, Memory: 1 << 20}, {Batch: 50, Shuffle: Window, Window: 2, Memory: 1 << 20}, {Batch: 50}} {
+				for _, o := range []Options{{BatchSize: 32, Shuffle: None}, {BatchSize: 7, Shuffle: Exact, Memory: 1 << 20}, {BatchSize: 50, Shuffle: Window, Window: 2, Memory: 1 << 20}, {BatchSize: 50}} {
 					for b, err := range Load(t.Context(), d, o) {
 						if err != nil {
 							t.Fatal(err)

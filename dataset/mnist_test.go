@@ -64,8 +64,8 @@ func TestMNISTComesAsStored(t *testing.T) {
 		{Shuffle: Window},
 		{Shuffle: Exact},
 	} {
-		o.Batch = 128
-		l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x), target("y", y))), o))
+		o.BatchSize = 128
+		l := must[*Loader](t)(NewLoader(must[Dataset](t)(FromArrays(input("x", x), target("y", y))), o))
 		for epoch := range 2 {
 			var seen []int
 			for b, err := range l.Epoch(t.Context(), epoch, 0) {

@@ -11,20 +11,20 @@ import (
 // Options say how a Dataset is loaded. Batch must be set; the other zero values are
 // a shuffled epoch on one machine.
 type Options struct {
-	Batch    int     // samples in a batch
-	DropLast bool    // leave out the last batch if it is not full
-	Shuffle  Shuffle // how the order is shuffled
-	Window   int     // blocks in the shuffle buffer; 0 for about 64 MiB. Part of the order
-	Seed     uint64  // part of the order
-	Epoch    int     // part of the order; for Load
-	Start    int     // samples of the epoch already consumed; for Load
-	Workers  int     // goroutines that read; 0 for one per processor, at most 16
-	Memory   int64   // limit in bytes; 0 for 512 MiB, or more if that is not enough
-	Lifetime int     // iterations that a batch stays valid beyond the next one
-	// Rank is the index of this process among World processes (0 counts as 1). Every
+	BatchSize int     // samples in a batch
+	DropLast  bool    // leave out the last batch if it is not full
+	Shuffle   Shuffle // how the order is shuffled
+	Window    int     // blocks in the shuffle buffer; 0 for about 64 MiB. Part of the order
+	Seed      uint64  // part of the order
+	Epoch     int     // part of the order; for Load
+	Start     int     // samples of the epoch already consumed; for Load
+	Workers   int     // goroutines that read; 0 for one per processor, at most 16
+	Memory    int64   // limit in bytes; 0 for 512 MiB, or more if that is not enough
+	Lifetime  int     // iterations that a batch stays valid beyond the next one
+	// Rank is the index of this process among WorldSize processes (0 counts as 1). Every
 	// sample of an epoch is loaded by exactly one of them; their shares differ by at
 	// most one sample.
-	Rank, World int
+	Rank, WorldSize int
 	// OrderOnly is for a loader of which only Order is used: it reads no samples and
 	// takes no memory.
 	OrderOnly bool
@@ -49,20 +49,20 @@ var ErrWindow = fmt.Errorf("%w", ErrMemory)
 
 // withDefaults returns o with its defaults filled in, for a dataset of n samples.
 func (o Options) withDefaults(n int) (Options, error) {
-	o.World = max(o.World, 1)
+	o.WorldSize = max(o.WorldSize, 1)
 	switch {
-	case o.Batch < 1:
-		return o, fmt.Errorf("dataset: batches of %d samples; choose at least 1", o.Batch)
+	case o.BatchSize < 1:
+		return o, fmt.Errorf("dataset: batches of %d samples; choose at least 1", o.BatchSize)
 	case int(o.Shuffle) >= len(shuffles):
 		return o, fmt.Errorf("dataset: unknown shuffle %d; choose Auto, None, Window or Exact", o.Shuffle)
 	case o.Window < 0, o.Workers < 0, o.Memory < 0, o.Lifetime < 0:
 		return o, fmt.Errorf("dataset: window %d, workers %d, memory %d, lifetime %d; none may be negative", o.Window, o.Workers, o.Memory, o.Lifetime)
-	case o.Rank < 0 || o.Rank >= o.World:
-		return o, fmt.Errorf("dataset: rank %d of %d; choose 0 to %d", o.Rank, o.World, o.World-1)
+	case o.Rank < 0 || o.Rank >= o.WorldSize:
+		return o, fmt.Errorf("dataset: rank %d of %d; choose 0 to %d", o.Rank, o.WorldSize, o.WorldSize-1)
 	}
 	if o.Workers == 0 {
 		o.Workers = min(runtime.GOMAXPROCS(0), 16)
 	}
-	o.Batch = min(o.Batch, max(n, 1))
+	o.BatchSize = min(o.BatchSize, max(n, 1))
 	return o, nil
 }

@@ -73,11 +73,11 @@ func newPlanner(d Description, o Options) (*planner, error) {
 
 // planOrder sets the shuffle, the window and the number of batches.
 func (p *planner) planOrder() {
-	first, end := share(p.d.Samples, p.o.Rank, p.o.World)
+	first, end := share(p.d.Samples, p.o.Rank, p.o.WorldSize)
 	p.plan = Plan{Samples: end - first, Blocks: p.blocks.count(), BlockSize: p.blocks.largest, Shuffle: p.o.Shuffle}
-	p.plan.Batches = (p.plan.Samples + p.o.Batch - 1) / p.o.Batch
+	p.plan.Batches = (p.plan.Samples + p.o.BatchSize - 1) / p.o.BatchSize
 	if p.o.DropLast {
-		p.plan.Batches = p.plan.Samples / p.o.Batch
+		p.plan.Batches = p.plan.Samples / p.o.BatchSize
 	}
 	if p.plan.Shuffle == Auto {
 		p.plan.Shuffle = Exact
@@ -112,7 +112,7 @@ func (p *planner) planMemory() error {
 	block, all := float64(p.blocks.largest)*sample, float64(p.d.Samples)*sample
 	base := float64(p.d.HeldBytes) + p.scratchBytes()
 	p.plan.InFlight = fewestBatches(p.o)
-	need := base + float64(p.plan.InFlight)*float64(p.o.Batch)*sample
+	need := base + float64(p.plan.InFlight)*float64(p.o.BatchSize)*sample
 	blocked := need + p.orderBytes()
 	switch {
 	case p.plan.Blocks == 0:
@@ -140,7 +140,7 @@ func (p *planner) planMemory() error {
 // is what other things take and wanted is the limit. It returns what they all take.
 func (p *planner) planScattering(need, wanted float64) float64 {
 	const most = math.MaxUint32 // samples, see wantedSamples
-	batch := float64(p.o.Batch)
+	batch := float64(p.o.BatchSize)
 	if float64(p.plan.InFlight)*batch > most {
 		return need
 	}
@@ -157,7 +157,7 @@ func (p *planner) planScattering(need, wanted float64) float64 {
 // that workers read beyond it.
 func (p *planner) batchesAhead() int {
 	blocks := min(p.plan.Blocks, p.plan.Window+1+lookahead*p.o.Workers)
-	return min((blocks*p.blocks.largest+p.o.Batch-1)/p.o.Batch, p.plan.Batches)
+	return min((blocks*p.blocks.largest+p.o.BatchSize-1)/p.o.BatchSize, p.plan.Batches)
 }
 
 // scatteringBytes returns the size of the state of a scattering, besides wantedBytes for
@@ -184,7 +184,7 @@ func (p *planner) orderBytes() float64 {
 
 // memoryError says what takes too much memory and which settings take less.
 func (p *planner) memoryError(need, allowed float64) error {
-	what, ways := fmt.Sprintf("batches of %d samples", p.o.Batch), "allow more"
+	what, ways := fmt.Sprintf("batches of %d samples", p.o.BatchSize), "allow more"
 	if p.plan.Window > 0 {
 		what = fmt.Sprintf("a window of %d blocks of %d samples, and %s,", p.plan.Window, p.blocks.largest, what)
 	}
@@ -192,7 +192,7 @@ func (p *planner) memoryError(need, allowed float64) error {
 	if p.plan.Window > 1 {
 		kind, ways = ErrWindow, ways+", open fewer blocks"
 	}
-	if p.o.Batch > 1 {
+	if p.o.BatchSize > 1 {
 		ways += ", take smaller batches"
 	}
 	return fmt.Errorf("dataset: %s of %s each, take %s, %w: %s; %s", what, size(float64(p.d.SampleBytes)), size(need), kind, size(allowed), ways)
@@ -214,7 +214,7 @@ func (p *planner) noteReading() {
 	if p.plan.Blocks == 0 || p.plan.CachedBlocks > 0 || !p.d.Decoded {
 		return
 	}
-	p.plan.Amplification = p.d.ExactAmplification(p.o.Batch)
+	p.plan.Amplification = p.d.ExactAmplification(p.o.BatchSize)
 	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf("an exact shuffle decodes up to %.0f samples for each one it uses, as chunks hold up to %d; shuffle by window, allow %s of memory, or repack the file", p.plan.Amplification, p.blocks.largest, size(float64(p.d.Samples)*float64(p.d.SampleBytes))))
 }
 

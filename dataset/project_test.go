@@ -30,7 +30,7 @@ func TestProjectionsAreFieldsOfTheirDataset(t *testing.T) {
 				d, fields = Project(d, 1), fields[1:]
 			}
 			var read [2][]byte
-			for b, err := range Load(t.Context(), d, Options{Batch: 7, Shuffle: None}) {
+			for b, err := range Load(t.Context(), d, Options{BatchSize: 7, Shuffle: None}) {
 				if err != nil {
 					t.Fatalf("%s: %v", s.name, err)
 				}
@@ -59,8 +59,8 @@ func TestProjectionsAreFieldsOfTheirDataset(t *testing.T) {
 // are of one sample.
 func TestBatchesOfPassesAreBounded(t *testing.T) {
 	for _, elements := range []int{0, 1, 100, 512 * 512 * 3, passBytes} {
-		d := opaque{must[Dataset](t)(Of(input("x", zerosOf(3000, elements))))}
-		n := Options{}.InOrder(d).Batch
+		d := opaque{must[Dataset](t)(FromArrays(input("x", zerosOf(3000, elements))))}
+		n := Options{}.InOrder(d).BatchSize
 		if n < 1 || n > d.Len() || n > 1 && n*elements*8 > passBytes || n < min(d.Len(), passBytes/8/max(1, elements)) {
 			t.Errorf("samples of %d elements: batches of %d", elements, n)
 		}

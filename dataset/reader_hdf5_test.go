@@ -62,12 +62,12 @@ func TestVirtualHDF5(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set, err := dataset.Of(dataset.Named{Name: "x", Array: a})
+		set, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: a})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for seed, o := range []dataset.Options{{}, {Shuffle: dataset.Exact}, {Shuffle: dataset.None}, {Window: 2}, {Memory: scarce(set)}} {
-			o.Batch, o.Seed = 16, uint64(seed)
+			o.BatchSize, o.Seed = 16, uint64(seed)
 			l, err := dataset.NewLoader(set, o)
 			if err != nil {
 				t.Fatal(err)
@@ -103,7 +103,7 @@ func TestVirtualHDF5(t *testing.T) {
 
 // scarce returns less than twice the memory that d can be loaded with.
 func scarce(d dataset.Dataset) int64 {
-	o := dataset.Options{Batch: 16, Memory: 1 << 30}
+	o := dataset.Options{BatchSize: 16, Memory: 1 << 30}
 	for {
 		o.Memory /= 2
 		if _, err := dataset.NewLoader(d, o); err != nil {
@@ -129,11 +129,11 @@ func arrayOf(t *testing.T, f *hdf5.File, path string) storage.Array {
 // epoch returns the batches of one epoch as text.
 func epoch(t *testing.T, f *hdf5.File, path string) (all string) {
 	t.Helper()
-	set, err := dataset.Of(dataset.Named{Name: "x", Array: arrayOf(t, f, path)})
+	set, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: arrayOf(t, f, path)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for batch, err := range dataset.Load(context.Background(), set, dataset.Options{Batch: 64, Seed: 3}) {
+	for batch, err := range dataset.Load(context.Background(), set, dataset.Options{BatchSize: 64, Seed: 3}) {
 		if err != nil {
 			t.Fatal(err)
 		}

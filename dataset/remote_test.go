@@ -71,7 +71,7 @@ func TestRemoteEpochs(t *testing.T) {
 					}
 					defer f.Close()
 					a, want := arrayOf(t, f, path), arrayOf(t, local, path)
-					d, err := dataset.Of(dataset.Named{Name: "x", Array: a})
+					d, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: a})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -89,7 +89,7 @@ func TestRemoteEpochs(t *testing.T) {
 					}
 					s.Requests()
 					seen := make([]bool, samples)
-					for b, err := range dataset.Load(context.Background(), d, dataset.Options{Batch: 100, Shuffle: shuffle, Memory: memory, Workers: 2, Window: 16}) {
+					for b, err := range dataset.Load(context.Background(), d, dataset.Options{BatchSize: 100, Shuffle: shuffle, Memory: memory, Workers: 2, Window: 16}) {
 						if err != nil {
 							t.Fatal(err)
 						}

@@ -106,12 +106,12 @@ func (s *scattering) openBatches() {
 func (s *scattering) open(b *Batch) {
 	pos, _ := s.r.next(b)
 	b.missing, b.err = len(b.Rows), nil
-	slot := (pos - s.r.start) / s.r.l.o.Batch % len(s.slots)
+	slot := (pos - s.r.start) / s.r.l.o.BatchSize % len(s.slots)
 	s.slots[slot] = b
 	fillRows(s.r.order, b.Rows, pos)
 	for k, row := range b.Rows {
 		block := s.blocks.of(row)
-		s.want(block, row-s.blocks.start(block), slot*s.r.l.o.Batch+k)
+		s.want(block, row-s.blocks.start(block), slot*s.r.l.o.BatchSize+k)
 	}
 	s.opened = b.Consumed
 	_, s.reach, _ = s.r.order.round(s.opened - 1)
@@ -141,7 +141,7 @@ func (s *scattering) take(t *scatterTask, block int) bool {
 		return false
 	}
 	t.rows, t.to.batches, t.to.index = t.rows[:0], t.to.batches[:0], t.to.index[:0]
-	first, size := s.blocks.start(block), s.r.l.o.Batch
+	first, size := s.blocks.start(block), s.r.l.o.BatchSize
 	for k, at := range w.at[:s.blocks.size(block)] {
 		if at > 0 {
 			t.rows = append(t.rows, first+k)

@@ -52,9 +52,9 @@ func SchemaOf(fields []Field) (Schema, error) {
 		if f.Role != Length {
 			continue
 		}
-		k := slices.IndexFunc(s.Inputs, func(input int) bool { return fields[input].Name == f.Of })
+		k := slices.IndexFunc(s.Inputs, func(input int) bool { return fields[input].Name == f.LengthOf })
 		if k < 0 || s.Lengths[k] >= 0 {
-			return s, fmt.Errorf("dataset: %s are lengths of %q; want each to be of one input: %w", f.Name, f.Of, views.ErrShape)
+			return s, fmt.Errorf("dataset: %s are lengths of %q; want each to be of one input: %w", f.Name, f.LengthOf, views.ErrShape)
 		}
 		s.Lengths[k] = i
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Named is an array whose first axis counts samples, what to call it, and what it
+// NamedArray is an array whose first axis counts samples, what to call it, and what it
 // is for: an input of the model, unless Role says otherwise.
-type Named struct {
-	Name  string
-	Array storage.Array
-	Role  Role
-	Of    string // the input that a Length belongs to
-	From  Origin // for messages
+type NamedArray struct {
+	Name     string
+	Array    storage.Array
+	Role     Role
+	LengthOf string // the input that a Length belongs to
+	From     Origin // for messages
 }
 
 // A table is a dataset of columns of equal length.
@@ -33,8 +33,8 @@ const (
 	maxCachedColumn = 64 << 20
 )
 
-// Of returns the dataset whose sample i is element i of every field's first axis.
-func Of(fields ...Named) (Dataset, error) {
+// FromArrays returns the dataset whose sample i is element i of every field's first axis.
+func FromArrays(fields ...NamedArray) (Dataset, error) {
 	t := &table{}
 	for _, f := range fields {
 		c, err := newColumn(f)

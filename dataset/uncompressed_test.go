@@ -84,7 +84,7 @@ func (s *fakeUncompressed) ReadRanges(parts iter.Seq2[int, []byte]) error {
 func uncompressed(t testing.TB, n int) (all []specimen) {
 	x, y := pairs(n)
 	for _, rows := range []int{0, 7} {
-		d := must[Dataset](t)(Of(input("x", newUncompressed(x, rows).Array()), target("y", y)))
+		d := must[Dataset](t)(FromArrays(input("x", newUncompressed(x, rows).Array()), target("y", y)))
 		all = append(all, specimen{name: fmt.Sprintf("uncompressed, chunks of %d", rows), d: d, origin: same})
 		odd := []int{}
 		for row := 1; row < n; row += 2 {
@@ -113,14 +113,14 @@ func TestBlocksOfUncompressedDataAreReadOnce(t *testing.T) {
 			for _, part := range []string{"whole", "subset", "chain"} {
 				for _, memory := range []string{"least", "enough"} {
 					fake := newUncompressed(x, rows)
-					d := must[Dataset](t)(Of(input("x", fake.Array()), target("y", y)))
+					d := must[Dataset](t)(FromArrays(input("x", fake.Array()), target("y", y)))
 					switch part {
 					case "subset":
 						_, d, _ = Split(d, 0.4, 1)
 					case "chain":
-						d = must[Dataset](t)(Concat(d, must[Dataset](t)(Of(input("x", newUncompressed(x, rows).Array()), target("y", y)))))
+						d = must[Dataset](t)(Concat(d, must[Dataset](t)(FromArrays(input("x", newUncompressed(x, rows).Array()), target("y", y)))))
 					}
-					o := Options{Batch: 4, Shuffle: shuffle, Window: 8, Workers: 1}
+					o := Options{BatchSize: 4, Shuffle: shuffle, Window: 8, Workers: 1}
 					if o.Memory = leastMemory(d, o); memory == "enough" {
 						o.Memory = max(o.Memory, int64(Bytes(d))*9/10)
 					}
@@ -166,14 +166,14 @@ func TestLargeFilesAreShuffledByWindow(t *testing.T) {
 	t.Cleanup(func() { errors.Join(mapping.Close(), file.Close()) })
 	for n, want := range map[int]Shuffle{beyondCache / 24: Exact, beyondCache/24 + 1: Window} {
 		mapped := storage.Array{Data: must[*storage.Mapped](t)(mapping.Range(0, int64(n)*24)), Type: dtype.Float64, View: views.Of(n, 3)}
-		if plan := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", mapped))), Options{Batch: 8})).Plan(); plan.Shuffle != want {
+		if plan := must[*Loader](t)(NewLoader(must[Dataset](t)(FromArrays(input("x", mapped))), Options{BatchSize: 8})).Plan(); plan.Shuffle != want {
 			t.Errorf("%d mapped samples of 24 bytes: shuffled %v, want %v", n, plan.Shuffle, want)
 		}
 		fake := newUncompressed(x, 0)
 		fake.declared = n * 24
 		large := fake.Array()
 		large.View.Shape = slices.Concat([]int{n}, large.View.Shape[1:])
-		l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", large))), Options{Batch: 8}))
+		l := must[*Loader](t)(NewLoader(must[Dataset](t)(FromArrays(input("x", large))), Options{BatchSize: 8}))
 		if plan := l.Plan(); plan.Shuffle != want || plan.Memory > 1<<20 && want == Exact {
 			t.Errorf("%d samples of 24 bytes: shuffled %v in %d bytes, want %v", n, plan.Shuffle, plan.Memory, want)
 		}

@@ -196,13 +196,13 @@ func stepOf(t *testing.T, file, npz string) float64 {
 	x, y := named("x"), named("y")
 	err = tensor.Step(func(tape *tensor.Tape) error {
 		loss := tensor.MeanSquaredError(nn.Call("", run.Model, tape.Input(x))[0], tape.Input(y))
-		return run.Optimizer.Step(nn.Params(run.Model), tensor.Gradients(loss))
+		return run.Optimizer.Step(nn.Parameters(run.Model), tensor.Gradients(loss))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	worst, compared := 0.0, 0
-	for name, p := range nn.Params(run.Model) {
+	for name, p := range nn.Parameters(run.Model) {
 		layer, weight, _ := strings.Cut(name, ".")
 		if weight == "weight" && layer == "first" {
 			continue // its rows are in another order

@@ -20,7 +20,7 @@ type describedModel struct {
 	config     train.Config
 	sample     []int // as files have it
 	model      nn.Module
-	parameters map[string]weights.Tensor // by their names in nn.State
+	parameters map[string]weights.Tensor // by their names in nn.StateDict
 	optimizer  *keras.Optimizer
 	unused     []string // entries of the file
 }
@@ -69,7 +69,7 @@ func (p *Plan) kerasWeightsOf(c train.Config, shape []int) (*describedModel, err
 	if err != nil {
 		return nil, err
 	}
-	m, translation, err := keras.FromH5dnn(d.config.Model, []keras.Input{{Name: inputs[0].Name, Shape: inputs[0].Sample(shape)}})
+	m, translation, err := keras.FromH5dnn(d.config.Model, []keras.Input{{Name: inputs[0].Name, Shape: inputs[0].SampleShape(shape)}})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (p *Plan) export(d *describedModel, m *keras.Model, t *keras.Translation) e
 			used[name] = true
 		}
 	}
-	for name, a := range nn.State(d.model) {
+	for name, a := range nn.StateDict(d.model) {
 		t, ok := d.parameters[name]
 		switch {
 		case !ok:
@@ -156,7 +156,7 @@ func (p *Plan) kerasWeightsToRun(c train.Config) error {
 		return err
 	}
 	var tensors []weights.Tensor
-	for name := range nn.State(d.model) {
+	for name := range nn.StateDict(d.model) {
 		tensors = append(tensors, d.parameters[name])
 	}
 	for _, name := range d.unused {

@@ -31,7 +31,7 @@ func FromModule(m nn.Module, samples ...[]int) (*Source, error) {
 	}
 	list := serialize.NewList(len(samples), meta, nil)
 	s := &Source{File: list, Name: "model", Framework: H5dnn, Config: &c, optimizerState: transform.OptimizerState(meta)}
-	for name, a := range nn.State(m) {
+	for name, a := range nn.StateDict(m) {
 		e := serialize.Entry{Name: runModel + name, Array: a}
 		if err := list.Add(e, nil); err != nil {
 			return nil, err

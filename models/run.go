@@ -45,7 +45,7 @@ func parametersOf(model nn.Module, rules *weights.Rules) ([]parameter, error) {
 		classes[name] = kerasClass(m)
 	}
 	var list []parameter
-	for name := range nn.State(model) {
+	for name := range nn.StateDict(model) {
 		module, last, ok := cutLast(name)
 		if !ok {
 			module, last = "", name
@@ -301,7 +301,7 @@ func (p *Plan) fits(c train.Config, shape []int) bool {
 	for _, e := range p.Source.Entries {
 		have[e.Name] = e.Array.Shape
 	}
-	for name, a := range nn.State(model) {
+	for name, a := range nn.StateDict(model) {
 		want[name] = a.Shape
 	}
 	return !slices.ContainsFunc(parameters, func(one parameter) bool {
@@ -330,7 +330,7 @@ func (p *Plan) importParameters(c *train.Config, model nn.Module, parameters []p
 	}
 	p.Tensors = nil
 	want := map[string]storage.Array{}
-	for name, a := range nn.State(model) {
+	for name, a := range nn.StateDict(model) {
 		want[name] = a
 	}
 	used := map[string]bool{}

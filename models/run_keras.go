@@ -127,7 +127,7 @@ func (p *Plan) runInputs(c train.Config) ([]keras.Input, error) {
 	}
 	inputs := make([]keras.Input, len(features))
 	for i, f := range prepared {
-		inputs[i] = keras.Input{Name: f.Name, Shape: f.Sample(f.Shape)}
+		inputs[i] = keras.Input{Name: f.Name, Shape: f.SampleShape(f.Shape)}
 	}
 	p.loseNormalization(features, "Keras", p.Lost.Add)
 	return inputs, nil

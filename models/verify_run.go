@@ -114,12 +114,12 @@ func (p *Plan) modelPredictor() (_ *train.Predictor, images bool, err error) {
 		return nil, false, err
 	}
 	for i, f := range prepared {
-		shapes[i] = f.Sample(f.Shape)
+		shapes[i] = f.SampleShape(f.Shape)
 	}
 	if _, err := nn.Build(model, shapes...); err != nil {
 		return nil, false, err
 	}
-	if err := nn.Load(model, p.modelState()); err != nil {
+	if err := nn.LoadStateDict(model, p.modelState()); err != nil {
 		return nil, false, err
 	}
 	plain := train.Defaults()

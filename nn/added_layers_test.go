@@ -41,7 +41,7 @@ func TestShapingLayersMoveElements(t *testing.T) {
 			t.Errorf("%s: %v", c.description, err)
 			continue
 		}
-		y := m.Forward(tensor.From(x, 1, 1, 2, 3))
+		y := m.Forward(tensor.FromSlice(x, 1, 1, 2, 3))
 		if !slices.Equal(y.Shape, c.shape) || !slices.EqualFunc(tensor.Values[float64](y), c.want, almost) {
 			t.Errorf("%s: %v%v; want %v%v", c.description, y.Shape, tensor.Values[float64](y), c.shape, c.want)
 		}
@@ -55,7 +55,7 @@ func almost(a, b float64) bool { return math.Abs(a-b) <= 1e-12*max(1, math.Abs(b
 func checkGradient(t *testing.T, name string, m nn.Module, x []float64) {
 	t.Helper()
 	loss := func(x []float64) float64 {
-		y := m.Forward(tensor.From(x, 1, 1, 2, 3))
+		y := m.Forward(tensor.FromSlice(x, 1, 1, 2, 3))
 		return y.Mul(y).Sum().Item()
 	}
 	leaf := tensor.Leaf(storage.From(slices.Clone(x), 1, 1, 2, 3))
@@ -78,7 +78,7 @@ func checkGradient(t *testing.T, name string, m nn.Module, x []float64) {
 
 // TestCombiningLayers holds the layers of several inputs.
 func TestCombiningLayers(t *testing.T) {
-	a, b := tensor.From([]float64{1, 5, -2}, 1, 3), tensor.From([]float64{4, 3, -2}, 1, 3)
+	a, b := tensor.FromSlice([]float64{1, 5, -2}, 1, 3), tensor.FromSlice([]float64{4, 3, -2}, 1, 3)
 	for name, want := range map[string][]float64{
 		"subtract": {-3, 2, 0}, "average": {2.5, 4, -2}, "maximum": {4, 5, -2}, "minimum": {1, 3, -2},
 	} {

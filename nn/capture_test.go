@@ -35,7 +35,7 @@ func TestCapturedOptimizersStepAlike(t *testing.T) {
 					o.(nn.Capturable).CountStep()
 				}
 			}
-			for _, p := range nn.Params(model) {
+			for _, p := range nn.Parameters(model) {
 				weights = append(weights, tensor.Values[float32](p.Tensor)...)
 			}
 			for name, a := range o.State() {

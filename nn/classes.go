@@ -35,8 +35,8 @@ func (c *classVectors) of(owner string, outputs *tensor.Tensor) *classVector {
 		indices[i] = int64(i)
 	}
 	v := &classVector{
-		zero:    onDevice(owner, tensor.From([]float64{0}, 1).Cast(key.dtype), key.device),
-		indices: onDevice(owner, tensor.From(indices, 1, key.classes), key.device),
+		zero:    onDevice(owner, tensor.FromSlice([]float64{0}, 1).Cast(key.dtype), key.device),
+		indices: onDevice(owner, tensor.FromSlice(indices, 1, key.classes), key.device),
 	}
 	c.made.Store(key, v)
 	return v
@@ -56,7 +56,7 @@ func onDevice(owner string, x *tensor.Tensor, d storage.Device) *tensor.Tensor {
 	if err != nil {
 		tensor.Fail(owner, err, "move constants to %v: %v", d, err)
 	}
-	return tensor.Of(a)
+	return tensor.FromArray(a)
 }
 
 // checkLabels fails unless outputs are (N, classes) and labels (N) integers.

@@ -49,9 +49,9 @@ func TestZeroOptionsAreDefaults(t *testing.T) {
 		}
 	}
 	for description, l := range map[string]nn.Loss{
-		`"huber"`:           nn.NewHuber(nn.HuberOptions{}),
-		`"smooth_l1"`:       nn.NewSmoothL1(nn.SmoothL1Options{}),
-		`"bce_with_logits"`: nn.NewBCEWithLogits(nn.BCEWithLogitsOptions{}),
+		`"huber"`:           nn.NewHuberLoss(nn.HuberLossOptions{}),
+		`"smooth_l1"`:       nn.NewSmoothL1Loss(nn.SmoothL1LossOptions{}),
+		`"bce_with_logits"`: nn.NewBCEWithLogitsLoss(nn.BCEWithLogitsLossOptions{}),
 	} {
 		got, _ := nn.DescribeLoss(l)
 		want, _ := nn.DescribeLoss(lossFrom(t, description))
@@ -72,7 +72,7 @@ func TestZeroSettingsAreZero(t *testing.T) {
 		layer *nn.BatchNorm1d
 		moves bool
 	}{{b, false}, {b2, false}, {moving, true}} {
-		c.layer.Forward(tensor.Of(x))
+		c.layer.Forward(tensor.FromArray(x))
 		if mean := storage.Elements[float32](c.layer.RunningMean.Array); (mean[0] != 0) != c.moves {
 			t.Errorf("momentum %v: running mean %v", c.layer.Momentum, mean)
 		}
@@ -91,7 +91,7 @@ func TestZeroSettingsAreZero(t *testing.T) {
 
 // TestUnseededDropoutsDiffer of two layers in one step.
 func TestUnseededDropoutsDiffer(t *testing.T) {
-	x := tensor.Of(filled(1, 1000))
+	x := tensor.FromArray(filled(1, 1000))
 	a, b := nn.NewDropout(nn.DropoutOptions{}), nn.NewDropout(nn.DropoutOptions{})
 	both := tensor.Values[float32](a.Forward(x).Mul(b.Forward(x)))
 	kept := 0
@@ -107,7 +107,7 @@ func TestUnseededDropoutsDiffer(t *testing.T) {
 
 // TestLiteralsWorkOrAreErrors of types that have constructors.
 func TestLiteralsWorkOrAreErrors(t *testing.T) {
-	features, images := tensor.Of(filled(1, 2, 4)), tensor.Of(filled(1, 2, 1, 4, 4))
+	features, images := tensor.FromArray(filled(1, 2, 4)), tensor.FromArray(filled(1, 2, 1, 4, 4))
 	for _, c := range []struct {
 		m    nn.Module
 		x    *tensor.Tensor
@@ -135,13 +135,13 @@ func TestLiteralsWorkOrAreErrors(t *testing.T) {
 			t.Errorf("%T: %v, %v; want %v", c.m, got, err, c.want)
 		}
 	}
-	x, y := tensor.Of(filled(2, 1, 2)), tensor.Of(filled(0, 1, 2))
+	x, y := tensor.FromArray(filled(2, 1, 2)), tensor.FromArray(filled(0, 1, 2))
 	for want, l := range map[float64]nn.Loss{
-		1.5: nn.Huber{}, 1.5 + 1e-9: nn.SmoothL1{}, 4: nn.MeanSquaredError{}, 2: nn.MeanAbsoluteError{}, 2.126928: nn.BCEWithLogits{}, math.Ln2: &nn.CrossEntropy{},
+		1.5: nn.HuberLoss{}, 1.5 + 1e-9: nn.SmoothL1Loss{}, 4: nn.MSELoss{}, 2: nn.L1Loss{}, 2.126928: nn.BCEWithLogitsLoss{}, math.Ln2: &nn.CrossEntropyLoss{},
 	} {
 		targets := y
 		if nn.TakesLabels(l) {
-			targets = tensor.From([]int64{0}, 1)
+			targets = tensor.FromSlice([]int64{0}, 1)
 		}
 		if got := l.Forward(x, targets, nil).Item(); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%T: %v, want %v", l, got, want)
@@ -152,8 +152,8 @@ func TestLiteralsWorkOrAreErrors(t *testing.T) {
 			t.Errorf("%T: factor %v", s, f)
 		}
 	}
-	p := nn.NewParam(filled(1, 1))
-	if err := (&nn.Adam{}).Step(maps.All(map[string]*nn.Param{"w": p}), tensor.Grads{p.Tensor: tensor.Of(filled(1, 1))}); err == nil {
+	p := nn.NewParameter(filled(1, 1))
+	if err := (&nn.Adam{}).Step(maps.All(map[string]*nn.Parameter{"w": p}), tensor.Grads{p.Tensor: tensor.FromArray(filled(1, 1))}); err == nil {
 		t.Error("an Adam without settings made a step")
 	}
 }

@@ -34,7 +34,7 @@ func NewEMA(o EMAOptions) *EMA {
 // Update adds the parameters as they are to the averages, on the parameters' device,
 // in the memory of the step of tape, or if tape is nil outside any step. It does not
 // wait for the device.
-func (e *EMA) Update(tape *tensor.Tape, params iter.Seq2[string, *Param]) error {
+func (e *EMA) Update(tape *tensor.Tape, params iter.Seq2[string, *Parameter]) error {
 	if e.averages == nil {
 		*e = *NewEMA(e.EMAOptions)
 	}
@@ -52,7 +52,7 @@ func (e *EMA) Update(tape *tensor.Tape, params iter.Seq2[string, *Param]) error 
 				}
 				e.averages[name], average = moved, moved
 			}
-			a, x := tensor.Of(average), p.Detach()
+			a, x := tensor.FromArray(average), p.Detach()
 			if tape != nil {
 				x = tape.Input(p.Array)
 			}
@@ -64,7 +64,7 @@ func (e *EMA) Update(tape *tensor.Tape, params iter.Seq2[string, *Param]) error 
 // Swap exchanges the parameters with their averages, for evaluation, and then again
 // to go on training. It exchanges arrays, so nothing is copied. Captured steps must
 // not run in between.
-func (e *EMA) Swap(params iter.Seq2[string, *Param]) error {
+func (e *EMA) Swap(params iter.Seq2[string, *Parameter]) error {
 	swapped := map[string]storage.Array{}
 	all := maps.Collect(params)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -94,7 +94,7 @@ func (e *EMA) State() iter.Seq2[string, storage.Array] {
 
 // Load replaces the averages by copies of state, for params. On an error nothing
 // changes.
-func (e *EMA) Load(params iter.Seq2[string, *Param], state iter.Seq2[string, storage.Array]) error {
+func (e *EMA) Load(params iter.Seq2[string, *Parameter], state iter.Seq2[string, storage.Array]) error {
 	loaded, known := map[string]storage.Array{}, maps.Collect(params)
 	for name, a := range state {
 		p, ok := known[name]

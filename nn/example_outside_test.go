@@ -33,7 +33,7 @@ func NewLion(o LionOptions) *Lion {
 
 // Step updates the elements of the parameters in place, outside of what is recorded for
 // gradients: by Detach and AddInto.
-func (l *Lion) Step(params iter.Seq2[string, *nn.Param], grads tensor.Grads) error {
+func (l *Lion) Step(params iter.Seq2[string, *nn.Parameter], grads tensor.Grads) error {
 	return l.Update(params, grads, func(group nn.UpdateGroup) {
 		for _, u := range group.Updates {
 			x, m, g := u.Leaf.Detach(), u.State[0], u.Grad.Detach()
@@ -68,7 +68,7 @@ func ExampleOptimizer() {
 	for range 4 {
 		err := tensor.Step(func(t *tensor.Tape) error {
 			loss := tensor.MeanSquaredError(layer.Forward(t.Input(x)), t.Input(y))
-			return lion.Step(nn.Params(layer), tensor.Gradients(loss))
+			return lion.Step(nn.Parameters(layer), tensor.Gradients(loss))
 		})
 		if err != nil {
 			fmt.Println(err)
@@ -89,7 +89,7 @@ func ExampleOptimizer() {
 // constructor that fails by tensor.Fail, Forward, and Config for configurations.
 type Scale struct {
 	ScaleOptions `nn:"-"`
-	Factor       *nn.Param // of each feature
+	Factor       *nn.Parameter // of each feature
 }
 
 // ScaleOptions are its settings.
@@ -122,9 +122,9 @@ func ExampleRegisterLayer() {
 		fmt.Println(err)
 		return
 	}
-	y := model.Forward(tensor.Of(storage.From([]float32{-1, 2}, 1, 2)))
+	y := model.Forward(tensor.FromArray(storage.From([]float32{-1, 2}, 1, 2)))
 	fmt.Println(tensor.Values[float32](y))
-	for name, p := range nn.Params(model) {
+	for name, p := range nn.Parameters(model) {
 		fmt.Println(name, p.Shape)
 	}
 	description, err := nn.Describe(model)

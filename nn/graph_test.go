@@ -93,7 +93,7 @@ func TestResNetInYAMLAndGo(t *testing.T) {
 			step(t, m, nn.NewSGD(nn.SGDOptions{LearningRate: 0.1}), x, storage.From([]int64{0, 2}, 2))
 		}
 		nn.Eval(m)
-		outputs[i] = slices.Clone(tensor.Values[float32](m.Forward(tensor.Of(x))))
+		outputs[i] = slices.Clone(tensor.Values[float32](m.Forward(tensor.FromArray(x))))
 		description, err := nn.Describe(m)
 		if err != nil {
 			t.Fatal(err)
@@ -108,15 +108,15 @@ func TestResNetInYAMLAndGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := nn.Load(again, nn.State(m)); err != nil {
+		if err := nn.LoadStateDict(again, nn.StateDict(m)); err != nil {
 			t.Fatal(err)
 		}
 		nn.Eval(again)
-		if got := tensor.Values[float32](again.Forward(tensor.Of(x))); !slices.Equal(got, outputs[i]) {
+		if got := tensor.Values[float32](again.Forward(tensor.FromArray(x))); !slices.Equal(got, outputs[i]) {
 			t.Errorf("rebuilt and loaded: %v, want %v", got, outputs[i])
 		}
 		g := m.(*nn.Graph)
-		stem := g.Module("stem").Forward(tensor.Of(x))
+		stem := g.Module("stem").Forward(tensor.FromArray(x))
 		relu1 := stem.Add(g.Module("block1").Forward(stem)).ReLU()
 		y := g.Module("head").Forward(g.Module("block2").Forward(relu1).Add(g.Module("project").Forward(relu1)))
 		if got := tensor.Values[float32](y); !slices.Equal(got, outputs[i]) {
@@ -158,9 +158,9 @@ graph:
 	image, table := filled(0.5, 2, 1, 2, 2), filled(0.25, 2, 5)
 	err = tensor.Step(func(tape *tensor.Tape) error {
 		out := nn.Call("", m, tape.Input(image), tape.Input(table))
-		loss := tensor.CrossEntropy(out[0], tensor.From([]int64{0, 1}, 2)).Add(out[1].Mul(out[1]).Mean())
+		loss := tensor.CrossEntropy(out[0], tensor.FromSlice([]int64{0, 1}, 2)).Add(out[1].Mul(out[1]).Mean())
 		grads := tensor.Gradients(loss)
-		for name, p := range nn.Params(m) {
+		for name, p := range nn.Parameters(m) {
 			if grads[p.Tensor] == nil {
 				t.Errorf("no gradient reaches %s", name)
 			}
@@ -182,7 +182,7 @@ graph:
 	if !slices.Equal(rows, want) || summary.Params != 60 {
 		t.Errorf("summary %q of %d parameters\nwant %q of 60", rows, summary.Params, want)
 	}
-	if err := tensor.Try(func() { nn.Call("", m, tensor.Of(image)) }); err == nil || !strings.Contains(err.Error(), "1 inputs; want [image table]") {
+	if err := tensor.Try(func() { nn.Call("", m, tensor.FromArray(image)) }); err == nil || !strings.Contains(err.Error(), "1 inputs; want [image table]") {
 		t.Errorf("one input: error %v", err)
 	}
 }
@@ -200,13 +200,13 @@ func TestResidualIsBodyAndShortcut(t *testing.T) {
 	if got := names(m); !slices.Equal(got, want) {
 		t.Errorf("parameters %q, want %q", got, want)
 	}
-	x := tensor.Of(filled(1, 2, 2))
+	x := tensor.FromArray(filled(1, 2, 2))
 	r := m.(nn.Sequential)[0].(*nn.Residual)
 	got, sum := tensor.Values[float32](r.Forward(x)), tensor.Values[float32](r.Body.Forward(x).Add(x))
 	if !slices.Equal(got, sum) {
 		t.Errorf("%v, want %v", got, sum)
 	}
-	if err := tensor.Try(func() { r.Forward(tensor.Of(filled(1, 2, 3))) }); err == nil || err.Error() != "body: layer 0: dense: input [2 3] for weight [2 2]; want 2 along axis 1" {
+	if err := tensor.Try(func() { r.Forward(tensor.FromArray(filled(1, 2, 3))) }); err == nil || err.Error() != "body: layer 0: dense: input [2 3] for weight [2 2]; want 2 along axis 1" {
 		t.Errorf("error %q does not name the module", err)
 	}
 }
@@ -246,9 +246,9 @@ func (splitter) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 func TestNodesMayHaveSeveralOutputs(t *testing.T) {
 	g := nn.NewGraph(nn.GraphOptions{Nodes: nn.Nodes{
 		{Name: "split", Module: splitter{}},
-		{Name: "product", Module: nn.Mul{}, From: nn.Names{"split.1", "split.0"}},
+		{Name: "product", Module: nn.Multiply{}, From: nn.Names{"split.1", "split.0"}},
 	}})
-	x := tensor.From([]float32{1, 2, 3, 4}, 1, 4)
+	x := tensor.FromSlice([]float32{1, 2, 3, 4}, 1, 4)
 	if got, want := tensor.Values[float32](g.Forward(x)), []float32{3, 8}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -269,7 +269,7 @@ func TestObserversSeeEveryCall(t *testing.T) {
 			return nil
 		})
 		m.Forward(tape.Input(x))
-		m.Forward(tensor.Of(x)) // of no step
+		m.Forward(tensor.FromArray(x)) // of no step
 		stop()
 		m.Forward(tape.Input(x))
 		return nil
@@ -360,7 +360,7 @@ func TestNodesShareParameters(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for name := range nn.Params(m) {
+	for name := range nn.Parameters(m) {
 		names = append(names, name)
 	}
 	if !slices.Equal(names, []string{"a.weight", "a.bias"}) {

@@ -68,5 +68,5 @@ func NormalFill(std float64) Fill {
 
 // ConstantFill sets every element to value.
 func ConstantFill(value float64) Fill {
-	return func(a storage.Array, _ tensor.Key) { tensor.Of(a).Fill(value) }
+	return func(a storage.Array, _ tensor.Key) { tensor.FromArray(a).Fill(value) }
 }

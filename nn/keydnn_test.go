@@ -47,7 +47,7 @@ func TestKeyDNNLayersAreHere(t *testing.T) {
 		for _, name := range c.names {
 			m := fromJSON(t, fmt.Sprintf(`{%q: %s}`, name, c.settings))
 			var out []int
-			if err := tensor.Try(func() { out = m.Forward(tensor.Of(filled(1, c.in...))).Shape }); err != nil {
+			if err := tensor.Try(func() { out = m.Forward(tensor.FromArray(filled(1, c.in...))).Shape }); err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
@@ -55,7 +55,7 @@ func TestKeyDNNLayersAreHere(t *testing.T) {
 				t.Errorf("%s: output %v, want %v", name, out, c.out)
 			}
 			got := map[string][]int{}
-			for param, p := range nn.Params(m) {
+			for param, p := range nn.Parameters(m) {
 				got[param] = p.Shape
 			}
 			if c.weights != nil && fmt.Sprint(got) != fmt.Sprint(c.weights) {
@@ -64,7 +64,7 @@ func TestKeyDNNLayersAreHere(t *testing.T) {
 		}
 	}
 	// Padding counts in means: a corner of a 3×3 mean has 4 ones and 5 zeros.
-	mean := fromJSON(t, `{"AvgPool2d": {"kernel_size": 3, "stride": 3, "padding": 1}}`).Forward(tensor.Of(filled(1, 1, 1, 4, 4)))
+	mean := fromJSON(t, `{"AvgPool2d": {"kernel_size": 3, "stride": 3, "padding": 1}}`).Forward(tensor.FromArray(filled(1, 1, 1, 4, 4)))
 	if got := tensor.Values[float32](mean)[0]; got != float32(4)/9 {
 		t.Errorf("mean %v at a corner, want 4/9", got)
 	}

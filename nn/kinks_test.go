@@ -69,7 +69,7 @@ func TestFloat32ActivationsAgreeWithFloat64(t *testing.T) {
 
 // activate returns the values and derivatives of an activation.
 func activate(t *testing.T, name string, elem dtype.Type, at []float64) (y, dx []float64) {
-	x := tensor.From(at, len(at)).Cast(elem).RequireGrad()
+	x := tensor.FromSlice(at, len(at)).Cast(elem).RequireGrad()
 	out := fromJSON(t, fmt.Sprintf("%q", name)).Forward(x)
 	return tensor.Values[float64](out.Detach()), tensor.Values[float64](tensor.Gradients(out.Sum())[x])
 }

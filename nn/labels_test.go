@@ -21,7 +21,7 @@ func TestLabelsThatAreNoClassAreErrors(t *testing.T) {
 	}
 	metrics := []string{`"accuracy"`, `{"top_k": 2}`, `"confusion_matrix"`, `{"accuracy": {"ignore_index": 1}}`, `{"confusion_matrix": {"ignore_index": 0}}`}
 	for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
-		x, weights := tensor.Of(to(t, d, storage.From([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, 3, 3))), tensor.Of(to(t, d, storage.From([]float64{1, 0, 2}, 3)))
+		x, weights := tensor.FromArray(to(t, d, storage.From([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, 3, 3))), tensor.FromArray(to(t, d, storage.From([]float64{1, 0, 2}, 3)))
 		call := func(description string, labels, weights *tensor.Tensor) error {
 			loss, err := nn.LossFromConfig(json.RawMessage(description))
 			if err != nil {
@@ -35,7 +35,7 @@ func TestLabelsThatAreNoClassAreErrors(t *testing.T) {
 		}
 		for _, description := range append(losses, metrics...) {
 			for _, bad := range []int64{-1, 3, -1 << 40} {
-				labels := tensor.Of(to(t, d, storage.From([]int64{0, bad, 2}, 3)))
+				labels := tensor.FromArray(to(t, d, storage.From([]int64{0, bad, 2}, 3)))
 				want := fmt.Sprintf("row 1 has label %d; want 0 to 2", bad)
 				for _, w := range []*tensor.Tensor{nil, weights} {
 					if err := call(description, labels, w); err == nil || !strings.Contains(err.Error(), want) {
@@ -43,12 +43,12 @@ func TestLabelsThatAreNoClassAreErrors(t *testing.T) {
 					}
 				}
 			}
-			good := tensor.Of(to(t, d, storage.From([]int64{0, 1, 2}, 3)))
+			good := tensor.FromArray(to(t, d, storage.From([]int64{0, 1, 2}, 3)))
 			if err := call(description, good, nil); err != nil {
 				t.Errorf("%s on %v: %v", description, d, err)
 			}
 		}
-		padded := tensor.Of(to(t, d, storage.From([]int64{0, -100, 2}, 3)))
+		padded := tensor.FromArray(to(t, d, storage.From([]int64{0, -100, 2}, 3)))
 		for _, name := range []string{"cross_entropy", "nll", "accuracy", "top_k", "confusion_matrix"} {
 			if err := call(fmt.Sprintf(`{"%s": {"ignore_index": -100}}`, name), padded, nil); err != nil {
 				t.Errorf("%s on %v: %v of a label to ignore", name, d, err)

@@ -34,8 +34,8 @@ type BatchNorm3d struct{ batchNorm }
 type batchNorm struct {
 	BatchNormOptions
 	Mode
-	Gamma, Beta             *Param  // C; nil without affine
-	RunningMean, RunningVar *Buffer // C
+	Gamma, Beta             *Parameter // C; nil without affine
+	RunningMean, RunningVar *Buffer    // C
 
 	identity atomic.Pointer[gammaBeta] // in the place of Gamma and Beta
 }
@@ -161,7 +161,7 @@ func (b *batchNorm) affine(layer string) gammaBeta {
 	}
 	alloc := NewAllocator(layer, d, b.RunningMean.Type)
 	ones, zeros := alloc.Buffer(ConstantFill(1), b.NumFeatures), alloc.Buffer(ConstantFill(0), b.NumFeatures)
-	made := &gammaBeta{tensor.Of(ones.Array), tensor.Of(zeros.Array)}
+	made := &gammaBeta{tensor.FromArray(ones.Array), tensor.FromArray(zeros.Array)}
 	b.identity.Store(made)
 	return *made
 }

@@ -22,7 +22,7 @@ type LayerNormOptions struct {
 // over its last axes, of NormalizedShape (Ba et al., arXiv:1607.06450).
 type LayerNorm struct {
 	LayerNormOptions
-	Gamma, Beta *Param // of NormalizedShape; nil without affine
+	Gamma, Beta *Parameter // of NormalizedShape; nil without affine
 }
 
 var layerNormDefaults = LayerNormOptions{Eps: 1e-5}

@@ -10,8 +10,8 @@ import (
 // Modules that merge several inputs of one shape, or for Concat of shapes that
 // differ along its axis, into one output.
 type (
-	Add struct{} // the sum
-	Mul struct{} // the product of elements
+	Add      struct{} // the sum
+	Multiply struct{} // the product of elements
 )
 
 // Concat joins its inputs along an axis.
@@ -35,9 +35,9 @@ func newConcat(o ConcatOptions) Concat {
 }
 
 // Forward returns x.
-func (Add) Forward(x *tensor.Tensor) *tensor.Tensor    { return x }
-func (Mul) Forward(x *tensor.Tensor) *tensor.Tensor    { return x }
-func (Concat) Forward(x *tensor.Tensor) *tensor.Tensor { return x }
+func (Add) Forward(x *tensor.Tensor) *tensor.Tensor      { return x }
+func (Multiply) Forward(x *tensor.Tensor) *tensor.Tensor { return x }
+func (Concat) Forward(x *tensor.Tensor) *tensor.Tensor   { return x }
 
 // ForwardAll returns the sum of inputs.
 func (Add) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
@@ -45,7 +45,7 @@ func (Add) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 }
 
 // ForwardAll returns the product of inputs.
-func (Mul) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
+func (Multiply) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 	return []*tensor.Tensor{merge("mul", inputs, (*tensor.Tensor).Mul)}
 }
 
@@ -77,13 +77,13 @@ func checkInputs(layer string, inputs []*tensor.Tensor) {
 func (Add) Config() any { return struct{}{} }
 
 // Config returns no settings.
-func (Mul) Config() any { return struct{}{} }
+func (Multiply) Config() any { return struct{}{} }
 
 // Config returns the settings of c.
 func (c Concat) Config() any { return c.ConcatOptions }
 
 var (
 	_ = RegisterLayer("add", func(struct{}) Add { return Add{} }, struct{}{})
-	_ = RegisterLayer("mul", func(struct{}) Mul { return Mul{} }, struct{}{})
+	_ = RegisterLayer("mul", func(struct{}) Multiply { return Multiply{} }, struct{}{})
 	_ = RegisterLayer("concat", newConcat, concatDefaults)
 )

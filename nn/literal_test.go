@@ -12,7 +12,7 @@ import (
 // TestZeroLiteralsOfLayers: the Forward of every layer's zero literal equals the Forward of the layer
 // that a configuration makes of the name alone, or an error.
 func TestZeroLiteralsOfLayers(t *testing.T) {
-	x := tensor.From([]float64{-3, -1, -0.25, 0, 0.25, 1, 2, 3}, 1, 2, 4)
+	x := tensor.FromSlice([]float64{-3, -1, -0.25, 0, 0.25, 1, 2, 3}, 1, 2, 4)
 	forward := func(m Module) (y []float64, err error) {
 		err = tensor.Try(func() { y = tensor.Values[float64](m.Forward(x)) })
 		return y, err

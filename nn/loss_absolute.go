@@ -2,28 +2,28 @@ package nn
 
 import "github.com/h5dnn/h5dnn/tensor"
 
-// MeanAbsoluteError is the mean over all elements of |output − target|.
-type MeanAbsoluteError struct{ LossOptions }
+// L1Loss is the mean over all elements of |output − target|.
+type L1Loss struct{ LossOptions }
 
-// NewMeanAbsoluteError returns a mean absolute error.
-func NewMeanAbsoluteError(o LossOptions) MeanAbsoluteError {
+// NewL1Loss returns a mean absolute error.
+func NewL1Loss(o LossOptions) L1Loss {
 	checkReduction("mean_absolute_error", o.Reduction)
-	return MeanAbsoluteError{o}
+	return L1Loss{o}
 }
 
 // Forward returns the mean of the absolute differences.
-func (l MeanAbsoluteError) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+func (l L1Loss) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
 	y, t := matchTargets("mean_absolute_error", outputs, targets)
 	return reduceLoss("mean_absolute_error", l.Reduction, y.Sub(t).Abs(), weights)
 }
 
 // IsRegression returns true.
-func (MeanAbsoluteError) IsRegression() bool { return true }
+func (L1Loss) IsRegression() bool { return true }
 
 // Config returns the settings of l.
-func (l MeanAbsoluteError) Config() any { return l.LossOptions }
+func (l L1Loss) Config() any { return l.LossOptions }
 
 var (
-	_ = RegisterLoss("mean_absolute_error", NewMeanAbsoluteError, LossOptions{})
+	_ = RegisterLoss("mean_absolute_error", NewL1Loss, LossOptions{})
 	_ = losses.aliases("mean_absolute_error", "mae", "l1", "l1_loss")
 )

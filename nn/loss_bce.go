@@ -7,33 +7,33 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// BCEWithLogitsOptions are the settings of a BCEWithLogits.
-type BCEWithLogitsOptions struct {
+// BCEWithLogitsLossOptions are the settings of a BCEWithLogits.
+type BCEWithLogitsLossOptions struct {
 	PosWeight     float64 `json:"pos_weight"`              // weight of targets of 1; 1 if 0
 	Probabilities bool    `json:"probabilities,omitempty"` // outputs are probabilities, as after sigmoid
 	Reduction     string  `json:"reduction,omitempty"`     // mean (or empty) or sum
 }
 
-// BCEWithLogits is the binary cross entropy of sigmoid(outputs) and targets
+// BCEWithLogitsLoss is the binary cross entropy of sigmoid(outputs) and targets
 // between 0 and 1, as a mean over all elements.
-type BCEWithLogits struct{ BCEWithLogitsOptions }
+type BCEWithLogitsLoss struct{ BCEWithLogitsLossOptions }
 
-var bceDefaults = BCEWithLogitsOptions{PosWeight: 1}
+var bceDefaults = BCEWithLogitsLossOptions{PosWeight: 1}
 
-// NewBCEWithLogits returns a binary cross entropy.
-func NewBCEWithLogits(o BCEWithLogitsOptions) BCEWithLogits {
+// NewBCEWithLogitsLoss returns a binary cross entropy.
+func NewBCEWithLogitsLoss(o BCEWithLogitsLossOptions) BCEWithLogitsLoss {
 	return newBCEWithLogits(withDefaults(o, bceDefaults))
 }
 
-func newBCEWithLogits(o BCEWithLogitsOptions) BCEWithLogits {
+func newBCEWithLogits(o BCEWithLogitsLossOptions) BCEWithLogitsLoss {
 	checkRange("bce_with_logits", "pos_weight", o.PosWeight, math.SmallestNonzeroFloat64, infinity)
 	checkReduction("bce_with_logits", o.Reduction)
-	return BCEWithLogits{o}
+	return BCEWithLogitsLoss{o}
 }
 
 // Forward returns the mean of (1−t)·x + (1 + (p−1)·t)·log(1 + exp(−x)), for outputs
 // x, targets t and PosWeight p.
-func (l BCEWithLogits) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+func (l BCEWithLogitsLoss) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
 	x, t := matchTargets("bce_with_logits", outputs, targets)
 	if l.Probabilities {
 		x = logOf(x).Sub(logOf(x.MulScalar(-1).AddScalar(1)))
@@ -55,10 +55,10 @@ func softplusOfNegative(x *tensor.Tensor) *tensor.Tensor {
 }
 
 // ComparesElements returns true.
-func (BCEWithLogits) ComparesElements() bool { return true }
+func (BCEWithLogitsLoss) ComparesElements() bool { return true }
 
 // Config returns the settings of l.
-func (l BCEWithLogits) Config() any { return l.BCEWithLogitsOptions }
+func (l BCEWithLogitsLoss) Config() any { return l.BCEWithLogitsLossOptions }
 
 var (
 	_ = RegisterLoss("bce_with_logits", newBCEWithLogits, bceDefaults)

@@ -7,8 +7,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// CrossEntropyOptions are the settings of a CrossEntropy and an NLL.
-type CrossEntropyOptions struct {
+// CrossEntropyLossOptions are the settings of a CrossEntropy and an NLL.
+type CrossEntropyLossOptions struct {
 	LabelSmoothing float64   `json:"label_smoothing,omitempty"` // share of the target spread evenly over the classes
 	ClassWeights   []float64 `json:"class_weights,omitempty"`   // one for each class; all 1 if nil
 	IgnoreIndex    *int      `json:"ignore_index,omitempty"`    // label of samples to leave out; none if nil
@@ -16,33 +16,33 @@ type CrossEntropyOptions struct {
 	Reduction      string    `json:"reduction,omitempty"`       // mean (or empty) or sum
 }
 
-// CrossEntropy is the mean over samples of −log softmax(outputs)[label], for
+// CrossEntropyLoss is the mean over samples of −log softmax(outputs)[label], for
 // outputs (N, classes) and labels (N), with the settings and the weighted mean of
 // PyTorch's CrossEntropyLoss.
-type CrossEntropy struct {
-	CrossEntropyOptions
+type CrossEntropyLoss struct {
+	CrossEntropyLossOptions
 	labelLoss
 }
 
-// NLL is the cross entropy of outputs that are logarithms of probabilities.
-type NLL struct {
-	CrossEntropyOptions
+// NLLLoss is the cross entropy of outputs that are logarithms of probabilities.
+type NLLLoss struct {
+	CrossEntropyLossOptions
 	labelLoss
 }
 
-// NewCrossEntropy returns a cross entropy.
-func NewCrossEntropy(o CrossEntropyOptions) *CrossEntropy {
+// NewCrossEntropyLoss returns a cross entropy.
+func NewCrossEntropyLoss(o CrossEntropyLossOptions) *CrossEntropyLoss {
 	o.validate("cross_entropy")
-	return &CrossEntropy{CrossEntropyOptions: o}
+	return &CrossEntropyLoss{CrossEntropyLossOptions: o}
 }
 
-// NewNLL returns a negative log likelihood.
-func NewNLL(o CrossEntropyOptions) *NLL {
+// NewNLLLoss returns a negative log likelihood.
+func NewNLLLoss(o CrossEntropyLossOptions) *NLLLoss {
 	o.validate("nll")
-	return &NLL{CrossEntropyOptions: o}
+	return &NLLLoss{CrossEntropyLossOptions: o}
 }
 
-func (o CrossEntropyOptions) validate(loss string) {
+func (o CrossEntropyLossOptions) validate(loss string) {
 	checkRange(loss, "label_smoothing", o.LabelSmoothing, 0, 1)
 	checkReduction(loss, o.Reduction)
 	for _, w := range o.ClassWeights {
@@ -50,28 +50,28 @@ func (o CrossEntropyOptions) validate(loss string) {
 	}
 }
 
-func (o CrossEntropyOptions) ignoredLabel() *int { return o.IgnoreIndex }
+func (o CrossEntropyLossOptions) ignoredLabel() *int { return o.IgnoreIndex }
 
 // Forward returns the cross entropy of outputs (N, classes) and labels (N).
-func (l *CrossEntropy) Forward(outputs, labels, weights *tensor.Tensor) *tensor.Tensor {
+func (l *CrossEntropyLoss) Forward(outputs, labels, weights *tensor.Tensor) *tensor.Tensor {
 	if l.Probabilities {
 		checkLabels("cross_entropy", outputs, labels)
-		return l.forward("cross_entropy", l.CrossEntropyOptions, logOf(outputs), labels, weights)
+		return l.forward("cross_entropy", l.CrossEntropyLossOptions, logOf(outputs), labels, weights)
 	}
 	if weights == nil && l.LabelSmoothing == 0 && l.ClassWeights == nil && l.IgnoreIndex == nil && l.Reduction != "sum" {
 		return tensor.CrossEntropy(outputs, labels)
 	}
 	checkLabels("cross_entropy", outputs, labels)
-	return l.forward("cross_entropy", l.CrossEntropyOptions, outputs.ToFloat32().LogSoftmax(1), labels, weights)
+	return l.forward("cross_entropy", l.CrossEntropyLossOptions, outputs.ToFloat32().LogSoftmax(1), labels, weights)
 }
 
 // Forward returns the loss of log probabilities (N, classes) and labels (N).
-func (l *NLL) Forward(outputs, labels, weights *tensor.Tensor) *tensor.Tensor {
+func (l *NLLLoss) Forward(outputs, labels, weights *tensor.Tensor) *tensor.Tensor {
 	checkLabels("nll", outputs, labels)
 	if outputs = outputs.ToFloat32(); l.Probabilities {
 		outputs = logOf(outputs)
 	}
-	return l.forward("nll", l.CrossEntropyOptions, outputs, labels, weights)
+	return l.forward("nll", l.CrossEntropyLossOptions, outputs, labels, weights)
 }
 
 // leastProbability is what smaller probabilities count as, as in Keras.
@@ -85,10 +85,10 @@ func logOf(p *tensor.Tensor) *tensor.Tensor {
 }
 
 // Config returns the settings of l.
-func (l *CrossEntropy) Config() any { return l.CrossEntropyOptions }
+func (l *CrossEntropyLoss) Config() any { return l.CrossEntropyLossOptions }
 
 // Config returns the settings of l.
-func (l *NLL) Config() any { return l.CrossEntropyOptions }
+func (l *NLLLoss) Config() any { return l.CrossEntropyLossOptions }
 
 // labelLoss compares log probabilities with labels. It keeps the constants that it
 // needs on each device.
@@ -105,16 +105,16 @@ type labelSettings struct {
 // TakesLabels reports that targets are labels.
 func (*labelLoss) TakesLabels() bool { return true }
 
-func (l *CrossEntropy) ignoring(label int) Loss {
-	o := l.CrossEntropyOptions
+func (l *CrossEntropyLoss) ignoring(label int) Loss {
+	o := l.CrossEntropyLossOptions
 	o.IgnoreIndex = &label
-	return NewCrossEntropy(o)
+	return NewCrossEntropyLoss(o)
 }
 
-func (l *NLL) ignoring(label int) Loss {
-	o := l.CrossEntropyOptions
+func (l *NLLLoss) ignoring(label int) Loss {
+	o := l.CrossEntropyLossOptions
 	o.IgnoreIndex = &label
-	return NewNLL(o)
+	return NewNLLLoss(o)
 }
 
 // forward returns the loss of log probabilities p (N, classes). As in PyTorch, with
@@ -123,7 +123,7 @@ func (l *NLL) ignoring(label int) Loss {
 //	−(1−ε)·w[y]·p[y] − ε/classes·Σ w[c]·p[c]
 //
 // and the mean is over the sum of w[y]. A label that is neither a class nor ignored is an error.
-func (l *labelLoss) forward(loss string, o CrossEntropyOptions, p, labels, weights *tensor.Tensor) *tensor.Tensor {
+func (l *labelLoss) forward(loss string, o CrossEntropyLossOptions, p, labels, weights *tensor.Tensor) *tensor.Tensor {
 	v, c := l.of(loss, p), l.settingsFor(loss, o, p)
 	isLabel := v.isLabel(labels)
 	oneHot := isLabel.Cast(p.Type)
@@ -151,7 +151,7 @@ func (l *labelLoss) forward(loss string, o CrossEntropyOptions, p, labels, weigh
 }
 
 // settingsFor returns the settings as tensors on the device of p.
-func (l *labelLoss) settingsFor(loss string, o CrossEntropyOptions, p *tensor.Tensor) *labelSettings {
+func (l *labelLoss) settingsFor(loss string, o CrossEntropyLossOptions, p *tensor.Tensor) *labelSettings {
 	key := classKey{p.Data.Device(), p.Type, p.Shape[1]}
 	if have, ok := l.settings.Load(key); ok {
 		return have.(*labelSettings)
@@ -161,14 +161,14 @@ func (l *labelLoss) settingsFor(loss string, o CrossEntropyOptions, p *tensor.Te
 		if len(o.ClassWeights) != key.classes {
 			tensor.Fail(loss, views.ErrShape, "%d class weights for %d classes", len(o.ClassWeights), key.classes)
 		}
-		c.weights = onDevice(loss, tensor.From(o.ClassWeights, key.classes).Cast(key.dtype), key.device)
+		c.weights = onDevice(loss, tensor.FromSlice(o.ClassWeights, key.classes).Cast(key.dtype), key.device)
 	}
 	l.settings.Store(key, c)
 	return c
 }
 
 var (
-	_ = RegisterLoss("cross_entropy", NewCrossEntropy, CrossEntropyOptions{})
-	_ = RegisterLoss("nll", NewNLL, CrossEntropyOptions{})
+	_ = RegisterLoss("cross_entropy", NewCrossEntropyLoss, CrossEntropyLossOptions{})
+	_ = RegisterLoss("nll", NewNLLLoss, CrossEntropyLossOptions{})
 	_ = losses.aliases("nll", "nll_loss", "negative_log_likelihood")
 )

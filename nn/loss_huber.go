@@ -7,56 +7,58 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// HuberOptions are the settings of a Huber.
-type HuberOptions struct {
+// HuberLossOptions are the settings of a Huber.
+type HuberLossOptions struct {
 	Delta     float64 `json:"delta"`               // where the loss becomes linear; 1 if 0
 	Reduction string  `json:"reduction,omitempty"` // mean (or empty) or sum
 }
 
-// Huber is the mean of d²/2 where |d| ≤ δ and δ·(|d| − δ/2) elsewhere, for the
+// HuberLoss is the mean of d²/2 where |d| ≤ δ and δ·(|d| − δ/2) elsewhere, for the
 // differences d = output − target.
-type Huber struct{ HuberOptions }
+type HuberLoss struct{ HuberLossOptions }
 
-// SmoothL1Options are the settings of a SmoothL1.
-type SmoothL1Options struct {
+// SmoothL1LossOptions are the settings of a SmoothL1.
+type SmoothL1LossOptions struct {
 	Beta      float64 `json:"beta"`                // where the loss becomes linear; 1 if 0
 	Reduction string  `json:"reduction,omitempty"` // mean (or empty) or sum
 }
 
-// SmoothL1 is the Huber loss with δ = β, divided by β.
-type SmoothL1 struct{ SmoothL1Options }
+// SmoothL1Loss is the Huber loss with δ = β, divided by β.
+type SmoothL1Loss struct{ SmoothL1LossOptions }
 
 var (
-	huberDefaults    = HuberOptions{Delta: 1}
-	smoothL1Defaults = SmoothL1Options{Beta: 1}
+	huberDefaults    = HuberLossOptions{Delta: 1}
+	smoothL1Defaults = SmoothL1LossOptions{Beta: 1}
 )
 
-// NewHuber returns a Huber loss.
-func NewHuber(o HuberOptions) Huber { return newHuber(withDefaults(o, huberDefaults)) }
+// NewHuberLoss returns a Huber loss.
+func NewHuberLoss(o HuberLossOptions) HuberLoss { return newHuber(withDefaults(o, huberDefaults)) }
 
-// NewSmoothL1 returns a smooth L1 loss.
-func NewSmoothL1(o SmoothL1Options) SmoothL1 { return newSmoothL1(withDefaults(o, smoothL1Defaults)) }
-
-func newHuber(o HuberOptions) Huber {
-	checkRange("huber", "delta", o.Delta, math.SmallestNonzeroFloat64, infinity)
-	checkReduction("huber", o.Reduction)
-	return Huber{o}
+// NewSmoothL1Loss returns a smooth L1 loss.
+func NewSmoothL1Loss(o SmoothL1LossOptions) SmoothL1Loss {
+	return newSmoothL1(withDefaults(o, smoothL1Defaults))
 }
 
-func newSmoothL1(o SmoothL1Options) SmoothL1 {
+func newHuber(o HuberLossOptions) HuberLoss {
+	checkRange("huber", "delta", o.Delta, math.SmallestNonzeroFloat64, infinity)
+	checkReduction("huber", o.Reduction)
+	return HuberLoss{o}
+}
+
+func newSmoothL1(o SmoothL1LossOptions) SmoothL1Loss {
 	checkRange("smooth_l1", "beta", o.Beta, math.SmallestNonzeroFloat64, infinity)
 	checkReduction("smooth_l1", o.Reduction)
-	return SmoothL1{o}
+	return SmoothL1Loss{o}
 }
 
 // Forward returns the Huber loss.
-func (l Huber) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+func (l HuberLoss) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
 	y, t := matchTargets("huber", outputs, targets)
 	return reduceLoss("huber", l.Reduction, huber(y.Sub(t), cmp.Or(l.Delta, huberDefaults.Delta)), weights)
 }
 
 // Forward returns the smooth L1 loss.
-func (l SmoothL1) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+func (l SmoothL1Loss) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
 	y, t := matchTargets("smooth_l1", outputs, targets)
 	beta := cmp.Or(l.Beta, smoothL1Defaults.Beta)
 	return reduceLoss("smooth_l1", l.Reduction, huber(y.Sub(t), beta).MulScalar(1/beta), weights)
@@ -70,16 +72,16 @@ func huber(d *tensor.Tensor, delta float64) *tensor.Tensor {
 }
 
 // IsRegression returns true.
-func (Huber) IsRegression() bool { return true }
+func (HuberLoss) IsRegression() bool { return true }
 
 // IsRegression returns true.
-func (SmoothL1) IsRegression() bool { return true }
+func (SmoothL1Loss) IsRegression() bool { return true }
 
 // Config returns the settings of l.
-func (l Huber) Config() any { return l.HuberOptions }
+func (l HuberLoss) Config() any { return l.HuberLossOptions }
 
 // Config returns the settings of l.
-func (l SmoothL1) Config() any { return l.SmoothL1Options }
+func (l SmoothL1Loss) Config() any { return l.SmoothL1LossOptions }
 
 var (
 	_ = RegisterLoss("huber", newHuber, huberDefaults)

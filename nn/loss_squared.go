@@ -7,20 +7,20 @@ type LossOptions struct {
 	Reduction string `json:"reduction,omitempty"` // mean (or empty) or sum
 }
 
-// MeanSquaredError is the mean over all elements of (output − target)².
-type MeanSquaredError struct{ LossOptions }
+// MSELoss is the mean over all elements of (output − target)².
+type MSELoss struct{ LossOptions }
 
 // SumOfSquaredErrors is the sum over all elements of (output − target)².
 type SumOfSquaredErrors struct{}
 
-// NewMeanSquaredError returns a mean squared error.
-func NewMeanSquaredError(o LossOptions) MeanSquaredError {
+// NewMSELoss returns a mean squared error.
+func NewMSELoss(o LossOptions) MSELoss {
 	checkReduction("mean_squared_error", o.Reduction)
-	return MeanSquaredError{o}
+	return MSELoss{o}
 }
 
 // Forward returns the mean of the squared differences.
-func (l MeanSquaredError) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+func (l MSELoss) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
 	y, t := matchTargets("mean_squared_error", outputs, targets)
 	return squaredError("mean_squared_error", l.Reduction, y, t, weights)
 }
@@ -45,19 +45,19 @@ func squaredError(loss, reduction string, y, t, weights *tensor.Tensor) *tensor.
 }
 
 // IsRegression returns true.
-func (MeanSquaredError) IsRegression() bool { return true }
+func (MSELoss) IsRegression() bool { return true }
 
 // IsRegression returns true.
 func (SumOfSquaredErrors) IsRegression() bool { return true }
 
 // Config returns the settings of l.
-func (l MeanSquaredError) Config() any { return l.LossOptions }
+func (l MSELoss) Config() any { return l.LossOptions }
 
 // Config returns no settings.
 func (SumOfSquaredErrors) Config() any { return struct{}{} }
 
 var (
-	_ = RegisterLoss("mean_squared_error", NewMeanSquaredError, LossOptions{})
+	_ = RegisterLoss("mean_squared_error", NewMSELoss, LossOptions{})
 	_ = RegisterLoss("sum_of_squared_errors", func(struct{}) SumOfSquaredErrors { return SumOfSquaredErrors{} }, struct{}{})
 	_ = losses.aliases("mean_squared_error", "mse", "mse_loss")
 	_ = losses.aliases("sum_of_squared_errors", "sse")

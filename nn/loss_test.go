@@ -64,8 +64,8 @@ func TestLossesAgreeWithPyTorch(t *testing.T) {
 			}
 			for _, l := range []nn.Loss{l, again} {
 				value, grad := lossAndGrad(t, l, o[key], o[description+"/y"], nil)
-				near(t, exact, "value", []float64{value}, tensor.Values[float64](tensor.Of(o[description+"/value"])))
-				near(t, exact, "gradient", grad, tensor.Values[float64](tensor.Of(o[description+"/dx"])))
+				near(t, exact, "value", []float64{value}, tensor.Values[float64](tensor.FromArray(o[description+"/value"])))
+				near(t, exact, "gradient", grad, tensor.Values[float64](tensor.FromArray(o[description+"/dx"])))
 			}
 		})
 	}
@@ -80,7 +80,7 @@ func TestWeightsRepeatAndMaskSamples(t *testing.T) {
 	rows := func(a storage.Array, which ...int) storage.Array {
 		list := make([]*tensor.Tensor, len(which))
 		for i, r := range which {
-			list[i] = tensor.Of(a).Slice(0, r, r+1, 1)
+			list[i] = tensor.FromArray(a).Slice(0, r, r+1, 1)
 		}
 		return tensor.Concat(0, list...).Array
 	}
@@ -125,7 +125,7 @@ func TestLossMistakesAreErrors(t *testing.T) {
 	}
 	x, labels := storage.From([]float64{1, 2, 3, 4}, 2, 2), storage.From([]int64{0, 2}, 2)
 	if err := tensor.Try(func() {
-		lossFrom(t, `{"cross_entropy": {"class_weights": [1, 1, 1]}}`).Forward(tensor.Of(x), tensor.Of(labels), nil)
+		lossFrom(t, `{"cross_entropy": {"class_weights": [1, 1, 1]}}`).Forward(tensor.FromArray(x), tensor.FromArray(labels), nil)
 	}); err == nil {
 		t.Error("three class weights for two classes were accepted")
 	}
@@ -133,7 +133,7 @@ func TestLossMistakesAreErrors(t *testing.T) {
 
 // TestLabelsThatAreNoClassFail, whatever the settings; the label to ignore does not.
 func TestLabelsThatAreNoClassFail(t *testing.T) {
-	x, labels := tensor.Of(filled(-0.5, 3, 2)), tensor.From([]int64{0, 5, 1}, 3)
+	x, labels := tensor.FromArray(filled(-0.5, 3, 2)), tensor.FromSlice([]int64{0, 5, 1}, 3)
 	for description, ignored := range map[string]bool{
 		`"cross_entropy"`: false, `{"cross_entropy": {"label_smoothing": 0.1}}`: false, `"nll"`: false,
 		`{"cross_entropy": {"ignore_index": 5}}`: true, `{"nll": {"ignore_index": 5}}`: true, `{"nll": {"ignore_index": 4}}`: false,

@@ -32,7 +32,7 @@ func TestMetaIsTheCPU(t *testing.T) {
 		for _, description := range described(t, name, nn.LossSettings(name)) {
 			l := lossFrom(t, description)
 			everyTarget(t, "loss "+description, func(y, target, w *tensor.Tensor) ([]*tensor.Tensor, error) {
-				y = tensor.Of(y.Array).RequireGrad()
+				y = tensor.FromArray(y.Array).RequireGrad()
 				loss := l.Forward(y, target, w)
 				return []*tensor.Tensor{loss.Detach(), tensor.Gradients(loss)[y]}, nil
 			})
@@ -46,7 +46,7 @@ func TestMetaIsTheCPU(t *testing.T) {
 					m.Update(y, target, w)
 				}
 				for _, sum := range m.State() {
-					sums = append(sums, tensor.Of(sum))
+					sums = append(sums, tensor.FromArray(sum))
 				}
 				m.Reset()
 				if _, err := m.Result(); err != nil && !y.IsMeta() {
@@ -82,9 +82,9 @@ func described(t *testing.T, name string, settings any) []string {
 // values, of two types of outputs, with weights and without. One kind at least must be accepted.
 func everyTarget(t *testing.T, about string, evaluate evaluation) {
 	accepted := 0
-	for _, target := range []*tensor.Tensor{tensor.From([]int64{2, 0, 1, 2}, 4), tensor.Full(dtype.Float32, 0.5, 4, 3)} {
+	for _, target := range []*tensor.Tensor{tensor.FromSlice([]int64{2, 0, 1, 2}, 4), tensor.Full(dtype.Float32, 0.5, 4, 3)} {
 		for _, typ := range []dtype.Type{dtype.Float32, dtype.Float16} {
-			for _, w := range []*tensor.Tensor{nil, tensor.From([]float32{1, 0, 2, 1}, 4)} {
+			for _, w := range []*tensor.Tensor{nil, tensor.FromSlice([]float32{1, 0, 2, 1}, 4)} {
 				outputs := tensor.Full(typ, 0.25, 4, 3)
 				want, err := results(evaluate, outputs, target, w)
 				if err != nil {

@@ -37,7 +37,7 @@ func TestModelsAreMeasuredWithoutMemory(t *testing.T) {
 		if _, err := nn.Build(m, []int{40000}); err != nil {
 			t.Fatal(err)
 		}
-		for name, p := range nn.Params(m) {
+		for name, p := range nn.Parameters(m) {
 			if p.Data.Device() != tensor.Meta {
 				t.Errorf("%s is on %v", name, p.Data.Device())
 			}
@@ -68,7 +68,7 @@ func TestBuildTakesNoActivations(t *testing.T) {
 	if heap > 1<<20 {
 		t.Errorf("took %d bytes of heap", heap)
 	}
-	for name, p := range nn.Params(m) {
+	for name, p := range nn.Parameters(m) {
 		if p.Data.Device() != storage.CPU {
 			t.Errorf("%s is on %v", name, p.Data.Device())
 		}

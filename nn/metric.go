@@ -75,7 +75,7 @@ func (m *MetricSums) Add(name string, x *tensor.Tensor) {
 	switch {
 	case !ok:
 		if sum, err = storage.Make(d, dtype.Float64, x.Shape...); err == nil {
-			tensor.Of(sum).Zero()
+			tensor.FromArray(sum).Zero()
 		}
 	case sum.Data.Device() != d:
 		sum, err = sum.To(d)
@@ -87,7 +87,7 @@ func (m *MetricSums) Add(name string, x *tensor.Tensor) {
 		m.sums = map[string]storage.Array{}
 	}
 	m.sums[name] = sum
-	tensor.Of(sum).AddInto(x.Detach().Cast(dtype.Float64))
+	tensor.FromArray(sum).AddInto(x.Detach().Cast(dtype.Float64))
 }
 
 // Sum returns the elements of the named sum, in row-major order; nil before the
@@ -106,7 +106,7 @@ func (m *MetricSums) Sum(name string) ([]float64, error) {
 // Reset makes all sums zero.
 func (m *MetricSums) Reset() {
 	for _, sum := range m.sums {
-		tensor.Of(sum).Zero()
+		tensor.FromArray(sum).Zero()
 	}
 }
 
@@ -149,7 +149,7 @@ func (m *MetricSums) Merge(state iter.Seq2[string, storage.Array]) error {
 			if sum, err = sum.To(storage.CPU); err != nil {
 				return fmt.Errorf("metric state: %s: %w", name, err)
 			}
-			tensor.Of(other).AddInto(tensor.Of(sum))
+			tensor.FromArray(other).AddInto(tensor.FromArray(sum))
 		}
 		merged[name] = other
 	}

@@ -179,9 +179,9 @@ func TestMetricMistakesAreErrors(t *testing.T) {
 		t.Errorf("error %v, want one of kind %v", err, nn.ErrConfig)
 	}
 	m := &nn.ConfusionMatrix{}
-	m.Update(tensor.From([]float32{1, 2, 3, 4}, 2, 2), tensor.From([]int64{0, 1}, 2), nil)
+	m.Update(tensor.FromSlice([]float32{1, 2, 3, 4}, 2, 2), tensor.FromSlice([]int64{0, 1}, 2), nil)
 	other := &nn.ConfusionMatrix{}
-	other.Update(tensor.From([]float32{1, 2, 3}, 1, 3), tensor.From([]int64{0}, 1), nil)
+	other.Update(tensor.FromSlice([]float32{1, 2, 3}, 1, 3), tensor.FromSlice([]int64{0}, 1), nil)
 	if err := m.Merge(other.State()); err == nil {
 		t.Error("a matrix of three classes was merged into one of two")
 	}

@@ -11,15 +11,15 @@ import (
 // ones are not changed. Layers that are not built yet will be built there. If
 // something cannot be moved, nothing is.
 func To(model any, d storage.Device) error {
-	params, buffers := map[*Param]*Param{}, map[*Buffer]*Buffer{}
-	if err := moveTo(model, d, func(p *Param, a storage.Array) {
-		params[p] = &Param{Tensor: leafLike(p, a), fill: p.fill}
+	params, buffers := map[*Parameter]*Parameter{}, map[*Buffer]*Buffer{}
+	if err := moveTo(model, d, func(p *Parameter, a storage.Array) {
+		params[p] = &Parameter{Tensor: leafLike(p, a), fill: p.fill}
 	}, func(b *Buffer, a storage.Array) { buffers[b] = NewBuffer(a) }); err != nil {
 		return err
 	}
 	walk(model, visitor{
 		every:  true,
-		param:  func(name string, s reference[*Param]) bool { rebind(name, s, params[s.value]); return true },
+		param:  func(name string, s reference[*Parameter]) bool { rebind(name, s, params[s.value]); return true },
 		buffer: func(name string, s reference[*Buffer]) bool { rebind(name, s, buffers[s.value]); return true },
 	})
 	setDevice(model, d)
@@ -31,7 +31,7 @@ func To(model any, d storage.Device) error {
 // can no longer be differentiated. If something cannot be moved, nothing is.
 func ToInPlace(model any, d storage.Device) error {
 	var moves []func()
-	if err := moveTo(model, d, func(p *Param, a storage.Array) {
+	if err := moveTo(model, d, func(p *Parameter, a storage.Array) {
 		moves = append(moves, func() { p.Array = a })
 	}, func(b *Buffer, a storage.Array) { moves = append(moves, func() { b.Array = a }) }); err != nil {
 		return err
@@ -44,8 +44,8 @@ func ToInPlace(model any, d storage.Device) error {
 }
 
 // moveTo calls param and buffer with a copy on d of each parameter and buffer.
-func moveTo(model any, d storage.Device, param func(*Param, storage.Array), buffer func(*Buffer, storage.Array)) error {
-	for name, p := range Params(model) {
+func moveTo(model any, d storage.Device, param func(*Parameter, storage.Array), buffer func(*Buffer, storage.Array)) error {
+	for name, p := range Parameters(model) {
 		a, err := p.To(d)
 		if err != nil {
 			return fmt.Errorf("move %s to %v: %w", name, d, err)
@@ -62,11 +62,11 @@ func moveTo(model any, d storage.Device, param func(*Param, storage.Array), buff
 	return nil
 }
 
-func leafLike(p *Param, a storage.Array) *tensor.Tensor {
+func leafLike(p *Parameter, a storage.Array) *tensor.Tensor {
 	if p.RequiresGrad() {
 		return tensor.Leaf(a)
 	}
-	return tensor.Of(a)
+	return tensor.FromArray(a)
 }
 
 // rebind makes the model refer to another parameter or buffer.

@@ -1,6 +1,6 @@
 // Package nn provides models: layers, named parameters, losses and optimizers.
 //
-// A model is any value with *[Param] and *[Buffer] in its exported fields, slices,
+// A model is any value with *[Parameter] and *[Buffer] in its exported fields, slices,
 // maps with string keys or an embedded [Registry], at any depth. Parameters are
 // named after fields, in lower case and dotted, in files and in errors:
 //
@@ -40,15 +40,15 @@ type Module interface {
 	Forward(x *tensor.Tensor) *tensor.Tensor
 }
 
-// Params yields the parameters inside model with their names, in field order. A
+// Parameters yields the parameters inside model with their names, in field order. A
 // shared parameter is yielded once, under its first name.
-func Params(model any) iter.Seq2[string, *Param] {
-	return func(yield func(string, *Param) bool) {
-		walk(model, visitor{param: func(name string, s reference[*Param]) bool { return yield(name, s.value) }})
+func Parameters(model any) iter.Seq2[string, *Parameter] {
+	return func(yield func(string, *Parameter) bool) {
+		walk(model, visitor{param: func(name string, s reference[*Parameter]) bool { return yield(name, s.value) }})
 	}
 }
 
-// Buffers yields the buffers inside model with their names, as Params does.
+// Buffers yields the buffers inside model with their names, as Parameters does.
 func Buffers(model any) iter.Seq2[string, *Buffer] {
 	return func(yield func(string, *Buffer) bool) {
 		walk(model, visitor{buffer: func(name string, s reference[*Buffer]) bool { return yield(name, s.value) }})
@@ -62,22 +62,22 @@ func Modules(model any) iter.Seq2[string, Module] {
 	}
 }
 
-// State yields the arrays to save of model: parameters and buffers.
-func State(model any) iter.Seq2[string, storage.Array] {
+// StateDict yields the arrays to save of model: parameters and buffers.
+func StateDict(model any) iter.Seq2[string, storage.Array] {
 	return func(yield func(string, storage.Array) bool) {
 		walk(model, visitor{
-			param:  func(name string, s reference[*Param]) bool { return yield(name, s.value.Array) },
+			param:  func(name string, s reference[*Parameter]) bool { return yield(name, s.value.Array) },
 			buffer: func(name string, s reference[*Buffer]) bool { return yield(name, s.value.Array) },
 		})
 	}
 }
 
-// Load copies arrays into the parameters and buffers of model of the same names,
+// LoadStateDict copies arrays into the parameters and buffers of model of the same names,
 // converting types. A missing or unknown name or another shape is an error, and
 // nothing is loaded then.
-func Load(model any, arrays iter.Seq2[string, storage.Array]) error {
+func LoadStateDict(model any, arrays iter.Seq2[string, storage.Array]) error {
 	found := maps.Collect(arrays)
-	state := maps.Collect(State(model))
+	state := maps.Collect(StateDict(model))
 	if err := match(model, found, state); err != nil {
 		return fmt.Errorf("load model: %w", err)
 	}

@@ -31,7 +31,7 @@ func fromJSON(t testing.TB, description string) nn.Module {
 
 func names(model any) []string {
 	var all []string
-	for name := range nn.Params(model) {
+	for name := range nn.Parameters(model) {
 		all = append(all, name)
 	}
 	return all
@@ -54,9 +54,9 @@ type block struct {
 	Hidden, Unused *nn.Linear
 	ByValue        nn.Linear
 	FirstOut       nn.Module
-	Scale          *nn.Param
-	Shift          *nn.Param `nn:"offset"`
-	Tied           *nn.Param
+	Scale          *nn.Parameter
+	Shift          *nn.Parameter `nn:"offset"`
+	Tied           *nn.Parameter
 	Teacher        *nn.Linear `nn:"-"`
 	Plain          *tensor.Tensor
 	Norm           *nn.BatchNorm1d
@@ -69,13 +69,13 @@ type block struct {
 func newBlock() *block {
 	b := &block{
 		Hidden: nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2}), ByValue: *nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2}), FirstOut: nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2}),
-		Scale: nn.NewParam(filled(1, 2)), Shift: nn.NewParam(filled(0, 2)), Teacher: nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2}),
-		Plain: tensor.Of(filled(3, 2)), Norm: nn.NewBatchNorm1d(nn.BatchNormOptions{NumFeatures: 2}),
+		Scale: nn.NewParameter(filled(1, 2)), Shift: nn.NewParameter(filled(0, 2)), Teacher: nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2}),
+		Plain: tensor.FromArray(filled(3, 2)), Norm: nn.NewBatchNorm1d(nn.BatchNormOptions{NumFeatures: 2}),
 		Heads: map[string]*nn.Linear{"b": nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 1}), "a": nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 1})},
 		Tail:  nn.Sequential{nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2})}, Sizes: []float32{1}, note: "not a place",
 	}
 	b.Tied = b.Scale
-	b.RegisterParameter("extra", nn.NewParam(filled(1, 2)))
+	b.RegisterParameter("extra", nn.NewParameter(filled(1, 2)))
 	b.RegisterModule("late", nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2}))
 	return b
 }
@@ -99,7 +99,7 @@ func TestParamsAreWhereTheirTypeSaysSo(t *testing.T) {
 	if want := []string{"norm.running_mean", "norm.running_var"}; !slices.Equal(buffers, want) {
 		t.Errorf("buffers %q, want %q", buffers, want)
 	}
-	for name := range nn.Params(newBlock()) {
+	for name := range nn.Parameters(newBlock()) {
 		if name == "hidden.weight" {
 			break // stopping early must not panic
 		}
@@ -108,11 +108,11 @@ func TestParamsAreWhereTheirTypeSaysSo(t *testing.T) {
 
 func TestModelsMayContainThemselves(t *testing.T) {
 	type node struct {
-		Weight *nn.Param
+		Weight *nn.Parameter
 		Next   *node
 		Others []node
 	}
-	m := &node{Weight: nn.NewParam(filled(1, 1)), Others: []node{{Weight: nn.NewParam(filled(1, 1))}}}
+	m := &node{Weight: nn.NewParameter(filled(1, 1)), Others: []node{{Weight: nn.NewParameter(filled(1, 1))}}}
 	m.Next = m
 	if got, want := names(m), []string{"weight", "others.0.weight"}; !slices.Equal(got, want) {
 		t.Errorf("parameters %q, want %q", got, want)
@@ -141,7 +141,7 @@ func TestRegistrySkipsNilAndOverwrites(t *testing.T) {
 	if got := names(&m); len(got) != 0 {
 		t.Errorf("parameters %q from nothing", got)
 	}
-	first, second := nn.NewParam(filled(1, 2)), nn.NewParam(filled(2, 2))
+	first, second := nn.NewParameter(filled(1, 2)), nn.NewParameter(filled(2, 2))
 	m.RegisterParameter("w", first)
 	m.RegisterParameter("w", second)
 	if got := m.Parameter("w"); got != second || len(names(&m)) != 1 {
@@ -154,14 +154,14 @@ func TestRegistrySkipsNilAndOverwrites(t *testing.T) {
 }
 
 func TestSilentLossesAreRefused(t *testing.T) {
-	type hidden struct{ weight *nn.Param }
+	type hidden struct{ weight *nn.Parameter }
 	type hiddenLayer struct{ layer *nn.Linear }
 	type twice struct {
-		A *nn.Param
-		B *nn.Param `nn:"a"`
+		A *nn.Parameter
+		B *nn.Parameter `nn:"a"`
 	}
 	for _, model := range []any{
-		&hidden{nn.NewParam(filled(1, 1))}, &hiddenLayer{nn.NewLinear(nn.LinearOptions{InFeatures: 1, OutFeatures: 1})}, &twice{nn.NewParam(filled(1, 1)), nn.NewParam(filled(1, 1))},
+		&hidden{nn.NewParameter(filled(1, 1))}, &hiddenLayer{nn.NewLinear(nn.LinearOptions{InFeatures: 1, OutFeatures: 1})}, &twice{nn.NewParameter(filled(1, 1)), nn.NewParameter(filled(1, 1))},
 	} {
 		err := tensor.Try(func() { names(model) })
 		if !errors.Is(err, storage.ErrState) {
@@ -173,11 +173,11 @@ func TestSilentLossesAreRefused(t *testing.T) {
 func TestToRebindsAndToInPlaceKeeps(t *testing.T) {
 	fake := storagetest.NewDevice("fake:0")
 	b := newBlock()
-	before := maps.Collect(nn.Params(b))
+	before := maps.Collect(nn.Parameters(b))
 	if err := nn.To(b, fake); err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range nn.Params(b) {
+	for name, p := range nn.Parameters(b) {
 		if old := before[name]; p == old || p.Data.Device() != fake || old.Data.Device() != storage.CPU {
 			t.Errorf("%s: %v, was %v; want another one, on %v", name, p.Array, old.Array, fake)
 		}
@@ -191,11 +191,11 @@ func TestToRebindsAndToInPlaceKeeps(t *testing.T) {
 	if d := b.Norm.RunningMean.Data.Device(); d != fake {
 		t.Errorf("a buffer stayed on %v", d)
 	}
-	before = maps.Collect(nn.Params(b))
+	before = maps.Collect(nn.Parameters(b))
 	if err := nn.ToInPlace(b, storage.CPU); err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range nn.Params(b) {
+	for name, p := range nn.Parameters(b) {
 		if old := before[name]; p != old || p.Data.Device() != storage.CPU || !p.RequiresGrad() {
 			t.Errorf("%s: %v, want the same parameter, on the cpu", name, p.Array)
 		}
@@ -208,7 +208,7 @@ func TestUnbuiltLayersFollowTheirModel(t *testing.T) {
 	if err := nn.To(nn.Sequential{d}, fake); err != nil {
 		t.Fatal(err)
 	}
-	err := tensor.Try(func() { d.Forward(tensor.Of(filled(1, 1, 2))) })
+	err := tensor.Try(func() { d.Forward(tensor.FromArray(filled(1, 1, 2))) })
 	if !errors.Is(err, storage.ErrDevice) || d.IsBuilt() {
 		t.Errorf("input on the cpu, layer for %v: error %v, want ErrDevice and no parameters", fake, err)
 	}
@@ -351,7 +351,7 @@ func TestMistakesHaveTheirKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, images := tensor.Of(filled(1, 2, 3)), tensor.Of(filled(1, 2, 3, 4, 4))
+	x, images := tensor.FromArray(filled(1, 2, 3)), tensor.FromArray(filled(1, 2, 3, 4, 4))
 	for _, c := range []struct {
 		name  string
 		layer nn.Module
@@ -360,13 +360,13 @@ func TestMistakesHaveTheirKind(t *testing.T) {
 	}{
 		{"linear rank", nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 2}), images, views.ErrShape},
 		{"linear features", nn.NewLinear(nn.LinearOptions{InFeatures: 4, OutFeatures: 2}), x, views.ErrShape},
-		{"linear device", nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 2}), tensor.Of(away), storage.ErrDevice},
+		{"linear device", nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 2}), tensor.FromArray(away), storage.ErrDevice},
 		{"linear type", nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 2}), x.Cast(dtype.Float64), dtype.ErrType},
 		{"linear not built", &nn.Linear{}, x, storage.ErrState},
 		{"dense rank", nn.NewDense(nn.DenseOptions{OutFeatures: 2}), images, views.ErrShape},
 		{"dense of bytes", nn.NewDense(nn.DenseOptions{OutFeatures: 2}), x.Cast(dtype.Uint8), dtype.ErrType},
-		{"dense device", nn.NewDense(nn.DenseOptions{OutFeatures: 2, Device: storage.CPU}), tensor.Of(away), storage.ErrDevice},
-		{"dense built elsewhere", nn.NewDense(nn.DenseOptions{OutFeatures: 2, InFeatures: 3}), tensor.Of(away), storage.ErrDevice},
+		{"dense device", nn.NewDense(nn.DenseOptions{OutFeatures: 2, Device: storage.CPU}), tensor.FromArray(away), storage.ErrDevice},
+		{"dense built elsewhere", nn.NewDense(nn.DenseOptions{OutFeatures: 2, InFeatures: 3}), tensor.FromArray(away), storage.ErrDevice},
 		{"conv2d rank", nn.NewConv2d(nn.ConvOptions{InChannels: 3, OutChannels: 2, KernelSize: nn.Sizes{3}}), x, views.ErrShape},
 		{"conv2d channels", nn.NewConv2d(nn.ConvOptions{InChannels: 2, OutChannels: 2, KernelSize: nn.Sizes{3}}), images, views.ErrShape},
 		{"conv2d too large", nn.NewConv2d(nn.ConvOptions{InChannels: 3, OutChannels: 2, KernelSize: nn.Sizes{7}}), images, views.ErrShape},
@@ -375,7 +375,7 @@ func TestMistakesHaveTheirKind(t *testing.T) {
 		{"globalavgpool2d rank", nn.GlobalAvgPool2d{}, x, views.ErrShape},
 		{"batchnorm1d rank", nn.NewBatchNorm1d(nn.BatchNormOptions{NumFeatures: 3}), images, views.ErrShape},
 		{"batchnorm1d features", nn.NewBatchNorm1d(nn.BatchNormOptions{NumFeatures: 2}), x, views.ErrShape},
-		{"batchnorm1d device", nn.NewBatchNorm1d(nn.BatchNormOptions{NumFeatures: 3}), tensor.Of(away), storage.ErrDevice},
+		{"batchnorm1d device", nn.NewBatchNorm1d(nn.BatchNormOptions{NumFeatures: 3}), tensor.FromArray(away), storage.ErrDevice},
 		{"batchnorm2d rank", nn.NewBatchNorm2d(nn.BatchNormOptions{NumFeatures: 3}), x, views.ErrShape},
 		{"in a sequence", nn.Sequential{nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 4, OutFeatures: 2})}, x, views.ErrShape},
 	} {
@@ -413,13 +413,13 @@ func TestMemoryThatRunsOutIsOfItsKind(t *testing.T) {
 	d := fullDevice{storagetest.NewDevice("fake:0")}
 	weight := filled(1, 3)
 	weight.Data = onOtherDevice{weight.Data, d}
-	p := nn.NewParam(weight)
+	p := nn.NewParameter(weight)
 	for about, try := range map[string]func() error{
 		"a layer": func() error {
 			return tensor.Try(func() { nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 2, Device: d}) })
 		},
 		"adam": func() error {
-			return nn.NewAdam(nn.AdamOptions{LearningRate: 1}).Step(maps.All(map[string]*nn.Param{"weight": p}), tensor.Grads{p.Tensor: p.Tensor})
+			return nn.NewAdam(nn.AdamOptions{LearningRate: 1}).Step(maps.All(map[string]*nn.Parameter{"weight": p}), tensor.Grads{p.Tensor: p.Tensor})
 		},
 	} {
 		if err := try(); !errors.Is(err, storage.ErrMemory) {
@@ -432,7 +432,7 @@ func TestMemoryThatRunsOutIsOfItsKind(t *testing.T) {
 func TestGoroutinesShareModelsAndInputs(t *testing.T) {
 	model := fromJSON(t, `[{"batchnorm2d": {"num_features": 1, "affine": false}}, {"maxpool2d": 2}, {"dropout": 0.5}, "flatten", {"linear": {"in_features": 4, "out_features": 2}}]`)
 	nn.Eval(model)
-	x := tensor.Of(filled(1, 2, 1, 4, 4))
+	x := tensor.FromArray(filled(1, 2, 1, 4, 4))
 	var all sync.WaitGroup
 	got := make([][]float32, 4)
 	for i := range got {
@@ -452,9 +452,9 @@ func TestDenseBuildsItselfOnce(t *testing.T) {
 	if d.IsBuilt() || len(names(d)) != 0 {
 		t.Error("built before it saw data")
 	}
-	d.Forward(tensor.Of(filled(1, 1, 3)))
+	d.Forward(tensor.FromArray(filled(1, 1, 3)))
 	weight := d.Weight
-	d.Forward(tensor.Of(filled(1, 4, 3)))
+	d.Forward(tensor.FromArray(filled(1, 4, 3)))
 	if d.Weight != weight || !slices.Equal(weight.Shape, []int{2, 3}) || d.InFeatures != 3 {
 		t.Errorf("weight %v, in_features %d; want one weight of [2 3]", d.Weight.Shape, d.InFeatures)
 	}
@@ -469,7 +469,7 @@ func TestDenseBuildsItselfOnce(t *testing.T) {
 	if !again.(*nn.Dense).IsBuilt() {
 		t.Errorf("%v does not build a layer that can be loaded into", description)
 	}
-	if err := nn.Load(again, nn.State(d)); err != nil {
+	if err := nn.LoadStateDict(again, nn.StateDict(d)); err != nil {
 		t.Error(err)
 	}
 }
@@ -490,7 +490,7 @@ func TestEqualSeedsGiveEqualModels(t *testing.T) {
 			nn.Init(m, seed)
 		}
 		values := map[string][]float32{}
-		for name, p := range nn.Params(m) {
+		for name, p := range nn.Parameters(m) {
 			values[name] = tensor.Values[float32](p.Tensor)
 		}
 		return values
@@ -506,7 +506,7 @@ func TestEqualSeedsGiveEqualModels(t *testing.T) {
 	}
 	twins := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 3}), nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 3})}
 	differ := func(when string) {
-		params := maps.Collect(nn.Params(twins))
+		params := maps.Collect(nn.Parameters(twins))
 		if slices.Equal(tensor.Values[float32](params["0.weight"].Tensor), tensor.Values[float32](params["1.weight"].Tensor)) {
 			t.Errorf("%s, two parameters were drawn from one stream", when)
 		}
@@ -536,7 +536,7 @@ func TestLoadIsStrictAndAllOrNothing(t *testing.T) {
 		{with("wieght", filled(0, 1)), storage.ErrState, "load model: the model has no wieght"},
 		{with("bias", filled(0, 3)), views.ErrShape, "load model: bias is [3]; want [2]"},
 	} {
-		err := nn.Load(m, maps.All(c.arrays))
+		err := nn.LoadStateDict(m, maps.All(c.arrays))
 		if !errors.Is(err, c.kind) || err.Error() != c.want {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
@@ -545,20 +545,20 @@ func TestLoadIsStrictAndAllOrNothing(t *testing.T) {
 		t.Error("a failed load has changed the model")
 	}
 	weight := m.Weight
-	if err := nn.Load(m, maps.All(good)); err != nil {
+	if err := nn.LoadStateDict(m, maps.All(good)); err != nil {
 		t.Fatal(err)
 	}
 	if got := tensor.Values[float32](m.Weight.Tensor); m.Weight != weight || got[0] != 1 {
 		t.Errorf("weight %v, want ones in the same parameter", got)
 	}
-	err := nn.Load(nn.Sequential{nn.NewDense(nn.DenseOptions{OutFeatures: 2})}, maps.All(map[string]storage.Array{"0.weight": filled(1, 2, 2), "0.bias": filled(1, 2)}))
+	err := nn.LoadStateDict(nn.Sequential{nn.NewDense(nn.DenseOptions{OutFeatures: 2})}, maps.All(map[string]storage.Array{"0.weight": filled(1, 2, 2), "0.bias": filled(1, 2)}))
 	if err == nil || !strings.Contains(err.Error(), `layer "0" is not built`) {
 		t.Errorf("error %v, want one that names the layer to build", err)
 	}
 }
 
 func TestDropoutFollowsItsMode(t *testing.T) {
-	x := tensor.Of(filled(1, 100, 100))
+	x := tensor.FromArray(filled(1, 100, 100))
 	d := nn.NewDropout(nn.DropoutOptions{P: 0.25})
 	y := tensor.Values[float32](d.Forward(x))
 	kept := 0
@@ -630,7 +630,7 @@ func TestFusedIsTheSameAsApart(t *testing.T) {
 					out = slices.Clone(tensor.Values[float64](y))
 					all := tensor.Gradients(y.Mul(y.Detach()).Sum())
 					dx = slices.Clone(tensor.Values[float64](all[in]))
-					for _, p := range nn.Params(layer) {
+					for _, p := range nn.Parameters(layer) {
 						grads = append(grads, slices.Clone(tensor.Values[float64](all[p.Tensor])))
 					}
 					return nil
@@ -669,10 +669,10 @@ func TestOptimizerStateSurvivesARoundTrip(t *testing.T) {
 			step(t, m, o, x, y)
 		}
 		m2, o2 := build()
-		if err := nn.Load(m2, nn.State(m)); err != nil {
+		if err := nn.LoadStateDict(m2, nn.StateDict(m)); err != nil {
 			t.Fatal(err)
 		}
-		if err := o2.Load(nn.Params(m2), o.State()); err != nil {
+		if err := o2.Load(nn.Parameters(m2), o.State()); err != nil {
 			t.Fatalf("%s: %v", kind, err)
 		}
 		for range 3 {
@@ -711,12 +711,12 @@ func TestOptimizersRefuseForeignState(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := o.Load(nn.Params(m), maps.All(c.state)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := o.Load(nn.Parameters(m), maps.All(c.state)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
 	half := map[string]storage.Array{"step": one, "first_moment/0.weight": filled(0, 2, 3)}
-	if err := nn.NewAdam(nn.AdamOptions{LearningRate: 0.1}).Load(nn.Params(m), maps.All(half)); err == nil {
+	if err := nn.NewAdam(nn.AdamOptions{LearningRate: 0.1}).Load(nn.Parameters(m), maps.All(half)); err == nil {
 		t.Error("one moment of two was taken for a state")
 	}
 }
@@ -766,9 +766,9 @@ func TestStepsCanBeProfiled(t *testing.T) {
 	}
 }
 
-func ExampleParams() {
+func ExampleParameters() {
 	type Net struct{ Hidden, Out *nn.Linear }
-	for name, p := range nn.Params(&Net{nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 8}), nn.NewLinear(nn.LinearOptions{InFeatures: 8, OutFeatures: 1})}) {
+	for name, p := range nn.Parameters(&Net{nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 8}), nn.NewLinear(nn.LinearOptions{InFeatures: 8, OutFeatures: 1})}) {
 		fmt.Println(name, p.Shape)
 	}
 	// Output:
@@ -787,7 +787,7 @@ func Example() {
 	for range 200 {
 		err := tensor.Step(func(t *tensor.Tape) error {
 			loss := tensor.CrossEntropy(model.Forward(t.Input(x)), t.Input(y))
-			if err := optimizer.Step(nn.Params(model), tensor.Gradients(loss)); err != nil {
+			if err := optimizer.Step(nn.Parameters(model), tensor.Gradients(loss)); err != nil {
 				fmt.Println(err)
 			}
 			return nil
@@ -796,7 +796,7 @@ func Example() {
 			fmt.Println(err)
 		}
 	}
-	fmt.Println(tensor.Values[int64](model.Forward(tensor.Of(x)).ArgMax(1)))
+	fmt.Println(tensor.Values[int64](model.Forward(tensor.FromArray(x)).ArgMax(1)))
 	// Output: [0 1 1 0]
 }
 

@@ -29,7 +29,7 @@ import (
 type Optimizer interface {
 	// Step updates, in place, every parameter that has a gradient in grads. It is
 	// called within the step that computed the gradients.
-	Step(params iter.Seq2[string, *Param], grads tensor.Grads) error
+	Step(params iter.Seq2[string, *Parameter], grads tensor.Grads) error
 	// Rate and SetRate are the learning rate.
 	Rate() float64
 	SetRate(rate float64)
@@ -37,7 +37,7 @@ type Optimizer interface {
 	// such as "momentum/hidden.weight".
 	State() iter.Seq2[string, storage.Array]
 	// Load replaces the state of the optimizer of params.
-	Load(params iter.Seq2[string, *Param], state iter.Seq2[string, storage.Array]) error
+	Load(params iter.Seq2[string, *Parameter], state iter.Seq2[string, storage.Array]) error
 }
 
 // A Capturable optimizer can read its hyperparameters from device memory, so that
@@ -98,7 +98,7 @@ func (s *OptimizerState) Setup(optimizer string, rate float64, groups []ParamGro
 // Update counts a step and calls update with the parameters that have a gradient
 // in grads, group by group. It is an error if none has, or a group matches none of
 // params.
-func (s *OptimizerState) Update(params iter.Seq2[string, *Param], grads tensor.Grads, update func(UpdateGroup)) error {
+func (s *OptimizerState) Update(params iter.Seq2[string, *Parameter], grads tensor.Grads, update func(UpdateGroup)) error {
 	return tensor.Try(func() {
 		if !s.ready {
 			tensor.Fail("optimizer", storage.ErrState, "an optimizer without state; make it by its constructor")
@@ -137,7 +137,7 @@ func (s *OptimizerState) SetStepArgs(args tensor.StepArgs) { s.captured = args }
 
 // buffersOf returns the buffers of p, zeros at first. They follow p to another
 // device.
-func (s *OptimizerState) buffersOf(name string, p *Param) []*tensor.Tensor {
+func (s *OptimizerState) buffersOf(name string, p *Parameter) []*tensor.Tensor {
 	if have, ok := s.buffers[name]; ok {
 		s.moveBuffers(name, have, p.Data.Device())
 		return have
@@ -151,7 +151,7 @@ func (s *OptimizerState) buffersOf(name string, p *Param) []*tensor.Tensor {
 		if err != nil {
 			tensor.Fail("optimizer", err, "%s of %s: %v", s.bufferNames[i], name, err)
 		}
-		made[i] = tensor.Of(a)
+		made[i] = tensor.FromArray(a)
 		made[i].Zero()
 	}
 	s.buffers[name] = made
@@ -178,7 +178,7 @@ func (s *OptimizerState) moveBuffers(name string, buffers []*tensor.Tensor, d st
 		if err != nil {
 			tensor.Fail("optimizer", err, "move %s of %s to %v: %v", s.bufferNames[i], name, d, err)
 		}
-		buffers[i] = tensor.Of(a)
+		buffers[i] = tensor.FromArray(a)
 	}
 }
 
@@ -200,7 +200,7 @@ func (s *OptimizerState) State() iter.Seq2[string, storage.Array] {
 
 // Load replaces the state by a copy of state, as State yields it. On an error
 // nothing changes.
-func (s *OptimizerState) Load(params iter.Seq2[string, *Param], state iter.Seq2[string, storage.Array]) error {
+func (s *OptimizerState) Load(params iter.Seq2[string, *Parameter], state iter.Seq2[string, storage.Array]) error {
 	loaded := OptimizerState{bufferNames: s.bufferNames, buffers: map[string][]*tensor.Tensor{}}
 	known, given := maps.Collect(params), maps.Collect(state)
 	for _, key := range slices.Sorted(maps.Keys(given)) {
@@ -220,7 +220,7 @@ func (s *OptimizerState) Load(params iter.Seq2[string, *Param], state iter.Seq2[
 }
 
 // loadBuffer copies a into a buffer of p.
-func (s *OptimizerState) loadBuffer(buffer, name string, p *Param, a storage.Array) (err error) {
+func (s *OptimizerState) loadBuffer(buffer, name string, p *Parameter, a storage.Array) (err error) {
 	if !slices.Equal(a.Shape, p.Shape) {
 		return errkind.Errorf(views.ErrShape, "shape %v; want %v", a.Shape, p.Shape)
 	}

@@ -65,7 +65,7 @@ func (o *Adam) setup(name string, options AdamOptions) {
 }
 
 // Step updates every parameter that has a gradient in grads.
-func (o *Adam) Step(params iter.Seq2[string, *Param], grads tensor.Grads) error {
+func (o *Adam) Step(params iter.Seq2[string, *Parameter], grads tensor.Grads) error {
 	return o.Update(params, grads, func(g UpdateGroup) {
 		h := o.hyperparameters()
 		h.Step, h.Rate = max(1, o.steps), h.Rate*g.RateFactor // Args have the step too

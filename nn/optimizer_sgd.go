@@ -48,7 +48,7 @@ func newSGD(o SGDOptions) *SGD {
 }
 
 // Step updates every parameter that has a gradient in grads.
-func (o *SGD) Step(params iter.Seq2[string, *Param], grads tensor.Grads) error {
+func (o *SGD) Step(params iter.Seq2[string, *Parameter], grads tensor.Grads) error {
 	return o.Update(params, grads, func(g UpdateGroup) {
 		h := o.hyperparameters()
 		h.Rate *= g.RateFactor

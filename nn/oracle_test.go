@@ -102,7 +102,7 @@ func (o oracle) same(t *testing.T, p precision, name string, got *tensor.Tensor)
 		t.Errorf("%s: shape %v, want %v", name, got.Shape, want)
 		return
 	}
-	near(t, p, name, tensor.Values[float64](got), tensor.Values[float64](tensor.Of(o.as(t, name, dtype.Float64))))
+	near(t, p, name, tensor.Values[float64](got), tensor.Values[float64](tensor.FromArray(o.as(t, name, dtype.Float64))))
 }
 
 func near(t *testing.T, p precision, name string, got, want []float64) {
@@ -128,7 +128,7 @@ func (o oracle) model(t *testing.T, name string, p precision) (m nn.Module, x, y
 		err = tensor.Infer(func(tape *tensor.Tape) error { m.Forward(tape.Input(x)); return nil })
 	}
 	if err == nil {
-		err = nn.Load(m, o.under(t, name+"/params", p.dtype))
+		err = nn.LoadStateDict(m, o.under(t, name+"/params", p.dtype))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestModelsAgreeWithPyTorch(t *testing.T) {
 					o.same(t, p, name+"/out", out)
 					o.same(t, p, name+"/loss", loss)
 					o.same(t, p, name+"/dx", grads[in])
-					for param, q := range nn.Params(m) {
+					for param, q := range nn.Parameters(m) {
 						o.same(t, p, name+"/grads/"+param, grads[q.Tensor])
 					}
 					return nil
@@ -186,8 +186,8 @@ func TestOptimizersAgreeWithPyTorch(t *testing.T) {
 					for range o[name+"/"+kind+"/losses"].Shape[0] {
 						losses = append(losses, step(t, m, opt, x, y))
 					}
-					near(t, p, "losses", losses, tensor.Values[float64](tensor.Of(o[name+"/"+kind+"/losses"])))
-					params := maps.Collect(nn.Params(m))
+					near(t, p, "losses", losses, tensor.Values[float64](tensor.FromArray(o[name+"/"+kind+"/losses"])))
+					params := maps.Collect(nn.Parameters(m))
 					for param := range o.under(t, name+"/"+kind+"/params", p.dtype) {
 						o.same(t, p, name+"/"+kind+"/params/"+param, params[param].Tensor)
 					}
@@ -203,7 +203,7 @@ func step(t testing.TB, m nn.Module, opt nn.Optimizer, x, y storage.Array) (valu
 	err := tensor.Step(func(tape *tensor.Tape) error {
 		loss := tensor.CrossEntropy(m.Forward(tape.Input(x)), tape.Input(y))
 		value = loss.Item()
-		if err := opt.Step(nn.Params(m), tensor.Gradients(loss)); err != nil {
+		if err := opt.Step(nn.Parameters(m), tensor.Gradients(loss)); err != nil {
 			t.Error(err)
 		}
 		return nil
@@ -272,7 +272,7 @@ func TestLayersAgreeWithPyTorch(t *testing.T) {
 		t.Run(layer, func(t *testing.T) {
 			name := "layers/" + layer
 			m := fromJSON(t, config)
-			if err := nn.Load(m, o.under(t, name+"/state", dtype.Float64)); err != nil {
+			if err := nn.LoadStateDict(m, o.under(t, name+"/state", dtype.Float64)); err != nil {
 				t.Fatal(err)
 			}
 			nn.SetTraining(m, !strings.Contains(layer, "evaluating"))
@@ -282,7 +282,7 @@ func TestLayersAgreeWithPyTorch(t *testing.T) {
 				o.same(t, exact, name+"/out", out)
 				grads := tensor.Gradients(out, tape.Input(o[name+"/dy"]))
 				o.same(t, exact, name+"/dx", grads[x])
-				for param, p := range nn.Params(m) {
+				for param, p := range nn.Parameters(m) {
 					o.same(t, exact, name+"/grads/"+param, grads[p.Tensor])
 				}
 				return nil
@@ -291,7 +291,7 @@ func TestLayersAgreeWithPyTorch(t *testing.T) {
 				t.Fatal(err)
 			}
 			for buffer, b := range nn.Buffers(m) {
-				o.same(t, exact, name+"/after/"+buffer, tensor.Of(b.Array))
+				o.same(t, exact, name+"/after/"+buffer, tensor.FromArray(b.Array))
 			}
 		})
 	}

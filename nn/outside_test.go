@@ -19,7 +19,7 @@ import (
 type outsideDense struct {
 	nn.DenseOptions
 	nn.Weights
-	Scale *nn.Param
+	Scale *nn.Parameter
 }
 
 func newOutsideDense(o nn.DenseOptions) *outsideDense {
@@ -56,7 +56,7 @@ func newOutsideSign(o nn.SGDOptions) *outsideSign {
 	return s
 }
 
-func (o *outsideSign) Step(params iter.Seq2[string, *nn.Param], grads tensor.Grads) error {
+func (o *outsideSign) Step(params iter.Seq2[string, *nn.Parameter], grads tensor.Grads) error {
 	return o.Update(params, grads, func(g nn.UpdateGroup) {
 		for _, u := range g.Updates {
 			mean, grad := u.State[0], u.Grad.Detach()
@@ -135,7 +135,7 @@ func TestOtherPackagesAddToAllRegistries(t *testing.T) {
 			metric.Update(out, nil, nil)
 			l := loss.Forward(out, tape.Input(y), nil)
 			values = append(values, l.Item())
-			return o.Step(nn.Params(m), tensor.Gradients(l))
+			return o.Step(nn.Parameters(m), tensor.Gradients(l))
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -155,7 +155,7 @@ func TestOtherPackagesAddToAllRegistries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := nn.Load(again, nn.State(m)); err != nil {
+	if err := nn.LoadStateDict(again, nn.StateDict(m)); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A Param is a trainable tensor. A field of type *Param is a parameter of the
+// A Parameter is a trainable tensor. A field of type *Parameter is a parameter of the
 // module that holds it.
-type Param struct {
+type Parameter struct {
 	*tensor.Tensor
-	fill Fill // sets the initial values; nil if NewParam was given them
+	fill Fill // sets the initial values; nil if NewParameter was given them
 }
 
-// NewParam returns a parameter that shares the elements of a.
-func NewParam(a storage.Array) *Param { return &Param{Tensor: tensor.Leaf(a)} }
+// NewParameter returns a parameter that shares the elements of a.
+func NewParameter(a storage.Array) *Parameter { return &Parameter{Tensor: tensor.Leaf(a)} }
 
 // A Buffer is an array of a model's state that is not trained, such as a running
 // mean. It is saved, loaded and moved with the parameters.
@@ -29,7 +29,7 @@ type Buffer struct{ storage.Array }
 func NewBuffer(a storage.Array) *Buffer { return &Buffer{a} }
 
 // tensorOf returns the tensor of p, nil if p is nil.
-func (p *Param) tensorOf() *tensor.Tensor {
+func (p *Parameter) tensorOf() *tensor.Tensor {
 	if p == nil {
 		return nil
 	}
@@ -78,14 +78,14 @@ func NewAllocator(layer string, d storage.Device, t dtype.Type) Allocator {
 	return Allocator{layer, d, t}
 }
 
-// Param returns a parameter of that shape with initial values from fill, which
+// Parameter returns a parameter of that shape with initial values from fill, which
 // Init draws anew.
-func (al Allocator) Param(fill Fill, shape ...int) *Param {
+func (al Allocator) Param(fill Fill, shape ...int) *Parameter {
 	return al.param(fill, InitSource{}.key(""), shape...)
 }
 
-func (al Allocator) param(fill Fill, key tensor.Key, shape ...int) *Param {
-	p := NewParam(al.make(shape...))
+func (al Allocator) param(fill Fill, key tensor.Key, shape ...int) *Parameter {
+	p := NewParameter(al.make(shape...))
 	p.fill = fill
 	fill(p.Array, key)
 	return p
@@ -125,10 +125,10 @@ func keyOf(seed uint64, name string) tensor.Key {
 
 // Init sets the parameters of model to random initial values, also those of
 // layers that are built later. Each follows from seed and the parameter's name
-// alone, so equal seeds give equal models. Parameters made by NewParam are not
+// alone, so equal seeds give equal models. Parameters made by NewParameter are not
 // changed.
 func Init(model any, seed uint64) {
-	for name, p := range Params(model) {
+	for name, p := range Parameters(model) {
 		if p.fill != nil {
 			p.fill(p.Array, keyOf(seed, name))
 		}

@@ -15,9 +15,9 @@ import (
 )
 
 // only yields the parameters whose names end in suffix, or do not.
-func only(model any, suffix string, do bool) iter.Seq2[string, *nn.Param] {
-	return func(yield func(string, *nn.Param) bool) {
-		for name, p := range nn.Params(model) {
+func only(model any, suffix string, do bool) iter.Seq2[string, *nn.Parameter] {
+	return func(yield func(string, *nn.Parameter) bool) {
+		for name, p := range nn.Parameters(model) {
 			if strings.HasSuffix(name, suffix) == do && !yield(name, p) {
 				return
 			}
@@ -72,7 +72,7 @@ func TestGroupsAreOptimizersOfTheirOwn(t *testing.T) {
 				err := tensor.Step(func(tape *tensor.Tape) error {
 					grads := tensor.Gradients(tensor.CrossEntropy(model.Forward(tape.Input(x)), tape.Input(y)))
 					if grouped {
-						return both.Step(nn.Params(model), grads)
+						return both.Step(nn.Parameters(model), grads)
 					}
 					return errors.Join(biases.Step(only(model, "bias", true), grads), others.Step(only(model, "bias", false), grads))
 				})
@@ -80,7 +80,7 @@ func TestGroupsAreOptimizersOfTheirOwn(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for _, p := range nn.Params(model) {
+			for _, p := range nn.Parameters(model) {
 				weights = append(weights, tensor.Values[float32](p.Tensor)...)
 			}
 			return weights
@@ -124,21 +124,21 @@ func TestGroupsAreDescribed(t *testing.T) {
 func TestStepsThatChangeNothingAreErrors(t *testing.T) {
 	m := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2})}
 	grads := func() tensor.Grads {
-		return tensor.Gradients(tensor.CrossEntropy(m.Forward(tensor.Of(filled(1, 1, 2))), tensor.From([]int64{0}, 1)))
+		return tensor.Gradients(tensor.CrossEntropy(m.Forward(tensor.FromArray(filled(1, 1, 2))), tensor.FromSlice([]int64{0}, 1)))
 	}
 	old := grads()
 	if err := nn.To(m, storage.CPU); err != nil {
 		t.Fatal(err)
 	}
 	o := nn.NewAdam(nn.AdamOptions{})
-	if err := o.Step(nn.Params(m), old); !errors.Is(err, storage.ErrState) {
+	if err := o.Step(nn.Parameters(m), old); !errors.Is(err, storage.ErrState) {
 		t.Errorf("gradients of parameters that were replaced: error %v, want one of kind %v", err, storage.ErrState)
 	}
-	if err := o.Step(nn.Params(m), grads()); err != nil || o.Steps() != 1 {
+	if err := o.Step(nn.Parameters(m), grads()); err != nil || o.Steps() != 1 {
 		t.Errorf("%d steps, %v; want one", o.Steps(), err)
 	}
 	o = nn.NewAdam(nn.AdamOptions{Groups: []nn.ParamGroup{{Params: nn.Names{"*.bais"}}}})
-	if err := o.Step(nn.Params(m), grads()); !errors.Is(err, nn.ErrConfig) {
+	if err := o.Step(nn.Parameters(m), grads()); !errors.Is(err, nn.ErrConfig) {
 		t.Errorf("a group without parameters: error %v, want one of kind %v", err, nn.ErrConfig)
 	}
 }

@@ -9,11 +9,11 @@ type Registry struct{ entries []entry }
 
 type entry struct {
 	name string
-	held any // an assignable *(*Param), *(*Buffer) or *Module
+	held any // an assignable *(*Parameter), *(*Buffer) or *Module
 }
 
 // RegisterParameter registers p under name.
-func (r *Registry) RegisterParameter(name string, p *Param) {
+func (r *Registry) RegisterParameter(name string, p *Parameter) {
 	if p != nil {
 		r.register(name, &p)
 	}
@@ -43,7 +43,7 @@ func (r *Registry) register(name string, held any) {
 }
 
 // Parameter returns the parameter registered under name, or nil.
-func (r *Registry) Parameter(name string) *Param { return registered[*Param](r, name) }
+func (r *Registry) Parameter(name string) *Parameter { return registered[*Parameter](r, name) }
 
 // Buffer returns the buffer registered under name, or nil.
 func (r *Registry) Buffer(name string) *Buffer { return registered[*Buffer](r, name) }

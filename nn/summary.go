@@ -58,7 +58,7 @@ func trace(model Module, samples [][]int, see func(CallInfo) error, done func(ou
 	return evaluating(model, func() error {
 		return tensor.Infer(func(tape *tensor.Tape) error {
 			t := dtype.Float32
-			for _, p := range Params(model) {
+			for _, p := range Parameters(model) {
 				setDefaultDevice(model, p.Data.Device())
 				t = p.Type
 				break
@@ -102,12 +102,12 @@ func evaluating(model any, f func() error) error {
 
 // A Summary lists the layers of a model.
 type Summary struct {
-	Rows   []Row
+	Rows   []LayerSummary
 	Params int // elements in all parameters; shared ones count once
 }
 
-// A Row is one layer of a Summary.
-type Row struct {
+// A LayerSummary is one layer of a Summary.
+type LayerSummary struct {
 	Name   string // as in its parameters' names
 	Kind   string // as in configurations
 	Output []int  // shape for one sample; nil if there are several outputs
@@ -123,7 +123,7 @@ func Summarize(model Module, samples ...[]int) (*Summary, error) {
 		if !c.Leaf {
 			return nil
 		}
-		row := Row{Name: c.Name, Kind: kindOf(c.Module), Params: countParams(c.Module)}
+		row := LayerSummary{Name: c.Name, Kind: kindOf(c.Module), Params: countParams(c.Module)}
 		if len(c.Outputs) == 1 {
 			row.Output = slices.Clone(c.Outputs[0].Shape[1:])
 		}
@@ -147,7 +147,7 @@ type Size struct {
 // SizeOf measures the parameters and buffers of model. That of a large model is
 // known without its memory if it is built on tensor.Meta: see FromConfigOn.
 func SizeOf(model any) (s Size) {
-	for _, a := range State(model) {
+	for _, a := range StateDict(model) {
 		s.Bytes += int64(a.NBytes())
 		s.Buffers += a.Len()
 	}
@@ -158,7 +158,7 @@ func SizeOf(model any) (s Size) {
 
 // countParams returns the number of elements of the parameters inside model.
 func countParams(model any) (n int) {
-	for _, p := range Params(model) {
+	for _, p := range Parameters(model) {
 		n += p.Len()
 	}
 	return n

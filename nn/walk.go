@@ -17,7 +17,7 @@ import (
 // model. Shared parameters and buffers are visited once, and modules before their
 // contents.
 type visitor struct {
-	param  func(name string, s reference[*Param]) bool
+	param  func(name string, s reference[*Parameter]) bool
 	buffer func(name string, s reference[*Buffer]) bool
 	module func(name string, m Module) bool
 	every  bool // whether to visit shared parameters and buffers each time
@@ -31,7 +31,7 @@ type reference[T any] struct {
 
 var (
 	moduleType   = reflect.TypeFor[Module]()
-	paramType    = reflect.TypeFor[*Param]()
+	paramType    = reflect.TypeFor[*Parameter]()
 	bufferType   = reflect.TypeFor[*Buffer]()
 	registryType = reflect.TypeFor[Registry]()
 	tensorType   = reflect.TypeFor[tensor.Tensor]()
@@ -56,7 +56,7 @@ func (w *walker) walk(name string, v reflect.Value) bool {
 	}
 	switch v.Type() {
 	case paramType:
-		return visit(w, name, v.Interface().(*Param), settable[*Param](v), w.param)
+		return visit(w, name, v.Interface().(*Parameter), settable[*Parameter](v), w.param)
 	case bufferType:
 		return visit(w, name, v.Interface().(*Buffer), settable[*Buffer](v), w.buffer)
 	case registryType:

@@ -12,8 +12,8 @@ import (
 // Weights holds the weight and the bias of a layer that embeds it. A layer that
 // does not know its number of inputs makes them when it sees the first.
 type Weights struct {
-	Weight *Param // outputs × inputs/groups, and the window of a convolution
-	Bias   *Param // outputs; nil without
+	Weight *Parameter // outputs × inputs/groups, and the window of a convolution
+	Bias   *Parameter // outputs; nil without
 
 	init     InitSource
 	device   storage.Device // set by SetDevice; in the place of the settings'
@@ -160,7 +160,7 @@ func checkSpatial(layer string, x *tensor.Tensor, axes int) {
 
 // checkInput fails unless x has the device and the type of weight, and that many
 // features or channels.
-func checkInput(layer string, x *tensor.Tensor, weight *Param, inputs int) {
+func checkInput(layer string, x *tensor.Tensor, weight *Parameter, inputs int) {
 	checkDevice(layer, x, weight.Data.Device())
 	if x.Type != weight.Type && !x.AutocastEnabled() {
 		tensor.Fail(layer, dtype.ErrType, "input of %v, parameters of %v; Cast or Normalize the input", x.Type, weight.Type)

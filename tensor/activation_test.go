@@ -36,7 +36,7 @@ func TestUnknownActivations(t *testing.T) {
 }
 
 func TestFromChecksTheNumberOfElements(t *testing.T) {
-	if err := tensor.Try(func() { tensor.From([]float32{1, 2}, 3) }); !errors.Is(err, tensor.ErrShape) {
+	if err := tensor.Try(func() { tensor.FromSlice([]float32{1, 2}, 3) }); !errors.Is(err, tensor.ErrShape) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -109,7 +109,7 @@ func TestFusedIsTheSameAsApart(t *testing.T) {
 							if a, err = a.To(d); err != nil {
 								t.Fatal(err)
 							}
-							in = append(in, tensor.Of(a).RequireGrad())
+							in = append(in, tensor.FromArray(a).RequireGrad())
 						}
 						fused := func(in ...*tensor.Tensor) *tensor.Tensor { return op.call(act, in...) }
 						after := func(in ...*tensor.Tensor) *tensor.Tensor { return apply(op.call(tensor.NoActivation, in...)) }
@@ -187,7 +187,7 @@ func TestActivationsTakeNoLaunch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return tensor.Of(a).RequireGrad()
+		return tensor.FromArray(a).RequireGrad()
 	}
 	x, w, b := on(40, 30), on(50, 30), on(50)
 	images, windows := on(2, 3, 8, 8), on(50, 3, 3, 3)

@@ -68,7 +68,7 @@ func Grad(ys, xs []*Tensor, o GradOptions) []*Tensor {
 }
 
 // Backward adds the gradients of y into the Grad of every leaf that y depends on and
-// that requires one. They stay until ClearGrad. See [Gradients] for dy.
+// that requires one. They stay until ZeroGrad. See [Gradients] for dy.
 func (y *Tensor) Backward(dy ...*Tensor) {
 	for leaf, d := range Gradients(y, dy...) {
 		if leaf.Grad != nil {
@@ -78,8 +78,8 @@ func (y *Tensor) Backward(dy ...*Tensor) {
 	}
 }
 
-// ClearGrad sets x.Grad to nil.
-func (x *Tensor) ClearGrad() { x.Grad = nil }
+// ZeroGrad sets x.Grad to nil.
+func (x *Tensor) ZeroGrad() { x.Grad = nil }
 
 // A pass walks a recorded expression from its results to its leaves.
 type pass struct {

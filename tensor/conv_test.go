@@ -50,7 +50,7 @@ func TestNaNIsTheMaximumOfItsWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		values, indices := tensor.Of(x).MaxPoolWithIndices(tensor.PoolOptions{Kernel: [3]int{3}})
+		values, indices := tensor.FromArray(x).MaxPoolWithIndices(tensor.PoolOptions{Kernel: [3]int{3}})
 		v, at := tensor.Values[float32](values), tensor.Values[int32](indices)
 		if v[0] == v[0] || v[1] != 9 || v[2] == v[2] || v[3] == v[3] || !slices.Equal(at, []int32{1, 4, 8, 9}) {
 			t.Errorf("%v: values %v, indices %v", d, v, at)

@@ -46,13 +46,13 @@ func Arange(t dtype.Type, start, stop, step float64) *Tensor {
 			elems = append(elems, x)
 			x += int64(step)
 		}
-		return From(elems, len(elems)).Cast(t)
+		return FromSlice(elems, len(elems)).Cast(t)
 	}
 	var elems []float64
 	for i := 0; (start+float64(i)*step-stop)*step < 0; i++ {
 		elems = append(elems, start+float64(i)*step)
 	}
-	return From(elems, len(elems)).Cast(t)
+	return FromSlice(elems, len(elems)).Cast(t)
 }
 
 // Linspace returns n numbers evenly spaced from start to stop, both included, in host
@@ -69,7 +69,7 @@ func Linspace(t dtype.Type, start, stop float64, n int) *Tensor {
 		}
 		elems[i] = start + (stop-start)*float64(i)/float64(max(n-1, 1))
 	}
-	return From(elems, n).Cast(t)
+	return FromSlice(elems, n).Cast(t)
 }
 
 // Eye returns the n×n identity matrix in host memory.
@@ -77,7 +77,7 @@ func Eye(t dtype.Type, n int) *Tensor {
 	x := Zeros(t, n, n)
 	v, err := x.View.Diagonal(0, 1, 0)
 	check("eye", err)
-	Of(x.With(v)).Fill(1)
+	FromArray(x.With(v)).Fill(1)
 	return x
 }
 
@@ -85,5 +85,5 @@ func Eye(t dtype.Type, n int) *Tensor {
 func empty(act string, t dtype.Type, shape []int) *Tensor {
 	a, err := storage.Make(storage.CPU, t, shape...)
 	check(act, err)
-	return Of(a)
+	return FromArray(a)
 }

@@ -133,7 +133,7 @@ func each[T dtype.Float](c *kernels.Call, elements func(storage.Array) []T, f fu
 
 func TestCustomOperationsSayWhatTheyLack(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
-	x := tensor.Of(storage.From([]float32{1, 2}, 2))
+	x := tensor.FromArray(storage.From([]float32{1, 2}, 2))
 	there, err := x.To(d)
 	if err != nil {
 		t.Fatal(err)
@@ -141,11 +141,11 @@ func TestCustomOperationsSayWhatTheyLack(t *testing.T) {
 	flat, only := softsign, cuda.Function{Program: cuda.PTX("none.ptx", ""), Entry: "f"}.Kernel("own")
 	flat.Backward = nil
 	for want, f := range map[string]func(){
-		"softsign: has no Backward kernel":           func() { tensor.Gradients(flat.Apply(tensor.Of(x.Array).RequireGrad()).Sum()) },
+		"softsign: has no Backward kernel":           func() { tensor.Gradients(flat.Apply(tensor.FromArray(x.Array).RequireGrad()).Sum()) },
 		"softsign: no inputs":                        func() { softsign.Apply() },
 		"nothing: has no Forward kernel":             func() { tensor.Custom{Name: "nothing"}.Apply(x) },
 		"gpus only: own: not implemented on the CPU": func() { tensor.Custom{Name: "gpus only", Forward: only}.Apply(x) },
-		"operands on cuda:0 and cpu":                 func() { softsign.Apply(tensor.Of(there), x) },
+		"operands on cuda:0 and cpu":                 func() { softsign.Apply(tensor.FromArray(there), x) },
 	} {
 		if err := tensor.Try(f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want %q", err, want)

@@ -19,7 +19,7 @@ func TestGradientsOfDropoutHaveTheLayoutOfImages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := tensor.Of(a.With(views.ChannelsLast(2, 8, 4, 4))).RequireGrad()
+	x := tensor.FromArray(a.With(views.ChannelsLast(2, 8, 4, 4))).RequireGrad()
 	x.PreferRowMajor()
 	y := x.Dropout(0.5, tensor.Key{Seed: 1, Stream: 2})
 	if y.Stride[3] != 1 {

@@ -24,7 +24,7 @@ func ExampleArange() {
 
 // A gradient that is recorded can be differentiated in turn.
 func ExampleGrad() {
-	x := tensor.From([]float64{1, 2, 3}, 3).RequireGrad()
+	x := tensor.FromSlice([]float64{1, 2, 3}, 3).RequireGrad()
 	y := x.Mul(x).Mul(x).Sum() // Σ x³
 	first := tensor.Grad([]*tensor.Tensor{y}, []*tensor.Tensor{x}, tensor.GradOptions{CreateGraph: true})[0]
 	second := tensor.Gradients(first.Sum())[x]

@@ -52,7 +52,7 @@ func New(a storage.Array, f Format) (*Tensor, error) {
 			check("new", err)
 		}
 	})
-	x := Of(a)
+	x := FromArray(a)
 	if f.Names != nil || f.Quantized != nil || f.Sparse != nil {
 		x.format = &f
 	}
@@ -200,7 +200,7 @@ func (op toDense) Forward(c *Context, out, in []storage.Array) error {
 		if from, err = from.Select(0, k); err != nil {
 			return err
 		}
-		Of(dense.With(to)).AddInto(Of(values.With(from)))
+		FromArray(dense.With(to)).AddInto(FromArray(values.With(from)))
 	}
 	return dense.CopyTo(out[0])
 }

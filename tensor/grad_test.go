@@ -13,13 +13,15 @@ import (
 // incoming gradients.
 func TestGradReachesAnyTensor(t *testing.T) {
 	for name, step := range map[string]func(f func(x *Tensor)) error{
-		"inside a step":  func(f func(x *Tensor)) error { return Step(func(t *Tape) error { f(input(t)); return nil }) },
-		"outside a step": func(f func(x *Tensor)) error { return Try(func() { f(From([]float64{1, -2, 3}, 3).RequireGrad()) }) },
+		"inside a step": func(f func(x *Tensor)) error { return Step(func(t *Tape) error { f(input(t)); return nil }) },
+		"outside a step": func(f func(x *Tensor)) error {
+			return Try(func() { f(FromSlice([]float64{1, -2, 3}, 3).RequireGrad()) })
+		},
 	} {
 		err := step(func(x *Tensor) {
 			h := x.MulScalar(2)
 			y := h.ReLU() // fused with nothing; h is a target all the same
-			dy := From([]float64{1, 10, 100}, 3)
+			dy := FromSlice([]float64{1, 10, 100}, 3)
 			got := Grad([]*Tensor{y.Mul(y), h}, []*Tensor{x, h, y}, GradOptions{Incoming: []*Tensor{dy, dy}})
 			for i, want := range [][]float64{{10, 20, 2600}, {5, 10, 1300}, {4, 0, 1200}} {
 				if g := Values[float64](got[i]); !slices.Equal(g, want) {
@@ -39,18 +41,18 @@ func input(t *Tape) *Tensor {
 
 // TestGradRefusesWhatHasNoGradient asks for gradients that there cannot be.
 func TestGradRefusesWhatHasNoGradient(t *testing.T) {
-	x, z := From([]float64{1, 2}, 2).RequireGrad(), From([]float64{1, 2}, 2).RequireGrad()
+	x, z := FromSlice([]float64{1, 2}, 2).RequireGrad(), FromSlice([]float64{1, 2}, 2).RequireGrad()
 	y := x.Sum()
 	for want, f := range map[string]func(){
 		"want a single element":                      func() { Gradients(x.Exp()) },
-		"incoming gradient float64[3]":               func() { Gradients(x.Exp(), From([]float64{1, 2, 3}, 3)) },
+		"incoming gradient float64[3]":               func() { Gradients(x.Exp(), FromSlice([]float64{1, 2, 3}, 3)) },
 		"no result depends on x 0":                   func() { Grad([]*Tensor{y}, []*Tensor{z}, GradOptions{}) },
-		"does not require a gradient":                func() { Grad([]*Tensor{y}, []*Tensor{From([]float64{1}, 1)}, GradOptions{}) },
-		"int64[2] on cpu has no gradient":            func() { From([]int64{1, 2}, 2).RequireGrad() },
+		"does not require a gradient":                func() { Grad([]*Tensor{y}, []*Tensor{FromSlice([]float64{1}, 1)}, GradOptions{}) },
+		"int64[2] on cpu has no gradient":            func() { FromSlice([]int64{1, 2}, 2).RequireGrad() },
 		"was not computed from a leaf":               func() { Gradients(Gradients(x.Mul(x).Sum())[x].Sum()) },
-		"would drop the gradient":                    func() { From([]float64{0, 0}, 2).Assign(x.Exp()) },
-		"would drop":                                 func() { From([]float64{0, 0}, 2).AddInto(x) },
-		"has no derivative that is recorded; Detach": func() { Take(x, From([]int64{1}, 1)) },
+		"would drop the gradient":                    func() { FromSlice([]float64{0, 0}, 2).Assign(x.Exp()) },
+		"would drop":                                 func() { FromSlice([]float64{0, 0}, 2).AddInto(x) },
+		"has no derivative that is recorded; Detach": func() { Take(x, FromSlice([]int64{1}, 1)) },
 	} {
 		if err := Try(f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want %q", err, want)
@@ -63,7 +65,7 @@ func TestGradRefusesWhatHasNoGradient(t *testing.T) {
 
 // TestTrainingInsideInferIsRefused: it would learn nothing.
 func TestTrainingInsideInferIsRefused(t *testing.T) {
-	w := From([]float64{1, 2}, 2).RequireGrad()
+	w := FromSlice([]float64{1, 2}, 2).RequireGrad()
 	losses := map[string]func(t *Tape) *Tensor{
 		"of an input": func(t *Tape) *Tensor { return t.Input(storage.From([]float64{3, 4}, 2)).Mul(w).Sum() },
 		"cross entropy": func(t *Tape) *Tensor {

@@ -15,7 +15,7 @@ import (
 func TestValuesRefusesLostElements(t *testing.T) {
 	for _, elems := range [][]float64{{0, 1, 255}, {256}, {-1}, {0.5}, {math.NaN()}, {math.Inf(1)}, {1e300}, {1 << 63}, {-128, 127}} {
 		for _, from := range []dtype.Type{dtype.Float64, dtype.Float32, dtype.Int64, dtype.Uint64, dtype.Int8} {
-			x := tensor.From(elems, len(elems)).Cast(from)
+			x := tensor.FromSlice(elems, len(elems)).Cast(from)
 			readsAlike[uint8](t, x)
 			readsAlike[int8](t, x)
 			readsAlike[int64](t, x)
@@ -48,9 +48,9 @@ func TestIntegersCompareExactly(t *testing.T) {
 	for _, typ := range dtype.All() {
 		switch {
 		case typ.IsSigned():
-			types = append(types, tensor.From(ints, len(ints)).Cast(typ))
+			types = append(types, tensor.FromSlice(ints, len(ints)).Cast(typ))
 		case typ.IsUnsigned():
-			types = append(types, tensor.From(uints, len(uints)).Cast(typ))
+			types = append(types, tensor.FromSlice(uints, len(uints)).Cast(typ))
 		}
 	}
 	comparisons := map[string]struct {

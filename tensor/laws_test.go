@@ -85,7 +85,7 @@ func TestRepeatedInputsGiveTheSameResult(t *testing.T) {
 						}
 						a.View, _ = a.View.Broadcast(s.In[i].Shape...)
 					}
-					repeated[i], dense[i] = a, tensor.Of(a).CloneDetached().Array
+					repeated[i], dense[i] = a, tensor.FromArray(a).CloneDetached().Array
 				}
 				tensortest.Agree(t, tensortest.Tolerances[float], s, repeated, dense)
 			})

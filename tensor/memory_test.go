@@ -154,7 +154,7 @@ func TestCheckpointsComputeTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range n.stats {
-			stats = append(stats, Values[float64](Of(s[0]))...)
+			stats = append(stats, Values[float64](FromArray(s[0]))...)
 		}
 		return grads, stats
 	}
@@ -221,7 +221,7 @@ func TestUnseededDropoutsDiffer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		draw(From(ones, 64))
+		draw(FromSlice(ones, 64))
 	}
 	for i := range masks {
 		for k := range i {
@@ -270,7 +270,7 @@ func TestEndedStepsAreRefused(t *testing.T) {
 		"Values":              func() error { return Try(func() { Values[float32](y) }) },
 		"an operation":        func() error { return Try(func() { y.Add(y) }) },
 		"CloneDetached":       func() error { return Try(func() { y.CloneDetached() }) },
-		"Assign to another":   func() error { return Try(func() { Of(dst).Assign(y) }) },
+		"Assign to another":   func() error { return Try(func() { FromArray(dst).Assign(y) }) },
 	} {
 		if err := read(); !errors.Is(err, ErrState) {
 			t.Errorf("%s: error %v, want one of kind %v", name, err, ErrState)

@@ -18,7 +18,7 @@ var Meta kernels.Runner = meta{}
 func NewMeta(t dtype.Type, shape ...int) *Tensor {
 	a, err := storage.Make(Meta, t, shape...)
 	check("meta", err)
-	return Of(a)
+	return FromArray(a)
 }
 
 // IsMeta reports whether x has no elements to compute with.

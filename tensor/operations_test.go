@@ -133,7 +133,7 @@ func computes(t *testing.T, s tensortest.Sample, elem dtype.Type, d storage.Devi
 		t.Errorf("%v gives %v on %v, %v on the cpu", elem, got.Type, d, want.Type)
 	}
 	if elem.IsFloat() {
-		tensortest.Near(t, elem.String(), tensor.Values[float64](tensor.Of(got)), tensor.Values[float64](tensor.Of(want)), tensortest.Tolerances[elem])
+		tensortest.Near(t, elem.String(), tensor.Values[float64](tensor.FromArray(got)), tensor.Values[float64](tensor.FromArray(want)), tensortest.Tolerances[elem])
 	} else if g, w := elements(t, got), elements(t, want); !slices.Equal(g, w) {
 		t.Errorf("%v gives %x on %v, %x on the cpu", elem, g, d, w)
 	}
@@ -143,7 +143,7 @@ func computes(t *testing.T, s tensortest.Sample, elem dtype.Type, d storage.Devi
 // elements returns an array's bytes in row-major order.
 func elements(t *testing.T, a storage.Array) []byte {
 	t.Helper()
-	there, err := tensor.Of(a).Contiguous().To(storage.CPU)
+	there, err := tensor.FromArray(a).Contiguous().To(storage.CPU)
 	if err != nil {
 		t.Fatal(err)
 	}

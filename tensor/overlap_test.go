@@ -21,7 +21,7 @@ func TestWritesToOverlappingMemory(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					m := tensor.Of(a)
+					m := tensor.FromArray(a)
 					y := m.T()
 					if pattern[1] != "T" {
 						y = m.Index(pattern[1])
@@ -48,9 +48,9 @@ func TestEveryWriteIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, write := range map[string]func(a storage.Array) error{
-			"fill":       func(a storage.Array) error { tensor.Of(a).Fill(2); return nil },
-			"assign":     func(a storage.Array) error { tensor.Of(a).Assign(tensor.Of(ones)); return nil },
-			"add into":   func(a storage.Array) error { tensor.Of(a).AddInto(tensor.Of(ones)); return nil },
+			"fill":       func(a storage.Array) error { tensor.FromArray(a).Fill(2); return nil },
+			"assign":     func(a storage.Array) error { tensor.FromArray(a).Assign(tensor.FromArray(ones)); return nil },
+			"add into":   func(a storage.Array) error { tensor.FromArray(a).AddInto(tensor.FromArray(ones)); return nil },
 			"normal":     func(a storage.Array) error { tensor.FillNormal(a, 0, 1, tensor.Key{}); return nil },
 			"uniform":    func(a storage.Array) error { tensor.FillUniform(a, 0, 1, tensor.Key{}); return nil },
 			"copy":       func(a storage.Array) error { return ones.CopyTo(a) },
@@ -63,7 +63,7 @@ func TestEveryWriteIsNoticed(t *testing.T) {
 				return r.Run(kernels.Neg, &kernels.Call{Out: []storage.Array{a}, In: []storage.Array{ones}})
 			},
 			"update": func(a storage.Array) error {
-				tensor.UpdateSGD([]tensor.Update{{Leaf: tensor.Of(a), Grad: tensor.Of(ones)}}, tensor.SGDOptions{}, nil)
+				tensor.UpdateSGD([]tensor.Update{{Leaf: tensor.FromArray(a), Grad: tensor.FromArray(ones)}}, tensor.SGDOptions{}, nil)
 				return nil
 			},
 		} {
@@ -102,7 +102,7 @@ func TestNumbersAreExact(t *testing.T) {
 	if got := tensor.Values[int64](tensor.Arange(dtype.Int64, 1<<53, 1<<53+4, 1)); !slices.Equal(got, []int64{1 << 53, 1<<53 + 1, 1<<53 + 2, 1<<53 + 3}) {
 		t.Errorf("arange: %v", got)
 	}
-	for _, x := range []*tensor.Tensor{tensor.From([]int64{1<<53 + 1}, 1), tensor.From([]complex128{1i}, 1)} {
+	for _, x := range []*tensor.Tensor{tensor.FromSlice([]int64{1<<53 + 1}, 1), tensor.FromSlice([]complex128{1i}, 1)} {
 		if err := tensor.Try(func() { x.Item() }); err == nil {
 			t.Errorf("the item of %v is a float64", x)
 		}

@@ -85,7 +85,7 @@ func TestScaledLossesKeepSmallGradients(t *testing.T) {
 		t.Fatal(err)
 	}
 	gradient := func(scaled bool) float64 {
-		w := tensor.From([]float32{1, 1}, 1, 2).RequireGrad()
+		w := tensor.FromSlice([]float32{1, 1}, 1, 2).RequireGrad()
 		found := 0.0
 		err := tensor.Step(func(tape *tensor.Tape) error {
 			tape.Autocast(dtype.Float16)

@@ -34,7 +34,7 @@ func TestConv1dBiasSecondDerivatives(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					return tensor.Of(a).RequireGrad()
+					return tensor.FromArray(a).RequireGrad()
 				}
 				x, w, b := sequence(math.Sin, 2, 3, 8), sequence(math.Cos, 4, 3, 3), sequence(math.Sin, 4)
 				y := tensor.Conv(x, w, b, tensor.ConvOptions{Padding: tensor.Pad(1), Act: c.act}).Sum()
@@ -68,7 +68,7 @@ func TestMaxWithIndexOfNaN(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := cudatest.LaunchCounts()
-		values, index := tensor.Of(a).MaxWithIndex(1)
+		values, index := tensor.FromArray(a).MaxWithIndex(1)
 		where, err := storage.Read[int64](index.Array)
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +100,7 @@ func TestClippingIsFewLaunches(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			gradients[i] = tensor.Of(a)
+			gradients[i] = tensor.FromArray(a)
 		}
 		for i, clip := range []func(){func() { tensor.ClipGradNorm(gradients, 0.5, nil) }, func() { tensor.ClipGradValue(gradients, 0.5, nil) }} {
 			before := total(cudatest.LaunchCounts())

@@ -57,19 +57,19 @@ type Tensor struct {
 	block        *block  // of the step's memory; nil if it is elsewhere
 }
 
-// Of wraps a as a constant.
-func Of(a storage.Array) *Tensor { return &Tensor{Array: a} }
+// FromArray wraps a as a constant.
+func FromArray(a storage.Array) *Tensor { return &Tensor{Array: a} }
 
-// From returns a constant that shares elems, laid out row-major.
-func From[T dtype.Go](elems []T, shape ...int) *Tensor {
+// FromSlice returns a constant that shares elems, laid out row-major.
+func FromSlice[T dtype.Go](elems []T, shape ...int) *Tensor {
 	if n := views.Of(shape...).Len(); n != len(elems) {
 		fail("from", ErrShape, "%d elements do not fill %v", len(elems), shape)
 	}
-	return Of(storage.From(elems, shape...))
+	return FromArray(storage.From(elems, shape...))
 }
 
 // Leaf returns a tensor over a that gradients are computed for.
-func Leaf(a storage.Array) *Tensor { return Of(a).RequireGrad() }
+func Leaf(a storage.Array) *Tensor { return FromArray(a).RequireGrad() }
 
 // RequireGrad asks for a gradient to reach x, which must be a leaf of floats, and
 // returns x.
@@ -114,7 +114,7 @@ func (x *Tensor) CloneDetached() *Tensor {
 	y, err := c.Alloc(x.Type, views.Of(x.Shape...))
 	check("clone", err)
 	check("clone", c.Run(kernels.Copy, nil, []storage.Array{y}, x.Array))
-	return Of(y)
+	return FromArray(y)
 }
 
 // To returns x's array on d, x's own if it is there already. See [storage.Array.To].

@@ -27,7 +27,7 @@ func TestStepReturnsExpressionErrors(t *testing.T) {
 }
 
 func TestErrorsOfKernelsNameTheOperationOnce(t *testing.T) {
-	logits, labels := tensor.Of(storage.From(make([]float32, 6), 2, 3)), tensor.Of(storage.From([]uint8{1, 7}, 2))
+	logits, labels := tensor.FromArray(storage.From(make([]float32, 6), 2, 3)), tensor.FromArray(storage.From([]uint8{1, 7}, 2))
 	err := tensor.Try(func() { tensor.CrossEntropy(logits, labels) })
 	if want := "cross entropy: row 1 has label 7; want 0 to 2"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)
@@ -37,7 +37,7 @@ func TestErrorsOfKernelsNameTheOperationOnce(t *testing.T) {
 func TestFilesCannotCompute(t *testing.T) {
 	a := storage.From([]float64{1}, 1)
 	a.Data = onFile{a.Data}
-	err := tensor.Try(func() { tensor.Of(a).Add(tensor.Of(a)) })
+	err := tensor.Try(func() { tensor.FromArray(a).Add(tensor.FromArray(a)) })
 	if want := "add: file:train.h5 holds data but cannot compute; move it first"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -71,21 +71,21 @@ func TestResultsEndWithTheirStep(t *testing.T) {
 }
 
 func TestBackwardAddsUpUntilCleared(t *testing.T) {
-	x := tensor.From([]float64{1, 2, 3}, 3).RequireGrad()
+	x := tensor.FromSlice([]float64{1, 2, 3}, 3).RequireGrad()
 	for range 2 {
 		x.Mul(x).Sum().Backward()
 	}
 	if got, want := tensor.Values[float64](x.Grad), []float64{4, 8, 12}; !slices.Equal(got, want) {
 		t.Errorf("after two passes %v, want %v", got, want)
 	}
-	x.ClearGrad()
+	x.ZeroGrad()
 	if x.Grad != nil {
-		t.Errorf("after ClearGrad %v, want nil", x.Grad)
+		t.Errorf("after ZeroGrad %v, want nil", x.Grad)
 	}
 }
 
 func TestWritingToWhatAGradientNeedsIsRefused(t *testing.T) {
-	x := tensor.From([]float64{1, 2, 3}, 3).RequireGrad()
+	x := tensor.FromSlice([]float64{1, 2, 3}, 3).RequireGrad()
 	y := x.Exp().Sum()
 	x.Detach().Fill(0)
 	if err := tensor.Try(func() { y.Backward() }); !errors.Is(err, tensor.ErrState) {
@@ -98,7 +98,7 @@ func TestWritingToWhatAGradientNeedsIsRefused(t *testing.T) {
 
 // TestSharedInputsAddUp: y is used twice, along paths of different length.
 func TestSharedInputsAddUp(t *testing.T) {
-	x := tensor.From([]float64{3}, 1).RequireGrad()
+	x := tensor.FromSlice([]float64{3}, 1).RequireGrad()
 	y := x.Mul(x)              // 9
 	z := y.Mul(y).Add(y).Sum() // x⁴ + x²
 	z.Backward()
@@ -108,12 +108,12 @@ func TestSharedInputsAddUp(t *testing.T) {
 }
 
 func TestMixedTypesPromote(t *testing.T) {
-	x := tensor.From([]int16{1, 2}, 2)
-	y := tensor.From([]float64{0.5, 0.5}, 2)
+	x := tensor.FromSlice([]int16{1, 2}, 2)
+	y := tensor.FromSlice([]float64{0.5, 0.5}, 2)
 	if got, want := tensor.Values[float64](x.Add(y)), []float64{1.5, 2.5}; !slices.Equal(got, want) {
 		t.Errorf("int16 + float64 = %v, want %v", got, want)
 	}
-	half := tensor.From([]float32{1}, 1).AddScalar(0.1)
+	half := tensor.FromSlice([]float32{1}, 1).AddScalar(0.1)
 	if half.Type.String() != "float32" {
 		t.Errorf("a number widened float32 to %v", half.Type)
 	}
@@ -156,7 +156,7 @@ func leaf(shape ...int) *tensor.Tensor {
 }
 
 func ExampleTensor_Backward() {
-	x := tensor.From([]float64{1, 2, 3}, 3).RequireGrad()
+	x := tensor.FromSlice([]float64{1, 2, 3}, 3).RequireGrad()
 	loss := x.Mul(x).Sum() // Σ x²
 	loss.Backward()
 	fmt.Println(tensor.Values[float64](x.Grad))
@@ -164,7 +164,7 @@ func ExampleTensor_Backward() {
 }
 
 func ExampleStep() {
-	w := tensor.From([]float32{0.5, -0.5}, 1, 2).RequireGrad()
+	w := tensor.FromSlice([]float32{0.5, -0.5}, 1, 2).RequireGrad()
 	err := tensor.Step(func(t *tensor.Tape) error {
 		x := t.Input(storage.From([]float32{1, 2, 3, 4}, 2, 2))
 		y := t.Input(storage.From([]float32{1, 2}, 2, 1))

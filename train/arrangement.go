@@ -58,7 +58,7 @@ func endsInFlatten(m nn.Module, output int) bool {
 		case nn.Flatten, nn.Reshape:
 			return true
 		}
-		for range nn.Params(layer) {
+		for range nn.Parameters(layer) {
 			return false
 		}
 	}

@@ -42,7 +42,7 @@ var identityModels = map[string]string{
 // withUnits sets the weights of a model of identityModels to the identity.
 func withUnits(t *testing.T, run *train.Run) {
 	t.Helper()
-	for _, p := range nn.Params(run.Model) {
+	for _, p := range nn.Parameters(run.Model) {
 		w := storage.Elements[float32](p.Array)
 		clear(w)
 		for i := range p.Shape[0] {

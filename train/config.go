@@ -23,7 +23,7 @@ type Config struct {
 	Optimizer any               `json:"optimizer"`           // as nn.OptimizerFromConfig reads it
 	Schedule  any               `json:"schedule"`            // of the learning rate, as nn.ScheduleFromConfig reads it
 	Epochs    int               `json:"epochs"`              // passes over the data
-	Batch     int               `json:"batch"`               // samples in a batch
+	BatchSize int               `json:"batch"`               // samples in a batch
 	Seed      uint64            `json:"seed"`                // of the first weights, the order of samples and all other random numbers
 	Device    string            `json:"device,omitempty"`    // cpu, or a GPU such as cuda:0
 	Precision string            `json:"precision,omitempty"` // of products: float32 (or empty), tf32, bf16 or fp16
@@ -44,7 +44,7 @@ type Config struct {
 
 // Defaults returns the settings that a configuration need not name.
 func Defaults() Config {
-	return Config{Model: "mlp", Loss: "cross_entropy", Optimizer: "adam", Schedule: "cosine", Epochs: 10, Batch: 64, Seed: 1, Device: "cpu"}
+	return Config{Model: "mlp", Loss: "cross_entropy", Optimizer: "adam", Schedule: "cosine", Epochs: 10, BatchSize: 64, Seed: 1, Device: "cpu"}
 }
 
 // ParseConfig reads a Config from YAML (or JSON, which is YAML). Names it does
@@ -78,8 +78,8 @@ func (c Config) Check() error {
 		return wrong("cross_entropy takes labels as they are", "data", "one_hot")
 	case c.Epochs < 1:
 		return wrong(fmt.Sprintf("cannot be %d; want at least 1", c.Epochs), "epochs")
-	case c.Batch < 1:
-		return wrong(fmt.Sprintf("cannot be %d; want at least 1", c.Batch), "batch")
+	case c.BatchSize < 1:
+		return wrong(fmt.Sprintf("cannot be %d; want at least 1", c.BatchSize), "batch")
 	case c.Classes < 0:
 		return wrong(fmt.Sprintf("cannot be %d", c.Classes), "classes")
 	case !(c.EMA >= 0 && c.EMA < 1):

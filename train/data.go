@@ -22,15 +22,15 @@ type Arrays struct{ X, Y, ValX, ValY storage.Array }
 // file will name. Rows and splits that look into files are for OpenData, several inputs for
 // [dataconfig.New].
 func NewData(c Config, a Arrays) (*Data, error) {
-	var val []dataset.Named
+	var val []dataset.NamedArray
 	if a.ValX.Data != nil {
 		val = pair(a.ValX, a.ValY)
 	}
 	return dataconfig.New(c.Data, c.Seed, pair(a.X, a.Y), val)
 }
 
-func pair(x, y storage.Array) []dataset.Named {
-	return []dataset.Named{{Name: "x", Array: x}, {Name: "y", Array: y, Role: dataset.Target}}
+func pair(x, y storage.Array) []dataset.NamedArray {
+	return []dataset.NamedArray{{Name: "x", Array: x}, {Name: "y", Array: y, Role: dataset.Target}}
 }
 
 // OpenData finds in files what c names, and selects and splits it as c says.
@@ -102,4 +102,4 @@ func (r *Run) checkLabelRange(l labelRange, outputs [][]int) error {
 }
 
 // loading returns the options of the loader.
-func (c Config) loading() dataset.Options { return c.Data.Loading(c.Batch, c.Seed) }
+func (c Config) loading() dataset.Options { return c.Data.Loading(c.BatchSize, c.Seed) }

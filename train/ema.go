@@ -22,7 +22,7 @@ func (r *Run) useAverages(on bool) error {
 	if r.ema == nil || r.averaged == on {
 		return nil
 	}
-	if err := r.ema.Swap(nn.Params(r.Model)); err != nil {
+	if err := r.ema.Swap(nn.Parameters(r.Model)); err != nil {
 		return err
 	}
 	r.averaged = on
@@ -37,7 +37,7 @@ func (r *Run) beginAverages() error {
 	for range r.ema.State() {
 		return nil
 	}
-	return r.ema.Update(nil, nn.Params(r.Model))
+	return r.ema.Update(nil, nn.Parameters(r.Model))
 }
 
 // loadEMA reads the averages.
@@ -45,7 +45,7 @@ func (r *Run) loadEMA(f []serialize.Entry) error {
 	if r.ema == nil {
 		return nil
 	}
-	if err := r.ema.Load(nn.Params(r.Model), under(f, "ema/")); err != nil {
+	if err := r.ema.Load(nn.Parameters(r.Model), under(f, "ema/")); err != nil {
 		return fmt.Errorf("ema: %w", err)
 	}
 	return nil

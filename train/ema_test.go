@@ -36,7 +36,7 @@ func TestAveragesFollowTheParameters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		weight := maps.Collect(nn.Params(run.Model))["6.weight"]
+		weight := maps.Collect(nn.Parameters(run.Model))["6.weight"]
 		values := func() []float32 { return slices.Clone(tensor.Values[float32](weight.Tensor)) }
 		want := values()
 		follow := train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
@@ -93,7 +93,7 @@ func TestValidationUsesAverages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := nn.Load(p, nn.State(run.Model)); err != nil {
+		if err := nn.LoadStateDict(p, nn.StateDict(run.Model)); err != nil {
 			t.Fatal(err)
 		}
 		validated, _ := run.History.Last("val_loss")
@@ -105,7 +105,7 @@ func TestValidationUsesAverages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := nn.Load(plain.Model, nn.State(p)); err != nil {
+		if err := nn.LoadStateDict(plain.Model, nn.StateDict(p)); err != nil {
 			t.Fatal(err)
 		}
 		if m, err := plain.Evaluate(context.Background(), data.Val); err != nil || math.Abs(validated-m.MeanLoss()) < 1e-4 {

@@ -51,7 +51,7 @@ type MemoryError struct {
 	// would help.
 	Loading   bool
 	Resident  bool   // all samples are on the device; data.resident: no leaves them where they are
-	Batch     int    // samples in a batch; a smaller one helps if it is more than 1
+	BatchSize int    // samples in a batch; a smaller one helps if it is more than 1
 	Precision string // a precision that takes less memory, or ""
 }
 
@@ -63,8 +63,8 @@ func (e *MemoryError) Error() string {
 	if e.Resident {
 		ways = append(ways, "data.resident: no")
 	}
-	if e.Batch > 1 {
-		ways = append(ways, fmt.Sprintf("a batch below %d", e.Batch))
+	if e.BatchSize > 1 {
+		ways = append(ways, fmt.Sprintf("a batch below %d", e.BatchSize))
 	}
 	if e.Precision != "" {
 		ways = append(ways, "precision: "+e.Precision)
@@ -83,7 +83,7 @@ func (t *trainer) adviseMemory(err error) error {
 	case errors.Is(err, dataset.ErrMemory):
 		return &MemoryError{Err: err, Loading: true}
 	case errors.Is(err, storage.ErrMemory):
-		e := &MemoryError{Err: err, Resident: t.plan.Resident, Batch: t.Config.Batch}
+		e := &MemoryError{Err: err, Resident: t.plan.Resident, BatchSize: t.Config.BatchSize}
 		if precisions[t.Config.Precision] == dtype.Invalid {
 			e.Precision = "bf16"
 		}

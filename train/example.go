@@ -220,9 +220,9 @@ func exampleOf(t *tensor.Tape, features []Feature, by binding, fields []storage.
 	e.inputs = make([]*tensor.Tensor, len(by.inputs))
 	for i, k := range by.inputs {
 		if picked != nil {
-			e.inputs[i] = features[i].OfRows(t.Input(fields[k]), picked)
+			e.inputs[i] = features[i].ApplyRows(t.Input(fields[k]), picked)
 		} else {
-			e.inputs[i] = features[i].Of(t.Input(fields[k]))
+			e.inputs[i] = features[i].Apply(t.Input(fields[k]))
 		}
 	}
 	e.targets = make([]*tensor.Tensor, len(by.targets))
@@ -257,7 +257,7 @@ func (r *Run) compare(e example) comparison {
 		c.outputs[i] = c.outputs[i].ToFloat32()
 		y, c.counted[i] = r.present(i, y, e.weights)
 		if c.targets[i] = y; i < len(r.Targets) {
-			y = r.Targets[i].Of(y)
+			y = r.Targets[i].Apply(y)
 		}
 		c.compared = append(c.compared, r.target(y, e.arrangements[i]))
 		weights[i] = e.arrangements[i].weights(c.counted[i])
@@ -296,7 +296,7 @@ func (r *Run) target(y *tensor.Tensor, a arrangement) *tensor.Tensor {
 
 // oneHot returns the one-hot encoding of labels.
 func (r *Run) oneHot(labels *tensor.Tensor) *tensor.Tensor {
-	return labels.Reshape(labels.Shape[0], 1).Cast(dtype.Int64).Equal(tensor.Of(r.classIndices)).Cast(dtype.Float32)
+	return labels.Reshape(labels.Shape[0], 1).Cast(dtype.Int64).Equal(tensor.FromArray(r.classIndices)).Cast(dtype.Float32)
 }
 
 // lossesOf returns the loss of each output.

@@ -52,7 +52,7 @@ func (t *trainer) randomStream() uint64 {
 }
 
 func (t *trainer) randomStep() uint64 {
-	return t.Position.Step*uint64(max(1, t.World)) + uint64(t.Rank)
+	return t.Position.Step*uint64(max(1, t.WorldSize)) + uint64(t.Rank)
 }
 
 // captureArgs has the optimizer read hyperparameters from device memory.
@@ -102,7 +102,7 @@ func (t *trainer) update(info BatchInfo, loss *tensor.Tensor) (updated bool, err
 }
 
 // inOrder lists the gradients in the order of params.
-func inOrder(params iter.Seq2[string, *nn.Param], grads tensor.Grads) (all []*tensor.Tensor) {
+func inOrder(params iter.Seq2[string, *nn.Parameter], grads tensor.Grads) (all []*tensor.Tensor) {
 	for _, p := range params {
 		if g := grads[p.Tensor]; g != nil {
 			all = append(all, g)

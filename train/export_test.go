@@ -27,7 +27,7 @@ func EvaluateBy(samples int, r *Run, d dataset.Dataset) (t Metrics, err error) {
 	if err != nil {
 		return t, err
 	}
-	p.Batch = samples
+	p.BatchSize = samples
 	return r.evaluateBy(context.Background(), p, d)
 }
 
@@ -41,5 +41,5 @@ func GroupSteps(t *testing.T, d time.Duration) {
 
 // LoseAverages removes the averages of r's parameters.
 func LoseAverages(r *Run) error {
-	return r.ema.Load(nn.Params(r.Model), func(func(string, storage.Array) bool) {})
+	return r.ema.Load(nn.Parameters(r.Model), func(func(string, storage.Array) bool) {})
 }

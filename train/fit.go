@@ -29,9 +29,9 @@ type Options struct {
 	SaveEvery Interval // Config.SaveEvery if zero
 	Callbacks []Callback
 	Hooks     []Hook // called before those of Config
-	// Rank is this process's number among World replicas, which train on a share of
-	// the samples each. A World of 0 counts as 1. What replicas exchange is up to Hooks.
-	Rank, World int
+	// Rank is this process's number among WorldSize replicas, which train on a share of
+	// the samples each. A WorldSize of 0 counts as 1. What replicas exchange is up to Hooks.
+	Rank, WorldSize int
 }
 
 // A Plan says how a run is going to be trained.
@@ -114,7 +114,7 @@ type trainer struct {
 	val               dataset.Dataset // validation data, or nil
 	valBinding        binding         // of it
 	executor          executor
-	params            iter.Seq2[string, *nn.Param]
+	params            iter.Seq2[string, *nn.Parameter]
 	validator         *Predictor
 	plan              Plan
 	saver             *saver        // nil if the run is not saved
@@ -191,8 +191,8 @@ func (t *trainer) begin() error {
 			t.stepCallbacks = append(t.stepCallbacks, c)
 		}
 	}
-	if t.plan.Plan = t.loader.Plan(); t.plan.Samples < 1 || t.given != nil && t.given.Options().DropLast && t.plan.Samples < t.given.Options().Batch {
-		return fmt.Errorf("train: %d samples to train on, none of them in a batch of %d: %w", t.plan.Samples, t.Config.Batch, views.ErrShape)
+	if t.plan.Plan = t.loader.Plan(); t.plan.Samples < 1 || t.given != nil && t.given.Options().DropLast && t.plan.Samples < t.given.Options().BatchSize {
+		return fmt.Errorf("train: %d samples to train on, none of them in a batch of %d: %w", t.plan.Samples, t.Config.BatchSize, views.ErrShape)
 	}
 	if err := callbacks(t.Callbacks).each(func(c Callback) error { return c.RunBegin(t.plan) }); err != nil {
 		return err
@@ -259,7 +259,7 @@ func (t *trainer) trainingOptions(data *Data) dataset.Options {
 		return t.given.Options()
 	}
 	o := t.Config.loading()
-	o.Rank, o.World = t.Rank, t.World
+	o.Rank, o.WorldSize = t.Rank, t.WorldSize
 	if p := t.Position; p.Samples != 0 {
 		o.Shuffle, o.Window = p.Shuffle, p.Window
 	}
@@ -296,7 +296,7 @@ func (t *trainer) checkFingerprint(d dataset.Dataset) error {
 // fullBatch returns the number of samples in every batch but an epoch's last.
 func (t *trainer) fullBatch() int {
 	if t.batchSize == 0 {
-		t.batchSize = min(t.Config.Batch, t.loader.Plan().Samples)
+		t.batchSize = min(t.Config.BatchSize, t.loader.Plan().Samples)
 	}
 	return t.batchSize
 }

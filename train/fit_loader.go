@@ -43,7 +43,7 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 	loading := loader.Options()
 	r := &Run{
 		Config: Config{
-			Epochs: max(1, o.Epochs), Batch: loading.Batch, Seed: o.Seed, Precision: o.Precision, Graph: o.Graph, Metrics: o.Metrics,
+			Epochs: max(1, o.Epochs), BatchSize: loading.BatchSize, Seed: o.Seed, Precision: o.Precision, Graph: o.Graph, Metrics: o.Metrics,
 			Data: dataconfig.Config{Resident: o.Resident, Memory: loading.Memory >> 20},
 		},
 		Model: model, Optimizer: optimizer, Device: storage.CPU, History: History{},
@@ -55,7 +55,7 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 	if err := checkPrecision(o.Precision); err != nil {
 		return nil, err
 	}
-	for _, p := range nn.Params(model) {
+	for _, p := range nn.Parameters(model) {
 		r.Device = p.Data.Device()
 		break
 	}
@@ -75,7 +75,7 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 		return nil, err
 	}
 	data := &Data{Train: loader.Dataset(), Val: o.Val}
-	options := Options{Callbacks: o.Callbacks, Hooks: o.Hooks, Rank: loading.Rank, World: loading.World}
+	options := Options{Callbacks: o.Callbacks, Hooks: o.Hooks, Rank: loading.Rank, WorldSize: loading.WorldSize}
 	return r.History, r.fit(ctx, data, options, loader)
 }
 

@@ -27,7 +27,7 @@ func floats(n int) (x, y storage.Array) {
 // ExampleFit trains a model that was made in Go, from arrays.
 func ExampleFit() {
 	x, y := floats(500) // as package storage/hdf5 would open them
-	all, err := dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y, Role: dataset.Target})
+	all, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: x}, dataset.NamedArray{Name: "y", Array: y, Role: dataset.Target})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -37,7 +37,7 @@ func ExampleFit() {
 		fmt.Println(err)
 		return
 	}
-	loader, err := dataset.NewLoader(samples, dataset.Options{Batch: 32, Seed: 1})
+	loader, err := dataset.NewLoader(samples, dataset.Options{BatchSize: 32, Seed: 1})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -48,7 +48,7 @@ func ExampleFit() {
 		nn.NewLinear(nn.LinearOptions{InFeatures: 16, OutFeatures: 4}),
 	}
 	nn.Init(model, 1)
-	history, err := train.Fit(context.Background(), model, nn.NewCrossEntropy(nn.CrossEntropyOptions{}), nn.NewAdam(nn.AdamOptions{LearningRate: 1e-2}),
+	history, err := train.Fit(context.Background(), model, nn.NewCrossEntropyLoss(nn.CrossEntropyLossOptions{}), nn.NewAdam(nn.AdamOptions{LearningRate: 1e-2}),
 		loader, train.FitOptions{Epochs: 5, Val: val})
 	accuracy, _ := history.Last("val_accuracy")
 	fmt.Println(len(history["loss"]), accuracy, err)
@@ -93,11 +93,11 @@ metrics: [{top_k: 2}]
 		if err := runs[0].Fit(context.Background(), data, train.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		loader, err := dataset.NewLoader(data.Train, dataset.Options{Batch: 32, Seed: 7})
+		loader, err := dataset.NewLoader(data.Train, dataset.Options{BatchSize: 32, Seed: 7})
 		if err != nil {
 			t.Fatal(err)
 		}
-		history, err := train.Fit(context.Background(), runs[1].Model, nn.NewCrossEntropy(nn.CrossEntropyOptions{}), runs[1].Optimizer, loader,
+		history, err := train.Fit(context.Background(), runs[1].Model, nn.NewCrossEntropyLoss(nn.CrossEntropyLossOptions{}), runs[1].Optimizer, loader,
 			train.FitOptions{Epochs: 2, Seed: 7, Graph: w.graph, Resident: w.resident, Metrics: c.Metrics})
 		if err != nil {
 			t.Fatalf("%v, %v: %v", d, w, err)
@@ -117,17 +117,17 @@ metrics: [{top_k: 2}]
 // batch that there is.
 func TestFitDropsLastBatches(t *testing.T) {
 	x, y := floats(150)
-	samples, err := dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y, Role: dataset.Target})
+	samples, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: x}, dataset.NamedArray{Name: "y", Array: y, Role: dataset.Target})
 	if err != nil {
 		t.Fatal(err)
 	}
-	loader, err := dataset.NewLoader(samples, dataset.Options{Batch: 40, DropLast: true})
+	loader, err := dataset.NewLoader(samples, dataset.Options{BatchSize: 40, DropLast: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	model := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 64, OutFeatures: 4})}
 	o, steps := nn.NewSGD(nn.SGDOptions{LearningRate: 0.1}), 0
-	_, err = train.Fit(context.Background(), model, nn.NewCrossEntropy(nn.CrossEntropyOptions{}), o, loader, train.FitOptions{
+	_, err = train.Fit(context.Background(), model, nn.NewCrossEntropyLoss(nn.CrossEntropyLossOptions{}), o, loader, train.FitOptions{
 		Hooks: []train.Hook{train.Accumulate(2)}, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error { steps++; return nil }}},
 	})
 	if err != nil || steps != 3 || o.Steps() != 2 {
@@ -138,17 +138,17 @@ func TestFitDropsLastBatches(t *testing.T) {
 // TestFitRefuses what it cannot train on.
 func TestFitRefuses(t *testing.T) {
 	x, _ := floats(20)
-	samples, err := dataset.Of(dataset.Named{Name: "x", Array: x})
+	samples, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: x})
 	if err != nil {
 		t.Fatal(err)
 	}
-	loader, err := dataset.NewLoader(samples, dataset.Options{Batch: 4})
+	loader, err := dataset.NewLoader(samples, dataset.Options{BatchSize: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
 	model := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 64, OutFeatures: 4})}
 	fit := func(o train.FitOptions) error {
-		_, err := train.Fit(context.Background(), model, nn.NewCrossEntropy(nn.CrossEntropyOptions{}), nn.NewSGD(nn.SGDOptions{LearningRate: 0.1}), loader, o)
+		_, err := train.Fit(context.Background(), model, nn.NewCrossEntropyLoss(nn.CrossEntropyLossOptions{}), nn.NewSGD(nn.SGDOptions{LearningRate: 0.1}), loader, o)
 		return err
 	}
 	for want, o := range map[string]train.FitOptions{
@@ -169,7 +169,7 @@ func TestFitRefuses(t *testing.T) {
 
 // TestFitRefusesNil arguments before it touches any.
 func TestFitRefusesNil(t *testing.T) {
-	loss, o := nn.NewCrossEntropy(nn.CrossEntropyOptions{}), nn.NewSGD(nn.SGDOptions{})
+	loss, o := nn.NewCrossEntropyLoss(nn.CrossEntropyLossOptions{}), nn.NewSGD(nn.SGDOptions{})
 	for want, fit := range map[string]func() (train.History, error){
 		"no model": func() (train.History, error) { return train.Fit(t.Context(), nil, loss, o, nil, train.FitOptions{}) },
 		"no loss": func() (train.History, error) {

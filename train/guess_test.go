@@ -85,8 +85,8 @@ func TestTablesAndTargetsAreStandardized(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loss, want := 0.0, tensor.Values[float64](tensor.Of(a.Y))
-	for i, x := range tensor.Values[float64](tensor.Of(out)) {
+	loss, want := 0.0, tensor.Values[float64](tensor.FromArray(a.Y))
+	for i, x := range tensor.Values[float64](tensor.FromArray(out)) {
 		loss += (x - want[i]) * (x - want[i]) / float64(len(want))
 	}
 	if got := metrics.MeanLoss(); math.Abs(got-loss) > 1e-5*loss {
@@ -191,7 +191,7 @@ func TestChannelsLastIsGuessed(t *testing.T) {
 			setting = ", layout: " + c.layout
 		}
 		config := fmt.Sprintf("data: {file: f, x: x, y: y%s}\nmodel: [{conv2d: {out_channels: 2, kernel_size: 1}}, flatten, {dense: 2}]", setting)
-		x, err := storage.Make(storage.CPU, tensor.From([]uint8{0}, 1).Type, append([]int{2}, c.sample...)...)
+		x, err := storage.Make(storage.CPU, tensor.FromSlice([]uint8{0}, 1).Type, append([]int{2}, c.sample...)...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ type StatefulHook interface {
 	Hook
 	Name() string
 	State() iter.Seq2[string, storage.Array]
-	Load(params iter.Seq2[string, *nn.Param], state iter.Seq2[string, storage.Array]) error
+	Load(params iter.Seq2[string, *nn.Parameter], state iter.Seq2[string, storage.Array]) error
 }
 
 // A MetricsHook adds up metrics over replicas.
@@ -74,7 +74,7 @@ func (b BatchInfo) Last() bool { return b.Consumed+b.Samples >= b.EpochSamples }
 // A Gradient is the gradient of the loss with respect to a parameter.
 type Gradient struct {
 	Name  string
-	Param *nn.Param
+	Param *nn.Parameter
 	Grad  *tensor.Tensor
 }
 

@@ -94,7 +94,7 @@ func (a *accumulate) sum(g *Gradient) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.sums[g.Name] = tensor.Of(array)
+	a.sums[g.Name] = tensor.FromArray(array)
 	return a.sums[g.Name], nil
 }
 
@@ -126,7 +126,7 @@ func (a *accumulate) State() iter.Seq2[string, storage.Array] {
 }
 
 // Load puts state in the place of the sums.
-func (a *accumulate) Load(params iter.Seq2[string, *nn.Param], state iter.Seq2[string, storage.Array]) error {
+func (a *accumulate) Load(params iter.Seq2[string, *nn.Parameter], state iter.Seq2[string, storage.Array]) error {
 	known := maps.Collect(params)
 	sums := map[string]*tensor.Tensor{}
 	for name, from := range state {
@@ -141,7 +141,7 @@ func (a *accumulate) Load(params iter.Seq2[string, *nn.Param], state iter.Seq2[s
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		sums[name] = tensor.Of(to)
+		sums[name] = tensor.FromArray(to)
 	}
 	a.sums = sums
 	return nil

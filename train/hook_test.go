@@ -254,7 +254,7 @@ func (r replica) Gradients(s *train.Step) error {
 		if err != nil {
 			return err
 		}
-		g.Grad = tensor.Of(a)
+		g.Grad = tensor.FromArray(a)
 	}
 	r.exchange() // before the next step writes to values
 	return nil
@@ -352,7 +352,7 @@ func TestRanksShareAnEpoch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = run.Fit(context.Background(), data, train.Options{Rank: rank, World: 2, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(p train.Progress) error {
+		err = run.Fit(context.Background(), data, train.Options{Rank: rank, WorldSize: 2, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(p train.Progress) error {
 			steps++
 			if p.Samples != 75 {
 				t.Errorf("an epoch of %d samples; want 75 of 150", p.Samples)

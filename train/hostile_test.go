@@ -54,7 +54,7 @@ type hostileOptimizer struct {
 	setRate func()
 }
 
-func (o hostileOptimizer) Step(params iter.Seq2[string, *nn.Param], grads tensor.Grads) error {
+func (o hostileOptimizer) Step(params iter.Seq2[string, *nn.Parameter], grads tensor.Grads) error {
 	if o.step != nil {
 		return o.step()
 	}
@@ -104,7 +104,7 @@ type hostileCase struct {
 func harmless() hostileCase {
 	fields := []dataset.Field{{Name: "x", Type: dtype.Float32, Shape: []int{2}}, {Name: "y", Role: dataset.Target, Type: dtype.Float32, Shape: []int{1}}}
 	linear := nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 1})
-	return hostileCase{hostileModel{Linear: linear}, nn.MeanSquaredError{}, nn.NewSGD(nn.SGDOptions{LearningRate: 0.1}), hostileDataset{n: 8, fields: fields}, train.FitOptions{}}
+	return hostileCase{hostileModel{Linear: linear}, nn.MSELoss{}, nn.NewSGD(nn.SGDOptions{LearningRate: 0.1}), hostileDataset{n: 8, fields: fields}, train.FitOptions{}}
 }
 
 var none []int
@@ -194,7 +194,7 @@ func TestNoPanicEscapesFit(t *testing.T) {
 				err = fmt.Errorf("escaped: %v", p)
 			}
 		}()
-		loader, err := dataset.NewLoader(c.data, dataset.Options{Batch: 4})
+		loader, err := dataset.NewLoader(c.data, dataset.Options{BatchSize: 4})
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ const (
 
 // ImportedRun returns the metadata of the run file of a model that another program has
 // trained, and its arrays besides those of the model, which are named model/ and as by
-// nn.State. Defaults stand for what c does not name of the data; inputs are those of the
+// nn.StateDict. Defaults stand for what c does not name of the data; inputs are those of the
 // model.
 func ImportedRun(c Config, inputs []Feature) (meta map[string]string, state iter.Seq2[string, storage.Array], err error) {
 	c = c.withImportedData(inputs)

@@ -42,7 +42,7 @@ func inputFor(model nn.Module, c dataconfig.Config, name string, t dtype.Type, s
 		images:       axes == 2,
 		wide:         t == dtype.Float64,
 	}
-	shape := in.Sample(sample)
+	shape := in.SampleShape(sample)
 	axis := in.channelAxis(len(shape))
 	if n := len(in.Missing.Fill); n > 1 && (axis < 0 || n != shape[axis]) {
 		return in, fmt.Errorf("missing: %d numbers for samples of %v; want one, or one for each along axis %d: %w", n, shape, axis, views.ErrShape)
@@ -59,15 +59,15 @@ func (in Input) channelAxis(rank int) int {
 	return rank - 1
 }
 
-// Of returns the batch x as the model takes it.
-func (in Input) Of(x *tensor.Tensor) *tensor.Tensor { return in.scaled(in.filled(in.shaped(x))) }
+// Apply returns the batch x as the model takes it.
+func (in Input) Apply(x *tensor.Tensor) *tensor.Tensor { return in.scaled(in.filled(in.shaped(x))) }
 
-// OfRows is Of the rows of x, which holds all samples.
-func (in Input) OfRows(x, rows *tensor.Tensor) *tensor.Tensor {
+// ApplyRows is Apply of the rows of x, which holds all samples.
+func (in Input) ApplyRows(x, rows *tensor.Tensor) *tensor.Tensor {
 	if len(in.Scale) == 1 && !in.IsIdentity() && in.fill == nil {
 		return in.shaped(tensor.TakeScaled(x, rows, in.Scale[0], in.Shift[0]))
 	}
-	return in.Of(tensor.Take(x, rows))
+	return in.Apply(tensor.Take(x, rows))
 }
 
 // shaped returns x in the shape that the model takes.
@@ -100,8 +100,8 @@ func (in Input) scaled(x *tensor.Tensor) *tensor.Tensor {
 	return x.Cast(scale.Type).Mul(scale).Add(shift).Cast(dtype.Float32)
 }
 
-// On returns in for batches on d, with its numbers for each channel there.
-func (in Input) On(d storage.Device) (Input, error) {
+// To returns in for batches on d, with its numbers for each channel there.
+func (in Input) To(d storage.Device) (Input, error) {
 	t := dtype.Float32
 	if in.wide {
 		t = dtype.Float64
@@ -121,11 +121,11 @@ func (in Input) On(d storage.Device) (Input, error) {
 
 // constants returns a vector of numbers of type t on d.
 func constants(numbers []float64, t dtype.Type, d storage.Device) (*tensor.Tensor, error) {
-	a, err := tensor.From(numbers, len(numbers)).Cast(t).To(d)
+	a, err := tensor.FromSlice(numbers, len(numbers)).Cast(t).To(d)
 	if err != nil {
 		return nil, err
 	}
-	return tensor.Of(a), nil
+	return tensor.FromArray(a), nil
 }
 
 // each returns numbers for the channels of x, in a shape that broadcasts to x.
@@ -138,8 +138,8 @@ func (in Input) each(numbers, x *tensor.Tensor) *tensor.Tensor {
 	return numbers.Reshape(shape...)
 }
 
-// Sample returns the shape that Of makes of samples of the given shape.
-func (in Input) Sample(shape []int) []int {
+// SampleShape returns the shape that Apply makes of samples of the given shape.
+func (in Input) SampleShape(shape []int) []int {
 	switch {
 	case in.AddChannel:
 		return slices.Insert(slices.Clone(shape), 0, 1)

@@ -54,7 +54,7 @@ func TestEachChannelIsNormalisedByItsOwn(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
-		if got := tensor.Values[float32](run.Inputs[0].Of(tensor.Of(test.x))); !slices.Equal(got, test.want) {
+		if got := tensor.Values[float32](run.Inputs[0].Apply(tensor.FromArray(test.x))); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}
@@ -101,7 +101,7 @@ func TestOneHotComparesWithRowsOfZerosAndAOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range nn.Params(run.Model) {
+	for _, p := range nn.Parameters(run.Model) {
 		p.Detach().Fill(0.5)
 	}
 	got, err := run.Evaluate(context.Background(), data.Train)

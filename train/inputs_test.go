@@ -39,7 +39,7 @@ seed: 5
 
 // twoFields returns n samples for twoInputs, drawn from seed. Those of weight 0 have wrong
 // labels.
-func twoFields(seed uint32, n int) []dataset.Named {
+func twoFields(seed uint32, n int) []dataset.NamedArray {
 	x, y := blobsFrom(seed, n)
 	extra, weights := make([]float32, 3*n), make([]float32, n)
 	for i := range weights {
@@ -51,7 +51,7 @@ func twoFields(seed uint32, n int) []dataset.Named {
 			extra[3*i+k] = float32((i*7+k*5)%11) / 11
 		}
 	}
-	return []dataset.Named{
+	return []dataset.NamedArray{
 		{Name: "image", Array: x}, {Name: "extra", Array: storage.From(extra, n, 3)},
 		{Name: "y", Array: y, Role: dataset.Target}, {Name: "weights", Array: storage.From(weights, n), Role: dataset.Weight},
 	}
@@ -131,9 +131,9 @@ func predictsTwo(t *testing.T, run *train.Run, data *train.Data) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		streamed = append(streamed, tensor.Values[float32](tensor.Of(out))...)
+		streamed = append(streamed, tensor.Values[float32](tensor.FromArray(out))...)
 	}
-	want := tensor.Values[float32](tensor.Of(direct))
+	want := tensor.Values[float32](tensor.FromArray(direct))
 	if far := distance(streamed, want); len(streamed) != len(want) || far > 1e-5 {
 		t.Errorf("%d numbers streamed, %d predicted, %v apart", len(streamed), len(want), far)
 	}
@@ -276,15 +276,15 @@ func (m counting) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 // TestLengthsReachTheModel that names them.
 func TestLengthsReachTheModel(t *testing.T) {
 	const n = 6
-	samples, err := dataset.Of(
-		dataset.Named{Name: "rows", Array: storage.From(make([]float32, 4*n), n, 4)},
-		dataset.Named{Name: "rows lengths", Array: storage.From([]int64{4, 1, 3, 2, 4, 1}, n), Role: dataset.Length, Of: "rows"},
-		dataset.Named{Name: "y", Array: storage.From(make([]float32, n), n, 1), Role: dataset.Target},
+	samples, err := dataset.FromArrays(
+		dataset.NamedArray{Name: "rows", Array: storage.From(make([]float32, 4*n), n, 4)},
+		dataset.NamedArray{Name: "rows lengths", Array: storage.From([]int64{4, 1, 3, 2, 4, 1}, n), Role: dataset.Length, LengthOf: "rows"},
+		dataset.NamedArray{Name: "y", Array: storage.From(make([]float32, n), n, 1), Role: dataset.Target},
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	loader, err := dataset.NewLoader(samples, dataset.Options{Batch: 4, Shuffle: dataset.None})
+	loader, err := dataset.NewLoader(samples, dataset.Options{BatchSize: 4, Shuffle: dataset.None})
 	if err != nil {
 		t.Fatal(err)
 	}

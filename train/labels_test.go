@@ -33,7 +33,7 @@ func TestLabelsAreCheckedBeforeTraining(t *testing.T) {
 	}
 	two := func(i int) int64 { return int64(i % 2) }
 	fromOne := func(i int) int64 { return int64(i%3) + 1 }
-	flags := must(tensor.Of(ints(two)).Cast(dtype.Bool).To(storage.CPU))
+	flags := must(tensor.FromArray(ints(two)).Cast(dtype.Bool).To(storage.CPU))
 	for _, c := range []struct {
 		name, config string
 		y            storage.Array
@@ -90,7 +90,7 @@ func TestOneHotLabelsOfEveryTargetAreChecked(t *testing.T) {
 		if c.Classes = 3; wrong != "" {
 			labels[wrong][3] = 3
 		}
-		data, err := dataconfig.New(c.Data, 1, []dataset.Named{
+		data, err := dataconfig.New(c.Data, 1, []dataset.NamedArray{
 			{Name: "x", Array: storage.From([]float32{1, 2, 3, 4}, 4, 1)},
 			{Name: "a", Array: storage.From(labels["a"], 4), Role: dataset.Target}, {Name: "b", Array: storage.From(labels["b"], 4), Role: dataset.Target},
 		}, nil)

@@ -138,7 +138,7 @@ func trainOn(t *testing.T, gpu *cuda.Device, model string, sample []int, batch, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Graph, c.Batch = "yes", batch
+	c.Graph, c.BatchSize = "yes", batch
 	shape := append([]int{batch * steps}, sample...)
 	images, labels := make([]uint8, views.Of(shape...).Len()), make([]uint8, batch*steps)
 	for i := range images {

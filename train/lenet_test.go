@@ -119,5 +119,5 @@ func learned(t *testing.T, digits train.Arrays, d storage.Device) (train.History
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run.History, tensor.Values[float32](tensor.Of(out))
+	return run.History, tensor.Values[float32](tensor.FromArray(out))
 }

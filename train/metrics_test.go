@@ -107,14 +107,14 @@ metrics: [mean_absolute_error, mean_squared_error]
 
 // twoTargets returns n samples of two numbers with their sum, and their product and half
 // of it.
-func twoTargets(n int) []dataset.Named {
+func twoTargets(n int) []dataset.NamedArray {
 	x, sum, product := make([]float32, 2*n), make([]float32, n), make([]float32, 2*n)
 	for i := range n {
 		x[2*i], x[2*i+1] = float32(i%7), float32(i%5)
 		sum[i] = x[2*i] + x[2*i+1]
 		product[2*i], product[2*i+1] = x[2*i]*x[2*i+1], x[2*i]*x[2*i+1]/2
 	}
-	return []dataset.Named{
+	return []dataset.NamedArray{
 		{Name: "x", Array: storage.From(x, n, 2)},
 		{Name: "sum", Array: storage.From(sum, n, 1), Role: dataset.Target},
 		{Name: "product", Array: storage.From(product, n, 2), Role: dataset.Target},
@@ -170,14 +170,14 @@ func TestMetricsOfSeveralOutputs(t *testing.T) {
 	}
 	fields := twoTargets(30)
 	fields[1], fields[2] = fields[2], fields[1]
-	turned, err := dataset.Of(fields...)
+	turned, err := dataset.FromArrays(fields...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if other, err := run.Evaluate(context.Background(), turned); err != nil || other.Loss != m.Loss {
 		t.Errorf("with the targets in another order: loss %v, error %v; want %v", other.Loss, err, m.Loss)
 	}
-	only, err := dataset.Of(twoTargets(30)[:2]...)
+	only, err := dataset.FromArrays(twoTargets(30)[:2]...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,7 +143,7 @@ func (f Feature) checkArray(x storage.Array, first int) error {
 	if x, err = x.To(storage.CPU); err != nil {
 		return err
 	}
-	d, err := dataset.Of(dataset.Named{Name: f.Name, Array: x, From: dataset.Origin{Row: first}})
+	d, err := dataset.FromArrays(dataset.NamedArray{Name: f.Name, Array: x, From: dataset.Origin{Row: first}})
 	if err != nil {
 		return err
 	}

@@ -303,7 +303,7 @@ func TestMissingInputsOfPredictionsObeyTheRun(t *testing.T) {
 				t.Errorf("%s, %v: outputs %v", c.missing, c.x, storage.Elements[float32](out))
 			}
 		}
-		d, err := dataset.Of(dataset.Named{Name: "x", Array: storage.From(rows, 10, 3), From: dataset.Origin{Name: "new.h5: /x"}})
+		d, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: storage.From(rows, 10, 3), From: dataset.Origin{Name: "new.h5: /x"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -341,7 +341,7 @@ func TestMissingTargetsAreLeftOut(t *testing.T) {
 		{"mse", "normalize: none, one_hot: true, ", "mae", true},
 	} {
 		for _, weighted := range []bool{false, true} {
-			arrays := func(all bool) (fields []dataset.Named) {
+			arrays := func(all bool) (fields []dataset.NamedArray) {
 				var x, y, w []float32
 				for i := range n {
 					if !all && missing(i) {
@@ -363,13 +363,13 @@ func TestMissingTargetsAreLeftOut(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				fields = []dataset.Named{{Name: "x", Array: storage.From(x, len(y), 2)}, {Name: "y", Array: target, Role: dataset.Target}}
+				fields = []dataset.NamedArray{{Name: "x", Array: storage.From(x, len(y), 2)}, {Name: "y", Array: target, Role: dataset.Target}}
 				if weighted {
-					fields = append(fields, dataset.Named{Name: "weights", Array: storage.From(w, len(y)), Role: dataset.Weight})
+					fields = append(fields, dataset.NamedArray{Name: "weights", Array: storage.From(w, len(y)), Role: dataset.Weight})
 				}
 				return fields
 			}
-			fitted := func(setting string, fields []dataset.Named, d storage.Device, w mode) (train.History, []float64) {
+			fitted := func(setting string, fields []dataset.NamedArray, d storage.Device, w mode) (train.History, []float64) {
 				width := 1
 				if c.labels {
 					width = 3
@@ -452,7 +452,7 @@ func TestMissingElementsOfTargets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fields := []dataset.Named{
+		fields := []dataset.NamedArray{
 			{Name: "x", Array: storage.From(x, n, 1)}, {Name: "a", Array: storage.From(a, n, 2), Role: dataset.Target}, {Name: "b", Array: storage.From(b, n), Role: dataset.Target},
 		}
 		data, err := dataconfig.New(c.Data, 1, fields, fields)

@@ -22,19 +22,19 @@ import (
 var columnNames = []string{"a", "b", "c"}
 
 // columnsIn returns samples of three columns, and targets of the same names that are these columns, in an order.
-func columnsIn(order []string) []dataset.Named {
+func columnsIn(order []string) []dataset.NamedArray {
 	const n = 4
 	x := make([]float32, 3*n)
 	for i := range x {
 		x[i] = float32(i*i%11) + 1
 	}
-	all := []dataset.Named{{Name: "x", Array: storage.From(x, n, 3)}}
+	all := []dataset.NamedArray{{Name: "x", Array: storage.From(x, n, 3)}}
 	for _, name := range order {
 		y := make([]float32, n)
 		for i := range y {
 			y[i] = x[3*i+slices.Index(columnNames, name)]
 		}
-		all = append(all, dataset.Named{Name: name, Array: storage.From(y, n), Role: dataset.Target})
+		all = append(all, dataset.NamedArray{Name: name, Array: storage.From(y, n), Role: dataset.Target})
 	}
 	return all
 }
@@ -52,7 +52,7 @@ func columnModel(order []string) string {
 
 // giveColumns makes the outputs of a model of columnModel the columns of x.
 func giveColumns(model nn.Module) {
-	for name, p := range nn.Params(model) {
+	for name, p := range nn.Parameters(model) {
 		w := storage.Elements[float32](p.Array)
 		clear(w)
 		w[slices.Index(columnNames, name[:1])] = 1
@@ -62,11 +62,11 @@ func giveColumns(model nn.Module) {
 // namedColumns is a model of Go code that gives the columns of x in an order.
 type namedColumns struct {
 	order []string
-	Scale *nn.Param
+	Scale *nn.Parameter
 }
 
 func newColumns(order []string) namedColumns {
-	return namedColumns{order, nn.NewParam(storage.From([]float32{1}, 1))}
+	return namedColumns{order, nn.NewParameter(storage.From([]float32{1}, 1))}
 }
 
 func (m namedColumns) OutputNames() []string                   { return m.order }
@@ -186,15 +186,15 @@ func withTargets(t *testing.T, file, names string) *train.Run {
 // fitsColumns trains a model of Go code by Fit.
 func fitsColumns(t *testing.T, what string, outputs, targets []string) {
 	t.Helper()
-	d, err := dataset.Of(columnsIn(targets)...)
+	d, err := dataset.FromArrays(columnsIn(targets)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	loader, err := dataset.NewLoader(d, dataset.Options{Batch: 2})
+	loader, err := dataset.NewLoader(d, dataset.Options{BatchSize: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	history, err := train.Fit(context.Background(), newColumns(outputs), nn.MeanSquaredError{}, nn.NewSGD(nn.SGDOptions{LearningRate: 1e-3}), loader, train.FitOptions{})
+	history, err := train.Fit(context.Background(), newColumns(outputs), nn.MSELoss{}, nn.NewSGD(nn.SGDOptions{LearningRate: 1e-3}), loader, train.FitOptions{})
 	if err != nil || history["loss"][0] != 0 {
 		t.Errorf("%s, by Fit: %v, %v", what, history, err)
 	}
@@ -210,7 +210,7 @@ func TestNamesOfOutputsAndTargetsThatDiffer(t *testing.T) {
 	right := columnsIn(columnNames)
 	other := slices.Clone(right)
 	other[2].Name = "z"
-	for what, fields := range map[string][]dataset.Named{"another name": other, "one missing": right[:3], "one alone": right[:2]} {
+	for what, fields := range map[string][]dataset.NamedArray{"another name": other, "one missing": right[:3], "one alone": right[:2]} {
 		data, err := dataconfig.New(c.Data, c.Seed, fields, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -219,11 +219,11 @@ func TestNamesOfOutputsAndTargetsThatDiffer(t *testing.T) {
 		if !errors.Is(err, tensor.ErrShape) || !strings.Contains(err.Error(), `outputs ["a" "b" "c"]`) || !strings.Contains(err.Error(), `targets ["a"`) {
 			t.Errorf("%s: error %v", what, err)
 		}
-		loader, err := dataset.NewLoader(data.Train, dataset.Options{Batch: 2})
+		loader, err := dataset.NewLoader(data.Train, dataset.Options{BatchSize: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = train.Fit(ctx, newColumns(columnNames), nn.MeanSquaredError{}, nn.NewSGD(nn.SGDOptions{}), loader, train.FitOptions{})
+		_, err = train.Fit(ctx, newColumns(columnNames), nn.MSELoss{}, nn.NewSGD(nn.SGDOptions{}), loader, train.FitOptions{})
 		if !errors.Is(err, tensor.ErrShape) || !strings.Contains(err.Error(), `outputs ["a" "b" "c"]`) {
 			t.Errorf("%s, by Fit: error %v", what, err)
 		}

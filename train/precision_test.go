@@ -182,7 +182,7 @@ func TestVanishingLossScalesEndTheRun(t *testing.T) {
 
 func weightsOf(t *testing.T, r *train.Run) (all []float32) {
 	t.Helper()
-	for _, p := range nn.Params(r.Model) {
+	for _, p := range nn.Parameters(r.Model) {
 		all = append(all, tensor.Values[float32](p.Tensor)...)
 	}
 	return all

@@ -21,7 +21,7 @@ import (
 // A Predictor runs a model on any number of samples. On the CPU it computes a few at a
 // time, so that activations stay in the cache.
 type Predictor struct {
-	Batch       int        // samples computed at a time
+	BatchSize   int        // samples computed at a time
 	OutputShape []int      // shape of the output for a sample
 	Vector      bool       // the model gives a vector for a sample, which OutputShape divides into the axes of the target
 	Type        dtype.Type // of its elements
@@ -64,7 +64,7 @@ func NewPredictor(model nn.Module, d storage.Device, features ...Feature) (_ *Pr
 	nn.Eval(model)
 	features = slices.Clone(features)
 	for i := range features {
-		if features[i].Input, err = features[i].On(d); err != nil {
+		if features[i].Input, err = features[i].To(d); err != nil {
 			return nil, err
 		}
 	}
@@ -74,9 +74,9 @@ func NewPredictor(model nn.Module, d storage.Device, features ...Feature) (_ *Pr
 		room = gpuBytes
 	}
 	p := &Predictor{
-		Batch: min(max(1, room/(float*max(1, widest))), evalBatch),
-		Type:  dtype.Float32,
-		model: model, features: features, device: d,
+		BatchSize: min(max(1, room/(float*max(1, widest))), evalBatch),
+		Type:      dtype.Float32,
+		model:     model, features: features, device: d,
 		final: func(out *tensor.Tensor) *tensor.Tensor { return out },
 	}
 	return p, p.setFinal(p.final)
@@ -111,7 +111,7 @@ func (p *Predictor) forward(t *tensor.Tape, xs []storage.Array) *tensor.Tensor {
 		if err != nil {
 			tensor.Fail("predict", err, "%v", err)
 		}
-		inputs[i] = p.features[i].Of(t.Input(moved))
+		inputs[i] = p.features[i].Apply(t.Input(moved))
 	}
 	outputs := nn.Call("", p.model, inputs...)
 	if p.output >= len(outputs) {
@@ -257,9 +257,9 @@ func (p *Predictor) predictInto(out storage.Array, check bool, inputs []storage.
 
 // blocks calls f for p.Batch samples at a time.
 func (p *Predictor) blocks(n int, f func(first, end int) error) error {
-	for first := 0; first < n; first += p.Batch {
-		if err := f(first, min(first+p.Batch, n)); err != nil {
-			return fmt.Errorf("samples %d to %d: %w", first, min(first+p.Batch, n)-1, err)
+	for first := 0; first < n; first += p.BatchSize {
+		if err := f(first, min(first+p.BatchSize, n)); err != nil {
+			return fmt.Errorf("samples %d to %d: %w", first, min(first+p.BatchSize, n)-1, err)
 		}
 	}
 	return nil
@@ -280,9 +280,9 @@ func rows(a storage.Array, first, end int) storage.Array {
 // source returns a source of d in order, with a part of the memory that o allows: 1/share.
 func (p *Predictor) source(d dataset.Dataset, o dataset.Options, share int64, check batchCheck) (f batchSource, err error) {
 	o.Memory /= share
-	o.Shuffle, o.Window, o.Batch = dataset.None, 0, evalBatch
+	o.Shuffle, o.Window, o.BatchSize = dataset.None, 0, evalBatch
 	if _, streams := p.device.(storage.AsyncDevice); streams {
-		o.Batch = p.Batch
+		o.BatchSize = p.BatchSize
 	}
 	err = fitBatch(d, o, func(o dataset.Options) error {
 		f, _, err = newBatchSource(p.device, d, o, check)
@@ -294,8 +294,8 @@ func (p *Predictor) source(d dataset.Dataset, o dataset.Options, share int64, ch
 // fitBatch calls open with o, and with smaller batches until they fit into the memory
 // that o allows.
 func fitBatch(d dataset.Dataset, o dataset.Options, open func(dataset.Options) error) error {
-	for o.Batch = min(o.Batch, max(1, d.Len())); ; o.Batch /= 2 {
-		if err := open(o); o.Batch == 1 || !errors.Is(err, dataset.ErrMemory) {
+	for o.BatchSize = min(o.BatchSize, max(1, d.Len())); ; o.BatchSize /= 2 {
+		if err := open(o); o.BatchSize == 1 || !errors.Is(err, dataset.ErrMemory) {
 			return err
 		}
 	}

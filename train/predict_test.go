@@ -32,7 +32,7 @@ func TestProbabilitiesOfModelsThatEndInOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := tensor.Values[float64](tensor.Of(y))[0]; !(math.Abs(got-c.want) < 1e-6) {
+		if got := tensor.Values[float64](tensor.FromArray(y))[0]; !(math.Abs(got-c.want) < 1e-6) {
 			t.Errorf("%T: probability %v; want %v", c.model, got, c.want)
 		}
 	}

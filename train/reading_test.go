@@ -46,7 +46,7 @@ func read(t *testing.T, schedule cudatest.Schedule, fault func(*faultyDevice)) (
 	x, y := blobs(many)
 	d := faultyDevice{Device: cudatest.Devices(t, schedule)[0]}
 	fault(&d)
-	data, err := dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y, Role: dataset.Target})
+	data, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: x}, dataset.NamedArray{Name: "y", Array: y, Role: dataset.Target})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func read(t *testing.T, schedule cudatest.Schedule, fault func(*faultyDevice)) (
 
 // predicted returns the predictions of a run for x.
 func predicted(run *train.Run, x storage.Array) (predictions []float32, err error) {
-	data, err := dataset.Of(dataset.Named{Name: "x", Array: x})
+	data, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: x})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func predicted(run *train.Run, x storage.Array) (predictions []float32, err erro
 	if err != nil {
 		return nil, err
 	}
-	p.Batch = some
+	p.BatchSize = some
 	for out, err := range p.Stream(context.Background(), data, dataset.Options{}) {
 		if err != nil {
 			return nil, err
@@ -110,7 +110,7 @@ func abs(x float32) float32 { return max(x, -x) }
 // TestLeavingPredictionsLeavesNothingOpen ends the iteration early.
 func TestLeavingPredictionsLeavesNothingOpen(t *testing.T) {
 	x, _ := blobs(many)
-	data, err := dataset.Of(dataset.Named{Name: "x", Array: x})
+	data, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: x})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestLeavingPredictionsLeavesNothingOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Batch = some
+	p.BatchSize = some
 	var first []storage.Array
 	for out, err := range p.Stream(context.Background(), data, dataset.Options{}) {
 		if err != nil {

@@ -142,12 +142,12 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (_ *Run, e
 // placeInput moves the constants that prepare inputs and labels to the device.
 func (r *Run) placeInput() (err error) {
 	for i := range r.Inputs {
-		if r.Inputs[i].Input, err = r.Inputs[i].On(r.Device); err != nil {
+		if r.Inputs[i].Input, err = r.Inputs[i].To(r.Device); err != nil {
 			return err
 		}
 	}
 	for i := range r.Targets {
-		if r.Targets[i], err = r.Targets[i].On(r.Device); err != nil {
+		if r.Targets[i], err = r.Targets[i].To(r.Device); err != nil {
 			return err
 		}
 	}
@@ -166,7 +166,7 @@ func (r *Run) placeInput() (err error) {
 func inputShapes(features []Feature) [][]int {
 	shapes := make([][]int, len(features))
 	for i, f := range features {
-		shapes[i] = f.Sample(f.Shape)
+		shapes[i] = f.SampleShape(f.Shape)
 	}
 	return shapes
 }
@@ -248,16 +248,16 @@ func (r *Run) Classifies() bool { return nn.TakesLabels(r.loss) }
 func (r *Run) HasAccuracy() bool { return r.Classifies() && len(r.targets) < 2 }
 
 // params returns the parameters of the model, found once.
-func (r *Run) params() iter.Seq2[string, *nn.Param] {
+func (r *Run) params() iter.Seq2[string, *nn.Parameter] {
 	type named struct {
 		name string
-		p    *nn.Param
+		p    *nn.Parameter
 	}
 	var all []named
-	for name, p := range nn.Params(r.Model) {
+	for name, p := range nn.Parameters(r.Model) {
 		all = append(all, named{name, p})
 	}
-	return func(yield func(string, *nn.Param) bool) {
+	return func(yield func(string, *nn.Parameter) bool) {
 		for _, n := range all {
 			if !yield(n.name, n.p) {
 				return

@@ -99,7 +99,7 @@ func (r *Run) meta(file string) (map[string]string, error) {
 // arrays yields all arrays of r's file.
 func (r *Run) arrays() iter.Seq2[string, storage.Array] {
 	return func(yield func(string, storage.Array) bool) {
-		for name, a := range nn.State(r.Model) {
+		for name, a := range nn.StateDict(r.Model) {
 			if !yield("model/"+name, a) {
 				return
 			}
@@ -248,7 +248,7 @@ func resume(file serialize.File, name string, d storage.Device, checkSize func(i
 	}); err != nil {
 		return nil, err
 	}
-	if err := nn.Load(r.Model, under(f, "model/")); err != nil {
+	if err := nn.LoadStateDict(r.Model, under(f, "model/")); err != nil {
 		return nil, err
 	}
 	if err := r.loadOptimizer(f); err != nil {
@@ -398,7 +398,7 @@ func (r *Run) loadOptimizer(f []serialize.Entry) error {
 	if r.stripped = len(state) == 0; r.stripped {
 		return nil
 	}
-	return r.Optimizer.Load(nn.Params(r.Model), maps.All(state))
+	return r.Optimizer.Load(nn.Parameters(r.Model), maps.All(state))
 }
 
 // CheckOptimizer returns an error if the file of r has no state of the optimizer, without which

@@ -57,7 +57,7 @@ func newBatchSource(device storage.Device, d dataset.Dataset, o dataset.Options,
 	if !streams {
 		return &hostSource{loader: l, check: check}, l, nil
 	}
-	r, err := newRing(streaming, l.Fields(), min(o.Batch, d.Len()))
+	r, err := newRing(streaming, l.Fields(), min(o.BatchSize, d.Len()))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -44,7 +44,7 @@ func (f *trainer) openResident(ctx context.Context, device storage.AsyncDevice, 
 	for _, s := range r.slots {
 		s.fields = all
 	}
-	o.OrderOnly, o.Rank, o.World = false, 0, 0
+	o.OrderOnly, o.Rank, o.WorldSize = false, 0, 0
 	return there.fill(ctx, d, o, all, f.checkLabels(f.binding))
 }
 
@@ -54,7 +54,7 @@ const uploadBytes = 4 << 20
 // fill copies all samples of d to all.
 func (r *ring) fill(ctx context.Context, d dataset.Dataset, o dataset.Options, all []storage.Array, check batchCheck) error {
 	each := max(1, int(dataset.Bytes(d)/float64(d.Len())))
-	o.Shuffle, o.Window, o.Batch = dataset.None, 0, min(max(1, uploadBytes/each), evalBatch)
+	o.Shuffle, o.Window, o.BatchSize = dataset.None, 0, min(max(1, uploadBytes/each), evalBatch)
 	o.Alloc, o.Lifetime = r.device.AllocPinned, ringSize
 	var l *dataset.Loader
 	if err := fitBatch(d, o, func(o dataset.Options) (err error) {

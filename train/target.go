@@ -51,8 +51,8 @@ func (r *Run) loadTargets() {
 // changes reports whether the target is normalized.
 func (t Target) changes() bool { return !t.IsAuto() && !t.IsIdentity() }
 
-// On returns t for batches on d, with its numbers there.
-func (t Target) On(d storage.Device) (Target, error) {
+// To returns t for batches on d, with its numbers there.
+func (t Target) To(d storage.Device) (Target, error) {
 	if !t.changes() {
 		return t, nil
 	}
@@ -63,8 +63,8 @@ func (t Target) On(d storage.Device) (Target, error) {
 	return t, err
 }
 
-// Of returns the targets y in the units that the model learns.
-func (t Target) Of(y *tensor.Tensor) *tensor.Tensor {
+// Apply returns the targets y in the units that the model learns.
+func (t Target) Apply(y *tensor.Tensor) *tensor.Tensor {
 	if t.scale == nil {
 		return y
 	}

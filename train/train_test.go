@@ -104,11 +104,11 @@ func TestTrainingLearns(t *testing.T) {
 func state(t *testing.T, r *train.Run) map[string]string {
 	t.Helper()
 	all := map[string]string{"position": fmt.Sprintf("%+v", timeless(r.Position))}
-	for name, a := range nn.State(r.Model) {
-		all["model/"+name] = fmt.Sprint(tensor.Values[float32](tensor.Of(a)))
+	for name, a := range nn.StateDict(r.Model) {
+		all["model/"+name] = fmt.Sprint(tensor.Values[float32](tensor.FromArray(a)))
 	}
 	for name, a := range r.Optimizer.State() {
-		all["optimizer/"+name] = fmt.Sprint(tensor.Values[float64](tensor.Of(a)))
+		all["optimizer/"+name] = fmt.Sprint(tensor.Values[float64](tensor.FromArray(a)))
 	}
 	for _, name := range r.History.Names() {
 		if name != "seconds" {
@@ -282,7 +282,7 @@ func TestNaNStopsTraining(t *testing.T) {
 	if want := "epoch 1, step 3: the loss is NaN: x row 5, column 0 is NaN; set data.missing: mean"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
-	if w, _ := maps.Collect(nn.Params(run.Model))["0.weight"]; run.Position.Step != 2 || math.IsNaN(float64(tensor.Values[float32](w.Tensor)[0])) {
+	if w, _ := maps.Collect(nn.Parameters(run.Model))["0.weight"]; run.Position.Step != 2 || math.IsNaN(float64(tensor.Values[float32](w.Tensor)[0])) {
 		t.Errorf("after %d steps; want 2, and weights as they left them", run.Position.Step)
 	}
 }
@@ -332,7 +332,7 @@ func TestEvaluationChangesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprint(tensor.Values[float32](tensor.Of(predictions)))
+		return fmt.Sprint(tensor.Values[float32](tensor.FromArray(predictions)))
 	}
 	before, want := state(t, run), predict()
 	if _, err := run.Evaluate(context.Background(), data.Val); err != nil {
@@ -351,19 +351,19 @@ func TestPredictionsDoNotDependOnBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, _ := blobs(150)
-	p.Batch = 150
+	p.BatchSize = 150
 	whole, err := p.Predict(x)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := tensor.Values[float32](tensor.Of(whole))
+	want := tensor.Values[float32](tensor.FromArray(whole))
 	for _, rows := range []int{1, 7, 64} {
-		p.Batch = rows
+		p.BatchSize = rows
 		got, err := p.Predict(x)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := distance(tensor.Values[float32](tensor.Of(got)), want); d > 1e-5 {
+		if d := distance(tensor.Values[float32](tensor.FromArray(got)), want); d > 1e-5 {
 			t.Errorf("%d samples at a time: off by %v", rows, d)
 		}
 	}
@@ -372,7 +372,7 @@ func TestPredictionsDoNotDependOnBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		streamed = append(streamed, tensor.Values[float32](tensor.Of(out))...)
+		streamed = append(streamed, tensor.Values[float32](tensor.FromArray(out))...)
 	}
 	if d := distance(streamed, want); d > 1e-5 || len(streamed) != len(want) {
 		t.Errorf("streamed %d numbers, off by %v; want %d", len(streamed), d, len(want))
@@ -455,7 +455,7 @@ func TestRegressionFitsALine(t *testing.T) {
 	if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	params := maps.Collect(nn.Params(run.Model))
+	params := maps.Collect(nn.Parameters(run.Model))
 	w, b := params["0.weight"].Item(), params["0.bias"].Item()
 	if math.Abs(w-3) > 0.01 || math.Abs(b-1) > 0.01 {
 		t.Errorf("y = %vx + %v, want 3x + 1", w, b)
@@ -466,7 +466,7 @@ func TestIntegersAreStandardised(t *testing.T) {
 	run, data := setUp(t, settings)
 	var sum, squares, n float64
 	x, _ := blobs(150)
-	for _, v := range tensor.Values[float32](run.Inputs[0].Of(tensor.Of(x))) {
+	for _, v := range tensor.Values[float32](run.Inputs[0].Apply(tensor.FromArray(x))) {
 		sum, squares, n = sum+float64(v), squares+float64(v)*float64(v), n+1
 	}
 	if mean, deviation := sum/n, math.Sqrt(squares/n); math.Abs(mean) > 1e-4 || math.Abs(deviation-1) > 1e-4 {
@@ -476,13 +476,13 @@ func TestIntegersAreStandardised(t *testing.T) {
 }
 
 func TestImageLayoutsAreConverted(t *testing.T) {
-	bytes := tensor.Of(storage.From([]uint8{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 1, 2, 2, 3))
+	bytes := tensor.FromArray(storage.From([]uint8{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 1, 2, 2, 3))
 	in := train.Input{Normalize: dataconfig.Normalize{Scale: []float64{2}, Shift: []float64{1}}, ChannelsLast: true}
-	y := in.Of(bytes)
+	y := in.Apply(bytes)
 	if got, want := tensor.Values[float32](y), []float32{3, 9, 15, 21, 5, 11, 17, 23, 7, 13, 19, 25}; !slices.Equal(got, want) {
 		t.Errorf("channels first: %v, want %v", got, want)
 	}
-	if got, want := in.Sample([]int{2, 2, 3}), y.Shape[1:]; !slices.Equal(got, want) {
+	if got, want := in.SampleShape([]int{2, 2, 3}), y.Shape[1:]; !slices.Equal(got, want) {
 		t.Errorf("sample %v, want %v", got, want)
 	}
 }

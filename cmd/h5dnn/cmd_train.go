@@ -188,7 +188,7 @@ func trainingFlags(d train.Config) []cli.Flag {
 		&cli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "the optimizer's"},
 		&cli.StringFlag{Name: "schedule", Usage: "learning rate schedule: " + registered("schedule"), DefaultText: fmt.Sprint(d.Schedule)},
 		&cli.IntFlag{Name: "epochs", Usage: "`NUMBER` of epochs", DefaultText: fmt.Sprint(d.Epochs)},
-		&cli.IntFlag{Name: "batch", Usage: "batch `SIZE`", DefaultText: fmt.Sprint(d.Batch)},
+		&cli.IntFlag{Name: "batch", Usage: "batch `SIZE`", DefaultText: fmt.Sprint(d.BatchSize)},
 		&cli.Uint64Flag{Name: "seed", Usage: "`SEED` of all random numbers", DefaultText: fmt.Sprint(d.Seed)},
 	}
 }
@@ -580,8 +580,8 @@ func adviseMemory(err error) error {
 	if e.Resident {
 		ways = append(ways, "--resident no")
 	}
-	if e.Batch > 1 {
-		ways = append(ways, fmt.Sprintf("a --batch below %d", e.Batch))
+	if e.BatchSize > 1 {
+		ways = append(ways, fmt.Sprintf("a --batch below %d", e.BatchSize))
 	}
 	if e.Precision != "" {
 		ways = append(ways, "--precision "+e.Precision)

@@ -105,7 +105,7 @@ func predictedRight(t *testing.T) float64 {
 		t.Fatal(err)
 	}
 	said, right := strings.Fields(classes), 0
-	for i, label := range tensor.Values[int64](tensor.Of(labels.Array)) {
+	for i, label := range tensor.Values[int64](tensor.FromArray(labels.Array)) {
 		if said[i] == fmt.Sprint(label) {
 			right++
 		}

@@ -115,7 +115,7 @@ func (d *doctor) samples(group []openedData) (loading.Dataset, error) {
 		var one loading.Dataset
 		var err error
 		if o.Names != nil {
-			one, err = loading.Of(loading.Named{Name: "x", Array: o.Array})
+			one, err = loading.FromArrays(loading.NamedArray{Name: "x", Array: o.Array})
 		} else {
 			source := dataconfig.Source{NamedPath: dataconfig.NamedPath{Name: "x", Path: o.path}, File: d.name}
 			one, _, err = dataconfig.Config{}.Inputs(d.files, []dataconfig.Source{source})

@@ -77,7 +77,7 @@ func (p *trainingCandidate) measure(d *doctor) error {
 	if err := rounds(d.ctx, extracts, d.time); err != nil {
 		return err
 	}
-	loader, err := loading.NewLoader(p.samples, loading.Options{Batch: batchRows})
+	loader, err := loading.NewLoader(p.samples, loading.Options{BatchSize: batchRows})
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (p *trainingCandidate) repack(ctx context.Context, files *repackedFiles, pa
 			continue
 		}
 		a = blocks.WithContext(ctx, a.With(blocks.Between(a.View, 0, first, end)))
-		one, err := loading.Of(loading.Named{Name: "x", Array: a})
+		one, err := loading.FromArrays(loading.NamedArray{Name: "x", Array: a})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -207,7 +207,7 @@ func samplesIn(file *hdf5.File, path string) (loading.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return loading.Of(loading.Named{Name: "x", Array: a})
+	return loading.FromArrays(loading.NamedArray{Name: "x", Array: a})
 }
 
 // joined returns the samples of datasets, one after the other.
@@ -309,7 +309,7 @@ func estimate(extracts []*extract, n int, later bool) *measurement {
 func timeEpochs(ctx context.Context, samples loading.Dataset) (first, later float64, err error) {
 	start, n := time.Now(), 0
 	for ; n == 0 || time.Since(start) < measureTime; n++ {
-		l, err := loading.NewLoader(samples, loading.Options{Batch: batchRows})
+		l, err := loading.NewLoader(samples, loading.Options{BatchSize: batchRows})
 		if err != nil {
 			return 0, 0, err
 		}

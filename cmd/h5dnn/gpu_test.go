@@ -199,7 +199,7 @@ func TestTrainingReportsGPUUse(t *testing.T) {
 // TestTooManySamplesForGPUMemory checks that samples are streamed by default if they do
 // not fit.
 func TestTooManySamplesForGPUMemory(t *testing.T) {
-	samples, err := loader.Of(loader.Named{Name: "x", Array: storage.From(make([]uint8, 2048), 2048)})
+	samples, err := loader.FromArrays(loader.NamedArray{Name: "x", Array: storage.From(make([]uint8, 2048), 2048)})
 	if err != nil {
 		t.Fatal(err)
 	}

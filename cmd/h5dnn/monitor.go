@@ -47,7 +47,7 @@ func (m *monitor) begin() {
 	}
 	run, data := m.job.train, m.job.data
 	parameters := 0
-	for _, p := range nn.Params(run.Model) {
+	for _, p := range nn.Parameters(run.Model) {
 		parameters += p.Len()
 	}
 	fmt.Fprintf(m.out, "%d parameters, %s; %d samples of %s", parameters, outline(run.Model), data.Train.Len(), sampleTypes(data.Train))
@@ -123,7 +123,7 @@ func outline(model nn.Module) string {
 	layers, list := model.(nn.Sequential)
 	if list {
 		for _, layer := range layers {
-			for range nn.Params(layer) {
+			for range nn.Parameters(layer) {
 				kinds = append(kinds, kindOf(layer))
 				break
 			}
@@ -136,7 +136,7 @@ func outline(model nn.Module) string {
 		case nn.Sequential, *nn.Sequential, *nn.Graph, *nn.Residual:
 			continue
 		}
-		for range nn.Params(m) {
+		for range nn.Parameters(m) {
 			if counts[kindOf(m)]++; counts[kindOf(m)] == 1 {
 				kinds = append(kinds, kindOf(m))
 			}

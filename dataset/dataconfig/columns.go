@@ -76,9 +76,9 @@ func (c *Config) SetX(x Paths) {
 // openColumns adds an input of one or several columns, which encode joins.
 func (c Config) openColumns(p *part, name string, paths []string, found []Found) error {
 	in := field{path: strings.Join(paths, ",")}
-	in.Named = dataset.Named{Name: name, From: originOf(p.file, in.path)}
+	in.NamedArray = dataset.NamedArray{Name: name, From: originOf(p.file, in.path)}
 	for i, f := range found {
-		col := field{Named: dataset.Named{Name: paths[i], Array: f.Array}, path: paths[i]}
+		col := field{NamedArray: dataset.NamedArray{Name: paths[i], Array: f.Array}, path: paths[i]}
 		var err error
 		switch {
 		case f.Ragged != nil:

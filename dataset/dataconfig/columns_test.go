@@ -104,7 +104,7 @@ func TestColumnsAreJoinedAsTheyAre(t *testing.T) {
 func checkColumns(t *testing.T, d dataset.Dataset, names []string, columns map[string]testColumn, hot bool, n int) {
 	t.Helper()
 	row := 0
-	for b, err := range dataset.Load(t.Context(), d, dataset.Options{Batch: 97, Shuffle: dataset.None}) {
+	for b, err := range dataset.Load(t.Context(), d, dataset.Options{BatchSize: 97, Shuffle: dataset.None}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +219,7 @@ func TestCategoriesAreNotStandardized(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, table := d.Columns("x")
-	statistics, err := d.Statistics(t.Context(), map[string]dataconfig.Columns{"x": {N: n, Inner: 1}}, dataset.Options{Batch: 2})
+	statistics, err := d.Statistics(t.Context(), map[string]dataconfig.Columns{"x": {N: n, Inner: 1}}, dataset.Options{BatchSize: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -215,7 +215,7 @@ func (c Config) TargetNames() []string { return c.Y.names("y") }
 // Loading returns the options of a loader that c asks for.
 func (c Config) Loading(batch int, seed uint64) dataset.Options {
 	shuffle, _ := parseShuffle(c.Shuffle) // Check has seen it
-	return dataset.Options{Batch: batch, Shuffle: shuffle, Window: c.Window, Seed: seed, Memory: c.Memory << 20}
+	return dataset.Options{BatchSize: batch, Shuffle: shuffle, Window: c.Window, Seed: seed, Memory: c.Memory << 20}
 }
 
 func parseShuffle(name string) (dataset.Shuffle, error) {

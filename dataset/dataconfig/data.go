@@ -31,7 +31,7 @@ type Data struct {
 
 // New makes data of arrays: samples to train on, and to validate on, if there are
 // any. Rows and splits that look into files are for Open.
-func New(c Config, seed uint64, train, val []dataset.Named) (*Data, error) {
+func New(c Config, seed uint64, train, val []dataset.NamedArray) (*Data, error) {
 	if len(c.Rows)+len(c.ValRows) > 0 || c.Split != (Split{Fraction: c.Split.Fraction, Folds: c.Split.Folds, Fold: c.Split.Fold}) {
 		return nil, fmt.Errorf("data: rows, groups, attributes and masks are found in files; use Open: %w", storage.ErrState)
 	}
@@ -47,7 +47,7 @@ func New(c Config, seed uint64, train, val []dataset.Named) (*Data, error) {
 		err := p.checkLengths()
 		for i := range p.fields {
 			if f := &p.fields[i]; err == nil && f.Role == dataset.Input {
-				f.Named, err = c.fillPrevious(f.Named)
+				f.NamedArray, err = c.fillPrevious(f.NamedArray)
 			}
 		}
 		if err != nil {
@@ -57,10 +57,10 @@ func New(c Config, seed uint64, train, val []dataset.Named) (*Data, error) {
 	return c.data(nil, seed, training, validation)
 }
 
-func partOf(arrays []dataset.Named) *part {
+func partOf(arrays []dataset.NamedArray) *part {
 	p := &part{}
 	for _, n := range arrays {
-		p.fields = append(p.fields, field{Named: n, path: n.Name})
+		p.fields = append(p.fields, field{NamedArray: n, path: n.Name})
 	}
 	return p
 }

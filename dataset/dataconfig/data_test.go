@@ -107,7 +107,7 @@ func numbers(t *testing.T, d dataset.Dataset) (all []int) {
 	if d == nil {
 		return nil
 	}
-	for b, err := range dataset.Load(t.Context(), d, dataset.Options{Batch: 4, Shuffle: dataset.None}) {
+	for b, err := range dataset.Load(t.Context(), d, dataset.Options{BatchSize: 4, Shuffle: dataset.None}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -434,7 +434,7 @@ func TestSeveralInputsAndTargets(t *testing.T) {
 		d.Train: {"state": "[0 1 10 11]", "words": "[1 0 2 3 1 0 2 3]", "box": "[0 1 100 101]", "weights": "[0.5 1 0.5 1]", "words lengths": "[1 2 1 2]"},
 		d.Val:   {"state": "[2]", "words": "[5 6]", "box": "[2]", "weights": "[2]", "words lengths": "[2]"},
 	} {
-		for b, err := range dataset.Load(t.Context(), side, dataset.Options{Batch: 8, Shuffle: dataset.None}) {
+		for b, err := range dataset.Load(t.Context(), side, dataset.Options{BatchSize: 8, Shuffle: dataset.None}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -447,10 +447,10 @@ func TestSeveralInputsAndTargets(t *testing.T) {
 			}
 		}
 	}
-	if n, _, err := d.CountClasses(t.Context(), "class", nil, dataset.Options{Batch: 2}); n != 1 || err != nil {
+	if n, _, err := d.CountClasses(t.Context(), "class", nil, dataset.Options{BatchSize: 2}); n != 1 || err != nil {
 		t.Errorf("%d classes, %v; want 1", n, err)
 	}
-	if n, err := d.EstimateNormalize(t.Context(), "words", dataset.Options{Batch: 2}); !n.IsIdentity() || err != nil {
+	if n, err := d.EstimateNormalize(t.Context(), "words", dataset.Options{BatchSize: 2}); !n.IsIdentity() || err != nil {
 		t.Errorf("normalization of floats %v, %v; want none", n, err)
 	}
 }
@@ -574,20 +574,20 @@ func TestInputsHaveALastAxisOfOneAsAsked(t *testing.T) {
 
 // TestClassNamesThatAreIntegersAreTheLabels wants labels from 1 to become classes from 0, and other labels to be an error.
 func TestClassNamesThatAreIntegersAreTheLabels(t *testing.T) {
-	x := dataset.Named{Name: "x", Array: storage.From(make([]float32, 4), 4)}
+	x := dataset.NamedArray{Name: "x", Array: storage.From(make([]float32, 4), 4)}
 	for _, c := range []struct {
 		labels, want []int64
 	}{{[]int64{1, 3, 2, 1}, []int64{0, 2, 1, 0}}, {[]int64{0, 3, 2, 1}, nil}} {
-		y := dataset.Named{Name: "y", Role: dataset.Target, Array: storage.From(c.labels, 4)}
+		y := dataset.NamedArray{Name: "y", Role: dataset.Target, Array: storage.From(c.labels, 4)}
 		config := dataconfig.Config{X: dataconfig.Path("x"), Y: dataconfig.Path("y"), ClassNames: dataconfig.ClassNames{"y": {"1", "2", "3"}}}
-		d, err := dataconfig.New(config, 1, []dataset.Named{x, y}, nil)
+		d, err := dataconfig.New(config, 1, []dataset.NamedArray{x, y}, nil)
 		if (err == nil) != (c.want != nil) {
 			t.Errorf("labels %v: %v", c.labels, err)
 		}
 		if err != nil {
 			continue
 		}
-		for b, err := range dataset.Load(t.Context(), d.Train, dataset.Options{Batch: 4, Shuffle: dataset.None}) {
+		for b, err := range dataset.Load(t.Context(), d.Train, dataset.Options{BatchSize: 4, Shuffle: dataset.None}) {
 			if got, read := storage.Read[int64](b.Fields[1]); err != nil || read != nil || !slices.Equal(got, c.want) {
 				t.Errorf("labels %v: %v, %v; want %v", c.labels, got, err, c.want)
 			}

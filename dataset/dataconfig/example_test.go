@@ -21,7 +21,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	data, err := dataconfig.New(c, 1, []dataset.Named{
+	data, err := dataconfig.New(c, 1, []dataset.NamedArray{
 		{Name: "image", Array: storage.From(make([]uint8, 100*64), 100, 8, 8)},
 		{Name: "pose", Array: storage.From(make([]float32, 100*7), 100, 7)},
 		{Name: "y", Array: storage.From(make([]int64, 100), 100), Role: dataset.Target},

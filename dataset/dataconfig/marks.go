@@ -82,7 +82,7 @@ func (f filter) marked(found Found, array string, shape []int) ([][]int, error) 
 
 // rowsOf returns a part of n rows.
 func rowsOf(n int) *part {
-	return &part{fields: []field{{Named: dataset.Named{Array: storage.Array{View: views.Of(n)}}}}}
+	return &part{fields: []field{{NamedArray: dataset.NamedArray{Array: storage.Array{View: views.Of(n)}}}}}
 }
 
 // Expand returns the paths of a file that match one with stars, with the stars of its index

@@ -174,7 +174,7 @@ func (c Config) checkMissing() error {
 
 // fillPrevious returns the rows of an input, with previous values in the place of missing ones
 // if c says so.
-func (c Config) fillPrevious(n dataset.Named) (dataset.Named, error) {
+func (c Config) fillPrevious(n dataset.NamedArray) (dataset.NamedArray, error) {
 	if c.Missing.For(n.Name).Rule != Previous || !n.Array.Type.IsFloat() {
 		return n, nil
 	}

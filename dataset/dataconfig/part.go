@@ -21,7 +21,7 @@ type part struct {
 
 // A field is an array whose first axis counts the rows of a part.
 type field struct {
-	dataset.Named
+	dataset.NamedArray
 	path   string
 	labels *labels // nil unless it holds labels with names
 	layout string  // of images, as the file records it
@@ -102,7 +102,7 @@ func (c Config) open(files Files, p *part) error {
 		}
 	}
 	if c.Weights != "" {
-		if err := p.add(files, p.yFile, c.Weights, dataset.Named{Name: weightsField, Role: dataset.Weight}); err != nil {
+		if err := p.add(files, p.yFile, c.Weights, dataset.NamedArray{Name: weightsField, Role: dataset.Weight}); err != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ func (c Config) openInput(files Files, p *part, name string, at NamedPath) error
 
 // openArray adds an input that is an array of numbers, and its lengths, if c names them.
 func (c Config) openArray(files Files, p *part, name, path string, found Found) (err error) {
-	in := dataset.Named{Name: name, Array: found.Array, From: originOf(p.file, path)}
+	in := dataset.NamedArray{Name: name, Array: found.Array, From: originOf(p.file, path)}
 	if found.Ragged != nil {
 		rows := *found.Ragged
 		if rows.Type.IsFloat() && c.Missing.For(name).Rule == Previous {
@@ -167,10 +167,10 @@ func (c Config) openArray(files Files, p *part, name, path string, found Found) 
 		return err
 	}
 	p.fields = append(p.fields, field{
-		Named: in, path: path, layout: recordedLayout(files, p.file, path),
+		NamedArray: in, path: path, layout: recordedLayout(files, p.file, path),
 		ragged: found.Ragged != nil && c.XColumns.of(name) == "",
 	})
-	lengths := dataset.Named{Name: name + " lengths", Role: dataset.Length, Of: name}
+	lengths := dataset.NamedArray{Name: name + " lengths", Role: dataset.Length, LengthOf: name}
 	switch at := c.Lengths.of(name); at {
 	case "":
 		return nil
@@ -181,7 +181,7 @@ func (c Config) openArray(files Files, p *part, name, path string, found Found) 
 		if lengths.Array, err = found.Ragged.PaddedLengths(c.Length); err != nil {
 			return err
 		}
-		p.fields = append(p.fields, field{Named: lengths, path: at})
+		p.fields = append(p.fields, field{NamedArray: lengths, path: at})
 		return nil
 	default:
 		return p.add(files, p.file, at, lengths)
@@ -230,14 +230,14 @@ func recordedLayout(files Files, file, path string) string {
 }
 
 // add finds the array at a path and adds it to p's fields.
-func (p *part) add(files Files, file, path string, n dataset.Named) error {
+func (p *part) add(files Files, file, path string, n dataset.NamedArray) error {
 	path, err := wildcard(path).with(p.at)
 	if err != nil {
 		return err
 	}
 	n.Array, err = array(files, file, path)
 	n.From = originOf(file, path)
-	p.fields = append(p.fields, field{Named: n, path: path})
+	p.fields = append(p.fields, field{NamedArray: n, path: path})
 	return err
 }
 
@@ -251,7 +251,7 @@ func (p *part) addTarget(files Files, path, name string) error {
 	if err != nil {
 		return err
 	}
-	f := field{Named: dataset.Named{Name: name, Role: dataset.Target, Array: found.Array, From: originOf(p.yFile, path)}, path: path}
+	f := field{NamedArray: dataset.NamedArray{Name: name, Role: dataset.Target, Array: found.Array, From: originOf(p.yFile, path)}, path: path}
 	switch {
 	case found.Texts != nil:
 		texts, err := found.Texts()
@@ -356,18 +356,18 @@ func (c Config) targets(p *part) (dataset.Dataset, error) {
 
 // fields returns the samples of p with some of their fields.
 func (c Config) fields(p *part, wanted func(field) bool) (dataset.Dataset, error) {
-	var all []dataset.Named
+	var all []dataset.NamedArray
 	for _, f := range p.fields {
 		if !wanted(f) {
 			continue
 		}
-		n, err := c.windows(f.Named)
+		n, err := c.windows(f.NamedArray)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.name(), err)
 		}
 		all = append(all, n)
 	}
-	d, err := dataset.Of(all...)
+	d, err := dataset.FromArrays(all...)
 	if err != nil || p.keep == nil && p.runs == nil {
 		return d, err
 	}

@@ -137,7 +137,7 @@ func projected(d dataset.Dataset, wanted func(dataset.Field) bool) dataset.Datas
 // measure adds the samples of one side, which among names in errors, to statistics by field.
 func (d *Data) measure(ctx context.Context, side dataset.Dataset, by map[string]*Statistics, among string, o dataset.Options) error {
 	side = projected(side, func(f dataset.Field) bool {
-		return by[f.Name] != nil || f.Role == dataset.Length && by[f.Of] != nil
+		return by[f.Name] != nil || f.Role == dataset.Length && by[f.LengthOf] != nil
 	})
 	missing := dataset.NewMissingScan(side)
 	fields := side.Fields()
@@ -187,7 +187,7 @@ func (s *Statistics) addRagged(values []float64, f dataset.Field, lengths storag
 
 // lengthsOf returns the field of the lengths of an input, or -1.
 func lengthsOf(fields []dataset.Field, input string) int {
-	return slices.IndexFunc(fields, func(f dataset.Field) bool { return f.Role == dataset.Length && f.Of == input })
+	return slices.IndexFunc(fields, func(f dataset.Field) bool { return f.Role == dataset.Length && f.LengthOf == input })
 }
 
 // Means returns the mean of each column. A column without a finite element is an error.
@@ -303,7 +303,7 @@ func (d *Data) EstimateNormalize(ctx context.Context, input string, o dataset.Op
 	}
 	var n, sum, squares float64
 	x := dataset.Project(d.Train, i)
-	o.Batch, o.Rank, o.World = min(256, dataset.PassBatch(x)), 0, 0
+	o.BatchSize, o.Rank, o.WorldSize = min(256, dataset.PassBatch(x)), 0, 0
 	for b, err := range dataset.Load(ctx, x, o) {
 		if err != nil {
 			return Normalize{}, err

@@ -53,7 +53,7 @@ func (c Config) windowed(role dataset.Role) bool {
 
 // windows makes samples of several rows of a field, if c says so: of inputs the first
 // rows of a span, of targets the last ones, of weights the last.
-func (c Config) windows(n dataset.Named) (dataset.Named, error) {
+func (c Config) windows(n dataset.NamedArray) (dataset.NamedArray, error) {
 	span := c.span()
 	if span == 1 {
 		return n, nil
@@ -100,11 +100,11 @@ func (c Config) checkForecast(p *part) error {
 			if y.Role != dataset.Target || xPath != yPath || x.Array.Data == nil || y.Array.Data == nil {
 				continue
 			}
-			rows, err := c.windows(x.Named)
+			rows, err := c.windows(x.NamedArray)
 			if err != nil {
 				return err
 			}
-			targets, err := c.windows(y.Named)
+			targets, err := c.windows(y.NamedArray)
 			if err != nil {
 				return err
 			}

@@ -111,7 +111,7 @@ func load(t *testing.T, model nn.Module, translation *keras.Translation, m *kera
 	if _, err := nn.Build(model, shapes...); err != nil {
 		t.Fatal(err)
 	}
-	if err := nn.Load(model, maps.All(weights)); err != nil {
+	if err := nn.LoadStateDict(model, maps.All(weights)); err != nil {
 		t.Fatal(err)
 	}
 	nn.Eval(model)

@@ -84,7 +84,7 @@ func TestKerasPredictsWhatH5dnnDoes(t *testing.T) {
 // randomize gives parameters and statistics values that differ from their defaults.
 func randomize(model nn.Module) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for name, a := range nn.State(model) {
+	for name, a := range nn.StateDict(model) {
 		for i := range storage.Elements[float32](a) {
 			storage.Elements[float32](a)[i] = float32(r.NormFloat64() / 3)
 			if strings.HasSuffix(name, "var") {
@@ -101,7 +101,7 @@ func saveKeras(t *testing.T, model nn.Module, m *keras.Model, translation *keras
 		t.Fatal(err)
 	}
 	parameters := map[string]weights.Tensor{}
-	for parameter, a := range nn.State(model) {
+	for parameter, a := range nn.StateDict(model) {
 		parameters[parameter] = weights.Tensor{Name: parameter, Array: a}
 	}
 	_, missing, unused, err := keras.Import(plans, parameters)

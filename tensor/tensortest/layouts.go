@@ -84,7 +84,7 @@ func relaid(a storage.Array, see func(views.View) views.View, size func(n int) i
 	if err != nil {
 		panic(err)
 	}
-	tensor.Of(b.With(v)).Assign(tensor.Of(a))
+	tensor.FromArray(b.With(v)).Assign(tensor.FromArray(a))
 	return b.With(v)
 }
 

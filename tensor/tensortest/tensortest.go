@@ -105,7 +105,7 @@ func Draw(s Sample, t dtype.Type) []storage.Array {
 					floats[k] *= 20
 				}
 			}
-			in[i] = tensor.Of(storage.From(floats, want.Shape...)).Cast(t).CloneDetached().Array
+			in[i] = tensor.FromArray(storage.From(floats, want.Shape...)).Cast(t).CloneDetached().Array
 		}
 	}
 	return in
@@ -126,7 +126,7 @@ func number(r *rand.Rand, kind samples.Kind, k int) float64 {
 func Leaves(in []storage.Array) []*tensor.Tensor {
 	xs := make([]*tensor.Tensor, len(in))
 	for i, a := range in {
-		xs[i] = tensor.Of(a)
+		xs[i] = tensor.FromArray(a)
 		if a.Type.IsFloat() {
 			xs[i].RequireGrad()
 		}
@@ -138,7 +138,7 @@ func Leaves(in []storage.Array) []*tensor.Tensor {
 func Constants(in []storage.Array) []*tensor.Tensor {
 	xs := make([]*tensor.Tensor, len(in))
 	for i, a := range in {
-		xs[i] = tensor.Of(a)
+		xs[i] = tensor.FromArray(a)
 	}
 	return xs
 }
@@ -151,11 +151,11 @@ func weighted(y *tensor.Tensor) *tensor.Tensor {
 	for i := range w {
 		w[i] = math.Round(min(max(r.NormFloat64(), -3), 3)*16)/16 + 1./32
 	}
-	there, err := tensor.From(w, y.Shape...).Cast(y.Type).To(y.Data.Device())
+	there, err := tensor.FromSlice(w, y.Shape...).Cast(y.Type).To(y.Data.Device())
 	if err != nil {
 		panic(err)
 	}
-	return y.Mul(tensor.Of(there)).Sum()
+	return y.Mul(tensor.FromArray(there)).Sum()
 }
 
 // Outcome returns the value of a call and its gradients, in row-major order, or nil
@@ -305,7 +305,7 @@ func secondGradients(s Sample, in []storage.Array) [][]float64 {
 		for i := range v {
 			v[i] = r.NormFloat64()
 		}
-		if part := g.Mul(tensor.From(v, g.Shape...)).Sum(); sum == nil {
+		if part := g.Mul(tensor.FromSlice(v, g.Shape...)).Sum(); sum == nil {
 			sum = part
 		} else {
 			sum = sum.Add(part)
@@ -405,7 +405,7 @@ func Float64(in []storage.Array) []storage.Array {
 	double := slices.Clone(in)
 	for i, a := range in {
 		if a.Type.IsFloat() {
-			double[i] = tensor.Of(a).Cast(dtype.Float64).Array
+			double[i] = tensor.FromArray(a).Cast(dtype.Float64).Array
 		}
 	}
 	return double
