@@ -43,20 +43,6 @@ func (b *blockReader) read(dst []byte) error {
 	return err
 }
 
-// discard skips n bytes.
-func (b *blockReader) discard(n uint64) error {
-	if rest := uint64(len(b.block) - b.at); n > rest {
-		b.block, b.at = b.block[:0], 0
-		if n > 1<<62 {
-			return io.ErrUnexpectedEOF
-		}
-		_, err := io.CopyN(io.Discard, b.r, int64(n-rest))
-		return err
-	}
-	b.at += int(n)
-	return nil
-}
-
 // maxLine bounds the names of modules and classes.
 const maxLine = 4096
 
