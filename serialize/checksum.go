@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"iter"
 	"sync"
-	"sync/atomic"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
@@ -75,39 +74,27 @@ func CompareChecksums(name string, got, want uint32) error {
 	return nil
 }
 
-// Checksums are those of numbered parts of a file, of which there may be hundreds of thousands.
-type Checksums struct {
-	Table   *crc32.Table
-	Compare func(i int, sum uint32) error // returns an error if the CRC of part i is another one
-}
-
-// Verified returns a Source that computes the CRC of all bytes of part i, after others whose CRC is
+// Verified returns a Source that computes the CRC of all bytes of data, after others whose CRC is
 // before, whenever a read takes all of them in their order, or several do, one after the other. The
-// last of them fails with the error of Compare. Other reads are not checked, because that would take
+// last of them fails with the error of compare. Other reads are not checked, because that would take
 // reading everything.
-func (c *Checksums) Verified(data storage.Source, before uint32, i int) storage.Source {
-	switch data := data.(type) {
-	case *storage.Mapped:
-		return &verifiedRange{*data, verified{sums: c, before: before, part: int32(i)}}
-	case storage.MappedSource:
-		return &verifiedMapped{data, verified{sums: c, before: before, part: int32(i)}}
+func Verified(data storage.Source, table *crc32.Table, before uint32, compare func(sum uint32) error) storage.Source {
+	v := &verified{table: table, before: before, compare: compare}
+	if mapped, ok := data.(storage.MappedSource); ok {
+		return &verifiedMapped{mapped, v}
 	}
-	return &verifiedSource{data, verified{sums: c, before: before, part: int32(i)}}
+	return &verifiedSource{data, v}
 }
 
 // A verified part has a checksum.
 type verified struct {
-	sums   *Checksums
-	before uint32
-	part   int32
-	run    atomic.Pointer[run] // nil until some bytes are read from the first one on
-}
+	table   *crc32.Table
+	before  uint32
+	compare func(sum uint32) error // returns an error if the CRC is another one
 
-// A run is the CRC of the bytes before next, which reads took one after the other.
-type run struct {
-	sync.Mutex
-	next int
-	sum  uint32
+	mu   sync.Mutex
+	next int    // after the bytes that reads took one after the other from the first on
+	sum  uint32 // of them
 }
 
 // read reads a view of data, block by block if it takes all bytes.
@@ -129,38 +116,31 @@ func (s *verified) read(data storage.Source, dst []byte, t dtype.Type, v views.V
 		if err := data.ReadView(dst[at:][:part], t, view); err != nil {
 			return err
 		}
-		sum = crc32.Update(sum, s.sums.Table, dst[at:][:part])
+		sum = crc32.Update(sum, s.table, dst[at:][:part])
 	}
-	return s.sums.Compare(int(s.part), sum)
+	return s.compare(sum)
 }
 
-// follow adds bytes that were read at a position to the run if they follow it, or begin one.
+// follow adds bytes that were read at a position to the sum if they follow its bytes, or are the first.
 func (s *verified) follow(b []byte, at, total int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if at == 0 {
-		s.run.CompareAndSwap(nil, new(run))
+		s.next, s.sum = 0, s.before
 	}
-	r := s.run.Load()
-	if r == nil {
+	if at != s.next {
 		return nil
 	}
-	r.Lock()
-	defer r.Unlock()
-	if at == 0 {
-		r.next, r.sum = 0, s.before
-	}
-	if at != r.next {
+	s.sum = crc32.Update(s.sum, s.table, b)
+	if s.next += len(b); s.next < total {
 		return nil
 	}
-	r.sum = crc32.Update(r.sum, s.sums.Table, b)
-	if r.next += len(b); r.next < total {
-		return nil
-	}
-	return s.sums.Compare(int(s.part), r.sum)
+	return s.compare(s.sum)
 }
 
 type verifiedSource struct {
 	storage.Source
-	verified
+	*verified
 }
 
 func (s *verifiedSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
@@ -173,21 +153,11 @@ const crcBlock = 512 << 10
 // A verifiedMapped source has mapped bytes, whose blocks cost no more than the whole.
 type verifiedMapped struct {
 	storage.MappedSource
-	verified
+	*verified
 }
 
 func (s *verifiedMapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	return s.read(s.MappedSource, dst, t, v, crcBlock)
-}
-
-// A verifiedRange is a verifiedMapped source in less memory: most arrays of files are one.
-type verifiedRange struct {
-	storage.Mapped
-	verified
-}
-
-func (s *verifiedRange) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	return s.read(&s.Mapped, dst, t, v, crcBlock)
 }
 
 // TextChecksum returns the CRC of a text, of which it makes no copy.

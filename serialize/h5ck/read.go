@@ -34,7 +34,6 @@ type file struct {
 	in       serialize.Input
 	sections *serialize.Sections
 	header   *index.Header
-	stored   serialize.Checksums
 }
 
 // openIndexed reads the index and compares the checksums of the index and of the metadata.
@@ -44,7 +43,6 @@ func openIndexed(in serialize.Input) (*file, error) {
 		return nil, err
 	}
 	f := &file{in: in, header: h}
-	f.stored = serialize.Checksums{Table: castagnoli, Compare: f.compare}
 	if f.sections, err = in.Sections(); err != nil {
 		return nil, err
 	}
@@ -99,7 +97,7 @@ func (f *file) list() error {
 			return err
 		}
 		if s.HasCRC {
-			section = f.stored.Verified(section, 0, i)
+			section = serialize.Verified(section, castagnoli, 0, func(sum uint32) error { return f.compare(i, sum) })
 		}
 		sources[i] = serialize.Normalize(section, t, binary.LittleEndian)
 	}
@@ -346,8 +344,7 @@ func entryOf(f *hdf5.File, in serialize.Input, d *hdf5.Dataset) (e serialize.Ent
 	}
 	if sum, ok := own[attrCRC]; ok {
 		if source, isSource := e.Array.Data.(storage.Source); isSource {
-			stored := &serialize.Checksums{Table: castagnoli, Compare: func(_ int, got uint32) error { return compareSum(d.Path, sum, got) }}
-			e.Array.Data = stored.Verified(source, 0, 0)
+			e.Array.Data = serialize.Verified(source, castagnoli, 0, func(got uint32) error { return compareSum(d.Path, sum, got) })
 		}
 	}
 	return e, nil

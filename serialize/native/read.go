@@ -21,7 +21,6 @@ type file struct {
 	sections *serialize.Sections
 	preamble preamble
 	header   *index.Header
-	stored   serialize.Checksums
 	data     int64 // where the data begin
 	sums     uint32
 	whole    bool // the file has its end
@@ -78,7 +77,6 @@ func newFile(in serialize.Input) (*file, error) {
 		return nil, err
 	}
 	f := &file{in: in, preamble: p, data: p.data(), whole: p.length == in.Size}
-	f.stored = serialize.Checksums{Table: castagnoli, Compare: f.compare}
 	if f.header, err = index.Parse(text); err != nil {
 		return nil, err
 	}
@@ -143,7 +141,7 @@ func (f *file) source(i int, s index.Storage) (storage.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return serialize.Normalize(f.stored.Verified(source, 0, i), t, binary.LittleEndian), nil
+	return serialize.Normalize(serialize.Verified(source, castagnoli, 0, func(sum uint32) error { return f.compare(i, sum) }), t, binary.LittleEndian), nil
 }
 
 // compare returns an error if the CRC-32C of a storage is not the one that is stored after

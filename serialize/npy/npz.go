@@ -60,8 +60,6 @@ type archive struct {
 	*serialize.List
 	sections *serialize.Sections
 	records  []ziparchive.Record
-	sums     []uint32 // of the arrays
-	stored   serialize.Checksums
 }
 
 // openArchive lists the arrays of records. Those that cannot be read, and other files, come with an error.
@@ -70,10 +68,7 @@ func openArchive(in serialize.Input, records []ziparchive.Record, meta map[strin
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{List: serialize.NewList(len(records)+1, meta, sections.Close), sections: sections, records: records, sums: make([]uint32, len(records))} // salvage adds what is lost
-	a.stored = serialize.Checksums{Table: crc32.IEEETable, Compare: func(i int, sum uint32) error {
-		return serialize.CompareChecksums(a.Name(i), sum, a.sums[i])
-	}}
+	a := &archive{List: serialize.NewList(len(records)+1, meta, sections.Close), sections: sections, records: records} // salvage adds what is lost
 	for i := range records {
 		if err := a.add(&records[i]); err != nil {
 			sections.Release()
@@ -192,9 +187,10 @@ func (a *archive) source(x *ziparchive.Record, skip int64) (storage.Source, erro
 	if err != nil || x.CRC == 0 { // unknown
 		return elements, err
 	}
-	i := a.Len()
-	a.sums[i] = x.CRC
-	return a.stored.Verified(elements, crc32.ChecksumIEEE(header), i), nil
+	compare := func(sum uint32) error {
+		return serialize.CompareChecksums(strings.TrimSuffix(x.Name, ".npy"), sum, x.CRC)
+	}
+	return serialize.Verified(elements, crc32.IEEETable, crc32.ChecksumIEEE(header), compare), nil
 }
 
 func saveNpz(w io.Writer, c serialize.Contents) error {

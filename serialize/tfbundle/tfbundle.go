@@ -87,15 +87,7 @@ type bundle struct {
 	order  binary.ByteOrder
 	list   *serialize.List
 	slices map[string][]slice // of variables that are not joined yet
-	sums   []namedSum
-	stored serialize.Checksums
-	texts  map[string]*texts // by the names of their arrays
-}
-
-// A namedSum is the masked checksum of an array.
-type namedSum struct {
-	name string
-	sum  uint32
+	texts  map[string]*texts  // by the names of their arrays
 }
 
 func open(in serialize.Input) (serialize.File, error) {
@@ -107,9 +99,6 @@ func open(in serialize.Input) (serialize.File, error) {
 	}
 	index := table{r: in, size: uint64(in.Size)}
 	b := &bundle{in: in, order: binary.LittleEndian, slices: map[string][]slice{}, texts: map[string]*texts{}}
-	b.stored = serialize.Checksums{Table: castagnoli, Compare: func(i int, sum uint32) error {
-		return serialize.CompareChecksums(b.sums[i].name, masked(sum), b.sums[i].sum)
-	}}
 	b.list = serialize.NewList(0, nil, func() error { return errors.Join(b.closeShards(), in.Close()) })
 	err := index.all(b.add)
 	if err == nil {
@@ -333,8 +322,7 @@ func (b *bundle) entry(name string, e entry) (serialize.Entry, error) {
 	if need := v.Len() * t.typ.Size(); need != data.Len() {
 		return out, fmt.Errorf("%v%v takes %d bytes, but there are %d: %w", t.typ, e.shape, need, data.Len(), storage.ErrState)
 	}
-	b.sums = append(b.sums, namedSum{name, e.checksum})
-	checked := b.stored.Verified(data, 0, len(b.sums)-1)
+	checked := serialize.Verified(data, castagnoli, 0, func(sum uint32) error { return serialize.CompareChecksums(name, masked(sum), e.checksum) })
 	out.Array = storage.Array{Data: serialize.Normalize(checked, t.typ, b.order), Type: t.typ, View: v}
 	return out, nil
 }

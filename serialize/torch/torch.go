@@ -111,8 +111,6 @@ type file struct {
 	pickled  int64                                                     // bytes of pickles
 	memory   int                                                       // of names and texts; see memoryOf
 	omitted  loss.List                                                 // see Omitted
-	sums     []recordSum                                               // of storages
-	stored   serialize.Checksums
 
 	isArchive bool // with a directory, which Verify reads again
 }
@@ -123,12 +121,6 @@ func (f *file) section(name string, x ziparchive.Record) (storage.Source, error)
 		return f.sections.Section(x.Data, x.Size)
 	}
 	return f.sections.Inflated(name, func() io.ReadCloser { return x.Open(f.in) }, x.Size, x.Whole, 0)
-}
-
-// A recordSum is the checksum of a storage.
-type recordSum struct {
-	key string
-	crc uint32
 }
 
 // A typedSource is the elements of a storage as a type.
@@ -175,9 +167,6 @@ func load(in serialize.Input, read func(*file) error) (serialize.File, error) {
 		return nil, err
 	}
 	f := &file{in: in, sections: sections, order: binary.LittleEndian}
-	f.stored = serialize.Checksums{Table: crc32.IEEETable, Compare: func(i int, sum uint32) error {
-		return compare("data/"+f.sums[i].key, sum, f.sums[i].crc)
-	}}
 	if err = read(f); err == nil {
 		f.List, err = f.walk()
 	}
@@ -401,8 +390,7 @@ func (f *file) storage(s storageRef, t dtype.Type) (storage.Source, error) {
 		return nil, fmt.Errorf("storage %s: %w", s.key, err)
 	}
 	if p.CRC != 0 && p.Method == 0 {
-		f.sums = append(f.sums, recordSum{s.key, p.CRC})
-		section = f.stored.Verified(section, 0, len(f.sums)-1)
+		section = serialize.Verified(section, crc32.IEEETable, 0, func(sum uint32) error { return compare("data/"+s.key, sum, p.CRC) })
 	}
 	source := serialize.Normalize(section, t, f.order)
 	*kept = typedSource{source, t}
