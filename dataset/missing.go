@@ -40,8 +40,8 @@ func (m Missing) Among(where string) string {
 	return text
 }
 
-// FindMissing reads the floats of all samples of d once, loaded as o says, and returns what is
-// missing in them: nothing for fields that are complete. Rows that windows share count once.
+// FindMissing reads the floats of all samples of d once, loaded as o says, and returns their
+// missing values, by field. Complete fields are left out. Rows that windows share count once.
 func FindMissing(ctx context.Context, d Dataset, o Options) ([]Missing, error) {
 	if d = floatsOf(d); len(d.Fields()) == 0 {
 		return nil, nil
@@ -226,7 +226,7 @@ func (m *Missing) count(e Element) {
 	column.Inf++
 }
 
-// Found returns what is missing in the samples so far, by field.
+// Found returns the missing values of the samples so far, by field.
 func (s *MissingScan) Found() (all []Missing) {
 	for _, m := range s.fields {
 		if m.NaN+m.Inf > 0 {

@@ -25,8 +25,7 @@ type Options struct {
 	// sample of an epoch is loaded by exactly one of them; their shares differ by at
 	// most one sample.
 	Rank, WorldSize int
-	// OrderOnly is for a loader of which only Order is used: it reads no samples and
-	// takes no memory.
+	// OrderOnly makes a loader for Order alone: it reads no samples and takes no memory.
 	OrderOnly bool
 	// Alloc allocates the memory of batches, for example the pinned memory of a
 	// device; ordinary memory if it is nil.

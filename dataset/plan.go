@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// A Plan says what a Loader is going to do.
+// A Plan describes the order, the reading and the memory of a Loader.
 type Plan struct {
 	Samples   int     // in an epoch of this rank
 	Batches   int     // in an epoch of this rank

@@ -31,7 +31,7 @@ type Ragged struct {
 }
 
 // Padded returns the rows as one array of shape rows × length × element, which
-// reads and pads them on demand. A length of 0 is that of the longest row.
+// reads and pads them on demand. A length of 0 means the length of the longest row.
 func (r Ragged) Padded(length int) (storage.Array, error) {
 	if length == 0 {
 		length = r.MaxLength
@@ -134,7 +134,8 @@ func Offsets(name string, values, offsets storage.Array) (Ragged, error) {
 
 // Sparse returns the rows of a compressed sparse matrix (CSR), which [Ragged.Padded]
 // makes dense: element columns[k] of row i is values[k], for k from offsets[i]
-// to offsets[i+1]-1, and every other 0. A width of 0 is that of the largest column.
+// to offsets[i+1]-1, and every other 0. A width of 0 follows from the
+// largest column.
 func Sparse(name string, values, columns, offsets storage.Array, width int) (Ragged, error) {
 	o, err := readOffsets(name, values, offsets)
 	switch {

@@ -16,7 +16,7 @@ import (
 
 // A Metric accumulates how well the outputs of a model match the targets. Its state
 // is arrays of sums on the device of the outputs, so that it can be saved, and
-// merged with that of other replicas.
+// merged with the state of other replicas.
 type Metric interface {
 	// Update adds a batch. The weights, nil or of the targets' leading axes, multiply
 	// what a sample or element counts. Update does not wait for the device.

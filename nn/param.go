@@ -123,7 +123,7 @@ func keyOf(seed uint64, name string) tensor.Key {
 	return tensor.Key{Seed: seed, Stream: h.Sum64()}
 }
 
-// Init sets the parameters of model to random initial values, also those of
+// Init sets the parameters of model to random initial values, also in
 // layers that are built later. Each follows from seed and the parameter's name
 // alone, so equal seeds give equal models. Parameters made by NewParameter are not
 // changed.

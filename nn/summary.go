@@ -144,8 +144,8 @@ type Size struct {
 	Bytes   int64 // of both
 }
 
-// SizeOf measures the parameters and buffers of model. That of a large model is
-// known without its memory if it is built on tensor.Meta: see FromConfigOn.
+// SizeOf measures the parameters and buffers of model. A large model built on
+// tensor.Meta is measured without its memory: see FromConfigOn.
 func SizeOf(model any) (s Size) {
 	for _, a := range StateDict(model) {
 		s.Bytes += int64(a.NBytes())

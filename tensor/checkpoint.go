@@ -6,8 +6,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// Checkpoint returns f(xs...), of which it keeps neither intermediate results nor saved
-// values: the backward pass computes f again, and then its gradients. This trades a
+// Checkpoint returns f(xs...) without keeping intermediate results or saved values: the
+// backward pass computes f again, and then its gradients. This trades a
 // second forward computation for memory (Chen et al., arXiv:1604.06174). Gradients reach
 // xs and all leaves that f uses.
 //

@@ -8,8 +8,8 @@ import (
 
 // ClipGradNorm returns gradients scaled by the same factor, so that their norm, taken over all
 // of them together, is at most limit (Pascanu, Mikolov and Bengio, arXiv:1211.5063):
-// min(1, limit/(norm + 1e-6)). The norm is that of gradients divided by lossScale, a single
-// element, unless that is nil. The number of kernel launches hardly depends on the number
+// min(1, limit/(norm + 1e-6)). The gradients are divided by lossScale, a single element,
+// before the norm is taken, unless lossScale is nil. The number of kernel launches hardly depends on the number
 // of gradients.
 func ClipGradNorm(gradients []*Tensor, limit float64, lossScale *Tensor) []*Tensor {
 	if len(gradients) == 0 {

@@ -110,7 +110,7 @@ func commonNames(op string, in []Spec) *Format {
 	return common
 }
 
-// Format returns the format of x; that of an ordinary tensor is the zero Format.
+// Format returns the format of x: the zero Format for an ordinary tensor.
 func (x *Tensor) Format() Format {
 	if x.format == nil {
 		return Format{}

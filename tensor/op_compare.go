@@ -6,8 +6,8 @@ import (
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 )
 
-// Comparisons are those of the common type of x and y. That of int64 and uint64, float64,
-// does not hold all of their elements, which are compared exactly: a negative element is
+// Elements are compared in the common type of x and y. The common type of int64 and uint64,
+// float64, does not hold all of their elements, which are compared exactly: a negative element is
 // compared with 0, which is on the same side of it as any uint64, others as uint64.
 
 // Less returns whether x < y, elementwise, as bools.

@@ -12,7 +12,7 @@ import (
 )
 
 // LayerNorm returns gamma·(x − mean)/√(variance + eps) + beta with the mean and the
-// variance of each sample: over the last axes of x, of the given shape, which is that of
+// variance of each sample: over the last axes of x, which have the given shape, as have
 // gamma and beta (Ba et al., arXiv:1607.06450). Both may be nil. An eps of 0 is 1e-5.
 func LayerNorm(x *Tensor, shape []int, gamma, beta *Tensor, eps float64) *Tensor {
 	in := []*Tensor{x.ToFloat32()}

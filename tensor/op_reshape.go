@@ -9,8 +9,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Reshape returns the elements of x, in the same order, in another shape, of which one
-// size may be -1: it follows from the others. The result shares x's memory; Reshape fails
+// Reshape returns the elements of x, in the same order, in another shape. One size
+// may be -1: it follows from the others. The result shares x's memory; Reshape fails
 // if no strides can express that. Make x Contiguous first.
 func (x *Tensor) Reshape(shape ...int) *Tensor {
 	if slices.Equal(x.Shape, shape) {

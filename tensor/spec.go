@@ -5,15 +5,15 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A Spec describes a tensor without its elements: what an operation needs to check its
-// operands and to say what its results are like.
+// A Spec describes a tensor without its elements: enough for an operation to check its
+// operands and to describe its results.
 type Spec struct {
 	Type dtype.Type
 	views.View
 	// PreferRowMajor asks operations whose results could have the layout of this
 	// operand, such as pooling, for row-major results: see [Tensor.PreferRowMajor].
 	PreferRowMajor bool
-	// Format is that of the tensor; nil for an ordinary one.
+	// Format is the tensor's format; nil for an ordinary tensor.
 	Format *Format
 }
 

@@ -63,8 +63,8 @@ func runStep(t *Tape, f func(t *Tape) error) error {
 	return err
 }
 
-// Input returns a constant that brings a into the step: what is computed from
-// it lives in the step's memory. Ask for its gradient by RequireGrad.
+// Input returns a constant that brings a into the step: results computed from
+// it live in the step's memory. Ask for its gradient by RequireGrad.
 func (t *Tape) Input(a storage.Array) *Tensor {
 	return &Tensor{Array: a, noGrad: t.noGrad, tape: t}
 }

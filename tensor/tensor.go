@@ -14,7 +14,7 @@
 // # Gradients
 //
 // An expression over leaves that require gradients records itself. [Gradients]
-// returns the gradient of each leaf, [Grad] that of any tensors; [Tensor.Backward] adds
+// returns the gradient of each leaf, [Grad] the gradients of any tensors; [Tensor.Backward] adds
 // gradients to the leaves' Grad, as PyTorch does.
 //
 // # Errors
@@ -37,7 +37,7 @@ import (
 // A Tensor is an array in an expression. Its value does not change while
 // anything still needs it for a gradient.
 //
-// The fields Type, Shape and Stride and the methods Rank, Len and Bytes are those of its
+// The fields Type, Shape and Stride and the methods Rank, Len and Bytes come from its
 // array.
 type Tensor struct {
 	storage.Array

@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// A GraphChoice is how steps are replayed, and what was measured to choose it.
+// A GraphChoice is the way in which steps are replayed, with the timings behind the choice.
 type GraphChoice struct {
 	Order tensor.GraphOrder
 	Steps int // of a graph, at most

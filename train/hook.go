@@ -81,8 +81,8 @@ type Gradient struct {
 // A Step is a training step whose backward pass has been made.
 type Step struct {
 	BatchInfo
-	// Gradients are those of all parameters that have one, in the model's order. A
-	// hook may replace them.
+	// Gradients are the gradients of all parameters that have one, in the model's
+	// order. A hook may replace them.
 	Gradients []Gradient
 	// LossScale is the factor of the loss, and so of all gradients, as a single element,
 	// or nil. The update divides by it.

@@ -16,7 +16,7 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// IsRun reports whether the metadata of a file are those of a run.
+// IsRun reports whether a file with these metadata is a run file.
 func IsRun(meta map[string]string) bool { return meta[metaConfig] != "" }
 
 // ParseModel reads the architecture of a model from YAML: a configuration of which only

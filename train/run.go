@@ -267,7 +267,7 @@ func (r *Run) params() iter.Seq2[string, *nn.Parameter] {
 }
 
 // A History holds a number for each epoch by name: loss, accuracy, val_loss,
-// val_accuracy, seconds, lr and those of metrics.
+// val_accuracy, seconds, lr and metrics.
 type History map[string][]float64
 
 // Names lists the names in order.
