@@ -345,6 +345,14 @@ func utf16Of(text string, order binary.AppendByteOrder) string {
 	return string(b)
 }
 
+// TestOddUTF16IsRefused: half a character is an error.
+func TestOddUTF16IsRefused(t *testing.T) {
+	b := utf16Of("a,b\n1,2\n3,4", binary.LittleEndian) + "5"
+	if _, err := serialize.OpenReader(strings.NewReader(b), int64(len(b)), "x.csv"); err == nil || !strings.Contains(err.Error(), "odd number of bytes") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestLongUTF16IsRead beyond one block, with characters of two units at every place.
 func TestLongUTF16IsRead(t *testing.T) {
 	var text strings.Builder

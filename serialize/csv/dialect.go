@@ -3,7 +3,6 @@ package csv
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -11,8 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -339,51 +339,21 @@ func isUTF16(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
 }
 
-// A utf16Reader reads UTF-16 text with a byte order mark as UTF-8.
-type utf16Reader struct {
-	r     io.Reader
-	order binary.ByteOrder
-	units []byte // that are not yet converted
-	text  []byte // that is not yet read
-	err   error
+// newUTF16Reader reads UTF-16 text with a byte order mark as UTF-8.
+func newUTF16Reader(r io.Reader) io.Reader {
+	return unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Reader(&evenReader{Reader: r})
 }
 
-func newUTF16Reader(r io.Reader) io.Reader { return &utf16Reader{r: r} }
-
-func (u *utf16Reader) Read(b []byte) (int, error) {
-	for len(u.text) == 0 {
-		if u.err != nil {
-			return 0, u.err
-		}
-		u.fill()
-	}
-	n := copy(b, u.text)
-	u.text = u.text[n:]
-	return n, nil
+// An evenReader refuses an odd number of bytes.
+type evenReader struct {
+	io.Reader
+	odd bool
 }
 
-// fill converts the next units. Halves of a character at the end wait for the others.
-func (u *utf16Reader) fill() {
-	const block = 16 << 10
-	units := make([]byte, block)
-	n, err := u.r.Read(units)
-	u.units, u.err = append(u.units, units[:n]...), err
-	if u.order == nil && len(u.units) >= 2 {
-		u.order = binary.ByteOrder(binary.LittleEndian)
-		if u.units[0] == 0xfe {
-			u.order = binary.BigEndian
-		}
-		u.units = u.units[2:]
+func (e *evenReader) Read(b []byte) (int, error) {
+	n, err := e.Reader.Read(b)
+	if e.odd = e.odd != (n%2 != 0); err == io.EOF && e.odd {
+		err = fmt.Errorf("UTF-16 text of an odd number of bytes: %w", storage.ErrState)
 	}
-	var list []uint16
-	for i := 0; i+1 < len(u.units); i += 2 {
-		list = append(list, u.order.Uint16(u.units[i:]))
-	}
-	if k := len(list); k > 0 && err == nil && utf16.IsSurrogate(rune(list[k-1])) && list[k-1] < 0xdc00 {
-		list = list[:k-1]
-	}
-	if u.units = u.units[2*len(list):]; err == io.EOF && len(u.units) > 0 {
-		u.err = fmt.Errorf("UTF-16 text of an odd number of bytes: %w", storage.ErrState)
-	}
-	u.text = []byte(string(utf16.Decode(list)))
+	return n, err
 }
