@@ -376,6 +376,9 @@ func TestManyArraysTakeLittleMemoryEach(t *testing.T) {
 			{"inspect", in}, {"verify", in}, {"diff", in, in}, {"convert", "--json", "--force", in, name("out.npz")}, {"convert", "--verify", "--force", in, name("out" + extension)},
 			{"cast", "--to", "bf16", "--force", in, name("cast.pt")}, {"shard", "--size", "256KiB", "--force", in, name("out.safetensors.index.json")},
 		} {
+			if extension == ".h5" && args[1] == "--verify" {
+				continue // 16 seconds: see decision 0067
+			}
 			checkMany(t, args...)
 		}
 		os.Remove(in)
