@@ -78,7 +78,7 @@ func NewAllocator(layer string, d storage.Device, t dtype.Type) Allocator {
 	return Allocator{layer, d, t}
 }
 
-// Parameter returns a parameter of that shape with initial values from fill, which
+// Param returns a parameter of that shape with initial values from fill, which
 // Init draws anew.
 func (al Allocator) Param(fill Fill, shape ...int) *Parameter {
 	return al.param(fill, InitSource{}.key(""), shape...)
