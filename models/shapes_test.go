@@ -97,7 +97,7 @@ func TestShapesOfWeights(t *testing.T) {
 		{layer("MultiHeadAttention", map[string]any{"num_heads": 2.0, "key_dim": 3.0}), "query/kernel", []int{4, 2, 3}},
 		{layer("Bidirectional", lstm), "backward/kernel", []int{4, 20}},
 	} {
-		if got := weightShapes(c.layer)[c.weight]; !slices.Equal(got, c.want) {
+		if got := keras.WeightShapes(c.layer)[c.weight]; !slices.Equal(got, c.want) {
 			t.Errorf("%s: %s has shape %v; want %v", c.layer.Class, c.weight, got, c.want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 // merged and transposed. PyTorch's head size is width/heads.
 var _ = register(class{
 	variables: multiHeadAttention, settings: biased, shapes: attentionShapes, nodes: attentionNodes, several: true,
+	arrays:  shaped(map[string]string{"query/kernel": "features num_heads key_dim", "key/kernel": "? num_heads key_dim"}),
 	pytorch: "nn.MultiheadAttention",
 	links:   attentionLinks,
 	call: func(l *Layer) (string, error) {

@@ -9,6 +9,16 @@ import (
 // Bidirectional: the parameters of the layer that goes backwards end in _reverse.
 var _ = register(class{
 	variables: bidirectional, settings: wrapping("LSTM"), shapes: bidirectionalShapes, nodes: bidirectionalNodes,
+	arrays: func(l *Layer, _ int) map[string][]int {
+		both := map[string][]int{}
+		if inner, err := wrapped(l, "layer"); err == nil {
+			inner.InputShapes = l.InputShapes
+			for name, shape := range WeightShapes(inner) {
+				both["forward/"+name], both["backward/"+name] = shape, shape
+			}
+		}
+		return both
+	},
 	pytorch: "nn.RNN, nn.LSTM, nn.GRU with bidirectional",
 	links:   bidirectionalLinks,
 	call: func(l *Layer) (string, error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/models/weights"
 )
@@ -18,6 +19,12 @@ var (
 func conv(rank int) class {
 	return class{
 		variables: weighted("kernel"), settings: biased, shapes: convShapes, nodes: convNodes, activated: true, spatial: true,
+		arrays: func(l *Layer, features int) map[string][]int {
+			if groups, err := l.Int("groups", 1); err == nil && groups > 1 && features > 0 {
+				features /= groups
+			}
+			return shaped(map[string]string{"kernel": strings.Repeat("? ", rank) + "features filters", "bias": "filters"})(l, features)
+		},
 		pytorch: fmt.Sprintf("nn.Conv%dd", rank),
 		links: func(l *Layer) ([]weights.Link, error) {
 			return biasedLinks(l, linked("kernel", "weight", kernelToFront(rank)))
@@ -110,6 +117,7 @@ var (
 func depthwiseRule(rank int) class {
 	return class{
 		variables: weighted("kernel"), settings: biased, shapes: depthwiseShapes, nodes: depthwiseNodes, activated: true, spatial: true,
+		arrays:  shaped(map[string]string{"kernel": strings.Repeat("? ", rank) + "features depth_multiplier"}),
 		pytorch: fmt.Sprintf("nn.Conv%dd with groups", rank),
 		links: func(l *Layer) ([]weights.Link, error) {
 			op, err := depthwiseOp(l, "kernel", rank)

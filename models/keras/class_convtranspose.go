@@ -3,6 +3,7 @@ package keras
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/models/weights"
 )
@@ -17,6 +18,7 @@ var (
 func convTranspose(rank int) class {
 	return class{
 		variables: weighted("kernel"), settings: biased, shapes: transposedShapes, nodes: transposedNodes, activated: true, spatial: true,
+		arrays:  shaped(map[string]string{"kernel": strings.Repeat("? ", rank) + "filters features", "bias": "filters"}),
 		pytorch: fmt.Sprintf("nn.ConvTranspose%dd", rank),
 		links: func(l *Layer) ([]weights.Link, error) {
 			return biasedLinks(l, linked("kernel", "weight", kernelToFront(rank)))

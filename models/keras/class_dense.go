@@ -10,6 +10,7 @@ import (
 // Dense: kernel (in, out) is the transpose of Linear's weight (out, in).
 var _ = register(class{
 	variables: weighted("kernel"), settings: biased, shapes: denseShapes, nodes: denseNodes, activated: true, order: denseOrder,
+	arrays:  shaped(map[string]string{"kernel": "features units", "bias": "units"}),
 	pytorch: "nn.Linear",
 	links: func(l *Layer) ([]weights.Link, error) {
 		return biasedLinks(l, linked("kernel", "weight", weights.TransposeOp(1, 0)))

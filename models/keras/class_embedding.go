@@ -9,6 +9,7 @@ import (
 // Embedding: both have a table (vocabulary, width).
 var _ = register(class{
 	variables: fixed(positions("embeddings")...), settings: always, shapes: embeddingShapes, nodes: embeddingNodes,
+	arrays:  shaped(map[string]string{"embeddings": "input_dim output_dim"}),
 	pytorch: "nn.Embedding",
 	links: func(*Layer) ([]weights.Link, error) {
 		return []weights.Link{linked("embeddings", "weight", weights.Same{})}, nil

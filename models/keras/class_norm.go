@@ -13,6 +13,7 @@ import (
 // Keras's momentum is the weight of the running statistics, PyTorch's that of the batch.
 var _ = register(class{
 	variables: normalized("moving_mean", "moving_variance"), settings: append(centered, map[string]any{"scale": false, "center": false}), nodes: batchNormNodes, training: true,
+	arrays:  lastAxisVectors("gamma", "beta", "moving_mean", "moving_variance"),
 	pytorch: "nn.BatchNorm1d, 2d, 3d",
 	links: func(l *Layer) ([]weights.Link, error) {
 		links, err := affine(l, "moving_mean", "running_mean")
@@ -82,6 +83,14 @@ func affine(l *Layer, statistic, parameter string) ([]weights.Link, error) {
 var (
 	_ = register(class{
 		variables: normalized(), settings: centered, nodes: layerNormNodes,
+		arrays: func(l *Layer, _ int) map[string][]int {
+			axes, err := l.Ints("axis")
+			if n := max(1, len(axes)); err == nil && len(l.InputShapes) > 0 && n <= len(l.InputShapes[0]) {
+				shape := l.InputShapes[0][len(l.InputShapes[0])-n:]
+				return map[string][]int{"gamma": shape, "beta": shape}
+			}
+			return nil
+		},
 		pytorch: "nn.LayerNorm",
 		links: func(l *Layer) ([]weights.Link, error) {
 			if rms, err := l.Bool("rms_scaling", false); err != nil || rms {
@@ -133,6 +142,7 @@ var (
 	}, "LayerNormalization")
 	_ = register(class{
 		variables: fixed(positions("scale")...), settings: always, nodes: rmsNormNodes,
+		arrays:  lastAxisVectors("scale"),
 		pytorch: "nn.RMSNorm",
 		links: func(l *Layer) ([]weights.Link, error) {
 			return []weights.Link{linked("scale", "weight", weights.Same{})}, lastAxes(l, "scale")
@@ -183,6 +193,7 @@ func normalizedShape(l *Layer, weights ...string) string {
 // GroupNormalization: the same vectors. PyTorch has both of them or none.
 var _ = register(class{
 	variables: normalized(), settings: centered, nodes: groupNormNodes,
+	arrays:  lastAxisVectors("gamma", "beta"),
 	pytorch: "nn.GroupNorm",
 	links: func(l *Layer) ([]weights.Link, error) {
 		noScale, noCenter := isFalse(l, "scale", "gamma"), isFalse(l, "center", "beta")
@@ -329,4 +340,19 @@ func groupNormNodes(b *builder, u use, in []value) (value, error) {
 	}
 	v.node = b.add(u, "", map[string]any{"groupnorm": map[string]any{"num_groups": groups, "num_channels": channels, "eps": eps}}, v.node)
 	return v, first(err1, err2)
+}
+
+// lastAxisVectors returns shapes of vectors of the features, for a layer that normalizes the last axis.
+func lastAxisVectors(names ...string) func(*Layer, int) map[string][]int {
+	return func(l *Layer, features int) map[string][]int {
+		at, err := l.Int("axis", -1)
+		if err != nil || at != -1 && (len(l.InputShapes) == 0 || at != len(l.InputShapes[0])) {
+			return nil
+		}
+		shapes := map[string][]int{}
+		for _, name := range names {
+			shapes[name] = []int{features}
+		}
+		return shapes
+	}
 }

@@ -10,6 +10,14 @@ import (
 // PReLU: alpha of the channels is PyTorch's weight if it is shared over all other axes.
 var _ = register(class{
 	variables: fixed(positions("alpha")...), settings: always, nodes: preluNodes,
+	arrays: func(l *Layer, _ int) map[string][]int {
+		bare := *l
+		bare.Weights = nil
+		if shape, err := alphaShape(&bare); err == nil && shape != nil {
+			return map[string][]int{"alpha": shape}
+		}
+		return nil
+	},
 	pytorch: "nn.PReLU",
 	links:   func(l *Layer) ([]weights.Link, error) { return preluLinks(l, false) },
 	call: func(l *Layer) (string, error) {

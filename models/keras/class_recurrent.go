@@ -31,6 +31,7 @@ func recurrentClass(module string, gates, biases int) class {
 	arrays := []Weight{w("kernel", in, gates*units), w("recurrent_kernel", units, gates*units), bias}
 	return class{
 		variables: recurrent, settings: biased, shapes: recurrentShapes, nodes: recurrentNodes,
+		arrays:  shaped(map[string]string{"kernel": fmt.Sprintf("features %d*units", gates), "recurrent_kernel": fmt.Sprintf("units %d*units", gates)}),
 		pytorch: module, links: recurrentLinks,
 		call: func(l *Layer) (string, error) { return recurrentCall(l, false) },
 		samples: []Layer{

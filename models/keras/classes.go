@@ -25,6 +25,9 @@ type class struct {
 	// shapes returns the shapes of the outputs for inputs of those shapes, without the
 	// batch; -1 is an unknown size. Nil if the output has the shape of the first input.
 	shapes func(l *Layer, in [][]int) ([][]int, error)
+	// arrays returns the shapes of weights by name, for the number of features of the input, with -1 for
+	// unknown sizes; nil if they are not checked.
+	arrays func(l *Layer, features int) map[string][]int
 	// nodes adds the layers of package nn that compute what the layer does.
 	nodes func(b *builder, u use, in []value) (value, error)
 

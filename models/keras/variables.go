@@ -158,3 +158,38 @@ func Snake(class string) string {
 	class = wordEdge.ReplaceAllString(class, "${1}_$2")
 	return strings.ToLower(caseEdge.ReplaceAllString(class, "${1}_$2"))
 }
+
+// WeightShapes returns the shapes of weights of a layer by name, as far as they follow from its settings and its
+// input, with -1 for unknown sizes.
+func WeightShapes(l *Layer) map[string][]int {
+	features := -1 // of the input, whose channels are last
+	if format, _ := l.Config["data_format"].(string); len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 0 && format != "channels_first" {
+		features = l.InputShapes[0][len(l.InputShapes[0])-1]
+	}
+	if arrays := classes[l.Class].arrays; arrays != nil {
+		return arrays(l, features)
+	}
+	return nil
+}
+
+// shaped reads shapes of settings: in "features 4*units", features are those of the input. A ? is any size.
+func shaped(texts map[string]string) func(*Layer, int) map[string][]int {
+	return func(l *Layer, features int) map[string][]int {
+		shapes := map[string][]int{}
+		for name, text := range texts {
+			for size := range strings.FieldsSeq(text) {
+				n, err := l.Int(strings.TrimLeft(size, "0123456789*"), -1)
+				switch {
+				case size == "features":
+					n = features
+				case err != nil:
+					n = -1
+				case n > 0 && size[1] == '*':
+					n *= int(size[0] - '0')
+				}
+				shapes[name] = append(shapes[name], n)
+			}
+		}
+		return shapes
+	}
+}
