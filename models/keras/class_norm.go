@@ -16,13 +16,9 @@ var _ = register(class{
 	arrays:  lastAxisVectors("gamma", "beta", "moving_mean", "moving_variance"),
 	pytorch: "nn.BatchNorm1d, 2d, 3d",
 	links: func(l *Layer) ([]weights.Link, error) {
-		links, err := affine(l, "moving_mean", "running_mean")
-		if err != nil {
-			return nil, err
-		}
-		return append(links,
-			linked("moving_variance", "running_var", weights.Same{}),
-			weights.Link{From: nil, To: []string{"num_batches_tracked"}, Op: weights.CounterOp{}}), nil
+		links, err := gammaAndBeta(l)
+		return append(links, linked("moving_mean", "running_mean", weights.Same{}), linked("moving_variance", "running_var", weights.Same{}),
+			weights.Link{To: []string{"num_batches_tracked"}, Op: weights.CounterOp{}}), err
 	},
 	call: func(l *Layer) (string, error) {
 		eps, err1 := l.Float("epsilon", 1e-3)
@@ -57,26 +53,21 @@ func isFalse(l *Layer, setting, weight string) bool {
 	return err == nil && !set
 }
 
-// affine returns the links of gamma and beta, and of the named statistic, whose length is
-// that of a constant in the place of the one that is left out.
-func affine(l *Layer, statistic, parameter string) ([]weights.Link, error) {
+// gammaAndBeta returns the links of both. Where Keras leaves one out, ones or zeros stand for it.
+func gammaAndBeta(l *Layer) ([]weights.Link, error) {
 	scale, err1 := l.Bool("scale", hasWeight(l, "gamma"))
 	center, err2 := l.Bool("center", hasWeight(l, "beta"))
-	if err := first(err1, err2); err != nil {
+	switch err := first(err1, err2); {
+	case err != nil:
 		return nil, err
-	}
-	gamma := linked("gamma", "weight", weights.Same{})
-	beta := linked("beta", "bias", weights.Same{})
-	mean := linked(statistic, parameter, weights.Same{})
-	switch {
 	case scale && center:
-		return []weights.Link{gamma, beta, mean}, nil
+		return []weights.Link{linked("gamma", "weight", weights.Same{}), linked("beta", "bias", weights.Same{})}, nil
 	case scale:
-		return []weights.Link{gamma, {From: []string{statistic}, To: []string{"bias", parameter}, Op: weights.ConstantOp{Value: 0}}}, nil
+		return []weights.Link{{From: []string{"gamma"}, To: []string{"weight", "bias"}, Op: weights.ConstantOp{Value: 0, Last: true}}}, nil
 	case center:
-		return []weights.Link{{From: []string{statistic}, To: []string{"weight", parameter}, Op: weights.ConstantOp{Value: 1}}, beta}, nil
+		return []weights.Link{{From: []string{"beta"}, To: []string{"weight", "bias"}, Op: weights.ConstantOp{Value: 1}}}, nil
 	}
-	return []weights.Link{mean}, nil
+	return nil, nil
 }
 
 // LayerNormalization and RMSNormalization: the same vectors.
@@ -99,21 +90,11 @@ var (
 			if err := lastAxes(l, "gamma", "beta"); err != nil {
 				return nil, err
 			}
-			scale, err1 := l.Bool("scale", hasWeight(l, "gamma"))
-			center, err2 := l.Bool("center", hasWeight(l, "beta"))
-			gamma := linked("gamma", "weight", weights.Same{})
-			beta := linked("beta", "bias", weights.Same{})
-			switch {
-			case err1 != nil || err2 != nil:
-				return nil, first(err1, err2)
-			case scale && center:
-				return []weights.Link{gamma, beta}, nil
-			case scale:
-				return []weights.Link{gamma}, nil
-			case center:
-				return []weights.Link{weights.Link{From: []string{"beta"}, To: []string{"weight", "bias"}, Op: weights.ConstantOp{Value: 1}}}, nil
+			links, err := gammaAndBeta(l)
+			if len(links) == 1 && links[0].From[0] == "gamma" { // nn.LayerNorm may lack the bias alone
+				links[0] = linked("gamma", "weight", weights.Same{})
 			}
-			return nil, nil
+			return links, err
 		},
 		call: func(l *Layer) (string, error) {
 			eps, err := l.Float("epsilon", 1e-3)
@@ -195,20 +176,7 @@ var _ = register(class{
 	variables: normalized(), settings: centered, nodes: groupNormNodes,
 	arrays:  lastAxisVectors("gamma", "beta"),
 	pytorch: "nn.GroupNorm",
-	links: func(l *Layer) ([]weights.Link, error) {
-		noScale, noCenter := isFalse(l, "scale", "gamma"), isFalse(l, "center", "beta")
-		gamma := linked("gamma", "weight", weights.Same{})
-		beta := linked("beta", "bias", weights.Same{})
-		switch {
-		case noScale && noCenter:
-			return nil, nil
-		case noScale:
-			return []weights.Link{weights.Link{From: []string{"beta"}, To: []string{"weight", "bias"}, Op: weights.ConstantOp{Value: 1}}}, nil
-		case noCenter:
-			return []weights.Link{weights.Link{From: []string{"gamma"}, To: []string{"bias", "weight"}, Op: weights.ConstantOp{Value: 0}}}, nil
-		}
-		return []weights.Link{gamma, beta}, nil
-	},
+	links:   gammaAndBeta,
 	call: func(l *Layer) (string, error) {
 		eps, err1 := l.Float("epsilon", 1e-3)
 		groups, err2 := l.Int("groups", 32)

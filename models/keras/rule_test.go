@@ -53,6 +53,9 @@ func TestRulesAreInvertible(t *testing.T) {
 						t.Errorf("weight %s is in no link", w.Name)
 					}
 				}
+				if at := slices.Index(to, "bias"); at >= 0 && at < slices.Index(to, "weight") {
+					t.Errorf("parameters %v; PyTorch numbers the weight before the bias in the state of optimizers", to)
+				}
 				slices.Sort(to)
 				if n := len(to); len(slices.Compact(to)) != n {
 					t.Errorf("parameters %v; want distinct ones", to)

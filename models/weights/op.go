@@ -300,37 +300,45 @@ func (o SumOp) BackwardSlots(to []storage.Array) ([]storage.Array, error) {
 
 // ConstantOp is the Op of an array that comes with a constant of its shape in the other
 // framework. Backward fails if it is not constant.
-type ConstantOp struct{ Value int }
+type ConstantOp struct {
+	Value int
+	Last  bool // the constant comes after the array, instead of before
+}
+
+// inOrder returns the constant and the array in the order that the other framework has, or back.
+func (o ConstantOp) inOrder(pair []storage.Array) []storage.Array {
+	if o.Last {
+		return []storage.Array{pair[1], pair[0]}
+	}
+	return pair
+}
 
 // Forward returns the constant and the array.
 func (o ConstantOp) Forward(from []storage.Array) ([]storage.Array, error) {
 	if err := count(o, from, 1); err != nil {
 		return nil, err
 	}
-	constant := Constant(from[0].Type, o.Value, from[0].Shape...)
-	return []storage.Array{constant, from[0]}, nil
+	return o.inOrder([]storage.Array{Constant(from[0].Type, o.Value, from[0].Shape...), from[0]}), nil
 }
 
 // Backward drops the constant.
 func (o ConstantOp) Backward(to []storage.Array) ([]storage.Array, error) {
-	if err := count(o, to, 2); err != nil {
-		return nil, err
-	}
-	elems, err := storage.Read[float64](to[0])
+	array, err := o.BackwardSlots(to)
 	if err != nil {
 		return nil, err
 	}
+	elems, err := storage.Read[float64](o.inOrder(to)[0])
 	for _, x := range elems {
 		if x != float64(o.Value) {
 			return nil, errkind.Errorf(ErrUnsupported, "a gamma or beta of %v, for a layer of Keras without one, which stands for %d", x, o.Value)
 		}
 	}
-	return to[1:], nil
+	return array, err
 }
 
 // ForwardSlots returns zeros for the constant, which no optimizer has changed.
 func (o ConstantOp) ForwardSlots(from []storage.Array) ([]storage.Array, error) {
-	return ConstantOp{0}.Forward(from)
+	return ConstantOp{Last: o.Last}.Forward(from)
 }
 
 // BackwardSlots drops those of the constant.
@@ -338,7 +346,7 @@ func (o ConstantOp) BackwardSlots(to []storage.Array) ([]storage.Array, error) {
 	if err := count(o, to, 2); err != nil {
 		return nil, err
 	}
-	return to[1:], nil
+	return o.inOrder(to)[1:], nil
 }
 
 func (o ConstantOp) String() string { return fmt.Sprintf("copy, with %ds", o.Value) }
