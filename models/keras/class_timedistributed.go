@@ -5,7 +5,7 @@ import "github.com/h5dnn/h5dnn/models/weights"
 // TimeDistributed applies a layer to each step, as PyTorch's Linear does by itself.
 var _ = register(class{
 	variables: timeDistributed, settings: wrapping("Dense"), shapes: timeDistributedShapes, nodes: timeDistributedNodes, order: denseOrder,
-	pytorch: "that of its layer",
+	pytorch: "its layer",
 	links: func(l *Layer) ([]weights.Link, error) {
 		inner, err := wrapped(l, "layer")
 		if err != nil {
