@@ -2,7 +2,7 @@ package nn
 
 import "slices"
 
-// A Registry, embedded in a model, holds parameters, buffers and modules under
+// A Registry is embedded in a model. It holds parameters, buffers and modules under
 // names chosen at run time. Registering nil does nothing; registering a name
 // again replaces its value.
 type Registry struct{ entries []entry }

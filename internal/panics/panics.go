@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Recover, deferred, sets *err if there was a panic: to an error with the function and line
+// Recover is deferred. It sets *err if there was a panic: to an error with the function and line
 // of the panic, and the function outside this module that called it.
 func Recover(err *error) {
 	switch value := recover().(type) {

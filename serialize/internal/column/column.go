@@ -20,8 +20,10 @@ type Kind struct {
 	Zone  string     // the time zone of times, if they have one
 }
 
-// Times and differences of them, by the units of Arrow: s, ms, us, ns, or D.
-func Time(unit string) Kind     { return Kind{Type: dtype.Int64, Descr: "<M8[" + unit + "]"} }
+// Time returns the kind of times in a unit of Arrow: s, ms, us, ns, or D.
+func Time(unit string) Kind { return Kind{Type: dtype.Int64, Descr: "<M8[" + unit + "]"} }
+
+// Duration returns the kind of differences of times in such a unit.
 func Duration(unit string) Kind { return Kind{Type: dtype.Int64, Descr: "<m8[" + unit + "]"} }
 
 // Values are elements of a column: numbers as bytes, in the byte order of the machine, or

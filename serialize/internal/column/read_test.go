@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -23,8 +24,8 @@ const testRows = 500
 
 // testTable returns columns of numbers and of strings in turn, with pages of 7 rows, and counts
 // how often pages are decoded.
-func testTable(n int) (list []serialize.Entry, decoded *int) {
-	table, decoded := &column.Table{Rows: testRows, Check: func() error { return nil }}, new(int)
+func testTable(n int) (list []serialize.Entry, decoded *atomic.Int64) {
+	table, decoded := &column.Table{Rows: testRows, Check: func() error { return nil }}, new(atomic.Int64)
 	for k := range n {
 		kind := column.Kind{}
 		if k%2 == 0 {
@@ -36,7 +37,7 @@ func testTable(n int) (list []serialize.Entry, decoded *int) {
 				if at == testRows {
 					return io.EOF
 				}
-				*decoded++
+				decoded.Add(1)
 				for end := min(at+7, testRows); at < end; at++ {
 					if k%2 == 0 {
 						v.Numbers = binary.NativeEndian.AppendUint64(v.Numbers, uint64(1000*k+at))
@@ -163,8 +164,9 @@ func TestRowsOfManyColumnsAreDecodedTwice(t *testing.T) {
 				checkRead(t, e, k, views.View{Offset: row, Shape: []int{10}, Stride: []int{1}})
 			}
 		}
-		if pages := (testRows + 6) / 7 * n; *decoded < pages || n <= 8 && *decoded > pages || *decoded > pages+2*n {
-			t.Errorf("%d columns: %d pages were decoded, of %d", n, *decoded, pages)
+		got := int(decoded.Load())
+		if pages := (testRows + 6) / 7 * n; got < pages || n <= 8 && got > pages || got > pages+2*n {
+			t.Errorf("%d columns: %d pages were decoded, of %d", n, got, pages)
 		}
 	}
 }

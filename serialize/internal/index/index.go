@@ -210,7 +210,7 @@ func (h *Header) Users(k int) []Tensor {
 	return users
 }
 
-// Name returns the name of the first tensor of a storage, or "" if there is none.
+// Name returns the name of the first tensor of a storage, or "" for a storage without tensors.
 func (h *Header) Name(k int) string {
 	if len(h.users[k]) == 0 {
 		return ""
