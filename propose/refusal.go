@@ -92,7 +92,7 @@ func (s *search) nothing() *Refusal {
 	return out
 }
 
-// ask returns the first wishes for features, beside those of the user, that lead to a proposal.
+// ask returns the first wishes for features, beside the user's own, that lead to a proposal.
 func (s *search) ask(features []*candidate) Wishes {
 	tries := 50 // a proposal of a file of many arrays takes a while
 	for _, task := range []Task{Forecast, "", Reconstruct} {

@@ -42,7 +42,7 @@ var costs = map[string]int{
 	"min.f64": 7 * float64Cycles, "max.f64": 7 * float64Cycles,
 }
 
-// cost returns the cycles of a statement, without those of the memory that it accesses.
+// cost returns the cycles of a statement, without the cycles of its memory accesses.
 func (s *statement) cost() int {
 	if n := len(s.args); n > 0 && (strings.HasPrefix(s.opcode, "shr.u64") || strings.HasPrefix(s.opcode, "shl.b64")) && s.args[n-1].words[0] == "32" {
 		return 0 // a choice of registers

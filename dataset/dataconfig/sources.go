@@ -10,7 +10,7 @@ import (
 )
 
 // A Source says where the samples of an input are: at paths of a file. A path may have
-// stars, as those of Config.X, and File may be a pattern, as Config.File.
+// stars, like Config.X, and File may be a pattern, like Config.File.
 type Source struct {
 	NamedPath
 	File  string

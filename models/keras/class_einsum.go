@@ -45,7 +45,7 @@ func checkEinsum(l *Layer) error {
 	return nil
 }
 
-// isMatrixProduct reports whether an equation is that of a Dense.
+// isMatrixProduct reports whether an equation is the matrix product of a Dense layer.
 func isMatrixProduct(equation string) bool {
 	inputs, output, ok := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")
 	x, kernel, both := strings.Cut(inputs, ",")

@@ -10,7 +10,7 @@ import (
 
 // BatchNormalization: the same vectors. PyTorch counts batches besides, and has neither
 // or both of gamma and beta; ones and zeros stand for the one that Keras leaves out.
-// Keras's momentum is the weight of the running statistics, PyTorch's that of the batch.
+// Keras's momentum is the weight of the running statistics, PyTorch's the weight of the batch.
 var _ = register(class{
 	variables: normalized("moving_mean", "moving_variance"), settings: append(centered, map[string]any{"scale": false, "center": false}), nodes: batchNormNodes, training: true,
 	arrays:  lastAxisVectors("gamma", "beta", "moving_mean", "moving_variance"),

@@ -46,7 +46,7 @@ type class struct {
 	// does not exist there.
 	renamed map[string]string
 
-	kept    bool // the features of the output are those of the input, in order
+	kept    bool // the output has the features of the input, in order
 	spatial bool // the output has channels and, in PyTorch, spatial axes after them
 	// order returns the order of the features of the output; nil if kept or spatial say it, and for
 	// layers that have weights, it is that of Keras.
@@ -85,7 +85,7 @@ const (
 	notInKeras = "has no counterpart in Keras"
 )
 
-// layerError returns the error of a layer by its name, and what that means if it is not supported.
+// layerError returns the error of a layer by its name, with the consequence if it is not supported.
 func layerError(path, class, verdict string, err error) error {
 	if errors.Is(err, weights.ErrUnsupported) {
 		return fmt.Errorf("layer %s (%s) %s: %w", path, class, verdict, err)

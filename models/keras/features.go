@@ -203,7 +203,7 @@ func mergeOrder(_ *tracer, l *Layer, _ string, in []featureLayout) featureLayout
 	return in[0]
 }
 
-// denseOrder is the order of the output of a layer that computes the last axis from that of its input.
+// denseOrder is the order of the output of a layer that computes the last axis from the last axis of its input.
 func denseOrder(t *tracer, l *Layer, path string, in []featureLayout) featureLayout {
 	if shape := t.reshapes[path].shape; shape != nil {
 		return featureLayout{flattened: [][]int{shape}}

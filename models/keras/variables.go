@@ -172,7 +172,7 @@ func WeightShapes(l *Layer) map[string][]int {
 	return nil
 }
 
-// shaped reads shapes of settings: in "features 4*units", features are those of the input. A ? is any size.
+// shaped reads shapes of settings: in "features 4*units", features are the features of the input. A ? is any size.
 func shaped(texts map[string]string) func(*Layer, int) map[string][]int {
 	return func(l *Layer, features int) map[string][]int {
 		shapes := map[string][]int{}

@@ -1,7 +1,7 @@
 // Command wording prints a random sample of the module's comments and exported
 // names, to review how they read. The sample depends only on the seed and the code.
 // It also counts, by folder, the lines of comments, strings and pages with clauses
-// that a noun would replace; -list FOLDER prints those of one folder.
+// that a noun would replace; -list FOLDER prints the lines of one folder.
 //
 //	go run ./scripts/wording -seed 1 -n 20
 //	go run ./scripts/wording -list dataset

@@ -112,7 +112,7 @@ func (f *File) datatype(m message) (*Type, error) {
 			return t.(*Type), nil
 		}
 		t, err := f.parseType(m.body)
-		if err == nil && len(m.body) < 64 { // such as those of numbers, which most datasets have
+		if err == nil && len(m.body) < 64 { // such as types of numbers, which most datasets have
 			f.types.Store(string(m.body), t)
 		}
 		return t, err
