@@ -85,8 +85,8 @@ func (s *Step) write(ctx context.Context, w *hdf5write.Writer, written map[strin
 	switch {
 	case s.LeftOut:
 		return nil
-	case s.data.Shared != "" && s.data.Numbers:
-		elements := serialize.Entry{Shared: s.data.Shared, Array: s.data.Array}.SharedElements()
+	case s.data.Shared != "" && s.data.Numbers():
+		elements := s.data.SharedElements()
 		if same := s.sameAs(written[elements]); same != nil {
 			return w.HardLink(s.To, same.To)
 		}
@@ -112,14 +112,14 @@ func (s *Step) write(ctx context.Context, w *hdf5write.Writer, written map[strin
 
 // writeDataset writes data as a dataset. Numbers are streamed.
 func writeDataset(ctx context.Context, w *hdf5write.Writer, path string, data inspect.Selection) error {
-	if data.Numbers {
+	if data.Numbers() {
 		return w.Write(path, blocks.WithContext(ctx, data.Array))
 	}
-	return w.WriteStringsOf(path, data.View, func(v views.View) ([]string, error) {
+	return w.WriteStringsOf(path, data.View(), func(v views.View) ([]string, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		values, err := data.Values(v)
+		values, err := data.Elements.Values(v)
 		return stringsOf(values), err
 	})
 }

@@ -123,13 +123,13 @@ func (p *Plan) decideData(s *Step) {
 		s.leaveOut("%s has no datasets without a value", p.Format)
 	case err != nil:
 		s.leaveOut("%v", err)
-	case data.Numbers && format.Holds(data.Array.Type):
-	case data.Numbers && format.Holds(ForNumPy(data.Array).Type):
+	case data.Numbers() && format.Holds(data.Array.Type):
+	case data.Numbers() && format.Holds(ForNumPy(data.Array).Type):
 		s.data.Array = ForNumPy(data.Array)
 		s.Notes = append(s.Notes, "converted to float32: "+p.Format+" has no "+data.Array.Type.String())
-	case data.DType == "compound" && p.Format == "hdf5":
+	case data.Type() == "compound" && p.Format == "hdf5":
 		s.leaveOut("compounds are only copied from HDF5 to HDF5; write .npz, or name a member, as in PATH['x']")
-	case data.Numbers || format.Elements == nil || !format.Elements(data.DType):
+	case data.Numbers() || format.Elements == nil || !format.Elements(data.Type()):
 		s.leaveOut("%s has no elements of type %s", p.Format, s.Data.DType)
 	}
 	if !s.LeftOut && p.hasRows && !isColumn(s.Data.Shape, p.rows) {
@@ -143,7 +143,7 @@ func (p *Plan) decideData(s *Step) {
 		if s.Data.Renamed != "" {
 			s.Notes = append(s.Notes, fmt.Sprintf("its name in the file is %q", s.Data.Renamed))
 		}
-		if n := titles(data.Fields); n > 0 && !p.targetFormat().Titles {
+		if n := titles(data.Elements); n > 0 && !format.Titles {
 			s.Lost.AddInherent(s.Path, loss.Attribute, n, "%s has no titles of fields beside their names", p.Format)
 		}
 		if len(s.Data.Names) > 0 {
@@ -153,11 +153,17 @@ func (p *Plan) decideData(s *Step) {
 }
 
 // titles counts the fields with a title.
-func titles(fields []serialize.Field) (n int) {
-	for _, f := range fields {
-		if n += titles(f.Fields); f.Title != "" {
-			n++
+func titles(e *serialize.Elements) (n int) {
+	var count func(fields []serialize.Field)
+	count = func(fields []serialize.Field) {
+		for _, f := range fields {
+			if count(f.Fields); f.Title != "" {
+				n++
+			}
 		}
+	}
+	if e != nil {
+		count(e.Fields)
 	}
 	return n
 }
@@ -210,7 +216,7 @@ func (p *Plan) loseValues(ctx context.Context) error {
 		return nil
 	}
 	for s := range p.Arrays() {
-		if s.data.Numbers {
+		if s.data.Numbers() {
 			continue
 		}
 		misfit, err := format.CheckValues(ctx, p.entry(ctx, s).Elements)

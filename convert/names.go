@@ -25,7 +25,7 @@ func target(e inspect.Object, base string) string {
 // name returns the name of an array in the output: that in the input, which may begin or
 // end with a slash as paths do not, if the format has such names.
 func (p *Plan) name(s *Step) string {
-	if s.data.Entry && p.path == "/" && p.Format != "hdf5" && !s.renamed {
+	if s.data.Listed && p.path == "/" && p.Format != "hdf5" && !s.renamed {
 		return s.data.Name
 	}
 	return strings.TrimPrefix(s.To, "/")

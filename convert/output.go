@@ -60,8 +60,8 @@ func (p *Plan) entry(ctx context.Context, s *Step) serialize.Entry {
 	e := s.withAttrs()
 	e.Name = p.name(s)
 	e.Attrs, _ = p.targetFormat().KeepAttrs(e)
-	if s.data.Numbers {
-		e.Array, e.Shared = blocks.WithContext(ctx, s.data.Array), s.data.Shared
+	if s.data.Numbers() {
+		e.Array = blocks.WithContext(ctx, e.Array)
 	}
 	return e
 }

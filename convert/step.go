@@ -44,12 +44,8 @@ func (s *Step) leaveOut(format string, args ...any) {
 
 // withAttrs returns the data of a step with those of its attributes that any format can have.
 func (s *Step) withAttrs() serialize.Entry {
-	var e serialize.Entry
-	if s.data.Numbers {
-		e.Array = s.data.Array
-	} else {
-		e.Elements = &serialize.Elements{View: s.data.View, Type: s.data.DType, Fields: s.data.Fields, Values: s.data.Values}
-	}
+	e := s.data.Entry
+	e.Attrs = nil
 	for _, a := range s.Attrs {
 		if value, err := a.Keep(); err == nil { // else it is lost
 			if e.Attrs == nil {

@@ -91,7 +91,7 @@ func TestVerifyComparesStructures(t *testing.T) {
 	defer written.Close()
 	read, err1 := file.Find("/")
 	kept, err2 := written.Find("/in")
-	if got, want := fmt.Sprint(kept.Fields), fmt.Sprint(read.Fields); err1 != nil || err2 != nil || got != want {
+	if got, want := fmt.Sprint(kept.Elements.Fields), fmt.Sprint(read.Elements.Fields); err1 != nil || err2 != nil || got != want {
 		t.Errorf("fields %s, want %s; %v, %v", got, want, err1, err2)
 	}
 	other := filepath.Join(t.TempDir(), "other.npy")
@@ -108,10 +108,10 @@ func TestVerifyComparesStructures(t *testing.T) {
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}
-	if err := convert.SameData(context.Background(), a, b); err == nil {
+	if err := convert.SameData(context.Background(), a.Entry, b.Entry); err == nil {
 		t.Error("structures with other values are equal")
 	}
-	if err := convert.SameData(context.Background(), a, a); err != nil {
+	if err := convert.SameData(context.Background(), a.Entry, a.Entry); err != nil {
 		t.Error(err)
 	}
 }

@@ -288,14 +288,6 @@ func describeArray(a storage.Array) *Dataset {
 	return d
 }
 
-// selection returns the data of an entry.
-func (e entry) selection() Selection {
-	if e.Elements != nil {
-		return Selection{Name: e.Name, View: e.Elements.View, DType: e.Elements.Type, Texts: e.Elements.Type == "string", Fields: e.Elements.Fields, Values: e.Elements.Values}
-	}
-	return Selection{Name: e.Name, Array: e.Array, Shared: e.Shared, Numbers: true, DType: e.Array.Type.String()}
-}
-
 func (f *arrayFile) Find(path string) (Selection, error) {
 	if i, ok := f.index[Clean(path)]; ok {
 		return f.entries[i].selected(f.name)
@@ -307,7 +299,7 @@ func (f *arrayFile) Find(path string) (Selection, error) {
 	if Clean(path) == "/" {
 		if len(names) == 1 {
 			s, err := f.entries[0].selected(f.name)
-			s.Entry = false // it is asked for without its name
+			s.Listed = false // it is asked for without its name
 			return s, err
 		}
 		return Selection{}, fmt.Errorf("%s has %d arrays; name one: %s:%s", f.name, len(names), f.name, firstOr(names, "/name"))
@@ -317,8 +309,8 @@ func (f *arrayFile) Find(path string) (Selection, error) {
 
 // selected returns the data of an entry of the named file.
 func (e entry) selected(file string) (Selection, error) {
-	s := e.selection()
-	if s.Entry = true; e.err != nil {
+	s := Selection{Entry: e.Entry, Listed: true}
+	if e.err != nil {
 		return s, fmt.Errorf("%s: %s: %w", file, e.path, e.err)
 	}
 	return s, nil

@@ -27,7 +27,7 @@ func (f HDF5) Categorical(path string) (codes Selection, ok bool, err error) {
 	if err != nil {
 		return codes, false, nil
 	}
-	if codes, err = f.Find(codesAt); err != nil || !codes.Numbers || !codes.Array.Type.IsInt() {
+	if codes, err = f.Find(codesAt); err != nil || !codes.Numbers() || !codes.Array.Type.IsInt() {
 		return codes, false, nil
 	}
 	d, err := categories.Dataset()

@@ -62,7 +62,7 @@ func (f HDF5) dimensions(at string) ([]dimension, error) {
 	meaning, _ := f.convention.Meaning(o.Object) // found without an error
 	labels := attributeValues(o.Object, "DIMENSION_LABELS")
 	scales := attributeValues(o.Object, "DIMENSION_LIST")
-	shape := s.Selected().Shape
+	shape := s.Shape()
 	all := make([]dimension, len(shape))
 	for k := range all {
 		d := &all[k]
@@ -128,7 +128,7 @@ func (f HDF5) coordinatesOf(d dimension, name string) (coordinates.Axis, error) 
 	})
 	for _, at := range d.paths {
 		s, err := f.Find(at)
-		if err != nil || !slices.Equal(s.Selected().Shape, []int{d.size}) {
+		if err != nil || !slices.Equal(s.Shape(), []int{d.size}) {
 			continue
 		}
 		if o, err := f.Lookup(at); err == nil && !strings.HasPrefix(h5format.Text(o, "NAME"), "This is a netCDF dimension but") {
@@ -156,16 +156,16 @@ func readCoordinates(s Selection) (a coordinates.Axis, err error) {
 		return a, err
 	}
 	switch t := s.Array.Type; {
-	case s.Texts:
+	case s.Texts():
 		a.Texts, err = s.Strings()
 		a.Texts = append([]string{}, a.Texts...)
-	case s.Numbers && t.IsInt():
+	case s.Numbers() && t.IsInt():
 		a.Ints, err = storage.Read[int64](s.Array)
-	case s.Numbers && t.IsFloat():
+	case s.Numbers() && t.IsFloat():
 		a.Floats, err = storage.Read[float64](s.Array)
 		a.Single = t.Size() <= dtype.Float32.Size()
 	default:
-		err = fmt.Errorf("coordinates of type %s; want numbers or strings: %w", s.DType, dtype.ErrType)
+		err = fmt.Errorf("coordinates of type %s; want numbers or strings: %w", s.Type(), dtype.ErrType)
 	}
 	return a, err
 }

@@ -337,8 +337,8 @@ func (f HDF5) selectEntry(o h5format.Item, m h5format.Meaning, err error) (Selec
 	if err != nil {
 		return Selection{}, err
 	}
-	s := (entry{Entry: *m.Entry}).selection()
-	s.Name, s.File = base(o.Listed), f.Name()
+	s := Selection{Entry: *m.Entry, File: f.Name()}
+	s.Name = base(o.Listed)
 	if m.Stored != nil {
 		s.Budget, s.Stored, s.Size = f.Budget(), m.Stored, valueSize
 	}
@@ -353,22 +353,20 @@ func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:]
 const valueSize = 64
 
 func (f HDF5) selectAll(listed string, d *hdf5.Dataset) (Selection, error) {
-	s := Selection{
-		Name: base(listed),
-		File: f.Name(), Budget: f.Budget(), Stored: d.Backing,
-		DType: h5format.TypeName(d.Type), View: d.View(), Size: min(d.Type.Size, valueSize), Texts: d.Type.IsString(), Fields: h5format.Fields(d.Type), Values: d.Values,
-	}
-	if d.Type.Class == hdf5.ClassVarLen && !s.Texts {
-		s.Rows = d.Sequences
-	}
+	s := Selection{File: f.Name(), Budget: f.Budget(), Stored: d.Backing, Size: min(d.Type.Size, valueSize)}
+	s.Name = base(listed)
 	if d.Shape == nil {
 		return s, fmt.Errorf("%s: %s has no value (null dataspace)", f.Name(), d.Path)
 	}
 	if _, _, err := d.Type.DType(); err != nil {
+		s.Elements = h5format.ElementsOf(d)
+		if d.Type.Class == hdf5.ClassVarLen && !s.Texts() {
+			s.Rows = d.Sequences
+		}
 		return s, nil
 	}
 	a, err := d.Array()
-	s.Array, s.Numbers = a, true
+	s.Array = a
 	if address, several := f.sharedAddress(d.Object); several {
 		s.Shared = strconv.FormatUint(address, 16)
 	}

@@ -3,11 +3,13 @@
 package inspect
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"math"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/anndata"
@@ -102,11 +104,8 @@ type Filter struct {
 
 // A Selection is part of a file's data: numbers in an array, or other elements.
 type Selection struct {
-	Name    string
-	Entry   bool          // Name is that of a serialize.Entry
-	Array   storage.Array // of numbers, if Numbers
-	Numbers bool
-	Shared  string // see serialize.Entry.Shared
+	serialize.Entry
+	Listed bool // Name is a name in the file, which may begin or end with a slash as paths do not
 
 	// Names are those of the integers NameValues, of an enum; of 0, 1, … if that is nil.
 	Names      []string
@@ -115,27 +114,18 @@ type Selection struct {
 	File   string              // of the data
 	Stored func() (int, error) // bytes that the elements come from, if Budget is not nil
 	Budget *storage.Budget
-	View   views.View // of elements that are not numbers
-	Size   int        // bytes that such an element takes at least
-	DType  string
-	Texts  bool                            // they are strings
-	Fields []serialize.Field               // of compounds; nil if they are not known
-	Values func(views.View) ([]any, error) // in the types of [hdf5.Dataset.Values]
+	Size   int                             // bytes that an element takes at least, if it is not a number
 	Rows   func() (*hdf5.Sequences, error) // if elements are of variable length
-	Attrs  map[string]any                  // to be written with the elements
-}
-
-// Selected returns the view of the selected elements.
-func (s Selection) Selected() views.View {
-	if s.Numbers {
-		return s.Array.View
-	}
-	return s.View
 }
 
 // With returns s with another view.
 func (s Selection) With(v views.View) Selection {
-	s.View, s.Array.View = v, v
+	if s.Numbers() {
+		s.Array.View = v
+		return s
+	}
+	elements := *s.Elements
+	elements.View, s.Elements = v, &elements
 	return s
 }
 
@@ -146,8 +136,8 @@ func (s Selection) CheckSize() error {
 	if s.Budget == nil {
 		return nil
 	}
-	size, v := s.Size, s.Selected()
-	if s.Numbers {
+	size, v := s.Size, s.View()
+	if s.Numbers() {
 		size = s.Array.Type.Size()
 	}
 	stored, err := s.Stored()
@@ -164,8 +154,11 @@ func (s Selection) CheckSize() error {
 func (s Selection) Strings() ([]string, error) {
 	var texts []string
 	shared := map[string]string{} // of equal strings, such as labels
-	for v := range textBlocks(s.View) {
-		values, err := s.Values(v)
+	for v, err := range blocks.Views(context.Background(), s.View(), blockTexts) {
+		if err != nil {
+			return nil, err
+		}
+		values, err := s.Elements.Values(v)
 		if err != nil {
 			return nil, err
 		}
@@ -185,23 +178,6 @@ func (s Selection) Strings() ([]string, error) {
 
 // Strings are read blockTexts elements at a time, and at most maxShared are kept to be shared.
 const blockTexts, maxShared = 1 << 16, 1 << 16
-
-// textBlocks yields v in blocks of its first axis.
-func textBlocks(v views.View) iter.Seq[views.View] {
-	return func(yield func(views.View) bool) {
-		if v.Rank() == 0 || v.Len() <= blockTexts {
-			yield(v)
-			return
-		}
-		rows := max(1, blockTexts/(v.Len()/v.Shape[0]))
-		for first := 0; first < v.Shape[0]; first += rows {
-			part, err := v.Slice(0, first, min(first+rows, v.Shape[0]), 1)
-			if err != nil || !yield(part) { // the bounds are within v
-				return
-			}
-		}
-	}
-}
 
 // Open opens a file. Its format is found by content. Of HDF5 files all objects are shown,
 // whoever wrote them, with the meanings of MATLAB, NetCDF and AnnData; Options.Format hdf5

@@ -25,6 +25,9 @@ func (f HDF5) Member(path string, names ...string) (Selection, error) {
 	if err != nil {
 		return s, err
 	}
+	if s.Numbers() { // complex numbers
+		s.Elements = h5format.ElementsOf(d)
+	}
 	t := d.Type
 	for _, name := range names {
 		var known []string
@@ -37,18 +40,19 @@ func (f HDF5) Member(path string, names ...string) (Selection, error) {
 		}
 		t = t.Members[k].Type
 	}
-	s.Name, s.DType, s.Texts = names[len(names)-1], h5format.TypeName(t), t.IsString()
+	s.Name = names[len(names)-1]
 	if len(names) == 1 {
 		if _, _, err := t.DType(); err == nil {
 			a, err := d.Member(names[0])
-			s.Array, s.Numbers, s.Values = a, true, nil
+			s.Array, s.Elements = a, nil
 			s.Names, s.NameValues = t.EnumMembers()
 			return s, err
 		}
 	}
-	s.Numbers, s.Rows = false, nil
-	whole := s.Values
-	s.Values = func(v views.View) ([]any, error) {
+	s.Rows = nil
+	whole := s.Elements.Values
+	s.Elements.Type, s.Elements.Fields = h5format.TypeName(t), h5format.Fields(t)
+	s.Elements.Values = func(v views.View) ([]any, error) {
 		values, err := whole(v)
 		for i := range values {
 			for _, name := range names {

@@ -82,11 +82,28 @@ func (e Entry) Wrap(err error) error {
 }
 
 // Shape returns the shape of the array, or of the elements.
-func (e Entry) Shape() []int {
+func (e Entry) Shape() []int { return e.View().Shape }
+
+// View returns the view of the array, or of the elements.
+func (e Entry) View() views.View {
 	if e.Elements != nil {
-		return e.Elements.View.Shape
+		return e.Elements.View
 	}
-	return e.Array.Shape
+	return e.Array.View
+}
+
+// Numbers reports whether the elements are numbers, in Array.
+func (e Entry) Numbers() bool { return e.Elements == nil }
+
+// Texts reports whether the elements are strings.
+func (e Entry) Texts() bool { return e.Elements != nil && e.Elements.Type == "string" }
+
+// Type returns the name of the type of the elements.
+func (e Entry) Type() string {
+	if e.Elements != nil {
+		return e.Elements.Type
+	}
+	return e.Array.Type.String()
 }
 
 // Elements are array elements that are not numbers, such as strings.

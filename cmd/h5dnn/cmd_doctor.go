@@ -166,7 +166,7 @@ func (d *doctor) alike(found []openedData) (groups [][]openedData) {
 	}
 	for _, group := range alike(paths, func(i int) string {
 		o := found[i]
-		return fmt.Sprint(o.DType, o.Selected().Shape[1:], o.Numbers, o.Names)
+		return fmt.Sprint(o.Selection.Type(), o.Shape()[1:], o.Numbers(), o.Names)
 	}) {
 		var all []openedData
 		for _, i := range group {
@@ -293,7 +293,7 @@ func lengthText(group []openedData) string {
 	if least < most {
 		f.rows = fmt.Sprintf("%d…%d", least, most)
 	}
-	return f.shapeOf(&inspect.Dataset{Shape: group[0].Selected().Shape})
+	return f.shapeOf(&inspect.Dataset{Shape: group[0].Shape()})
 }
 
-func rowsOf(o openedData) int { return o.Selected().Shape[0] }
+func rowsOf(o openedData) int { return o.Shape()[0] }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -222,7 +223,7 @@ func moreOf(ctx context.Context, file inspect.File, e inspect.Object, show showO
 	}
 	switch {
 	case scalar:
-		if list, err := textsOf(data, data.Selected()); err == nil && len(list) == 1 {
+		if list, err := textsOf(data, data.View()); err == nil && len(list) == 1 {
 			m.scalar = list[0]
 			m.json = jsonOf(data)
 		}
@@ -241,16 +242,21 @@ func moreOf(ctx context.Context, file inspect.File, e inspect.Object, show showO
 	return m, err
 }
 
-// jsonOf returns the value of a scalar as JSON, or "".
+// jsonOf returns the value of a scalar as JSON, or "". Of an enum it is the name.
 func jsonOf(data inspect.Selection) string {
-	if data.Values == nil {
+	if data.Numbers() {
 		elems, err := blocks.Read(data.Array)
 		if err != nil {
 			return ""
 		}
+		if data.NameValues != nil {
+			if at := slices.Index(data.NameValues, int64(blocks.Float64s(data.Array.Type, elems)[0])); at >= 0 {
+				return jsonValue(data.Names[at])
+			}
+		}
 		return arrayfmt.JSONNumbers(data.Array.Type, elems)[0]
 	}
-	values, err := data.Values(data.Selected())
+	values, err := data.Elements.Values(data.View())
 	if err != nil || len(values) != 1 {
 		return ""
 	}

@@ -200,7 +200,7 @@ func (o modelOutput) predictions(c *cli.Context, format *serialize.Format, sampl
 	}
 	data := predictionSource{c.Context, o.Predictor, samples, storage.File(run), v.Len() * o.Type.Size()}
 	array := storage.Array{Data: data, Type: o.Type, View: v}
-	made := inspect.Selection{Name: o.name, Array: array, Numbers: true, DType: o.Type.String()}
+	made := inspect.Selection{Entry: serialize.Entry{Name: o.name, Array: array}}
 	if c.String("as") == "classes" && o.classes != nil {
 		if made = withNames(made, o.classes); checkType(format, made) != nil {
 			return made, fmt.Errorf("%s files cannot store the names of classes; use --as indices, or csv or h5", format.Name)
@@ -250,19 +250,18 @@ func lossName(description any) string {
 
 // withNames returns predicted classes as their names.
 func withNames(indices inspect.Selection, names []string) inspect.Selection {
-	return inspect.Selection{
-		Name: indices.Name, View: indices.Array.View, DType: "string", Texts: true,
-		Values: func(v views.View) ([]any, error) {
-			classes, err := storage.Read[int64](indices.Array.With(v))
-			values := make([]any, len(classes))
-			for i, class := range classes {
-				if values[i] = fmt.Sprint(class); class < int64(len(names)) {
-					values[i] = names[class]
-				}
+	values := func(v views.View) ([]any, error) {
+		classes, err := storage.Read[int64](indices.Array.With(v))
+		values := make([]any, len(classes))
+		for i, class := range classes {
+			if values[i] = fmt.Sprint(class); class < int64(len(names)) {
+				values[i] = names[class]
 			}
-			return values, err
-		},
+		}
+		return values, err
 	}
+	elements := &serialize.Elements{View: indices.Array.View, Type: "string", Values: values}
+	return inspect.Selection{Entry: serialize.Entry{Name: indices.Name, Elements: elements}}
 }
 
 // sourcesOf returns where the arguments say that the inputs of the named run are: a file

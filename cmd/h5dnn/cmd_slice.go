@@ -122,7 +122,7 @@ func findAll(file inspect.File, at address) ([]sliced, error) {
 			return nil, err
 		}
 		name, _ := views.CutIndex(path)
-		data.Name, data.Entry = strings.Trim(name, "/"), true
+		data.Name, data.Listed = strings.Trim(name, "/"), true
 		all = append(all, sliced{data, one})
 	}
 	if len(all) == 0 {
@@ -167,7 +167,7 @@ func sliceToFile(c *cli.Context, file inspect.File, parts []sliced, f *serialize
 		return err
 	}
 	if len(lost) > 0 {
-		what := fmt.Sprintf("%s %s", parts[0].DType, arrayfmt.Shape(parts[0].Selected().Shape))
+		what := fmt.Sprintf("%s %s", parts[0].Type(), arrayfmt.Shape(parts[0].Shape()))
 		if len(parts) > 1 {
 			what = fmt.Sprintf("%d arrays", len(parts))
 		}
@@ -203,7 +203,7 @@ func attributesFor(file inspect.File, at address, f *serialize.Format, data insp
 			}
 		}
 		a := data.Array
-		if data.Numbers && !f.Holds(a.Type) {
+		if data.Numbers() && !f.Holds(a.Type) {
 			a = convert.ForNumPy(a) // as it is written
 		}
 		attrs, n := f.KeepAttrs(serialize.Entry{Array: a, Attrs: attrs})
@@ -268,10 +268,10 @@ func show(w io.Writer, data inspect.Selection) error { return showData(w, data, 
 // showData is show with lines of that width.
 func showData(w io.Writer, data inspect.Selection, width int) error {
 	text, err := "", error(nil)
-	if data.Numbers {
+	if data.Numbers() {
 		text, err = arrayfmt.Format(data.Array, width)
 	} else {
-		text, err = arrayfmt.FormatTexts(data.View, width, func(v views.View) ([]string, error) { return textsOf(data, v) })
+		text, err = arrayfmt.FormatTexts(data.View(), width, func(v views.View) ([]string, error) { return textsOf(data, v) })
 	}
 	if err != nil {
 		return err
@@ -282,14 +282,14 @@ func showData(w io.Writer, data inspect.Selection, width int) error {
 
 // writeJSON prints data as nested lists, in bounded memory if it is numbers.
 func writeJSON(ctx context.Context, w io.Writer, at address, data inspect.Selection) error {
-	v := data.Selected()
-	head, err := fields{{"file", at.file}, {"path", at.path}, {"dtype", data.DType}, {"shape", v.Shape}}.MarshalJSON()
+	v := data.View()
+	head, err := fields{{"file", at.file}, {"path", at.path}, {"dtype", data.Type()}, {"shape", v.Shape}}.MarshalJSON()
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "%s,\"data\":", head[:len(head)-1])
 	list := arrayfmt.NewJSONList(w, v.Shape)
-	if data.Numbers {
+	if data.Numbers() {
 		for elems, err := range blocks.Elements(ctx, data.Array, blocks.Size/16) {
 			if err != nil {
 				return err
@@ -303,7 +303,7 @@ func writeJSON(ctx context.Context, w io.Writer, at address, data inspect.Select
 			if err != nil {
 				return err
 			}
-			values, err := data.Values(part)
+			values, err := data.Elements.Values(part)
 			if err != nil {
 				return err
 			}
@@ -328,14 +328,14 @@ const valuesAtOnce = 1 << 16
 
 // textsOf returns the elements that v selects as text.
 func textsOf(s inspect.Selection, v views.View) ([]string, error) {
-	if s.Numbers {
+	if s.Numbers() {
 		elems, err := blocks.Read(s.Array.With(v))
 		if err != nil {
 			return nil, err
 		}
 		return arrayfmt.Cells(s.Array.Type, elems), nil
 	}
-	values, err := s.Values(v)
+	values, err := s.Elements.Values(v)
 	cells := make([]string, len(values))
 	for k, value := range values {
 		cells[k] = printable(hdf5.Format(value))

@@ -65,7 +65,7 @@ func (p *trainingCandidate) bytes() int { return p.rows * p.rowBytes }
 // candidate opens data as train does, or returns why train cannot.
 func (d *doctor) candidate(group []openedData) (*trainingCandidate, error) {
 	first := group[0]
-	p := &trainingCandidate{path: first.path, dtype: typeName(first), length: lengthText(group), shape: first.Selected().Shape, data: group, layout: first.Data.Layout, encoding: first.Data.Encoding}
+	p := &trainingCandidate{path: first.path, dtype: typeName(first), length: lengthText(group), shape: first.Shape(), data: group, layout: first.Data.Layout, encoding: first.Data.Encoding}
 	for _, o := range group {
 		p.paths = append(p.paths, o.path)
 		p.rows += rowsOf(o)
@@ -79,13 +79,13 @@ func (d *doctor) candidate(group []openedData) (*trainingCandidate, error) {
 	if _, err := foundIn(first.Selection, d.name+": "+first.path); err != nil {
 		return nil, err
 	}
-	if first.Texts {
-		if p.labels = true; len(p.shape) > 1 && first.Selected().Len() != rowsOf(first) {
+	if first.Texts() {
+		if p.labels = true; len(p.shape) > 1 && first.View().Len() != rowsOf(first) {
 			return nil, errors.New("strings of several axes, where class labels have one")
 		}
 		return p, nil
 	}
-	if first.Numbers && first.Array.Type.IsComplex() {
+	if first.Numbers() && first.Array.Type.IsComplex() {
 		return nil, fmt.Errorf("%v, which models do not take", first.Array.Type)
 	}
 	var err error
@@ -95,7 +95,7 @@ func (d *doctor) candidate(group []openedData) (*trainingCandidate, error) {
 	if p.rowBytes = int(loading.Bytes(p.samples)) / p.rows; p.rowBytes == 0 {
 		return nil, errors.New("rows without elements")
 	}
-	p.named = first.Names != nil && first.Selected().Len() == rowsOf(first)
+	p.named = first.Names != nil && first.View().Len() == rowsOf(first)
 	p.storage(d)
 	return p, nil
 }
@@ -103,9 +103,9 @@ func (d *doctor) candidate(group []openedData) (*trainingCandidate, error) {
 // typeName returns the type of elements: of an enum or categories, with their number.
 func typeName(o openedData) string {
 	if o.Names != nil {
-		return fmt.Sprintf("%s of %d classes", o.DType, len(o.Names))
+		return fmt.Sprintf("%s of %d classes", o.Selection.Type(), len(o.Names))
 	}
-	return o.DType
+	return o.Selection.Type()
 }
 
 // samples returns the samples of alike data, as train loads them. Categories are their codes.
@@ -133,7 +133,7 @@ func (p *trainingCandidate) storage(d *doctor) {
 	p.unwritten = true
 	for _, o := range p.data {
 		_, unwritten := storage.Unwritten(o.Array)
-		p.unwritten = p.unwritten && o.Numbers && unwritten
+		p.unwritten = p.unwritten && o.Numbers() && unwritten
 	}
 	if p.unwritten {
 		p.fact("never written")
@@ -253,7 +253,7 @@ func (p *trainingCandidate) values(ctx context.Context) error {
 			return err
 		}
 	}
-	if o := p.data[0]; len(p.data) == 1 && o.Numbers && o.Array.Type.IsInt() && o.Array.Rank() == 1 {
+	if o := p.data[0]; len(p.data) == 1 && o.Numbers() && o.Array.Type.IsInt() && o.Array.Rank() == 1 {
 		return p.checkOrder(o.Array)
 	}
 	return nil
@@ -263,7 +263,7 @@ func (p *trainingCandidate) values(ctx context.Context) error {
 // for.
 func (p *trainingCandidate) checkExpansion() error {
 	for _, o := range p.data {
-		if o.Budget == nil || !o.Numbers {
+		if o.Budget == nil || !o.Numbers() {
 			continue
 		}
 		stored, err := o.Stored()
@@ -279,7 +279,7 @@ func (p *trainingCandidate) checkExpansion() error {
 
 // classes counts class labels.
 func (p *trainingCandidate) classes(ctx context.Context, o openedData) error {
-	missing := missingValues{elements: o.Selected().Len(), rows: rangeText([][2]int{{0, rowsOf(o)}}, rowsOf(o))}
+	missing := missingValues{elements: o.View().Len(), rows: rangeText([][2]int{{0, rowsOf(o)}}, rowsOf(o))}
 	s, err := statisticOf(ctx, o.Selection, false)
 	if err != nil {
 		return err

@@ -116,20 +116,20 @@ func findLabels(file inspect.File, at address) (inspect.Selection, error) {
 // foundIn returns data as package train takes it.
 func foundIn(data inspect.Selection, name string) (dataconfig.Found, error) {
 	switch {
-	case data.Numbers:
+	case data.Numbers():
 		return dataconfig.Found{Array: data.Array, Names: data.Names, Values: data.NameValues}, nil
-	case data.Texts:
+	case data.Texts():
 		return dataconfig.Found{Texts: data.Strings}, nil
 	case data.Rows == nil:
-		return dataconfig.Found{}, fmt.Errorf("%s has elements of type %s; want numbers", name, data.DType)
+		return dataconfig.Found{}, fmt.Errorf("%s has elements of type %s; want numbers", name, data.Type())
 	}
 	rows, err := data.Rows()
 	switch {
 	case errors.Is(err, dtype.ErrType):
-		return dataconfig.Found{}, fmt.Errorf("%s has %s elements that are not numeric rows; want numbers", name, data.DType)
+		return dataconfig.Found{}, fmt.Errorf("%s has %s elements that are not numeric rows; want numbers", name, data.Type())
 	case err != nil:
 		return dataconfig.Found{}, err
-	case rows.Rows != data.View.Len() || data.View.Offset != 0 || !data.View.Contiguous():
+	case rows.Rows != data.View().Len() || data.View().Offset != 0 || !data.View().Contiguous():
 		return dataconfig.Found{}, fmt.Errorf("%s: rows of different lengths cannot be sliced; select them with --rows", name)
 	}
 	return dataconfig.Found{Ragged: ragged(rows, name)}, nil

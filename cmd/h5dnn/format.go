@@ -72,12 +72,11 @@ func contentsOf(ctx context.Context, f *serialize.Format, arrays []inspect.Selec
 }
 
 func entryOf(ctx context.Context, f *serialize.Format, data inspect.Selection) serialize.Entry {
-	e := serialize.Entry{Name: data.Name, Attrs: data.Attrs}
-	if !data.Numbers {
-		e.Elements = &serialize.Elements{View: data.View, Type: data.DType, Fields: data.Fields, Values: data.Values}
+	e := data.Entry
+	if !e.Numbers() {
 		return e
 	}
-	if e.Array = data.Array; !f.Holds(e.Array.Type) {
+	if e.Shared = ""; !f.Holds(e.Array.Type) {
 		e.Array = convert.ForNumPy(e.Array)
 	}
 	e.Array = blocks.WithContext(ctx, e.Array)
@@ -87,8 +86,8 @@ func entryOf(ctx context.Context, f *serialize.Format, data inspect.Selection) s
 // checkType refuses arrays that the format cannot hold.
 func checkType(f *serialize.Format, arrays ...inspect.Selection) error {
 	for _, data := range arrays {
-		if !data.Numbers && (f.Elements == nil || !f.Elements(data.DType)) {
-			return fmt.Errorf("%s files cannot store %s, which has elements of type %s; csv and --json take any type", f.Name, data.Name, data.DType)
+		if !data.Numbers() && (f.Elements == nil || !f.Elements(data.Type())) {
+			return fmt.Errorf("%s files cannot store %s, which has elements of type %s; csv and --json take any type", f.Name, data.Name, data.Type())
 		}
 	}
 	return nil

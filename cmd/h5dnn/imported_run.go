@@ -193,7 +193,7 @@ func sampleShape(c *cli.Context, at address) ([]int, error) {
 	}
 	defer file.Close()
 	data, err := find(file, at)
-	if err != nil || !data.Numbers || data.Array.Rank() < 1 {
+	if err != nil || !data.Numbers() || data.Array.Rank() < 1 {
 		return nil, err
 	}
 	return data.Array.Shape[1:], nil

@@ -152,7 +152,7 @@ func (s *survey) add(e inspect.Object) error {
 		a.Unread = s.reason(err)
 	}
 	s.append(a, data)
-	if path.Base(a.Path) == "events" && data.Numbers && slices.Equal(a.Row, []int{3}) { // MNE: sample, previous code, code
+	if path.Base(a.Path) == "events" && data.Numbers() && slices.Equal(a.Row, []int{3}) { // MNE: sample, previous code, code
 		return s.addPath(a.Path + "[:, 2]")
 	}
 	return nil
@@ -169,7 +169,7 @@ func (s *survey) addMembers(e inspect.Object) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range whole.Fields {
+	for _, f := range whole.Elements.Fields {
 		if strings.ContainsAny(f.Name, `'"`) {
 			continue
 		}
@@ -186,12 +186,8 @@ func (s *survey) addPath(p string) error {
 	if err != nil {
 		return err
 	}
-	if v := data.Selected(); v.Rank() > 0 {
-		a := propose.Array{Path: p, Rows: v.Shape[:1], Row: v.Shape[1:], Stored: data.DType, Kind: propose.Other}
-		if data.Numbers {
-			a.Stored = data.Array.Type.String()
-		}
-		s.append(a, data)
+	if v := data.View(); v.Rank() > 0 {
+		s.append(propose.Array{Path: p, Rows: v.Shape[:1], Row: v.Shape[1:], Stored: data.Type(), Kind: propose.Other}, data)
 	}
 	return nil
 }
@@ -200,9 +196,9 @@ func (s *survey) addPath(p string) error {
 func (s *survey) append(a propose.Array, data inspect.Selection) {
 	switch a.Names = data.Names; {
 	case a.Unread != "":
-	case data.Numbers:
+	case data.Numbers():
 		a.Kind, a.Type = propose.Numbers, data.Array.Type
-	case data.Texts:
+	case data.Texts():
 		a.Kind = propose.Texts
 	case data.Rows != nil:
 		a.Kind = propose.Ragged
@@ -256,7 +252,7 @@ func sampleOf(a *propose.Array, data inspect.Selection, episodes int) error {
 	if a.Kind != propose.Texts && (a.Kind != propose.Numbers || a.Type.IsComplex()) {
 		return nil
 	}
-	v := data.Selected()
+	v := data.View()
 	size, most := max(1, v.Len()/max(1, v.Shape[0])), sampledColumn
 	switch {
 	case a.Kind == propose.Texts:

@@ -29,13 +29,13 @@ func statistics(ctx context.Context, file inspect.File, e inspect.Object, data i
 		return nil, nil, err
 	}
 	switch {
-	case data.Numbers && !data.Array.Type.IsComplex():
+	case data.Numbers() && !data.Array.Type.IsComplex():
 		if _, unwritten := storage.Unwritten(data.Array); unwritten {
 			return s, nil, nil
 		}
 		columns, err := columnStatistics(ctx, data.Array, e.Attrs)
 		return s, columns, err
-	case !data.Numbers && !data.Texts:
+	case !data.Numbers() && !data.Texts():
 		columns, err := memberStatistics(ctx, file, e.Path)
 		return s, columns, err
 	}
@@ -45,11 +45,11 @@ func statistics(ctx context.Context, file inspect.File, e inspect.Object, data i
 // statisticOf returns the statistic of strings, bools, enums or real numbers, with a
 // histogram if that is set; nil for other elements.
 func statisticOf(ctx context.Context, data inspect.Selection, histogram bool) (statistic, error) {
-	named := data.Names != nil || data.Numbers && data.Array.Type == dtype.Bool
-	if !data.Texts && (!data.Numbers || data.Array.Type.IsComplex()) {
+	named := data.Names != nil || data.Numbers() && data.Array.Type == dtype.Bool
+	if !data.Texts() && (!data.Numbers() || data.Array.Type.IsComplex()) {
 		return nil, nil
 	}
-	if data.Numbers {
+	if data.Numbers() {
 		if s, ok := unwritten(data.Array); ok {
 			return &s, nil
 		}
@@ -57,7 +57,7 @@ func statisticOf(ctx context.Context, data inspect.Selection, histogram bool) (s
 	if err := data.CheckSize(); err != nil {
 		return nil, err
 	}
-	if data.Texts {
+	if data.Texts() {
 		return countTexts(ctx, data)
 	}
 	s, err := summarize(ctx, data.Array)
@@ -103,11 +103,11 @@ func (c *valueCounts) add(value string, n int) {
 // countTexts reads strings once, block by block.
 func countTexts(ctx context.Context, data inspect.Selection) (*valueCounts, error) {
 	c := &valueCounts{counts: map[string]int{}, texts: true}
-	for part, err := range blocks.Views(ctx, data.View, valuesAtOnce) {
+	for part, err := range blocks.Views(ctx, data.View(), valuesAtOnce) {
 		if err != nil {
 			return nil, err
 		}
-		values, err := data.Values(part)
+		values, err := data.Elements.Values(part)
 		if err != nil {
 			return nil, err
 		}

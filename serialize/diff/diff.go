@@ -21,7 +21,6 @@ import (
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // Options configure Files. The zero value asks for equal elements.
@@ -137,18 +136,8 @@ func (a Array) equal(o Options) bool {
 	return a.Err == nil && a.Different == 0 && slices.Equal(a.ShapeA, a.ShapeB) && (a.TypeA == a.TypeB || o.IgnoreTypes)
 }
 
-// describe returns the type and shape of an entry.
-func (e entry) describe() (string, []int) {
-	if e.Elements != nil {
-		return e.Elements.Type, e.Elements.View.Shape
-	}
-	return e.Array.Type.String(), e.Array.Shape
-}
-
 func compare(ctx context.Context, a, b entry, o Options) (Array, error) {
-	d := Array{Name: a.Name, ULP: math.NaN()}
-	d.TypeA, d.ShapeA = a.describe()
-	d.TypeB, d.ShapeB = b.describe()
+	d := Array{Name: a.Name, ULP: math.NaN(), TypeA: a.Type(), TypeB: b.Type(), ShapeA: a.Shape(), ShapeB: b.Shape()}
 	if d.Err = cmp.Or(a.err, b.err); d.Err != nil || !slices.Equal(d.ShapeA, d.ShapeB) {
 		return d, ctx.Err()
 	}
@@ -169,16 +158,11 @@ func (d *Array) compareElements(ctx context.Context, a, b entry) error {
 	if a.Elements == nil || b.Elements == nil || a.Elements.Values == nil || b.Elements.Values == nil {
 		return fmt.Errorf("elements of type %s and %s cannot be compared: %w", d.TypeA, d.TypeB, dtype.ErrType)
 	}
-	d.Elements = a.Elements.View.Len()
-	parts, err1 := rows(a.Elements.View)
-	others, err2 := rows(b.Elements.View)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
+	d.Elements = a.View().Len()
 	at := 0
-	for k, v := range parts {
-		x, err1 := a.Elements.Values(v)
-		y, err2 := b.Elements.Values(others[k])
+	for box := range blocks.Parts(d.ShapeA, elementBlock) {
+		x, err1 := a.Elements.Values(box.Of(a.View()))
+		y, err2 := b.Elements.Values(box.Of(b.View()))
 		if err := errors.Join(err1, err2, ctx.Err()); err != nil {
 			return err
 		}
@@ -195,22 +179,6 @@ func (d *Array) compareElements(ctx context.Context, a, b entry) error {
 		at += len(x)
 	}
 	return nil
-}
-
-// rows divides v along its first axis into parts of elementBlock elements, or one row.
-func rows(v views.View) (parts []views.View, err error) {
-	if len(v.Shape) == 0 || v.Len() <= elementBlock {
-		return []views.View{v}, nil
-	}
-	n := max(1, elementBlock/(v.Len()/v.Shape[0]))
-	for at := 0; at < v.Shape[0]; at += n {
-		part, err := v.Slice(0, at, at+n, 1)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, part)
-	}
-	return parts, nil
 }
 
 // elementBlock is the number of elements that are not numbers which are compared at a time.

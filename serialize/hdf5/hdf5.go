@@ -159,7 +159,7 @@ func entryOf(d *hdf5.Dataset, m Meaning) (serialize.Entry, error) {
 	e := serialize.Entry{Name: d.Path[1:]}
 	var err error
 	if !d.DType.Valid() {
-		e.Elements = &serialize.Elements{View: d.View(), Type: TypeName(d.Type), Fields: Fields(d.Type), Values: d.Values}
+		e.Elements = ElementsOf(d)
 		e.Attrs, err = attrsOf(d.Object, m)
 		return e, err
 	}
@@ -171,6 +171,11 @@ func entryOf(d *hdf5.Dataset, m Meaning) (serialize.Entry, error) {
 	}
 	e.Attrs, err = attrsOf(d.Object, m)
 	return e, err
+}
+
+// ElementsOf returns the elements of a dataset that are not numbers.
+func ElementsOf(d *hdf5.Dataset) *serialize.Elements {
+	return &serialize.Elements{View: d.View(), Type: TypeName(d.Type), Fields: Fields(d.Type), Values: d.Values}
 }
 
 // TypeName returns NumPy's name of a number type, or the kind of another type.
