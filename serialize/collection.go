@@ -3,6 +3,7 @@ package serialize
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -37,6 +38,9 @@ func (f Format) Collect(c Contents) (list []Entry, err error) {
 	for e, err := range f.Checked(c) {
 		if err != nil {
 			return nil, err
+		}
+		if len(list) == cap(list) {
+			list = slices.Grow(list, max(16, len(list))) // append alone leaves five times the list as garbage
 		}
 		list = append(list, e)
 	}

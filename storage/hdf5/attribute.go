@@ -159,10 +159,10 @@ func (o *Object) parseAttribute(c *cursor) (Attribute, error) {
 		return a, c.err
 	}
 	var err error
-	if a.Type, err = o.file.datatype(message{kind: msgDatatype, flags: flags << 1 & flagShared, body: typeBody}); err != nil {
+	if a.Type, err = o.file.datatype(message{kind: msgDatatype, flags: uint8(flags<<1) & flagShared, body: typeBody}); err != nil {
 		return a, fmt.Errorf("attribute %q: %w", a.Name, err)
 	}
-	if spaceBody, err = o.file.body(message{kind: msgDataspace, flags: flags & flagShared, body: spaceBody}); err != nil {
+	if spaceBody, err = o.file.body(message{kind: msgDataspace, flags: uint8(flags) & flagShared, body: spaceBody}); err != nil {
 		return a, fmt.Errorf("attribute %q: %w", a.Name, err)
 	}
 	space, err := parseDataspace(o.file.newCursor("dataspace", spaceBody))

@@ -10,7 +10,7 @@ package hdf5
 //	                 | defined           | 1    | (flag 5) size                         | 4
 //	                 | size              | 4    | (flag 5) value                        |
 //	                 | value             |         version 2 has size and value only if defined
-func parseFill(c *cursor, kind, elemSize int) ([]byte, error) {
+func parseFill(c *cursor, kind uint16, elemSize int) ([]byte, error) {
 	given := true
 	if kind == msgFill {
 		switch version := c.u8(); version {
@@ -39,7 +39,7 @@ func parseFill(c *cursor, kind, elemSize int) ([]byte, error) {
 
 // fill returns the fill value of a dataset with elements of the given size.
 func (f *File) fill(h *header, elemSize int) ([]byte, error) {
-	for _, kind := range []int{msgFill, msgFillOld} {
+	for _, kind := range []uint16{msgFill, msgFillOld} {
 		m, ok := h.find(kind)
 		if !ok {
 			continue

@@ -3,6 +3,7 @@ package hdf5
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // A header is the list of messages that describe an object: its type, shape,
@@ -34,8 +35,8 @@ type header struct {
 }
 
 type message struct {
-	kind  int
-	flags int
+	kind  uint16
+	flags uint8
 	body  []byte
 }
 
@@ -70,7 +71,7 @@ const (
 )
 
 // find returns the first message of a type.
-func (h *header) find(kind int) (message, bool) {
+func (h *header) find(kind uint16) (message, bool) {
 	for _, m := range h.messages {
 		if m.kind == kind {
 			return m, true
@@ -99,6 +100,7 @@ func (f *File) parseHeader(address uint64) (*header, error) {
 	} else {
 		err = b.version2(address, start[5])
 	}
+	b.h.messages = slices.Clone(b.h.messages) // without room for more: files have many headers
 	return b.h, err
 }
 
@@ -232,6 +234,6 @@ func (r *headerReader) message(c *cursor, kind, flags int, body []byte) error {
 		return fmt.Errorf("message of unknown type %d, which must not be ignored", kind)
 	}
 	// Continuation and nil messages are kept, because version 1 counts them.
-	r.h.messages = append(r.h.messages, message{kind, flags, body})
+	r.h.messages = append(r.h.messages, message{uint16(kind), uint8(flags), body})
 	return nil
 }

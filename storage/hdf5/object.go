@@ -55,7 +55,7 @@ func (f *File) object(path string, address uint64) (*Object, error) {
 		return o, f.fail(path, err)
 	}
 	o.header = h
-	has := func(kind int) bool { _, ok := h.find(kind); return ok }
+	has := func(kind uint16) bool { _, ok := h.find(kind); return ok }
 	switch {
 	case has(msgSymbolTable) || has(msgLinkInfo) || has(msgLink):
 		o.Kind = KindGroup

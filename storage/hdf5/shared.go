@@ -33,7 +33,7 @@ func (f *File) body(m message) ([]byte, error) {
 
 // resolve follows a reference to a shared message of the given type. committed is the
 // address of the committed datatype it was found in, or undefined.
-func (f *File) resolve(kind int, c *cursor) (body []byte, committed uint64, err error) {
+func (f *File) resolve(kind uint16, c *cursor) (body []byte, committed uint64, err error) {
 	version, where := c.u8(), c.u8()
 	switch {
 	case version == 3 && where == 1:
@@ -63,7 +63,7 @@ func (f *File) resolve(kind int, c *cursor) (body []byte, committed uint64, err 
 	return m.body, committed, nil
 }
 
-func (f *File) sharedInHeap(kind int, id []byte) ([]byte, error) {
+func (f *File) sharedInHeap(kind uint16, id []byte) ([]byte, error) {
 	for _, index := range f.shared {
 		if index.kinds>>kind&1 != 0 {
 			heap, err := f.fractalHeap(index.heap)
