@@ -83,39 +83,3 @@ func TestErrorsGivePositionsAndSuggestions(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-func TestRenamedSettingsWorkWithAWarning(t *testing.T) {
-	renames := []config.Rename{{"data.steps", "window"}, {"model.*.dense.width", "units"}}
-	doc, err := config.ParseYAML([]byte("epochs: 1\ndata:\n  steps: 4\nmodel:\n  - dense: {width: 3}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	warnings, err := doc.Rename(renames...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(warnings) != 2 || warnings[0] != "3:3: data.steps is now called window; the old name works in this version only" || !strings.HasPrefix(warnings[1], "5:13: model.0.dense.width is now called units") {
-		t.Errorf("warnings %q", warnings)
-	}
-	var got Training
-	if err := doc.Decode(&got); err != nil || got.Data.Window != 4 || !reflect.DeepEqual(got.Model, []map[string]any{{"dense": map[string]any{"units": 3.0}}}) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	// An error at the new name is found at the old one.
-	if err := doc.Locate(config.At(config.Errorf("is bad"), "data", "window")); !strings.HasPrefix(err.Error(), "3:3: ") {
-		t.Errorf("%v: want position 3:3", err)
-	}
-
-	both, err := config.ParseYAML([]byte("data: {steps: 4, window: 5}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := both.Rename(renames...); err == nil || !strings.HasPrefix(err.Error(), "1:8: data: steps: is the old name of window") {
-		t.Errorf("both names: %v", err)
-	}
-
-	raw, err := config.RenameJSON(json.RawMessage(`{"data":{"steps":4}}`), renames...)
-	if err != nil || string(raw) != `{"data":{"window":4}}` {
-		t.Errorf("%s, %v", raw, err)
-	}
-}

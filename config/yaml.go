@@ -22,9 +22,8 @@ const (
 
 // A Document is one configuration, as read from a YAML file.
 type Document struct {
-	body    ast.Node
-	value   any               // of body, in the types of encoding/json
-	renamed map[string]string // old keys by the path of the new one, such as "data.window"
+	body  ast.Node
+	value any // of body, in the types of encoding/json
 }
 
 // ParseYAML reads text, which holds one YAML document, or none for no settings.
@@ -160,7 +159,6 @@ func (d *Document) locate(path []any) *token.Token {
 	}
 	n := d.body
 	nearest := n.GetToken()
-	key := ""
 	for i, step := range path {
 		switch step := step.(type) {
 		case Item:
@@ -170,14 +168,8 @@ func (d *Document) locate(path []any) *token.Token {
 			}
 			n = list.Values[step.Index]
 			nearest = n.GetToken()
-			key = join(key, strconv.Itoa(step.Index))
 		default:
-			key = join(key, fmt.Sprint(step))
-			name := fmt.Sprint(step)
-			if old, ok := d.renamed[key]; ok {
-				name = old
-			}
-			e := entry(n, name)
+			e := entry(n, fmt.Sprint(step))
 			if e == nil {
 				return nearest
 			}

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -29,7 +28,6 @@ type Config struct {
 	Precision string            `json:"precision,omitempty"` // of products: float32 (or empty), tf32, bf16 or fp16
 	Graph     config.Choice     `json:"graph,omitempty"`     // whether steps on a GPU are captured in a graph and replayed
 	Threads   int               `json:"threads,omitempty"`   // all there are if 0
-	Warnings  []string          `json:"-"`                   // from ParseConfig: settings that were given by an old name
 
 	Metrics    []any    `json:"metrics,omitempty"`    // besides the loss and accuracy, of each output, as nn.MetricFromConfig reads them
 	ClipNorm   float64  `json:"clip_norm,omitempty"`  // largest norm of all gradients; no limit if 0
@@ -54,9 +52,6 @@ func ParseConfig(text []byte, overrides ...func(*Config)) (Config, error) {
 	c := Defaults()
 	doc, err := config.ParseYAML(text)
 	if err != nil {
-		return c, err
-	}
-	if c.Warnings, err = doc.Rename(renamed...); err != nil {
 		return c, err
 	}
 	if err := doc.Decode(&c); err != nil {
@@ -174,19 +169,6 @@ func (c *Config) SetLearningRate(rate float64) {
 			o[name] = all
 		}
 	}
-}
-
-// renamed lists the settings whose old names are still read.
-var renamed []config.Rename
-
-// parseJSON reads the Config that a run file holds.
-func parseJSON(text string) (Config, error) {
-	c := Defaults()
-	raw, err := config.RenameJSON(json.RawMessage(text), renamed...)
-	if err != nil {
-		return c, err
-	}
-	return c, config.Decode(raw, &c)
 }
 
 func wrong(what string, path ...any) error {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -313,7 +314,8 @@ func (r *Run) loadMeta(meta map[string]string, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.Config, err = parseJSON(meta[metaConfig]); err != nil {
+	r.Config = Defaults()
+	if err := config.Decode([]byte(meta[metaConfig]), &r.Config); err != nil {
 		return fmt.Errorf("%s: %w", metaConfig, err)
 	}
 	if err := findData(&r.Config, name, meta[metaPaths]); err != nil {

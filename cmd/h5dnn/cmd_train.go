@@ -400,9 +400,6 @@ func configOf(c *cli.Context) (train.Config, error) {
 		} else if err != nil {
 			err = fmt.Errorf("%s:%w", name, err)
 		}
-		for _, warning := range config.Warnings {
-			fmt.Fprintf(c.App.ErrWriter, "h5dnn train: warning: %s:%s\n", name, warning)
-		}
 		return config, err
 	}
 	if err := override(c, &config); err != nil {
