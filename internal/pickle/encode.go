@@ -73,6 +73,8 @@ func (e *encoder) value(value any, depth int) error {
 			}
 		}
 		e.b = append(e.b, opAppends)
+	case *Set:
+		return e.value(&Object{Class: Global{"__builtin__", "set"}, Args: Tuple{&List{Items: value.Items}}}, depth)
 	case *Dict:
 		return e.dict(value, depth)
 	case *Persistent:

@@ -91,16 +91,29 @@ type Dict struct {
 	index        map[any]int // of the keys
 }
 
-// Get returns the value of a key that is a string.
-func (d *Dict) Get(key string) (any, bool) {
+// Get returns the value of a key.
+func (d *Dict) Get(key any) (any, bool) {
 	if d == nil {
 		return nil, false
 	}
-	i, ok := d.index[key]
-	if !ok {
-		return nil, false
+	k, err := hashable(key, 0)
+	if i, ok := d.indices()[k]; ok && err == nil {
+		return d.Values[i], true
 	}
-	return d.Values[i], true
+	return nil, false
+}
+
+// indices returns the indices of the keys. They are made here of keys that were set directly.
+func (d *Dict) indices() map[any]int {
+	if d.index == nil {
+		d.index = make(map[any]int, len(d.Keys))
+		for i, key := range d.Keys {
+			if k, err := hashable(key, 0); err == nil {
+				d.index[k] = i
+			}
+		}
+	}
+	return d.index
 }
 
 // Set puts value at key. It fails if Python could not hash the key.
@@ -109,14 +122,12 @@ func (d *Dict) Set(key, value any) error {
 	if err != nil {
 		return err
 	}
-	if i, ok := d.index[k]; ok {
+	index := d.indices()
+	if i, ok := index[k]; ok {
 		d.Values[i] = value
 		return nil
 	}
-	if d.index == nil {
-		d.index = map[any]int{}
-	}
-	d.index[k] = len(d.Keys)
+	index[k] = len(d.Keys)
 	d.Keys, d.Values = append(d.Keys, key), append(d.Values, value)
 	return nil
 }

@@ -1,24 +1,19 @@
 package torch
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/pickle"
 	"github.com/h5dnn/h5dnn/serialize"
 )
 
-// Types of tensors in metaTypes. Without one, a tensor does not require gradients.
+// Kinds of tensors in the structure. One without does not require gradients.
 const (
 	kindParameter = "Parameter"
 	kindFrozen    = "Parameter without gradient"
 	kindGradient  = "tensor with gradient"
 )
-
-// allKinds is the path that stands for all arrays, if they are of one kind.
-const allKinds = "**"
 
 // kindOf returns the kind of a tensor.
 func kindOf(o *pickle.Object) string {
@@ -45,143 +40,92 @@ func kindOf(o *pickle.Object) string {
 	return ""
 }
 
-// noteKinds notes the kinds of all entries.
-func (w *walker) noteKinds() error {
-	kinds, all := map[string]bool{}, len(w.entries) > 1
-	for _, e := range w.entries {
-		if e.kind == "" {
-			all = false
-			continue
-		}
-		kinds[e.kind] = true
-	}
-	if all && len(kinds) == 1 {
-		return w.noteType(allKinds, slices.Collect(maps.Keys(kinds))[0])
-	}
-	for _, e := range w.entries {
-		if e.kind == "" {
-			continue
-		}
-		if err := w.noteType(e.Name, e.kind); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// kind returns the kind of the tensor of a name. Only some elements have gradients.
-func (t *treeWriter) kind(name string, typ dtype.Type) string {
-	kind, ok := t.types[name]
-	if !ok {
-		kind = t.types[allKinds]
-	}
-	if !typ.IsFloat() && !typ.IsComplex() {
-		switch kind {
-		case kindParameter:
-			return kindFrozen
-		case kindGradient:
-			return ""
-		}
-	}
-	return kind
-}
-
-// tensor returns the call that makes tensor i of a plan, which has that name.
-func (t *treeWriter) tensor(plan *serialize.Plan, i int, name string) any {
+// tensorOfKind returns the call that makes tensor i of a plan, of a kind. Only some elements have gradients.
+func tensorOfKind(plan *serialize.Plan, i int, kind string) *pickle.Object {
 	view := plan.Views[i]
-	call := tensorCall(plan, view)
-	kind := t.kind(name, plan.Storages[view.Storage].Type)
+	made := tensorCall(plan, view)
+	typ := plan.Storages[view.Storage].Type
+	differentiable := typ.IsFloat() || typ.IsComplex()
 	switch kind {
 	case kindGradient:
-		call.Args[4] = true
+		made.Args[4] = differentiable
 	case kindParameter, kindFrozen:
-		args := pickle.Tuple{call, kind == kindParameter, &pickle.Dict{Class: typeOrdered}}
-		return &pickle.Object{Class: pickle.Global{Module: "torch._utils", Name: "_rebuild_parameter"}, Args: args}
+		return call("torch._utils", "_rebuild_parameter", made, kind == kindParameter && differentiable, &pickle.Dict{Class: typeOrdered})
 	}
-	return call
+	return made
 }
 
-// metaModules has what load_state_dict of PyTorch finds in the attribute _metadata of a state_dict:
-// a JSON object of objects by the path of the dict and the name of a module. Modules of version 1,
-// which are most, are left out.
-const metaModules = "torch.modules"
-
+// modulesAttribute is what load_state_dict of PyTorch finds beside a state_dict: dicts by the names of modules.
 const modulesAttribute = "_metadata"
 
-// noteModules notes the attribute of the dict at a path, if it is of the kind that PyTorch writes.
-func (w *walker) noteModules(path string, attribute any) (ok bool) {
-	of, ok := plain(attribute, 0)
-	modules, isObject := of.(map[string]any)
-	if !ok || !isObject {
+// setModules gives a dict of the structure the attribute of modules, if it is of the kind that PyTorch
+// writes. Modules of version 1, which are most, are left out.
+func setModules(d *pickle.Dict, attribute any) (ok bool) {
+	found, ok := plain(attribute, 0)
+	all, isDict := found.(*pickle.Dict)
+	if !ok || !isDict {
 		return false
 	}
-	maps.DeleteFunc(modules, func(_ string, info any) bool {
-		object, _ := info.(map[string]any)
-		return len(object) == 1 && object["version"] == int64(1)
-	})
-	if len(modules) > 0 {
-		w.states[path] = modules
+	modules := &pickle.Dict{Class: typeOrdered}
+	for i, name := range all.Keys {
+		info, _ := all.Values[i].(*pickle.Dict)
+		if version, _ := info.Get("version"); info == nil || len(info.Keys) > 1 || version != int64(1) {
+			put(modules, name, all.Values[i])
+		}
+	}
+	if len(modules.Keys) > 0 {
+		d.State = []any{&pickle.Dict{Keys: []any{modulesAttribute}, Values: []any{modules}}}
 	}
 	return true
 }
 
-// plain returns a value of dicts with text as keys, text, integers and the like, as package json
-// writes it.
+// plain returns a copy of a value of dicts with text as keys, text, integers and the like.
 func plain(value any, depth int) (any, bool) {
 	switch value := value.(type) {
 	case nil, bool, int64, string:
 		return value, true
 	case *pickle.Dict:
-		object := make(map[string]any, len(value.Keys))
+		made := &pickle.Dict{}
 		for i, key := range value.Keys {
-			name, isText := key.(string)
+			_, isText := key.(string)
 			inner, ok := plain(value.Values[i], depth+1)
-			if !isText || !ok || depth > 3 {
+			if !isText || !ok || depth > 3 || made.Set(key, inner) != nil {
 				return nil, false
 			}
-			object[name] = inner
 		}
-		return object, true
+		return made, true
 	}
 	return nil, false
 }
 
-// cutModules removes a prefix of the names of the model from those of its modules. A module
-// around them, such as a DistributedDataParallel, gives way to the module that gets its name.
-func (w *walker) cutModules(prefix string) {
-	modules, _ := w.states[""].(map[string]any)
-	if prefix == "" || modules == nil {
-		return
+// modulesOf returns the attribute of modules of a dict of the structure, or nil.
+func modulesOf(d *pickle.Dict) *pickle.Dict {
+	if len(d.State) == 0 {
+		return nil
 	}
-	cut := map[string]any{}
-	for _, name := range slices.Sorted(maps.Keys(modules)) {
-		inner, isInner := strings.CutPrefix(name+".", prefix)
-		if _, taken := modules[strings.TrimSuffix(prefix+name, ".")]; isInner || !taken {
-			cut[strings.TrimSuffix(inner, ".")] = modules[name]
-		}
+	attributes, _ := d.State[0].(*pickle.Dict)
+	if attributes == nil || len(attributes.Keys) != 1 || attributes.Keys[0] != modulesAttribute {
+		return nil
 	}
-	w.states[""] = cut
+	modules, _ := attributes.Values[0].(*pickle.Dict)
+	return modules
 }
 
-// putModules gives the dicts of a tree their attribute.
-func (t *treeWriter) putModules(text string) {
-	states, _ := valueOf(text).(*pickle.Dict)
-	if states == nil {
+// cutModules removes a prefix of the names of a model from those of its modules. A module
+// around them, such as a DistributedDataParallel, gives way to the module that gets its name.
+func cutModules(model *pickle.Dict, prefix string) {
+	modules := modulesOf(model)
+	if modules == nil {
 		return
 	}
-	for i, key := range states.Keys {
-		path, _ := key.(string)
-		modules, _ := states.Values[i].(*pickle.Dict)
-		d := t.groups[path]
-		if path == "" {
-			d = t.model
+	cut := &pickle.Dict{Class: typeOrdered}
+	for i, key := range modules.Keys {
+		name := key.(string)
+		inner, isInner := strings.CutPrefix(name+".", prefix)
+		taken := slices.Contains(modules.Keys, any(strings.TrimSuffix(prefix+name, ".")))
+		if isInner || !taken {
+			put(cut, strings.TrimSuffix(inner, "."), modules.Values[i])
 		}
-		if d == nil || modules == nil {
-			continue
-		}
-		modules.Class = typeOrdered
-		attributes := &pickle.Dict{}
-		attributes.Set(modulesAttribute, modules)
-		d.State = append(d.State, attributes)
 	}
+	*modules = *cut
 }

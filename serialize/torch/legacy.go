@@ -97,6 +97,5 @@ func (f *file) placeLegacy(at int64, keys []any, sizes map[string]storageRef) er
 		}
 		return p, nil
 	}
-	f.find = withSources(f.place)
 	return nil
 }

@@ -1,7 +1,6 @@
 package torch
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,13 +9,10 @@ import (
 	"github.com/h5dnn/h5dnn/internal/pickle"
 )
 
-// Metadata about the file itself.
+// Metadata about the file itself, beside its structure.
 const (
 	metaUnwrapped = "torch.unwrapped" // the key whose value is the model
 	metaOutside   = "torch.outside"   // the names of tensors beside the model, a JSON list
-	metaKeys      = "torch.keys"      // the names of the model's tensors that are one key with slashes, a JSON list
-	metaInside    = "torch.inside"    // the keys of the model whose values are not tensors, a JSON list
-	metaBeside    = "torch.beside"    // "true" if tensors are beside other values, and none of these is the model
 	metaPrefix    = "torch.prefix"    // what was cut off all names of the model
 	metaOptimizer = "torch.optimizer" // the key of an optimizer's state
 	metaOpaque    = "torch.opaque"    // classes of objects that were left alone
@@ -33,19 +29,22 @@ var wrappers = []string{"state_dict", "model_state_dict", "model", "net", "ema"}
 var prefixes = []string{"module.", "_orig_mod."}
 
 // outermost visits the outermost value.
-func (w *walker) outermost(value any) error {
-	if isArray(value) {
-		w.types[""] = typeTensor
-		return w.value(w.in.ArrayName(), value, 0)
-	}
+func (w *walker) outermost(value any) (any, error) {
 	d, ok := value.(*pickle.Dict)
-	if o, isObject := value.(*pickle.Object); isObject && moduleOf(o) == nil {
-		w.meta[metaBeside] = "true"
-	}
 	if !ok {
-		return w.value("", value, 0)
+		path := ""
+		if isArray(value) {
+			path = w.in.ArrayName()
+		}
+		made, err := w.value(path, value, 0)
+		if module, ok := made.(*members); ok {
+			module.Class = typeOrdered
+			return &module.Dict, err
+		}
+		return made, err
 	}
-	if own, ok := ownMeta(d); ok {
+	own, ok := ownMeta(d)
+	if ok {
 		w.exact = true
 		return w.saved(d, own)
 	}
@@ -55,88 +54,92 @@ func (w *walker) outermost(value any) error {
 		}
 	}
 	if name := wrapperOf(d); name != "" {
+		w.meta[metaUnwrapped] = name
 		return w.wrapped(d, name)
 	}
-	if err := w.model(d, 0); err != nil {
-		return err
-	}
-	isOther := func(value any) bool { return !isArray(value) }
-	hasSlash := func(e foundEntry) bool { return strings.Contains(e.Name, "/") }
-	if slices.ContainsFunc(d.Values, isArray) && (slices.ContainsFunc(d.Values, isOther) || slices.ContainsFunc(w.entries, hasSlash)) {
-		w.meta[metaBeside] = "true"
-	}
-	return nil
+	return w.model(d, 0)
 }
 
 // wrapped visits a dict with a model under a key, whose names are those of the model, and
 // other values, whose names begin with their keys.
-func (w *walker) wrapped(d *pickle.Dict, name string) error {
-	w.meta[metaUnwrapped] = name
-	var outside []string
-	if err := w.omitDict("", d); err != nil {
-		return err
+func (w *walker) wrapped(d *pickle.Dict, name string) (any, error) {
+	made := &pickle.Dict{Class: typeOrdered}
+	if err := w.omitDict("", d, made); err != nil {
+		return nil, err
 	}
-	parts, err := w.partsOf("", d, "")
+	parts, keys, err := w.partsOf("", d)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var outside []string
 	for i, path := range parts {
 		if isArray(d.Values[i]) {
 			outside = append(outside, path)
 		}
+		var value any
 		if d.Keys[i] == name {
-			err = cmp.Or(w.model(d.Values[i], 1), w.noteInside(d.Values[i]))
+			value, err = w.model(d.Values[i], 1)
 		} else {
-			err = w.value(path, d.Values[i], 1)
+			value, err = w.value(path, d.Values[i], 1)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
+		put(made, keys[i], value)
 	}
-	return w.noteNames(metaOutside, outside)
+	if outside == nil {
+		return made, nil
+	}
+	list, err := json.Marshal(outside)
+	w.meta[metaOutside] = string(list)
+	return made, err
 }
 
 // model visits the model, without the prefixes of its names.
-func (w *walker) model(value any, depth int) error {
+func (w *walker) model(value any, depth int) (any, error) {
 	first := len(w.entries)
-	if err := w.value("", value, depth); err != nil {
-		return err
+	made, err := w.value("", value, depth)
+	if err != nil {
+		return nil, err
 	}
-	w.cutPrefixes(w.entries[first:])
-	return w.noteKeys(value)
+	if module, ok := made.(*members); ok {
+		module.Class = typeOrdered
+		made = &module.Dict
+	}
+	if d, ok := made.(*pickle.Dict); ok && !w.exact {
+		w.cutPrefixes(w.entries[first:], d)
+	}
+	return made, nil
 }
 
 // saved visits a dict that save has written, with its own attribute.
-func (w *walker) saved(d, own *pickle.Dict) error {
+func (w *walker) saved(d, own *pickle.Dict) (any, error) {
 	value, _ := own.Get("model")
-	model, unwrapped := value.(string)
-	meta, _ := own.Get("meta")
-	parts, err := w.partsOf("", d, keyType(d, true))
-	if err != nil {
-		return err
+	structured, _ := own.Get("structured")
+	w.implied = structured != true
+	visit := func() (any, error) { return w.model(d, 0) }
+	if name, unwrapped := value.(string); unwrapped {
+		visit = func() (any, error) { return w.wrapped(d, name) }
 	}
-	for i, path := range parts {
-		if unwrapped && d.Keys[i] == model {
-			path = ""
-		}
-		if err := w.value(path, d.Values[i], 1); err != nil {
-			return err
-		}
+	made, err := visit()
+	if err != nil {
+		return nil, err
 	}
 	clear(w.meta) // the values in the tree are copies
+	meta, _ := own.Get("meta")
 	list, _ := meta.(*pickle.Dict)
 	if list == nil {
-		return nil
+		return made, nil
 	}
 	for i, key := range list.Keys {
 		name, isText := key.(string)
 		value, alsoText := list.Values[i].(string)
 		if !isText || !alsoText {
-			return fmt.Errorf("metadata %s is not a string", pickle.Describe(key))
+			return nil, fmt.Errorf("metadata %s is not a string", pickle.Describe(key))
 		}
 		w.meta[name] = value
 	}
-	return nil
+	return made, nil
 }
 
 // ownMeta returns what save keeps in an attribute.
@@ -188,8 +191,8 @@ func sameNames(d, model *pickle.Dict) bool {
 	return false
 }
 
-// cutPrefixes removes the prefixes that all names of the model have.
-func (w *walker) cutPrefixes(model []foundEntry) {
+// cutPrefixes removes the prefixes that all names of the model have, whose structure is a dict.
+func (w *walker) cutPrefixes(model []foundEntry, d *pickle.Dict) {
 	for again := len(model) > 0; again; {
 		again = false
 		for _, prefix := range prefixes {
@@ -199,51 +202,16 @@ func (w *walker) cutPrefixes(model []foundEntry) {
 			for i := range model {
 				model[i].Name = model[i].Name[len(prefix):]
 			}
+			for i, key := range d.Keys {
+				if name, isText := key.(string); isText {
+					d.Keys[i] = strings.TrimPrefix(name, prefix)
+				}
+			}
 			w.meta[metaPrefix] += prefix
 			again = true
 		}
 	}
-	w.cutModules(w.meta[metaPrefix])
-}
-
-// noteKeys notes which keys of the model have slashes, which else are between keys.
-func (w *walker) noteKeys(model any) error {
-	d, _ := model.(*pickle.Dict)
-	if d == nil {
-		return nil
+	if prefix := w.meta[metaPrefix]; prefix != "" {
+		cutModules(d, prefix)
 	}
-	var keys []string
-	for i, key := range d.Keys {
-		if name := w.keyText(key); strings.Contains(name, "/") && isArray(d.Values[i]) {
-			keys = append(keys, strings.TrimPrefix(name, w.meta[metaPrefix]))
-		}
-	}
-	return w.noteNames(metaKeys, keys)
-}
-
-// noteInside notes which keys of the model do not have tensors as values.
-func (w *walker) noteInside(model any) error {
-	d, _ := model.(*pickle.Dict)
-	if d == nil {
-		return nil
-	}
-	var keys []string
-	for i, key := range d.Keys {
-		if !isArray(d.Values[i]) {
-			keys = append(keys, w.keyText(key))
-		}
-	}
-	return w.noteNames(metaInside, keys)
-}
-
-// noteNames adds a list of names as metadata, if there are some.
-func (w *walker) noteNames(key string, names []string) error {
-	if names == nil {
-		return nil
-	}
-	b, err := json.Marshal(names)
-	if err != nil {
-		return err
-	}
-	return w.note(key, string(b))
 }

@@ -30,11 +30,6 @@ func (w *walker) omitClass(path string, o *pickle.Object) error {
 	return w.omit(path, loss.Type, 1, "an object of class %s; its values are kept, and its class as text", classOf(o))
 }
 
-// omitName notes that a class or a function becomes text. The types of elements are kept.
-func (w *walker) omitName(path string, g pickle.Global) error {
-	return w.omit(path, loss.Type, 1, "%v is a class or another name that Python imports; it is kept as text", g)
-}
-
 // classOf returns the class of an object. Legacy files store classes of modules with their source
 // text outside of the pickle: ('module', class, file, source).
 func classOf(o *pickle.Object) string {
@@ -89,8 +84,9 @@ func (w *walker) omitKept(path string) error {
 	return nil
 }
 
-// omitDict notes what is not kept of a dict, and keeps what its attributes say of modules.
-func (w *walker) omitDict(path string, d *pickle.Dict) error {
+// omitDict notes what is not kept of a dict, and gives what its attributes say of modules to the dict of
+// the structure.
+func (w *walker) omitDict(path string, d, made *pickle.Dict) error {
 	if d.Class == "defaultdict" {
 		w.keptAs(d.Class, "dict, without its factory")
 	}
@@ -103,7 +99,7 @@ func (w *walker) omitDict(path string, d *pickle.Dict) error {
 			continue
 		}
 		for i, key := range attributes.Keys {
-			if key == modulesAttribute && w.noteModules(path, attributes.Values[i]) {
+			if key == ownAttribute || key == modulesAttribute && setModules(made, attributes.Values[i]) {
 				continue
 			}
 			if err := w.omit(path, loss.Attribute, 1, "attribute %.40s of an OrderedDict", w.keyText(key)); err != nil {

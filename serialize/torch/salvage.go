@@ -65,7 +65,6 @@ func (f *file) salvageZip() error {
 		}
 		return p, nil
 	}
-	f.find = withSources(f.place)
 	var err error
 	if f.root, err = f.pickleOf(pickled); err != nil {
 		return fmt.Errorf("data.pkl, which has the names of all tensors, is damaged: %w", err)

@@ -3,7 +3,6 @@ package torch
 import (
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -100,194 +99,216 @@ func writeArchive(w io.Writer, root any, pickled int64, plan *serialize.Plan) er
 	return z.Close("")
 }
 
+// A treeWriter makes the value to pickle: that of the structure in the metadata, with nested dicts of
+// the names with slashes that are not in it.
+type treeWriter struct {
+	plan    *serialize.Plan
+	indices map[string]int // of arrays
+	meta    map[string]string
+	reader  *walker
+	root    *pickle.Dict
+	model   *pickle.Dict    // of the names without slashes; root, unless the model is one value of it
+	arrays  map[string]bool // that are in the tree
+	texts   map[string]bool // of the metadata, that are in the tree
+}
+
 // tree returns the value to pickle.
 func tree(entries []serialize.Entry, plan *serialize.Plan, meta map[string]string) (any, error) {
-	t := &treeWriter{
-		root: &pickle.Dict{Class: "OrderedDict"}, groups: map[string]*pickle.Dict{}, taken: map[string]bool{},
-		inside: namesIn(meta[metaInside]), types: objectIn[string](meta[metaTypes]), paths: objectIn[[2]string](meta[metaPaths]), names: map[*pickle.Dict]string{},
-		orders: objectIn[[]int](meta[metaOrder]), members: map[*pickle.Dict][]string{},
+	t := &treeWriter{plan: plan, indices: make(map[string]int, len(entries)), meta: meta, arrays: map[string]bool{}, texts: map[string]bool{}}
+	for i, e := range entries {
+		t.indices[e.Name] = i
 	}
-	t.model = t.root
-	if t.types[""] == typeTensor && len(entries) == 1 && t.placed(meta) {
-		return t.tensor(plan, 0, entries[0].Name), nil
+	restored := t.restored()
+	if _, isDict := restored.(*pickle.Dict); restored != nil && !isDict && t.isComplete() {
+		return restored, nil
 	}
-	names, nested := make(map[string]bool, len(entries)), 0 // names with slashes
-	for _, e := range entries {
-		name := e.Name
-		if names[name] = true; strings.Contains(name, "/") {
-			nested++
-		}
-	}
-	wrapper, beside := meta[metaUnwrapped], meta[metaBeside] == "true" || t.intKeys()
-	if wrapper == "" && !beside && nested > 0 && (nested == len(names) || besideOptimizer(names)) {
+	wrapper := meta[metaUnwrapped]
+	var fresh bool
+	if t.root, fresh = t.dictOf(restored); fresh && wrapper == "" && t.isWrapped() {
 		wrapper = modelKey
 	}
+	t.model = t.root
 	own := &pickle.Dict{}
 	own.Set("version", int64(1))
-	if wrapper != "" && nested < len(names) {
-		wrapper = t.wrap(wrapper, names)
-		own.Set("model", wrapper)
+	own.Set("structured", !fresh)
+	if wrapper != "" && slices.ContainsFunc(entries, func(e serialize.Entry) bool { return !strings.Contains(e.Name, "/") }) {
+		own.Set("model", t.wrap(wrapper))
 	}
-	if err := t.addTensors(entries, plan, names, wrapper, meta); err != nil {
-		return nil, err
+	for i, e := range entries {
+		if t.arrays[e.Name] {
+			continue
+		}
+		d, key, err := t.placeOf(e.Name, t.model)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.Set(key, tensorOfKind(plan, i, "")); err != nil {
+			return nil, err
+		}
 	}
-	if wrapper != "" || beside {
-		t.addMeta(meta)
+	if fresh && wrapper != "" {
+		t.addMeta()
 	}
-	t.putModules(meta[metaModules])
 	t.lists(t.root)
-	if root := t.sequences("", t.root); root != any(t.root) && t.placed(meta) {
-		return root, nil
-	}
-	t.keepMeta(own, meta)
+	t.keepMeta(own)
 	return t.root, nil
 }
 
-// wrap makes the model a value of the outermost dict, and returns its key: the wanted one, unless names
-// are in a group of that name.
-func (t *treeWriter) wrap(key string, names map[string]bool) string {
-	for anyBelow(names, key) {
-		key += "_"
+// dictOf returns the restored value if it is a dict, or a new one.
+func (t *treeWriter) dictOf(restored any) (d *pickle.Dict, fresh bool) {
+	d, ok := restored.(*pickle.Dict)
+	if !ok {
+		clear(t.arrays)
+		d = &pickle.Dict{}
 	}
-	t.model = &pickle.Dict{Class: "OrderedDict"}
-	t.root.Set(key, t.model)
-	t.taken[key] = true
-	return key
+	d.Class = typeOrdered
+	return d, !ok
 }
 
-// besideOptimizer reports whether all names with slashes are of an optimizer's state.
-func besideOptimizer(names map[string]bool) bool {
-	for name := range names {
-		if group, _, nested := strings.Cut(name, "/"); nested && !strings.HasPrefix(group, "optim") {
+// isComplete reports whether all arrays and metadata but our own are in the tree.
+func (t *treeWriter) isComplete() bool {
+	for name := range t.meta {
+		if !strings.HasPrefix(name, "torch.") && !t.texts[name] {
 			return false
 		}
 	}
-	return true
+	return len(t.arrays) == len(t.indices)
 }
 
-// addTensors puts the tensors into the tree.
-func (t *treeWriter) addTensors(entries []serialize.Entry, plan *serialize.Plan, names map[string]bool, wrapper string, meta map[string]string) error {
-	outside, keys := namesIn(meta[metaOutside]), namesIn(meta[metaKeys])
-	for i, e := range entries {
-		group, key := t.model, t.keyAt(e.Name, "", e.Name)
-		if outside[e.Name] && e.Name != wrapper {
-			group = t.root
-		}
-		if at := strings.LastIndexByte(e.Name, '/'); at > 0 && !keys[e.Name] && !t.isKey(e.Name, names) {
-			var err error
-			if group, key, err = t.parent(e.Name); err != nil {
-				return err
-			}
-		}
-		t.taken[e.Name] = t.taken[e.Name] || group != t.model || t.model == t.root
-		if err := t.put(group, e.Name, key, t.tensor(plan, i, e.Name)); err != nil {
-			return err
-		}
+// restored returns the value of the structure in the metadata with the arrays and texts that are
+// written, or nil.
+func (t *treeWriter) restored() any {
+	text := t.meta[metaStructure]
+	if text == "" {
+		return nil
+	}
+	structure, err := structureIn(text)
+	if err != nil {
+		return nil
+	}
+	bound := &file{pickled: int64(len(text)), memory: 1<<20 + 256*len(text)}
+	t.reader = newWalker(bound)
+	if value := t.restore(structure, 0); value != any(absent{}) {
+		return value
 	}
 	return nil
 }
 
-// keepMeta keeps all metadata in an attribute of the outermost dict, beside what it has of ours.
-func (t *treeWriter) keepMeta(own *pickle.Dict, meta map[string]string) {
-	list := &pickle.Dict{}
-	for _, key := range slices.Sorted(maps.Keys(meta)) {
-		list.Set(key, meta[key])
+// restore returns the value of a part of a structure, absent if nothing of it is written.
+func (t *treeWriter) restore(part any, depth int) any {
+	if t.reader.enter(depth) != nil {
+		return absent{}
 	}
-	own.Set("meta", list)
-	attributes := &pickle.Dict{}
-	attributes.Set(ownAttribute, own)
-	t.root.State = append(t.root.State, attributes)
+	items := func(list []any) []any {
+		values := make([]any, len(list))
+		for i, item := range list {
+			values[i] = t.restore(item, depth+1)
+		}
+		return values
+	}
+	var made any
+	size := 0
+	switch part := part.(type) {
+	case *pickle.Persistent:
+		return t.referred(part)
+	case *pickle.List:
+		made, size = sequence(items(part.Items), false), len(part.Items)
+	case pickle.Tuple:
+		made, size = sequence(items(part), true), len(part)
+	case *pickle.Dict:
+		made, size = t.restoreDict(part, items(part.Values)), 1
+	}
+	if d, isDict := made.(*pickle.Dict); size == 0 || isDict && len(d.Keys) == 0 {
+		return absent{}
+	}
+	return made
 }
 
-// anyBelow reports whether a name is below a group.
-func anyBelow(names map[string]bool, group string) bool {
-	for name := range names {
-		if strings.HasPrefix(name, group+"/") {
-			return true
+func (t *treeWriter) restoreDict(part *pickle.Dict, values []any) *pickle.Dict {
+	made := &pickle.Dict{Class: keptClass(part)}
+	for i, value := range values {
+		if _, isAbsent := value.(absent); !isAbsent && isPlainKey(part.Keys[i]) {
+			made.Set(part.Keys[i], value)
 		}
 	}
-	return false
-}
-
-// namesIn returns the names in a list that the reader of these files has noted.
-func namesIn(list string) map[string]bool {
-	var names []string
-	json.Unmarshal([]byte(list), &names) // none, if it is not ours
-	set := map[string]bool{}
-	for _, name := range names {
-		set[name] = true
+	if modules := modulesOf(part); modules != nil && made.Class == typeOrdered {
+		setModules(made, modules)
 	}
-	return set
+	return made
 }
 
-// A treeWriter makes nested dicts of names with slashes.
-type treeWriter struct {
-	root   *pickle.Dict
-	model  *pickle.Dict            // of the names without slashes; root, unless the model is one value of it
-	groups map[string]*pickle.Dict // by path
-	taken  map[string]bool         // paths of values
-	inside map[string]bool         // keys of the model whose values are not tensors
-	types  map[string]string       // of metaTypes
-
-	paths   map[string][2]string      // of metaPaths
-	names   map[*pickle.Dict]string   // paths of groups
-	orders  map[string][]int          // of metaOrder
-	members map[*pickle.Dict][]string // paths of the keys of the groups whose order is noted
-}
-
-// put puts the value at a path into its group.
-func (t *treeWriter) put(group *pickle.Dict, path string, key, value any) error {
-	if t.orders[t.names[group]] != nil {
-		t.members[group] = append(t.members[group], path)
-	}
-	return group.Set(key, value)
-}
-
-// intKeys reports whether the outermost value is a list or a dict with integers as keys.
-func (t *treeWriter) intKeys() bool {
-	return slices.Contains([]string{typeList, typeTuple, typeInts}, t.types[""])
-}
-
-// parent returns the dict that a path with or without slashes is in, and its key there.
-func (t *treeWriter) parent(path string) (*pickle.Dict, any, error) {
-	above, part := "", path
-	if at := strings.LastIndexByte(path, '/'); at > 0 {
-		above, part = path[:at], path[at+1:]
-	}
-	if noted, ok := t.paths[path]; ok {
-		above, part = noted[0], noted[1]
-	}
-	switch {
-	case above != "":
-		d, err := t.group(above)
-		return d, t.keyAt(path, above, part), err
-	case t.inside[part]:
-		return t.model, t.keyAt(path, "", part), nil
-	}
-	return t.root, t.keyAt(path, "", part), nil
-}
-
-// placed reports whether all metadata but our own are values in the tree.
-func (t *treeWriter) placed(meta map[string]string) bool {
-	for path := range meta {
-		if !strings.HasPrefix(path, "torch.") && !t.taken[path] {
-			return false
+// referred returns the array or the value of a text that a reference of a structure stands for. A text
+// that was changed stands for what it says.
+func (t *treeWriter) referred(reference *pickle.Persistent) any {
+	id, _ := reference.ID.(pickle.Tuple)
+	name, _ := argument(id, 1).(string)
+	switch argument(id, 0) {
+	case arrayReference:
+		if i, ok := t.indices[name]; ok {
+			kind, _ := argument(id, 2).(string)
+			t.arrays[name] = true
+			return tensorOfKind(t.plan, i, kind)
+		}
+	case textReference:
+		if text, ok := t.meta[name]; ok {
+			t.texts[name] = true
+			value, noted, err := t.reader.cleanText(argument(id, 2), 0, func(_, _ string) {})
+			if err == nil && noted == text {
+				return value
+			}
+			return valueOf(text)
 		}
 	}
-	return true
+	return absent{}
+}
+
+// isWrapped reports whether names without slashes are those of a model beside an optimizer's state.
+func (t *treeWriter) isWrapped() bool {
+	nested, optimizer := 0, true
+	for name := range t.indices {
+		if group, _, ok := strings.Cut(name, "/"); ok {
+			nested++
+			optimizer = optimizer && strings.HasPrefix(group, "optim")
+		}
+	}
+	return nested > 0 && (optimizer || nested == len(t.indices))
+}
+
+// wrap makes the model a value of the outermost dict, unless it is one, and returns its key: the wanted
+// one, unless names are in a group of that name.
+func (t *treeWriter) wrap(key string) string {
+	isBelow := func(name string) bool { return strings.HasPrefix(name, key+"/") && !t.arrays[name] }
+	for slices.ContainsFunc(slices.Collect(maps.Keys(t.indices)), isBelow) {
+		key += "_"
+	}
+	value, _ := t.root.Get(key)
+	model, ok := value.(*pickle.Dict)
+	if !ok {
+		model = &pickle.Dict{}
+		t.root.Set(key, model)
+	}
+	model.Class, t.model = typeOrdered, model
+	return key
+}
+
+// placeOf returns the dict and the key of a name: in a group or, if the name has none, in another dict.
+func (t *treeWriter) placeOf(name string, otherwise *pickle.Dict) (d *pickle.Dict, key any, err error) {
+	at := strings.LastIndexByte(name, '/')
+	if at <= 0 || t.isKey(name) {
+		return otherwise, name, nil
+	}
+	d, err = t.group(name[:at])
+	return d, keyOf(name[at+1:]), err
 }
 
 // isKey reports whether a name with slashes is one key: it begins with a slash, or a name
-// above it is an array, which is not a dict. The key of a name that was noted is known.
-func (t *treeWriter) isKey(name string, names map[string]bool) bool {
-	if _, noted := t.paths[name]; noted {
-		return false
-	}
+// above it is an array, which is not a dict.
+func (t *treeWriter) isKey(name string) bool {
 	if name[0] == '/' {
 		return true
 	}
 	for at, c := range name {
-		if c == '/' && names[name[:at]] {
+		if _, isArray := t.indices[name[:at]]; c == '/' && isArray {
 			return true
 		}
 	}
@@ -295,36 +316,51 @@ func (t *treeWriter) isKey(name string, names map[string]bool) bool {
 }
 
 // group returns the dict at a path.
-func (t *treeWriter) group(path string) (*pickle.Dict, error) {
-	if d := t.groups[path]; d != nil {
-		return d, nil
+func (t *treeWriter) group(path string) (d *pickle.Dict, err error) {
+	above, key := t.root, any(path)
+	if at := strings.LastIndexByte(path, '/'); at > 0 {
+		if above, err = t.group(path[:at]); err != nil {
+			return nil, err
+		}
+		key = keyOf(path[at+1:])
 	}
-	if t.taken[path] {
+	value, ok := above.Get(key)
+	if !ok {
+		d = &pickle.Dict{}
+		return d, above.Set(key, d)
+	}
+	if d, ok = value.(*pickle.Dict); !ok {
 		return nil, fmt.Errorf("%q is an array and a group of arrays, which a dict cannot be: %w", path, storage.ErrState)
 	}
-	parent, key, err := t.parent(path)
-	if err != nil {
-		return nil, err
-	}
-	d := &pickle.Dict{}
-	t.groups[path], t.names[d] = d, path
-	return d, t.put(parent, path, key, d)
+	return d, nil
 }
 
-// addMeta puts metadata into the tree, where no array is in the way.
-func (t *treeWriter) addMeta(meta map[string]string) {
-	for _, path := range slices.Sorted(maps.Keys(meta)) {
-		if strings.HasPrefix(path, "torch.") || t.taken[path] || t.groups[path] != nil {
+// addMeta puts metadata beside the model, where no array is in the way.
+func (t *treeWriter) addMeta() {
+	for _, name := range slices.Sorted(maps.Keys(t.meta)) {
+		if strings.HasPrefix(name, "torch.") {
 			continue
 		}
-		parent, key, err := t.parent(path)
-		if err != nil {
-			continue
-		}
-		if t.put(parent, path, key, t.typed(path, meta[path])) == nil {
-			t.taken[path] = true
+		d, key, err := t.placeOf(name, t.root)
+		if _, taken := d.Get(key); err == nil && !taken {
+			d.Set(key, valueOf(t.meta[name]))
 		}
 	}
+}
+
+// keepMeta keeps all metadata but the structure in an attribute of the outermost dict, beside what it
+// has of ours.
+func (t *treeWriter) keepMeta(own *pickle.Dict) {
+	list := &pickle.Dict{}
+	for _, key := range slices.Sorted(maps.Keys(t.meta)) {
+		if key != metaStructure {
+			list.Set(key, t.meta[key])
+		}
+	}
+	own.Set("meta", list)
+	attributes := &pickle.Dict{}
+	attributes.Set(ownAttribute, own)
+	t.root.State = append(t.root.State, attributes)
 }
 
 // lists replaces the dicts that optimizers have as lists: param_groups.
@@ -341,31 +377,36 @@ func (t *treeWriter) lists(d *pickle.Dict) {
 	}
 }
 
+// groupsKey is the key of the settings of optimizers, which are a list.
+const groupsKey = "param_groups"
+
+// itemsOf returns the values of a dict whose keys are 0, 1, 2 and so on, in any order.
+func itemsOf(d *pickle.Dict) (items []any, ok bool) {
+	items = make([]any, len(d.Keys))
+	for i := range items {
+		if items[i], ok = d.Get(int64(i)); !ok {
+			return nil, false
+		}
+	}
+	return items, true
+}
+
 // keyOf returns the key of a dict that part of a name stands for: integers are keys as
 // such, as the states of an optimizer have them.
 func keyOf(part string) any {
 	if part == "" || part[0] > '9' { // most names, for which Atoi makes an error
 		return part
 	}
-	n, err := strconv.ParseInt(part, 10, 64)
-	if err == nil && strconv.FormatInt(n, 10) == part {
+	if n, err := strconv.ParseInt(part, 10, 64); err == nil && strconv.FormatInt(n, 10) == part {
 		return n
-	}
-	if errors.Is(err, strconv.ErrRange) && len(part) < maxDigits {
-		if n, ok := new(big.Int).SetString(part, 10); ok && !pickle.IsLong(n) && n.String() == part {
-			return n
-		}
 	}
 	return part
 }
 
-// maxDigits bounds the integers that parts of names stand for.
-const maxDigits = 1000
-
 // valueOf returns the value that a text of the metadata stands for.
 func valueOf(text string) any {
 	var value any
-	d := json.NewDecoder(strings.NewReader(withFloats(text)))
+	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&value); err != nil || d.More() {
 		return text
@@ -400,9 +441,6 @@ func fromJSON(value any) any {
 		}
 		return &pickle.List{Items: items}
 	case map[string]any:
-		if x, ok := floatOf(value); ok {
-			return x
-		}
 		d := &pickle.Dict{}
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			d.Set(key, fromJSON(value[key]))
@@ -431,5 +469,5 @@ func tensorCall(plan *serialize.Plan, p serialize.PlannedView) *pickle.Object {
 	if untyped {
 		args = append(args, pickle.Global{Module: "torch", Name: dtypeNames[t]})
 	}
-	return &pickle.Object{Class: pickle.Global{Module: "torch._utils", Name: rebuild}, Args: args}
+	return call("torch._utils", rebuild, args...)
 }

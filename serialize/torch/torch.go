@@ -104,13 +104,13 @@ type file struct {
 	in       serialize.Input
 	sections *serialize.Sections
 	order    binary.ByteOrder
-	find     func(key string) (ziparchive.Record, *typedSource, error) // of a storage, and what was made of it; nil once the file is open
-	place    func(key string) (ziparchive.Record, error)               // of a storage; nil for archives with a directory
-	count    int                                                       // about how many storages there are
-	root     any                                                       // the value of the pickle
-	pickled  int64                                                     // bytes of pickles
-	memory   int                                                       // of names and texts; see memoryOf
-	omitted  loss.List                                                 // see Omitted
+	place    func(key string) (ziparchive.Record, error) // of a storage; nil for archives with a directory once they are open
+	sources  map[string]typedSource                      // of storages, by key; nil once the file is open
+	count    int                                         // about how many storages there are
+	root     any                                         // the value of the pickle
+	pickled  int64                                       // bytes of pickles
+	memory   int                                         // of names and texts; see memoryOf
+	omitted  loss.List                                   // see Omitted
 
 	isArchive bool // with a directory, which Verify reads again
 }
@@ -127,18 +127,6 @@ func (f *file) section(name string, x ziparchive.Record) (storage.Source, error)
 type typedSource struct {
 	source storage.Source
 	typ    dtype.Type
-}
-
-// withSources returns the function file.find of one that finds places.
-func withSources(find func(key string) (ziparchive.Record, error)) func(key string) (ziparchive.Record, *typedSource, error) {
-	sources := map[string]*typedSource{}
-	return func(key string) (ziparchive.Record, *typedSource, error) {
-		p, err := find(key)
-		if sources[key] == nil && err == nil {
-			sources[key] = new(typedSource)
-		}
-		return p, sources[key], err
-	}
 }
 
 func open(in serialize.Input) (serialize.File, error) {
@@ -166,7 +154,7 @@ func load(in serialize.Input, read func(*file) error) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{in: in, sections: sections, order: binary.LittleEndian}
+	f := &file{in: in, sections: sections, order: binary.LittleEndian, sources: map[string]typedSource{}}
 	if err = read(f); err == nil {
 		f.List, err = f.walk()
 	}
@@ -174,7 +162,9 @@ func load(in serialize.Input, read func(*file) error) (serialize.File, error) {
 		sections.Release()
 		return nil, err
 	}
-	f.find = nil // which keeps the sources and the directory
+	if f.sources = nil; f.isArchive {
+		f.place = nil // which keeps the directory
+	}
 	return f, nil
 }
 
@@ -264,7 +254,7 @@ func (f *file) readZip() error {
 	f.isArchive, f.count = true, len(a.storages)
 	located := f.locate(a)
 	defer func() { <-located }()
-	f.find = a.find
+	f.place = a.place
 	if err := pickled.Locate(f.in, f.in.Size); err != nil {
 		return err
 	}
@@ -272,19 +262,13 @@ func (f *file) readZip() error {
 	return err
 }
 
-// find returns the place of a storage, which locate has found.
-func (a *archive) find(key string) (ziparchive.Record, *typedSource, error) {
+// place returns the place of a storage, which locate has found.
+func (a *archive) place(key string) (ziparchive.Record, error) {
 	x := a.storages[key]
 	if x == nil {
-		return ziparchive.Record{}, nil, fmt.Errorf("no record %sdata/%s: %w", a.prefix, key, storage.ErrState)
+		return ziparchive.Record{}, fmt.Errorf("no record %sdata/%s: %w", a.prefix, key, storage.ErrState)
 	}
-	return *x.Record, &x.typedSource, x.err
-}
-
-// place returns the place of a storage.
-func (a *archive) place(key string) (ziparchive.Record, error) {
-	p, _, err := a.find(key)
-	return p, err
+	return *x.Record, x.err
 }
 
 // byteOrder reads the record of that name, if there is one.
@@ -307,7 +291,6 @@ func (f *file) byteOrder(x *ziparchive.Record) (binary.ByteOrder, error) {
 // A storageRecord has the bytes of a storage.
 type storageRecord struct {
 	*ziparchive.Record
-	typedSource
 	err error // of locating it
 }
 
@@ -375,12 +358,12 @@ func (f *file) pickle(at, size int64) (value any, end int64, err error) {
 
 // storage returns the elements of s as type t.
 func (f *file) storage(s storageRef, t dtype.Type) (storage.Source, error) {
-	p, kept, err := f.find(s.key)
+	if kept := f.sources[s.key]; kept.source != nil && kept.typ == t && kept.source.Len() == s.bytes() {
+		return kept.source, nil
+	}
+	p, err := f.place(s.key)
 	if err != nil {
 		return nil, err
-	}
-	if kept.source != nil && kept.typ == t && kept.source.Len() == s.bytes() {
-		return kept.source, nil
 	}
 	if p.Whole != int64(s.bytes()) {
 		return nil, fmt.Errorf("storage %s has %d bytes, but %d elements of type %s take %d: %w", s.key, p.Whole, s.numel, s.element.name, s.bytes(), storage.ErrState)
@@ -393,7 +376,7 @@ func (f *file) storage(s storageRef, t dtype.Type) (storage.Source, error) {
 		section = serialize.Verified(section, crc32.IEEETable, 0, func(sum uint32) error { return compare("data/"+s.key, sum, p.CRC) })
 	}
 	source := serialize.Normalize(section, t, f.order)
-	*kept = typedSource{source, t}
+	f.sources[s.key] = typedSource{source, t}
 	return source, nil
 }
 

@@ -187,3 +187,16 @@ func visit(root any, limit int, do func(value any) error) error {
 	}
 	return nil
 }
+
+// isDType reports whether g is a type of elements of PyTorch, or a quantization scheme.
+func isDType(g pickle.Global) bool {
+	return g.Module == "torch" && (dtypes[g.Name] != nil || slices.Contains(otherDTypes, g.Name))
+}
+
+// otherDTypes are those that dtypes does not have.
+var otherDTypes = strings.Fields("bcomplex32 bits16 bits1x8 bits2x4 bits4x2 bits8 complex32 float4_e2m1fn_x2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu " +
+	"int1 int2 int3 int4 int5 int6 int7 uint1 uint2 uint3 uint4 uint5 uint6 uint7 " +
+	"per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric")
+
+// layoutClass makes torch.strided and the like of their names.
+const layoutClass = "torch.serialization._get_layout"

@@ -1,7 +1,6 @@
 package torch
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,81 +20,82 @@ const (
 	maxName    = 1 << 16 // bytes
 )
 
-// A walker turns the value of a pickle into entries and metadata.
+// A walker turns the value of a pickle into entries, metadata and a structure. Methods that visit a
+// value return what stands for it in the structure.
 type walker struct {
 	*file
 	entries []foundEntry
 	meta    map[string]string
 	opaque  map[string]bool
-	types   map[string]string    // of metaTypes
-	paths   map[string][2]string // of metaPaths
-	visits  int                  // of containers that are still allowed
-	left    int                  // bytes of names and metadata that may still be made
-	exact   bool                 // names and metadata are those of save
-	within  map[any]int          // containers that the value is in, and the number of objects around each
-	objects int                  // that the value is in
-	noArray map[any]bool         // containers without arrays, of those asked for
-	modules int                  // in the outermost module that the value is in
-	kept    map[string]int       // what keptAs counts
-	orders  map[string][]int     // of metaOrder
-	states  map[string]any       // of metaModules
+	visits  int               // of containers that are still allowed
+	left    int               // bytes of names and metadata that may still be made
+	exact   bool              // names and metadata are those of save
+	implied bool              // the structure is one that save makes of names
+	within  map[any]int       // containers that the value is in, and the number of objects around each
+	objects int               // that the value is in
+	noArray map[any]bool      // containers without arrays, of those asked for
+	modules int               // in the outermost module that the value is in
+	kept    map[string]int    // what keptAs counts
+	renamed map[string]string // names that other keys of a dict would have, too, by those that they have
 }
 
 // A foundEntry is an array, or one that cannot be read.
 type foundEntry struct {
 	serialize.Entry
-	err  error
-	kind string // of metaTypes
+	err       error
+	kind      string             // see kindOf
+	reference *pickle.Persistent // in the structure
+}
+
+func newWalker(f *file) *walker {
+	return &walker{
+		file: f, entries: make([]foundEntry, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{}, kept: map[string]int{},
+		within: map[any]int{}, noArray: map[any]bool{}, renamed: map[string]string{}, visits: f.visits(), left: f.memory,
+	}
 }
 
 // walk lists the tensors of the file.
 func (f *file) walk() (*serialize.List, error) {
-	w := &walker{
-		file: f, entries: make([]foundEntry, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{},
-		types: map[string]string{}, paths: map[string][2]string{}, orders: map[string][]int{}, states: map[string]any{}, kept: map[string]int{},
-		within: map[any]int{}, noArray: map[any]bool{}, visits: f.visits(), left: f.memory,
-	}
+	w := newWalker(f)
 	root := f.root
 	f.root = nil // names and tensors are in the entries
-	if err := w.outermost(root); err != nil {
+	structure, err := w.outermost(root)
+	if err != nil {
 		return nil, err
 	}
 	if !w.exact && len(w.opaque) > 0 {
 		w.meta[metaOpaque] = strings.Join(slices.Sorted(maps.Keys(w.opaque)), ", ")
 	}
-	if err := cmp.Or(w.noteKinds(), w.noteMaps()); err != nil {
-		return nil, err
-	}
 	list := serialize.NewList(len(w.entries), w.meta, f.sections.Close)
+	names := make([]string, len(w.entries))
 	again := map[string]int{} // by name
-	for _, found := range w.entries {
-		e, failed := found.Entry, found.err
-		if _, again := w.meta[e.Name]; again && len(w.paths) > 0 {
+	for i, found := range w.entries {
+		e := found.Entry
+		if _, again := w.meta[e.Name]; again {
 			if err := w.omit(e.Name, loss.Value, 1, "another value has this name"); err != nil {
 				return nil, err
 			}
 		}
-		if noted, ok := w.paths[e.Name]; ok {
-			if name := join(noted[0], noted[1]); name != e.Name && list.Has(name) {
-				e.Renamed = name
-			}
+		if name := w.renamed[e.Name]; list.Has(name) {
+			e.Renamed = name
 		}
 		for name := e.Name; list.Has(e.Name); { // keys 1 and "1" are different ones in Python
 			again[name]++
 			e.Name, e.Renamed = fmt.Sprintf("%s'%d", name, again[name]+1), name
 		}
-		if err := list.Add(e, failed); err != nil {
+		names[i] = e.Name
+		if err := list.Add(e, found.err); err != nil {
 			return nil, err
 		}
 	}
-	return list, nil
+	return list, w.noteStructure(structure, names)
 }
 
 // value visits a value and what it contains.
-func (w *walker) value(path string, value any, depth int) error {
+func (w *walker) value(path string, value any, depth int) (any, error) {
 	if isContainer(value) {
 		if err := w.enter(depth); err != nil {
-			return fmt.Errorf("%.40q: %w", path, err)
+			return nil, fmt.Errorf("%.40q: %w", path, err)
 		}
 	}
 	switch value := value.(type) {
@@ -104,11 +104,11 @@ func (w *walker) value(path string, value any, depth int) error {
 	case *pickle.Object:
 		return w.object(path, value, depth)
 	case *pickle.Dict:
-		return w.inside(path, value, func() error { return w.dict(path, value, depth) })
+		return w.inside(path, value, func() (any, error) { return w.dict(path, value, depth) })
 	case pickle.Tuple:
 		return w.list(path, value, depth)
 	case *pickle.List, *pickle.Set:
-		return w.inside(path, value, func() error { return w.list(path, value, depth) })
+		return w.inside(path, value, func() (any, error) { return w.list(path, value, depth) })
 	}
 	return w.noteText(path, value, depth)
 }
@@ -116,13 +116,13 @@ func (w *walker) value(path string, value any, depth int) error {
 // inside visits what a value that others can refer to contains. A value that contains itself is an
 // error, unless an object of a class is in between: OneCycleLR before PyTorch 2.1 has a method of
 // itself in its state.
-func (w *walker) inside(path string, container any, visit func() error) error {
+func (w *walker) inside(path string, container any, visit func() (any, error)) (any, error) {
 	_, isObject := container.(*pickle.Object)
 	if objects, again := w.within[container]; again {
 		if isObject || w.objects > objects {
-			return w.omit(path, loss.Link, 1, "it refers to a value that it is in")
+			return absent{}, w.omit(path, loss.Link, 1, "it refers to a value that it is in")
 		}
-		return fmt.Errorf("%.40q: values contain themselves: it is one that it is in: %w", path, storage.ErrState)
+		return nil, fmt.Errorf("%.40q: values contain themselves: it is one that it is in: %w", path, storage.ErrState)
 	}
 	w.within[container] = w.objects
 	defer delete(w.within, container)
@@ -145,41 +145,33 @@ func (w *walker) enter(depth int) error {
 	return nil
 }
 
-func (w *walker) add(e serialize.Entry, err error) error {
-	return w.addKind(e, "", err)
-}
-
-// addKind adds an entry with its type in metaTypes.
-func (w *walker) addKind(e serialize.Entry, kind string, err error) error {
+// add adds an array of a kind.
+func (w *walker) add(e serialize.Entry, kind string, err error) (any, error) {
 	if len(w.entries) == maxEntries {
-		return fmt.Errorf("more than %d arrays", maxEntries)
+		return nil, fmt.Errorf("more than %d arrays", maxEntries)
 	}
-	w.entries = append(w.entries, foundEntry{e, err, kind})
-	return nil
+	reference := &pickle.Persistent{}
+	w.entries = append(w.entries, foundEntry{e, err, kind, reference})
+	return reference, nil
 }
 
 // noteText adds a value as metadata.
-func (w *walker) noteText(path string, value any, depth int) error {
-	text, err := w.text(value, false, depth)
-	if err == nil {
-		err = cmp.Or(w.noteTypes(path, value, false), w.omitKept(path))
-	}
-	if err != nil {
-		return fmt.Errorf("%.40q: %w", path, err)
-	}
-	return w.note(path, text)
-}
-
-// note adds metadata.
-func (w *walker) note(path, text string) error {
+func (w *walker) noteText(path string, value any, depth int) (any, error) {
 	if path == "" {
 		path = "value"
 	}
-	if _, again := w.meta[path]; again && len(w.paths) > 0 { // a key with a slash is like two keys
-		return w.omit(path, loss.Value, 1, "another value has this name")
+	value, text, err := w.cleanText(value, depth, w.keptAs)
+	if err != nil {
+		return nil, fmt.Errorf("%.40q: %w", path, err)
+	}
+	if err := w.omitKept(path); err != nil {
+		return nil, err
+	}
+	if _, again := w.meta[path]; again { // a key with a slash is like two keys
+		return absent{}, w.omit(path, loss.Value, 1, "another value has this name")
 	}
 	w.meta[path] = text
-	return w.take(path, len(path)+len(text))
+	return &pickle.Persistent{ID: pickle.Tuple{textReference, path, value}}, w.take(path, len(path)+len(text))
 }
 
 // take accounts for n bytes of the name or the metadata at a path. A short file can repeat a
@@ -192,68 +184,66 @@ func (w *walker) take(path string, n int) error {
 }
 
 // addUnsupported adds an array that is listed and not read.
-func (w *walker) addUnsupported(path string, unsupported *unsupportedError) error {
+func (w *walker) addUnsupported(path string, unsupported *unsupportedError) (any, error) {
 	e, err := serialize.Unsupported(path, unsupported.shape, unsupported.kind)
 	if e.Elements != nil {
 		err = unsupported
 	}
-	return w.add(e, err)
+	return w.add(e, "", err)
 }
 
 // child visits a value below a path.
-func (w *walker) child(path, separator, key string, value any, depth int) error {
+func (w *walker) child(path, separator, key string, value any, depth int) (any, error) {
 	if path != "" {
 		n := len(path) + len(separator) + len(key)
 		if n > maxName {
-			return fmt.Errorf("%.40q: a name of more than %d bytes: %w", path, maxName, storage.ErrState)
+			return nil, fmt.Errorf("%.40q: a name of more than %d bytes: %w", path, maxName, storage.ErrState)
 		}
 		if err := w.take(path, n); err != nil {
-			return err
+			return nil, err
 		}
 		key = path + separator + key
 	}
 	return w.value(key, value, depth+1)
 }
 
-func (w *walker) dict(path string, d *pickle.Dict, depth int) error {
-	name := dictType(d, path == "")
-	if name != "" {
-		if err := w.noteType(path, name); err != nil {
-			return err
-		}
+func (w *walker) dict(path string, d *pickle.Dict, depth int) (any, error) {
+	made := &pickle.Dict{}
+	if d.Class == typeOrdered || d.Class == typeCounter {
+		made.Class = d.Class
 	}
-	if err := w.omitDict(path, d); err != nil {
-		return err
+	if path == "" { // PyTorch's dicts of tensors are OrderedDicts
+		made.Class = typeOrdered
+	}
+	if err := w.omitDict(path, d, made); err != nil {
+		return nil, err
 	}
 	if len(d.Keys) == 0 && path != "" {
-		return w.note(path, "{}")
+		return w.noteText(path, made, depth)
 	}
-	parts, err := w.partsOf(path, d, name)
+	parts, keys, err := w.partsOf(path, d)
 	if err != nil {
-		return err
-	}
-	if path != "" && d.Class == typeOrdered {
-		if err := w.noteOrder(path, parts); err != nil {
-			return err
-		}
+		return nil, err
 	}
 	for i, part := range parts {
-		if err := w.child(path, "/", part, d.Values[i], depth); err != nil {
-			return err
+		value, err := w.child(path, "/", part, d.Values[i], depth)
+		if err != nil {
+			return nil, err
 		}
+		put(made, keys[i], value)
 	}
-	return nil
+	return made, nil
 }
 
 // list visits a list, tuple or set. One of scalars alone is metadata as a whole.
-func (w *walker) list(path string, value any, depth int) error {
+func (w *walker) list(path string, value any, depth int) (any, error) {
 	var items []any
-	name := typeList
+	name := "list"
 	switch value := value.(type) {
 	case *pickle.List:
 		items = value.Items
 	case pickle.Tuple:
-		items, name = value, typeTuple
+		items, name = value, "tuple"
 	case *pickle.Set:
 		items = value.Items
 	}
@@ -263,72 +253,60 @@ func (w *walker) list(path string, value any, depth int) error {
 	if class := pickle.TypeOf(value); class != name { // a deque or a set
 		w.keptAs(class, name)
 		if err := w.omitKept(path); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if at := strings.LastIndexByte(path, '/'); path[at+1:] != groupsKey || name != typeList {
-		if err := w.noteType(path, name); err != nil {
-			return err
-		}
-	}
-	return w.items(path, items, depth)
+	visited, err := w.items(path, items, depth)
+	return sequence(visited, name == "tuple"), err
 }
 
-// groupsKey is the key of the settings of optimizers, which are a list.
-const groupsKey = "param_groups"
-
-// sequence visits what an object was made of. Scalars alone are metadata as a whole.
-func (w *walker) sequence(path string, items []any, depth int) error {
-	if !slices.ContainsFunc(items, containsMore) {
-		return w.noteText(path, &pickle.List{Items: items}, depth)
-	}
-	return w.items(path, items, depth)
-}
-
-func (w *walker) items(path string, items []any, depth int) error {
+func (w *walker) items(path string, items []any, depth int) ([]any, error) {
+	visited := make([]any, len(items))
 	for i, item := range items {
-		if err := w.child(path, "/", strconv.Itoa(i), item, depth); err != nil {
-			return err
+		var err error
+		if visited[i], err = w.child(path, "/", strconv.Itoa(i), item, depth); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return visited, nil
 }
 
 // persistent visits a storage without a tensor.
-func (w *walker) persistent(path string, p *pickle.Persistent) error {
+func (w *walker) persistent(path string, p *pickle.Persistent) (any, error) {
 	if path == "" {
 		path = w.in.ArrayName()
 	}
 	s, err := storageOf(p)
 	id, _ := p.ID.(pickle.Tuple)
 	if class, ok := argument(id, 1).(pickle.Global); ok && argument(id, 0) == "module" { // as legacy files have them
-		return cmp.Or(w.omitName(path, class), w.note(path, class.String()))
+		return w.noteText(path, class, 0)
 	}
 	if err != nil {
 		w.opaque["persistent id"] = true
-		return w.note(path, "not read: "+err.Error())
+		return w.noteText(path, "not read: "+err.Error(), 0)
 	}
 	w.keptAs("storage", "tensor")
 	if err := w.omitKept(path); err != nil {
-		return err
+		return nil, err
 	}
-	return w.add(w.entry(path, tensor{storageRef: s, element: s.element, offset: s.offset, shape: []int{s.numel - s.offset}, stride: []int{1}}))
+	e, err := w.entry(path, tensor{storageRef: s, element: s.element, offset: s.offset, shape: []int{s.numel - s.offset}, stride: []int{1}})
+	return w.add(e, "", err)
 }
 
 // object visits a tensor, an array of NumPy, a module, or an object of an unknown class.
-func (w *walker) object(path string, o *pickle.Object, depth int) error {
+func (w *walker) object(path string, o *pickle.Object, depth int) (any, error) {
 	t, err := tensorOf(o, 0)
 	var unsupported *unsupportedError
 	switch {
 	case err == nil:
 		if err := w.omitSubclass(path, o); err != nil {
-			return err
+			return nil, err
 		}
 		return w.tensor(path, o, t, depth)
 	case errors.As(err, &unsupported):
 		return w.addUnsupported(path, unsupported)
 	case err != errNoTensor:
-		return w.add(serialize.Entry{Name: path}, err)
+		return w.add(serialize.Entry{Name: path}, "", err)
 	case o.Is("torch._utils._rebuild_device_tensor_from_numpy") && len(o.Args) > 0:
 		return w.value(path, o.Args[0], depth+1)
 	case isNumPyArray(o):
@@ -337,7 +315,10 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 			return w.addUnsupported(path, unsupported)
 		}
 		w.keptAs(arrayClass(o), "array, as a tensor in .pt")
-		return cmp.Or(w.omitKept(path), w.add(serialize.Entry{Name: path, Array: a}, err))
+		if err := w.omitKept(path); err != nil {
+			return nil, err
+		}
+		return w.add(serialize.Entry{Name: path, Array: a}, "", err)
 	case o.Is("numpy.ma.core._mareconstruct"): // state (1, shape, dtype, ...)
 		var state pickle.Tuple
 		if len(o.State) > 0 {
@@ -351,24 +332,27 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 		}
 		return w.noteText(path, o, depth)
 	case isEscaped(o):
-		return cmp.Or(w.omit(path, loss.Value, 1, "text with surrogates, which is not Unicode; they are kept as escapes"), w.noteText(path, o, depth))
+		if err := w.omit(path, loss.Value, 1, "text with surrogates, which is not Unicode; they are kept as escapes"); err != nil {
+			return nil, err
+		}
+		return w.noteText(path, o, depth)
 	case isScalar(o):
 		return w.noteText(path, o, depth)
 	}
-	return w.inside(path, o, func() error {
+	return w.inside(path, o, func() (any, error) {
 		if module := moduleOf(o); module != nil {
 			w.opaque[pickle.TypeOf(o)] = true
 			return w.outermostModule(path, o, module, depth)
 		}
 		if err := w.omitClass(path, o); err != nil {
-			return err
+			return nil, err
 		}
 		return w.instance(path, o, depth)
 	})
 }
 
 // tensor adds a tensor with the attributes that a program has set on it.
-func (w *walker) tensor(path string, o *pickle.Object, t tensor, depth int) error {
+func (w *walker) tensor(path string, o *pickle.Object, t tensor, depth int) (any, error) {
 	e, err := w.entry(path, t)
 	attributes, kind := attributesOf(o), ""
 	if w.modules == 0 { // the tensors of a state_dict are plain
@@ -380,88 +364,107 @@ func (w *walker) tensor(path string, o *pickle.Object, t tensor, depth int) erro
 			name, value := w.keyText(key), attributes.Values[i]
 			if !isText(value) {
 				if err := w.omitAttribute(path, name, value); err != nil {
-					return err
+					return nil, err
 				}
 				continue
 			}
-			text, err := w.text(value, false, depth)
+			_, text, err := w.cleanText(value, depth, w.keptAs)
 			if err != nil {
-				return fmt.Errorf("%.40q: %w", path, err)
+				return nil, fmt.Errorf("%.40q: %w", path, err)
 			}
 			if err := w.take(path, len(name)+len(text)); err != nil {
-				return err
+				return nil, err
 			}
 			e.Attrs[name] = text
 		}
 	}
-	return w.addKind(e, kind, err)
+	return w.add(e, kind, err)
 }
 
 // instance visits the state, the items and the arguments of an object of an unknown class.
-func (w *walker) instance(path string, o *pickle.Object, depth int) error {
-	if err := w.note(strings.TrimPrefix(path+"/class", "/"), pickle.TypeOf(o)); err != nil {
-		return err
+func (w *walker) instance(path string, o *pickle.Object, depth int) (any, error) {
+	class, err := w.noteText(strings.TrimPrefix(path+"/class", "/"), pickle.TypeOf(o), depth)
+	if err != nil {
+		return nil, err
 	}
-	for _, state := range o.State { // a dict, or a pair of one and another for slots
-		if err := w.value(path, state, depth+1); err != nil {
-			return err
-		}
-	}
+	made := &pickle.Dict{}
+	put(made, "class", class)
+	parts := slices.Clone(o.State) // a dict, or a pair of one and another for slots
 	if o.Items != nil {
-		if err := w.dict(path, o.Items, depth+1); err != nil {
-			return err
+		parts = append(parts, o.Items)
+	}
+	if _, isCall := o.Class.(pickle.Global); o.List != nil {
+		parts = append(parts, o.List)
+	} else if isCall && len(o.Args) > 0 {
+		parts = append(parts, &pickle.List{Items: o.Args})
+	}
+	for _, part := range parts {
+		value, err := w.value(path, part, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		switch value := value.(type) { // a text has the path of the object itself, and is beside it
+		case *pickle.Dict:
+			made.Keys, made.Values = append(made.Keys, value.Keys...), append(made.Values, value.Values...)
+		case *pickle.List:
+			for i, item := range value.Items {
+				put(made, int64(i), item)
+			}
+		case pickle.Tuple:
+			for i, item := range value {
+				put(made, int64(i), item)
+			}
 		}
 	}
-	if o.List != nil {
-		return w.sequence(path, o.List.Items, depth+1)
-	}
-	if _, isCall := o.Class.(pickle.Global); isCall && len(o.Args) > 0 {
-		return w.sequence(path, o.Args, depth+1)
-	}
-	return nil
+	return made, nil
 }
 
 // outermostModule visits a module, and notes it if it is in no other one.
-func (w *walker) outermostModule(path string, o *pickle.Object, module *pickle.Dict, depth int) error {
+func (w *walker) outermostModule(path string, o *pickle.Object, module *pickle.Dict, depth int) (any, error) {
 	outermost := w.modules == 0
 	w.modules++
-	if err := w.module(path, module, depth); err != nil || !outermost {
-		return err
+	made, err := w.module(path, module, depth)
+	if err != nil || !outermost {
+		return made, err
 	}
 	modules := w.modules
 	w.modules = 0
-	return w.omitModule(path, o, modules)
+	return made, w.omitModule(path, o, modules)
 }
 
 // module visits the parameters and buffers of a pickled module under the names that its
 // state_dict would have.
-func (w *walker) module(path string, module *pickle.Dict, depth int) error {
+func (w *walker) module(path string, module *pickle.Dict, depth int) (any, error) {
 	transient := textsOf(module, "_non_persistent_buffers_set")
 	if err := w.omitAttributes(path, module); err != nil {
-		return err
+		return nil, err
 	}
+	made := &members{}
 	for _, kind := range moduleParts {
 		value, _ := module.Get(kind)
-		members, _ := value.(*pickle.Dict)
-		if members == nil {
+		parts, _ := value.(*pickle.Dict)
+		if parts == nil {
 			continue
 		}
-		for i, key := range members.Keys {
+		for i, key := range parts.Keys {
 			if name, _ := key.(string); kind == "_buffers" && transient[name] {
 				if err := w.omit(memberPath(path, name), loss.Attribute, 1, "a buffer that is not persistent, so the state_dict of the module does not have it"); err != nil {
-					return err
+					return nil, err
 				}
 				continue
 			}
-			if members.Values[i] == nil {
+			if parts.Values[i] == nil {
 				continue
 			}
-			if err := w.child(path, ".", w.keyText(key), members.Values[i], depth); err != nil {
-				return err
+			name := w.keyText(key)
+			value, err := w.child(path, ".", name, parts.Values[i], depth)
+			if err != nil {
+				return nil, err
 			}
+			put(&made.Dict, name, value)
 		}
 	}
-	return nil
+	return made, nil
 }
 
 // textsOf returns the strings in a set that is an attribute of a module.

@@ -115,7 +115,7 @@ save("numpy5.pt", {"array": np.arange(6.0, dtype=">f4").reshape(2, 3), "fortran"
 rng = torch.arange(8, dtype=torch.uint8)
 outside = {"model": {"a": torch.ones(2), "b/c": torch.zeros(1)}, "rng": rng, "loss": torch.tensor(0.5), "epoch": 3}
 save("outside.pt", outside, {**outside["model"], "rng": rng, "loss": outside["loss"]},
-     {"torch.unwrapped": "model", "torch.outside": '["rng","loss"]', "torch.keys": '["b/c"]', "epoch": "3"})
+     {"torch.unwrapped": "model", "torch.outside": '["rng","loss"]', "epoch": "3"})
 names = {"/a": torch.ones(1), "a": torch.ones(2), "a/": torch.ones(3), "b": torch.ones(4), "b/c": torch.ones(5), "": torch.ones(6)}
 save("names.pt", names, names)
 torch.export.save(torch.export.export(torch.nn.Linear(2, 1), (torch.ones(1, 2),)), path("export.pt2"))
