@@ -51,7 +51,10 @@ func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) {
 			return nil, fmt.Errorf("%s: the shape of the input is not known: %w", l.Name, ErrConfig)
 		}
 		v.shape = l.OutputShapes[0]
-		dtype, _ := l.Text("dtype", "float32")
+		dtype, ok := l.Config["dtype"].(string)
+		if !ok {
+			dtype = "float32"
+		}
 		b.inputs = append(b.inputs, Input{v.node, dtype, v.shape})
 		inputs, names = append(inputs, v), append(names, v.node)
 	}
@@ -61,10 +64,10 @@ func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) {
 	}
 	var last []any
 	for _, v := range outputs {
-		if v, err = b.last(v); err != nil {
-			return nil, err
-		}
-		last = append(last, v.node)
+		last = append(last, b.last(v).node)
+	}
+	if b.err != nil {
+		return nil, b.err
 	}
 	if len(b.nodes) == 0 {
 		return nil, fmt.Errorf("%s has no layers: %w", m.Name, ErrConfig)
@@ -102,12 +105,6 @@ type value struct {
 	parts []value // that were joined to flat, if there are several
 }
 
-// A use is a call of a layer.
-type use struct {
-	*Layer
-	path string // in the model
-}
-
 // A builder collects the nodes of a graph.
 type builder struct {
 	nodes    []any
@@ -120,6 +117,11 @@ type builder struct {
 	kernels  map[string]weights.Op
 	version  string // of Keras
 	notes    []string
+	err      error // the first one of values in an order that cannot be
+}
+
+func (b *builder) note(format string, args ...any) {
+	b.notes = append(b.notes, fmt.Sprintf(format, args...))
 }
 
 // name returns a name for a node that no other one has. Names have no dots and slashes.
@@ -140,9 +142,9 @@ func (b *builder) name(wanted string) string {
 
 // add adds a node for a layer, or for a part of it, and returns its name. A layer that is
 // called again shares the parameters of the first node.
-func (b *builder) add(u use, part string, layer any, from ...string) string {
-	key := u.path + "/" + part
-	name := u.path
+func (b *builder) add(l *settings, part string, layer any, from ...string) string {
+	key := l.path + "/" + part
+	name := l.path
 	if part != "" {
 		name += "_" + part
 	}
@@ -154,7 +156,7 @@ func (b *builder) add(u use, part string, layer any, from ...string) string {
 	} else {
 		b.emitted[key] = name
 		if part == "" {
-			b.modules[u.path] = name
+			b.modules[l.path] = name
 		}
 	}
 	b.nodes = append(b.nodes, node)
@@ -195,7 +197,7 @@ func (b *builder) toFirst(v value) value {
 }
 
 // last returns v as Keras has it.
-func (b *builder) last(v value) (value, error) {
+func (b *builder) last(v value) value {
 	switch {
 	case v.flat != nil:
 		return b.unflatten(v)
@@ -206,11 +208,14 @@ func (b *builder) last(v value) (value, error) {
 		}
 		v.node, v.first = b.convert(v, "last", map[string]any{"permute": map[string]any{"axes": append(order, 1)}}), false
 	}
-	return v, nil
+	return v
 }
 
+// asInKeras gives an input the order of axes that Keras has.
+func asInKeras(b *builder, _ *settings, v value) value { return b.last(v) }
+
 // unflatten returns flattened features in the order of Keras.
-func (b *builder) unflatten(v value) (value, error) {
+func (b *builder) unflatten(v value) value {
 	if len(v.flat) > 1 {
 		return b.joinParts(v)
 	}
@@ -222,28 +227,25 @@ func (b *builder) unflatten(v value) (value, error) {
 	}
 	v.node = b.convert(v, "split", map[string]any{"reshape": map[string]any{"shape": split}})
 	v.flat, v.shape, v.first = nil, shape, true
-	v, err := b.last(v)
+	v = b.last(v)
 	v.node = b.convert(v, "joined", "flatten")
 	v.shape = []int{product(shape)}
-	return v, err
+	return v
 }
 
 // joinParts joins the parts of v again, in the order of Keras.
-func (b *builder) joinParts(v value) (value, error) {
+func (b *builder) joinParts(v value) value {
 	if v.parts == nil {
-		return v, unsupported("features of several images, flattened and joined, which are used in the order of Keras")
+		b.err = first(b.err, unsupported("features of several images, flattened and joined, which are used in the order of Keras"))
+		return v
 	}
 	var from []string
 	for _, part := range v.parts {
-		part, err := b.last(part)
-		if err != nil {
-			return v, err
-		}
-		from = append(from, part.node)
+		from = append(from, b.last(part).node)
 	}
 	name := b.name(v.node + "_joined")
 	b.nodes = append(b.nodes, map[string]any{"name": name, "layer": map[string]any{"concat": map[string]any{"axis": 1}}, "from": list(from)})
-	return value{node: name, shape: v.shape}, nil
+	return value{node: name, shape: v.shape}
 }
 
 // model adds the layers of a model, whose inputs are given, and returns its outputs.
@@ -271,7 +273,7 @@ func (b *builder) model(m *Model, prefix string, inputs []value) ([]value, error
 		if l.Class == "InputLayer" {
 			continue
 		}
-		out, err := b.call(use{l, prefix + l.Name}, in)
+		out, err := b.call(l, prefix+l.Name, in)
 		if err != nil {
 			return nil, err
 		}
@@ -290,55 +292,74 @@ func (b *builder) model(m *Model, prefix string, inputs []value) ([]value, error
 	return outputs, nil
 }
 
-// call adds one call of a layer.
-func (b *builder) call(u use, in []value) ([]value, error) {
-	if u.Model != nil {
-		if u.Training && slices.ContainsFunc(u.Model.Layers, func(l Layer) bool { return actsInTraining(&l) }) {
-			return nil, layerError(u.path, u.Class, notRun, unsupported("it is called with training=True"))
+// call adds one call of the layer of that path.
+func (b *builder) call(layer *Layer, path string, in []value) ([]value, error) {
+	if layer.Model != nil {
+		if layer.Training && actsInTraining(layer) {
+			return nil, layerError(path, layer.Class, notRun, unsupported("it is called with training=True"))
 		}
-		return b.model(u.Model, u.path+"/", in)
+		return b.model(layer.Model, path+"/", in)
 	}
-	out, err := b.layer(u, in)
-	if err != nil {
-		return nil, layerError(u.path, u.Class, notRun, err)
+	l := settingsOf(layer)
+	l.path = path
+	out := b.layer(l, in)
+	if err := first(l.failed(), b.err); err != nil {
+		return nil, layerError(path, l.Class, notRun, err)
 	}
 	return []value{out}, nil
 }
 
-func (b *builder) layer(u use, in []value) (value, error) {
-	c, ok := classes[u.Class]
-	if !ok || c.nodes == nil {
-		return value{}, unsupported("layers of this class are not translated")
-	}
+func (b *builder) layer(l *settings, in []value) value {
+	c := classes[l.Class]
 	switch {
+	case c.nodes == nil && c.module == nil:
+		l.refuse("layers of this class are not translated")
 	case len(in) == 0:
-		return value{}, fmt.Errorf("no inputs: %w", ErrConfig)
+		l.invalid("no inputs")
 	case len(in) > 1 && !c.several:
-		return value{}, unsupported("%d inputs, such as a mask or states", len(in))
-	case u.Training && actsInTraining(u.Layer):
-		return value{}, unsupported("it is called with training=True")
+		l.refuse("%d inputs, such as a mask or states", len(in))
+	case l.Training && actsInTraining(l.Layer):
+		l.refuse("it is called with training=True")
 	}
-	shape := in[0].shape
-	if c.shapes != nil {
-		shapes := make([][]int, len(in))
-		for i, v := range in {
-			shapes[i] = v.shape
-		}
-		out, err := c.shapes(u.Layer, shapes)
-		if err != nil {
-			return value{}, err
-		}
-		shape = out[0]
+	if l.failed() != nil {
+		return value{}
 	}
-	out, err := c.nodes(b, u, in)
+	shapes, err := shapesOfClass(l, c, shapesOfValues(in))
 	if err != nil {
-		return out, err
+		return value{}
 	}
-	out.shape = shape
-	if u.Class != "Concatenate" {
+	var out value
+	if c.nodes != nil {
+		out = c.nodes(b, l, in)
+	} else {
+		m := c.module(l, [][]int{in[0].shape})
+		if out = in[0]; c.axes != nil {
+			out = c.axes(b, l, out)
+		}
+		out = b.module(l, out, m)
+	}
+	out.shape = shapes[0]
+	if l.Class != "Concatenate" {
 		out.parts = nil
 	}
-	return b.activated(u, out)
+	if l.failed() != nil {
+		return value{}
+	}
+	return b.activated(l, out)
+}
+
+// module adds a module, or its parts, for a layer.
+func (b *builder) module(l *settings, v value, m *module) value {
+	for ; m != nil; m = m.next {
+		if m.notRun != nil {
+			l.fail(m.notRun)
+		}
+		v.node = b.add(l, m.part, m.config(), v.node)
+		if m.part != "" {
+			b.modules[l.path+"/"+m.part] = b.emitted[l.path+"/"+m.part]
+		}
+	}
+	return v
 }
 
 // actsInTraining reports whether a layer computes something else in training.
@@ -348,9 +369,9 @@ func actsInTraining(l *Layer) bool {
 }
 
 // activated adds the activation that is a setting of the layer.
-func (b *builder) activated(u use, v value) (value, error) {
-	if !classes[u.Class].activated {
-		return v, nil
+func (b *builder) activated(l *settings, v value) value {
+	if !classes[l.Class].activated {
+		return v
 	}
-	return b.activation(u, "activation", u.Config["activation"], v)
+	return b.activation(l, "activation", l.Config["activation"], v)
 }

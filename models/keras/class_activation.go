@@ -1,9 +1,6 @@
 package keras
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // activations are the layers of package nn for the names of activations. The slope of
 // leaky_relu is that of the function; the layer LeakyReLU has another one.
@@ -17,142 +14,123 @@ var activations = map[string]any{
 
 // activation adds the activation that a setting describes: a name, null, or an object of
 // Keras 3, of a function or a layer.
-func (b *builder) activation(u use, part string, setting any, v value) (value, error) {
-	name, err := activationName(setting)
-	if err != nil {
-		return v, err
-	}
+func (b *builder) activation(l *settings, part string, setting any, v value) value {
+	name := activationName(l, setting)
 	if inner, ok := setting.(map[string]any); ok && name == "" {
 		class, _ := inner["class_name"].(string)
 		config, _ := inner["config"].(map[string]any)
-		l := &Layer{Class: class, Name: u.Name, Config: config}
-		modernize(l)
-		return b.activationLayer(use{l, u.path}, part, v)
-	}
-	if name == "softmax" {
-		return b.softmax(u, part, -1, v)
+		layer := &Layer{Class: class, Name: l.Name, Config: config}
+		modernize(layer)
+		return b.activationLayer(l.of(layer), part, v)
 	}
 	switch name {
+	case "softmax":
+		return b.softmax(l, part, -1, v)
 	case "hard_sigmoid":
-		return b.hardSigmoid(u, part, v)
+		return b.hardSigmoid(l, part, v)
 	case "hard_silu", "hard_swish":
-		gate, err := b.hardSigmoid(u, part, v)
-		v.node = b.add(u, part+"_times", "mul", v.node, gate.node)
-		return v, err
+		v.node = b.add(l, part+"_times", "mul", v.node, b.hardSigmoid(l, part, v).node)
+		return v
 	case "mish": // x·tanh(softplus(x))
-		soft := b.add(u, part+"_softplus", "softplus", v.node)
-		v.node = b.add(u, part, "mul", v.node, b.add(u, part+"_tanh", "tanh", soft))
-		return v, nil
+		soft := b.add(l, part+"_softplus", "softplus", v.node)
+		v.node = b.add(l, part, "mul", v.node, b.add(l, part+"_tanh", "tanh", soft))
+		return v
 	}
 	layer, ok := activations[name]
 	if !ok {
-		return v, unsupported("activation %s", name)
+		l.refuse("activation %s", name)
 	}
 	if layer != nil {
-		v.node = b.add(u, part, layer, v.node)
+		v.node = b.add(l, part, layer, v.node)
 	}
-	return v, nil
+	return v
 }
 
 // hardSigmoid adds a line between 0 and 1: with the slope 1/6 in Keras 3, and 0.2 before.
-func (b *builder) hardSigmoid(u use, part string, v value) (value, error) {
+func (b *builder) hardSigmoid(l *settings, part string, v value) value {
 	if b.version == "" {
-		return v, unsupported("hard_sigmoid, whose slope depends on the version of Keras, which the file does not say")
+		l.refuse("hard_sigmoid, whose slope depends on the version of Keras, which the file does not say")
 	}
 	slope := 0.2
 	if !strings.HasPrefix(b.version, "1.") && !strings.HasPrefix(b.version, "2.") {
 		slope = 1.0 / 6
 	}
-	v.node = b.add(u, part+"_line", map[string]any{"rescale": map[string]any{"scale": slope, "offset": 0.5}}, v.node)
-	v.node = b.add(u, part, map[string]any{"hardtanh": map[string]any{"min": 0, "max": 1}}, v.node)
-	return v, nil
+	v.node = b.add(l, part+"_line", map[string]any{"rescale": map[string]any{"scale": slope, "offset": 0.5}}, v.node)
+	v.node = b.add(l, part, map[string]any{"hardtanh": map[string]any{"min": 0, "max": 1}}, v.node)
+	return v
 }
 
 // activationName returns the name of a function, or "" for a layer.
-func activationName(setting any) (string, error) {
+func activationName(l *settings, setting any) string {
 	switch a := setting.(type) {
 	case nil:
-		return "linear", nil
+		return "linear"
 	case string:
-		return a, nil
+		return a
 	case map[string]any:
 		if name, ok := a["config"].(string); ok { // a function: its name is config
-			return name, nil
+			return name
 		}
 		if _, ok := a["config"].(map[string]any); ok {
-			return "", nil
+			return ""
 		}
 	}
-	return "", fmt.Errorf("activation %.40v: %w", setting, ErrConfig)
+	l.invalid("activation %.40v", setting)
+	return "linear"
 }
 
 // activationLayer adds the node of a layer that is an activation.
-func (b *builder) activationLayer(u use, part string, v value) (value, error) {
-	switch u.Class {
+func (b *builder) activationLayer(l *settings, part string, v value) value {
+	switch l.Class {
 	case "ReLU":
-		return b.relu(u, part, v)
+		v.node = b.add(l, part, relu(l), v.node)
 	case "LeakyReLU":
-		slope, err := u.Float("negative_slope", 0.3)
-		v.node = b.add(u, part, map[string]any{"leaky_relu": map[string]any{"negative_slope": slope}}, v.node)
-		return v, err
+		v.node = b.add(l, part, map[string]any{"leaky_relu": map[string]any{"negative_slope": l.Float("negative_slope", 0.3)}}, v.node)
 	case "ELU":
-		alpha, err := u.Float("alpha", 1)
-		v.node = b.add(u, part, map[string]any{"elu": map[string]any{"alpha": alpha}}, v.node)
-		return v, err
+		v.node = b.add(l, part, map[string]any{"elu": map[string]any{"alpha": l.Float("alpha", 1)}}, v.node)
 	case "Softmax":
-		axes, err := u.Ints("axis")
-		if len(axes) > 1 {
-			return v, unsupported("softmax over several axes, %v", axes)
+		axes := append(l.Ints("axis"), -1)
+		if len(axes) > 2 {
+			l.refuse("softmax over several axes, %v", axes[:len(axes)-1])
 		}
-		axis := -1
-		if len(axes) == 1 {
-			axis = axes[0]
-		}
-		if err != nil {
-			return v, err
-		}
-		return b.softmax(u, part, axis, v)
+		return b.softmax(l, part, axes[0], v)
+	default:
+		l.refuse("activation by the layer %s", l.Class)
 	}
-	return v, unsupported("activation by the layer %s", u.Class)
+	return v
 }
 
 // softmax adds a softmax along an axis of Keras.
-func (b *builder) softmax(u use, part string, axis int, v value) (value, error) {
+func (b *builder) softmax(l *settings, part string, axis int, v value) value {
 	rank := len(v.shape) + 1
 	if axis < 0 {
 		axis += rank
 	}
 	if axis < 1 || axis >= rank {
-		return v, fmt.Errorf("softmax along axis %d of %v: %w", axis, v.shape, ErrConfig)
+		l.invalid("softmax along axis %d of %v", axis, v.shape)
+		return v
 	}
 	if v.first {
 		axis = axis%(rank-1) + 1 // the last is the first of the sample
 	}
-	v.node = b.add(u, part, map[string]any{"softmax": map[string]any{"axis": axis}}, v.node)
-	return v, nil
+	v.node = b.add(l, part, map[string]any{"softmax": map[string]any{"axis": axis}}, v.node)
+	return v
 }
 
-// relu adds a ReLU with a slope, or a limit.
-func (b *builder) relu(u use, part string, v value) (value, error) {
-	slope, err1 := u.Float("negative_slope", 0)
-	threshold, err2 := u.Float("threshold", 0)
-	limit, err3 := u.Float("max_value", 0)
-	if err := first(err1, err2, err3); err != nil {
-		return v, err
-	}
-	var layer any = "relu"
-	switch limited := u.Config["max_value"] != nil; {
+// relu returns the layer of a ReLU with a slope, or a limit.
+func relu(l *settings) any {
+	slope, threshold, limit := l.Float("negative_slope", 0), l.Float("threshold", 0), l.Float("max_value", 0)
+	switch limited := l.Config["max_value"] != nil; {
 	case threshold != 0:
-		return v, unsupported("a ReLU with threshold %v", threshold)
+		l.refuse("a ReLU with threshold %v", threshold)
 	case limited && (slope != 0 || limit <= 0):
-		return v, unsupported("a ReLU with max_value %v and negative_slope %v", limit, slope)
+		l.refuse("a ReLU with max_value %v and negative_slope %v", limit, slope)
 	case limited:
-		layer = map[string]any{"hardtanh": map[string]any{"min": 0, "max": limit}}
+		return map[string]any{"hardtanh": map[string]any{"min": 0, "max": limit}}
 	case slope != 0:
-		layer = map[string]any{"leaky_relu": map[string]any{"negative_slope": slope}}
+		return map[string]any{"leaky_relu": map[string]any{"negative_slope": slope}}
 	}
-	v.node = b.add(u, part, layer, v.node)
-	return v, nil
+	return "relu"
 }
 
 // first returns the first error.
@@ -165,12 +143,45 @@ func first(errs ...error) error {
 	return nil
 }
 
-func activationNodes(b *builder, u use, in []value) (value, error) {
-	return b.activationLayer(u, "", in[0])
+func activationNodes(b *builder, l *settings, in []value) value {
+	return b.activationLayer(l, "", in[0])
 }
 
 var (
-	_ = register(class{nodes: passing, activated: true, kept: true}, "Activation")
-	_ = register(class{nodes: activationNodes, kept: true}, "ReLU", "LeakyReLU", "ELU", "Softmax")
+	_ = register(class{nodes: passing, activated: true, kept: true, reverse: activationReversals()}, "Activation")
+	_ = register(class{nodes: activationNodes, kept: true, reverse: map[string]reversal{
+		"hardtanh": reversed("ReLU", func(l *settings, _ tensor) map[string]any {
+			if low := l.Float("min", -1); low != 0 {
+				l.refuse("a minimum of %v", low)
+			}
+			return map[string]any{"max_value": l.Float("max", 1)}
+		}),
+		"leaky_relu": reversed("LeakyReLU", func(l *settings, _ tensor) map[string]any {
+			return map[string]any{"alpha": l.Float("negative_slope", 0.01)}
+		}),
+		"elu": reversed("ELU", func(l *settings, _ tensor) map[string]any {
+			return map[string]any{"alpha": l.Float("alpha", 1)}
+		}),
+		"softmax": reversed("Softmax", func(l *settings, v tensor) map[string]any {
+			return map[string]any{"axis": v.kerasAxis(l.Int("axis", -1))}
+		}),
+	}}, "ReLU", "LeakyReLU", "ELU", "Softmax")
 	_ = register(class{kept: true}, "ThresholdedReLU")
 )
+
+// activationReversals returns those of layers without settings. Keras 2 has no Identity.
+func activationReversals() map[string]reversal {
+	all := map[string]reversal{}
+	for layer, name := range map[string]string{
+		"relu": "relu", "tanh": "tanh", "sigmoid": "sigmoid", "silu": "swish", "selu": "selu", "softplus": "softplus", "softsign": "softsign",
+		"exponential": "exponential", "Identity": "linear", "gelu": "gelu",
+	} {
+		all[layer] = reversed("Activation", func(l *settings, _ tensor) map[string]any {
+			if l.Text("approximate", "") == "tanh" {
+				l.refuse("the approximation by tanh")
+			}
+			return map[string]any{"activation": name}
+		})
+	}
+	return all
+}

@@ -3,6 +3,7 @@ package keras
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/models/weights"
 )
@@ -11,26 +12,10 @@ import (
 // rows of one weight (3·width, width); that of the output (heads, head size, width) is
 // merged and transposed. PyTorch's head size is width/heads.
 var _ = register(class{
-	variables: multiHeadAttention, settings: biased, shapes: attentionShapes, nodes: attentionNodes, several: true,
+	variables: multiHeadAttention, examples: biased, shapes: attentionShapes, module: attentionModule, nodes: attentionNodes, several: true,
 	arrays:  shaped(map[string]string{"query/kernel": "features num_heads key_dim", "key/kernel": "? num_heads key_dim"}),
 	pytorch: "nn.MultiheadAttention",
 	links:   attentionLinks,
-	call: func(l *Layer) (string, error) {
-		heads, err := l.Int("num_heads", 0)
-		if err != nil {
-			return "", err
-		}
-		width := size(l, "attention_output/kernel", 2)
-		c := newCall("nn.MultiheadAttention", width, heads).set("batch_first", true)
-		inputs, output := attentionWidths(l)
-		if inputs[1] != output || inputs[2] != output {
-			c.set("kdim", inputs[1]).set("vdim", inputs[2])
-		}
-		if bias, _ := l.Bool("use_bias", true); !bias {
-			c.set("bias", false)
-		}
-		return c.String(), nil
-	},
 	samples: []Layer{
 		sample(map[string]any{"num_heads": 2.0, "key_dim": 3.0, "value_dim": 3.0, "use_bias": true}, attention(6, 6, 6, true)...),
 		sample(map[string]any{"num_heads": 2.0, "key_dim": 3.0, "use_bias": false}, attention(6, 6, 6, false)...),
@@ -57,30 +42,33 @@ func attention(query, key, value int, bias bool) []Weight {
 	return list
 }
 
-func attentionLinks(l *Layer) ([]weights.Link, error) {
-	heads, err1 := l.Int("num_heads", 0)
-	head, err2 := l.Int("key_dim", 0)
-	value, err3 := l.Int("value_dim", head)
-	bias, err4 := l.Bool("use_bias", hasWeight(l, "query/bias"))
-	if err := first(err1, err2, err3, err4); err != nil {
-		return nil, err
-	}
+// attentionSizes returns the number of heads and the sizes of those of queries and values, by the settings or else
+// the weights.
+func attentionSizes(l *settings) (heads, head, value int) {
+	heads, head = l.Int("num_heads", 0), l.Int("key_dim", 0)
+	value = l.Int("value_dim", head)
 	if q, ok := l.Weight("query/kernel"); ok && q.Array.Rank() == 3 {
 		heads, head = q.Array.Shape[1], q.Array.Shape[2]
 	}
 	if v, ok := l.Weight("value/kernel"); ok && v.Array.Rank() == 3 {
 		value = v.Array.Shape[2]
 	}
+	return heads, head, value
+}
+
+func attentionLinks(l *settings) []weights.Link {
+	heads, head, value := attentionSizes(l)
+	bias := l.Bool("use_bias", l.hasWeight("query/bias"))
 	inputs, width := attentionWidths(l)
 	switch {
 	case heads < 1 || head < 1:
-		return nil, notInPyTorch("num_heads %d and key_dim %d; convert from a file with the architecture", heads, head)
+		l.fail(notInPyTorch("num_heads %d and key_dim %d; convert from a file with the architecture", heads, head))
 	case value != head:
-		return nil, notInPyTorch("value_dim %d and key_dim %d; PyTorch has one head size", value, head)
+		l.fail(notInPyTorch("value_dim %d and key_dim %d; PyTorch has one head size", value, head))
 	case width > 0 && width != heads*head:
-		return nil, notInPyTorch("%d heads of size %d and a width of %d; PyTorch's head size is width/heads, %d/%d", heads, head, width, width, heads)
+		l.fail(notInPyTorch("%d heads of size %d and a width of %d; PyTorch's head size is width/heads, %d/%d", heads, head, width, width, heads))
 	case inputs[0] > 0 && width > 0 && inputs[0] != width:
-		return nil, notInPyTorch("queries of width %d and an output of width %d; PyTorch has one width", inputs[0], width)
+		l.fail(notInPyTorch("queries of width %d and an output of width %d; PyTorch has one width", inputs[0], width))
 	}
 	projection := weights.Chain(weights.ReshapeOp([]int{-1, heads, head}, []int{-1, heads * head}), weights.TransposeOp(1, 0))
 	kernels := []string{"query/kernel", "key/kernel", "value/kernel"}
@@ -99,12 +87,20 @@ func attentionLinks(l *Layer) ([]weights.Link, error) {
 	if bias {
 		links = append(links, linked("attention_output/bias", "out_proj.bias", weights.Same{}))
 	}
-	return links, checkAttention(l)
+	if shape := l.Config["output_shape"]; shape != nil && fmt.Sprint(shape) != "[]" {
+		if width, _ := l.Weight("attention_output/kernel"); width.Array.Rank() != 3 {
+			l.fail(notInPyTorch("output_shape %v", shape))
+		}
+	}
+	if axes := l.Ints("attention_axes"); len(axes) > 1 {
+		l.fail(notInPyTorch("attention_axes %v; PyTorch has one axis of steps", axes))
+	}
+	return links
 }
 
 // attentionWidths returns the widths of the queries, keys and values, and of the output; 0
 // where they are not known.
-func attentionWidths(l *Layer) (inputs [3]int, output int) {
+func attentionWidths(l *settings) (inputs [3]int, output int) {
 	for i, name := range []string{"query/kernel", "key/kernel", "value/kernel"} {
 		if k, ok := l.Weight(name); ok && k.Array.Rank() == 3 {
 			inputs[i] = k.Array.Shape[0]
@@ -114,120 +110,86 @@ func attentionWidths(l *Layer) (inputs [3]int, output int) {
 		return inputs, k.Array.Shape[2]
 	}
 	if n := len(l.InputShapes); n == 2 || n == 3 { // query, value and key
-		last := func(shape []int) int { return max(0, slices.Concat([]int{0}, shape)[len(shape)]) }
-		inputs = [3]int{last(l.InputShapes[0]), last(l.InputShapes[n-1]), last(l.InputShapes[1])}
+		inputs = [3]int{featuresOf(l.InputShapes[0]), featuresOf(l.InputShapes[n-1]), featuresOf(l.InputShapes[1])}
 		output = inputs[0]
 	}
 	return inputs, output
 }
 
-// checkAttention fails on settings that PyTorch's module does not have.
-func checkAttention(l *Layer) error {
-	if shape := l.Config["output_shape"]; shape != nil && fmt.Sprint(shape) != "[]" {
-		if width, _ := l.Weight("attention_output/kernel"); width.Array.Rank() != 3 {
-			return notInPyTorch("output_shape %v", shape)
-		}
+func attentionModule(l *settings, in [][]int) *module {
+	inputs, width := attentionWidths(l)
+	if width == 0 {
+		width = featuresOf(in[0])
 	}
-	axes, err := l.Ints("attention_axes")
-	if err != nil {
-		return err
+	m := constructed("multihead_attention", "nn.MultiheadAttention embed_dim num_heads batch_first= kdim= vdim= bias=True", map[string]any{
+		"num_heads": l.Int("num_heads", 0), "bias": l.Bool("use_bias", true),
+	}).size("embed_dim", width)
+	if m.pytorch["batch_first"] = true; inputs[1] != width || inputs[2] != width {
+		m.pytorch["kdim"], m.pytorch["vdim"] = inputs[1], inputs[2]
 	}
-	if len(axes) > 1 {
-		return notInPyTorch("attention_axes %v; PyTorch has one axis of steps", axes)
-	}
-	return nil
+	return m
 }
 
 // dotAttentionShapes returns the steps of the query with the features of the value.
-func dotAttentionShapes(_ *Layer, in [][]int) ([][]int, error) {
+func dotAttentionShapes(l *settings, in [][]int) [][]int {
 	if len(in) < 2 || len(in[0]) == 0 || len(in[1]) == 0 {
-		return nil, unsupported("inputs of shapes %v", in)
+		l.refuse("inputs of shapes %v", in)
+		return nil
 	}
-	shape := slices.Clone(in[0])
-	shape[len(shape)-1] = in[1][len(in[1])-1]
-	return [][]int{shape}, nil
+	return [][]int{append(slices.Clone(in[0][:len(in[0])-1]), in[1][len(in[1])-1])}
 }
 
-func attentionShapes(l *Layer, in [][]int) ([][]int, error) {
-	shape := slices.Clone(in[0])
-	width, err := l.Ints("output_shape")
-	if err != nil || len(width) > 1 {
-		return nil, first(err, unsupported("output_shape %v", width))
-	}
-	if len(width) == 1 {
+func attentionShapes(l *settings, in [][]int) [][]int {
+	shape, width := slices.Clone(in[0]), l.Ints("output_shape")
+	switch {
+	case len(width) > 1:
+		l.refuse("output_shape %v", width)
+	case len(width) == 1:
 		shape[len(shape)-1] = width[0]
 	}
-	return [][]int{shape}, nil
+	return [][]int{shape}
 }
 
-func attentionNodes(b *builder, u use, in []value) (value, error) {
+func attentionNodes(b *builder, l *settings, in []value) value {
 	if len(in) < 2 || len(in) > 3 {
-		return value{}, unsupported("%d inputs; want query, value and perhaps key", len(in))
+		l.refuse("%d inputs; want query, value and perhaps key", len(in))
+		return in[0]
 	}
 	for _, v := range in {
 		if len(v.shape) != 2 {
-			return v, unsupported("inputs of shape %v; want steps and features", v.shape)
+			l.refuse("inputs of shape %v; want steps and features", v.shape)
+			return v
 		}
 	}
-	heads, err1 := u.Int("num_heads", 0)
-	size, err2 := u.Int("key_dim", 0)
-	valueSize, err3 := u.Int("value_dim", size)
-	bias, err4 := u.Bool("use_bias", true)
-	width := in[0].shape[1]
-	if err := first(err1, err2, err3, err4); err != nil {
-		return value{}, err
-	}
-	if heads*size != width || valueSize != size {
-		return value{}, unsupported("%d heads of size %d and values of %d for a width of %d; want heads of size width/heads", heads, size, valueSize, width)
-	}
-	key := in[1]
-	if len(in) == 3 {
-		key = in[2]
+	heads, size := l.Int("num_heads", 0), l.Int("key_dim", 0)
+	if value, width := l.Int("value_dim", size), in[0].shape[1]; heads*size != width || value != size {
+		l.refuse("%d heads of size %d and values of %d for a width of %d; want heads of size width/heads", heads, size, value, width)
 	}
 	var from []string
-	for _, v := range []value{in[0], key, in[1]} {
-		v, err := b.last(v)
-		if err != nil {
-			return v, err
-		}
-		from = append(from, v.node)
+	for _, v := range []value{in[0], in[len(in)-1], in[1]} { // query, key and value
+		from = append(from, b.last(v).node)
 	}
 	v := in[0]
 	v.first = false
-	v.node = b.add(u, "", map[string]any{"multihead_attention": map[string]any{"embed_dim": width, "num_heads": heads, "bias": bias}}, from...)
-	return v, nil
+	v.node = b.add(l, "", attentionModule(l, shapesOfValues(in)).config(), from...)
+	return v
 }
 
-func multiHeadAttention(l *Layer) ([]Variable, error) {
-	list, err := weighted("kernel")(l)
-	var all []Variable
-	for name, attribute := range attentionParts {
-		all = append(all, within(name+"/", attribute, list)...)
+func multiHeadAttention(l *settings) (all []Variable) {
+	for _, part := range []string{"query", "key", "value", "attention_output"} {
+		all = append(all, within(part+"/", strings.TrimPrefix(part, "attention_")+"_dense", weighted("kernel")(l))...)
 	}
-	return all, err
-}
-
-// attentionParts yields the projections of a MultiHeadAttention and the attributes that
-// they are stored under.
-func attentionParts(yield func(name, attribute string) bool) {
-	_ = yield("query", "query_dense") && yield("key", "key_dense") && yield("value", "value_dense") && yield("attention_output", "output_dense")
+	return all
 }
 
 // groupedAttention returns the variables of a GroupQueryAttention.
-func groupedAttention(l *Layer) ([]Variable, error) {
-	list, err1 := weighted("kernel")(l)
-	gate, err2 := l.Bool("use_gate", false)
-	var all []Variable
-	for _, part := range []string{"query", "key", "gate", "value", "output"} {
-		name := part
-		if part == "output" {
-			name = "attention_output"
-		}
-		if part != "gate" || gate {
-			all = append(all, within(name+"/", "_"+part+"_dense", list)...)
+func groupedAttention(l *settings) (all []Variable) {
+	for _, part := range []string{"query", "key", "gate", "value", "attention_output"} {
+		if part != "gate" || l.Bool("use_gate", false) {
+			all = append(all, within(part+"/", "_"+strings.TrimPrefix(part, "attention_")+"_dense", weighted("kernel")(l))...)
 		}
 	}
-	return all, first(err1, err2)
+	return all
 }
 
 var (

@@ -8,27 +8,21 @@ import (
 
 // Bidirectional: the parameters of the layer that goes backwards end in _reverse.
 var _ = register(class{
-	variables: bidirectional, settings: wrapping("LSTM"), shapes: bidirectionalShapes, nodes: bidirectionalNodes,
-	arrays: func(l *Layer, _ int) map[string][]int {
-		both := map[string][]int{}
-		if inner, err := wrapped(l, "layer"); err == nil {
-			inner.InputShapes = l.InputShapes
-			for name, shape := range WeightShapes(inner) {
-				both["forward/"+name], both["backward/"+name] = shape, shape
-			}
+	examples: wrapping("LSTM"), shapes: bidirectionalShapes, module: bidirectionalModule, axes: asInKeras,
+	variables: func(l *settings) []Variable {
+		list := variablesOf(l.wrapped("layer"))
+		return append(within("forward/", "forward_layer", list), within("backward/", "backward_layer", list)...)
+	},
+	arrays: func(l *settings, _ int) map[string][]int {
+		both, inner := map[string][]int{}, l.wrapped("layer")
+		inner.InputShapes = l.InputShapes
+		for name, shape := range weightShapes(inner) {
+			both["forward/"+name], both["backward/"+name] = shape, shape
 		}
 		return both
 	},
 	pytorch: "nn.RNN, nn.LSTM, nn.GRU with bidirectional",
 	links:   bidirectionalLinks,
-	call: func(l *Layer) (string, error) {
-		inner, err := recurrentWithin(l, "layer")
-		if err != nil {
-			return "", err
-		}
-		inner.Weights = l.Weights
-		return recurrentCall(inner, true)
-	},
 	samples: []Layer{
 		sample(map[string]any{"merge_mode": "concat", "layer": map[string]any{"class_name": "LSTM", "config": map[string]any{"units": 2.0}}},
 			w("forward/kernel", 3, 8), w("forward/recurrent_kernel", 2, 8), w("forward/bias", 8),
@@ -39,123 +33,87 @@ var _ = register(class{
 	},
 }, "Bidirectional")
 
-func bidirectionalLinks(l *Layer) ([]weights.Link, error) {
+func bidirectionalLinks(l *settings) []weights.Link {
 	if mode, ok := l.Config["merge_mode"]; ok && mode != "concat" {
-		return nil, notInPyTorch("merge_mode %v; PyTorch concatenates the two directions", mode)
+		l.fail(notInPyTorch("merge_mode %v; PyTorch concatenates the two directions", mode))
 	}
-	forward, err := recurrentWithin(l, "layer")
-	if err != nil {
-		return nil, err
-	}
+	forward := recurrentWithin(l, "layer")
 	if forward.Config["go_backwards"] == true {
-		return nil, notInPyTorch("go_backwards of the layer within, which swaps the directions")
+		l.fail(notInPyTorch("go_backwards of the layer within, which swaps the directions"))
 	}
-	backward := forward
+	backward := recurrentWithin(l, "layer")
 	if l.Config["backward_layer"] != nil {
-		if backward, err = recurrentWithin(l, "backward_layer"); err != nil {
-			return nil, err
-		}
+		backward = recurrentWithin(l, "backward_layer")
 		if backward.Class != forward.Class || backward.Config["units"] != forward.Config["units"] {
-			return nil, notInPyTorch("layers of two kinds: %s and %s", forward.Class, backward.Class)
+			l.fail(notInPyTorch("layers of two kinds: %s and %s", forward.Class, backward.Class))
 		}
 	}
-	var links []weights.Link
-	for _, d := range []struct {
-		layer          *Layer
-		prefix, suffix string
-	}{{forward, "forward/", ""}, {backward, "backward/", "_reverse"}} {
-		one := *d.layer
-		one.Config = maps.Clone(one.Config)
-		delete(one.Config, "go_backwards")
-		one.Weights = weightsBelow(l, d.prefix)
-		some, err := recurrentLinks(&one)
-		if err != nil {
-			return nil, err
-		}
-		for _, link := range some {
-			links = append(links, weights.Link{From: prefixed(d.prefix, link.From), To: suffixed(link.To, d.suffix), Op: link.Op})
-		}
+	if l.failed() != nil {
+		return nil
 	}
-	return links, nil
+	return append(linksOfDirection(l, forward, "forward/", ""), linksOfDirection(l, backward, "backward/", "_reverse")...)
+}
+
+// linksOfDirection returns the links of one of both layers, whose weights in l begin with a prefix, and whose
+// parameters end in a suffix.
+func linksOfDirection(l, inner *settings, prefix, suffix string) []weights.Link {
+	inner.Config = maps.Clone(inner.Config)
+	delete(inner.Config, "go_backwards")
+	inner.Weights = weightsBelow(l, prefix)
+	links := recurrentLinks(inner)
+	for i, link := range links {
+		links[i].From, links[i].To = affixed(prefix, link.From, ""), affixed("", link.To, suffix)
+	}
+	return links
 }
 
 // recurrentWithin returns the recurrent layer that a setting describes: an LSTM for an RNN around an LSTMCell.
-func recurrentWithin(l *Layer, setting string) (*Layer, error) {
-	inner, err := wrapped(l, setting)
-	if err == nil && inner.Class == "RNN" {
-		var layers []*Layer
-		if layers, _, err = layersOf(inner); err == nil && len(layers) > 1 {
-			err = notInPyTorch("several cells, one on another")
+func recurrentWithin(l *settings, setting string) *settings {
+	inner := l.wrapped(setting)
+	if inner.Class == "RNN" {
+		layers, _ := layersOf(inner)
+		if len(layers) > 1 {
+			l.fail(notInPyTorch("several cells, one on another"))
 		}
-		if err == nil {
-			inner = layers[0]
-		}
+		inner = layers[0]
 	}
-	if err == nil && stackKey(inner) == "" {
-		err = notInPyTorch("layer of class %s", inner.Class)
+	if l.failed() == nil && stackKey(inner.Layer) == "" {
+		l.fail(notInPyTorch("layer of class %s", inner.Class))
 	}
-	return inner, err
+	return inner
 }
 
-func prefixed(prefix string, names []string) []string {
+// affixed returns names between a prefix and a suffix.
+func affixed(prefix string, names []string, suffix string) []string {
 	list := make([]string, len(names))
 	for i, name := range names {
-		list[i] = prefix + name
+		list[i] = prefix + name + suffix
 	}
 	return list
 }
 
-func suffixed(names []string, suffix string) []string {
-	list := make([]string, len(names))
-	for i, name := range names {
-		list[i] = name + suffix
-	}
-	return list
-}
-
-func bidirectionalShapes(l *Layer, in [][]int) ([][]int, error) {
-	inner, err := wrapped(l, "layer")
-	if err != nil {
-		return nil, err
-	}
+func bidirectionalShapes(l *settings, in [][]int) [][]int {
+	inner := l.wrapped("layer")
 	if inner.Class != "LSTM" && inner.Class != "GRU" && inner.Class != "SimpleRNN" {
-		return nil, unsupported("around a %s", inner.Class)
+		l.refuse("around a %s", inner.Class)
 	}
-	shapes, err := recurrentShapes(inner, in)
-	if mode, _ := l.Text("merge_mode", "concat"); err == nil && mode == "concat" {
+	shapes := recurrentShapes(inner, in)
+	if l.Text("merge_mode", "concat") == "concat" {
 		shapes[0][len(shapes[0])-1] *= 2
 	}
-	return shapes, err
+	return shapes
 }
 
-func bidirectionalNodes(b *builder, u use, in []value) (value, error) {
-	inner, err := wrapped(u.Layer, "layer")
-	if err != nil {
-		return value{}, err
+func bidirectionalModule(l *settings, in [][]int) *module {
+	inner := recurrentWithin(l, "layer")
+	if l.failed() != nil {
+		return &module{}
 	}
-	if mode, _ := u.Text("merge_mode", ""); mode != "concat" {
-		return value{}, unsupported("merge_mode %q", mode)
+	inner.Weights = weightsBelow(l, "forward/")
+	m := recurrentModule(inner, in)
+	m.settings["bidirectional"] = true
+	if mode := l.Text("merge_mode", ""); mode != "concat" {
+		m.notRun = unsupported("merge_mode %q", mode)
 	}
-	layer, err := recurrentLayer(inner, in)
-	if err != nil {
-		return value{}, err
-	}
-	for _, settings := range layer {
-		settings.(map[string]any)["bidirectional"] = true
-	}
-	v, err := b.last(in[0])
-	v.node = b.add(u, "", layer, v.node)
-	return v, err
-}
-
-func bidirectional(l *Layer) ([]Variable, error) {
-	forward, err := wrapped(l, "layer")
-	if err != nil {
-		return nil, err
-	}
-	list, ok, err := Variables(forward)
-	if err == nil && !ok {
-		err = errUnknown
-	}
-	return append(within("forward/", "forward_layer", list), within("backward/", "backward_layer", list)...), err
+	return m
 }

@@ -1,45 +1,53 @@
 package keras
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 var (
-	_ = register(merge("add"), "Add")
-	_ = register(merge("mul"), "Multiply")
-	_ = register(merge("subtract"), "Subtract")
-	_ = register(merge("average"), "Average")
-	_ = register(merge("maximum"), "Maximum")
-	_ = register(merge("minimum"), "Minimum")
-	_ = register(class{shapes: concatShapes, nodes: concatNodes, several: true, order: concatOrder}, "Concatenate")
+	_ = register(merge("add", "Add"), "Add")
+	_ = register(merge("mul", "Multiply"), "Multiply")
+	_ = register(merge("subtract", "Subtract"), "Subtract")
+	_ = register(merge("average", "Average"), "Average")
+	_ = register(merge("maximum", "Maximum"), "Maximum")
+	_ = register(merge("minimum", "Minimum"), "Minimum")
+	_ = register(class{shapes: concatShapes, nodes: concatNodes, several: true, order: concatOrder, reverse: map[string]reversal{
+		"concat": reversed("Concatenate", func(l *settings, v tensor) map[string]any {
+			return map[string]any{"axis": v.kerasAxis(l.Int("axis", 1))}
+		}),
+	}}, "Concatenate")
 	_ = register(class{shapes: dotShapes}, "Dot")
 )
 
-// merge returns the class of layers that combine inputs elementwise, as a layer of package nn does.
-func merge(layer string) class {
-	return class{shapes: mergeShapes, nodes: merging(layer), several: true, order: mergeOrder}
+// merge returns the class of layers that combine inputs elementwise, as a layer of package nn does: of one shape, or
+// of one to which they are broadcast.
+func merge(layer, name string) class {
+	return class{shapes: mergeShapes, several: true, order: mergeOrder, reverse: map[string]reversal{
+		layer: reversed(name, func(*settings, tensor) map[string]any { return nil }),
+	}, nodes: func(b *builder, l *settings, in []value) value {
+		shape := mergeShapes(l, shapesOfValues(in))[0]
+		all := make([]value, len(in))
+		for i, v := range in {
+			all[i] = b.broadcast(l, v, shape)
+		}
+		all = b.alike(all)
+		v := all[0]
+		v.node = b.add(l, "", layer, nodesOf(all)...)
+		return v
+	}}
 }
 
 // alike returns all values in the order of axes of the first.
-func (b *builder) alike(in []value) ([]value, error) {
+func (b *builder) alike(in []value) []value {
 	list := slices.Clone(in)
 	flat := slices.ContainsFunc(in, func(v value) bool { return !slices.EqualFunc(v.flat, in[0].flat, slices.Equal) })
 	for i, v := range in {
-		var err error
 		switch {
-		case flat || !in[0].first:
-			if v.flat == nil || flat {
-				list[i], err = b.last(v)
-			}
-		default:
+		case flat || !in[0].first && v.flat == nil:
+			list[i] = b.last(v)
+		case in[0].first:
 			list[i] = b.toFirst(v)
 		}
-		if err != nil {
-			return nil, err
-		}
 	}
-	return list, nil
+	return list
 }
 
 func nodesOf(list []value) (names []string) {
@@ -49,78 +57,61 @@ func nodesOf(list []value) (names []string) {
 	return names
 }
 
+func shapesOfValues(list []value) (shapes [][]int) {
+	for _, v := range list {
+		shapes = append(shapes, v.shape)
+	}
+	return shapes
+}
+
 // dotShapes returns the axes of both inputs but those over which the products are added.
-func dotShapes(l *Layer, in [][]int) ([][]int, error) {
-	axes, err := l.Ints("axes")
-	if err != nil || len(axes) == 0 || len(axes) > 2 || len(in) != 2 {
-		return nil, first(err, unsupported("axes %v of %d inputs", axes, len(in)))
+func dotShapes(l *settings, in [][]int) [][]int {
+	axes := l.Ints("axes")
+	if len(axes) == 0 || len(axes) > 2 || len(in) != 2 {
+		l.refuse("axes %v of %d inputs", axes, len(in))
+		return nil
 	}
 	var shape []int
 	for i, s := range in {
 		at := axis(axes[min(i, len(axes)-1)], len(s)+1) - 1
 		if at < 0 || at >= len(s) {
-			return nil, unsupported("axes %v of %v", axes, in)
+			l.refuse("axes %v of %v", axes, in)
+			return nil
 		}
 		shape = append(append(shape, s[:at]...), s[at+1:]...)
 	}
 	if len(shape) == 0 {
 		shape = []int{1}
 	}
-	return [][]int{shape}, nil
+	return [][]int{shape}
 }
 
 // mergeShapes returns the shape to which inputs are broadcast.
-func mergeShapes(_ *Layer, in [][]int) ([][]int, error) {
+func mergeShapes(l *settings, in [][]int) [][]int {
 	shape := slices.Clone(in[0])
 	for _, other := range in[1:] {
 		if len(other) != len(shape) {
-			return nil, unsupported("inputs of shapes %v and %v, one of which is broadcast", in[0], other)
+			l.refuse("inputs of shapes %v and %v, one of which is broadcast", in[0], other)
+			break
 		}
 		for i, n := range other {
 			switch {
 			case shape[i] == 1:
 				shape[i] = n
 			case n != 1 && n != shape[i]:
-				return nil, unsupported("inputs of shapes %v and %v", in[0], other)
+				l.refuse("inputs of shapes %v and %v", in[0], other)
 			}
 		}
 	}
-	return [][]int{shape}, nil
-}
-
-// merging adds a node that combines inputs of one shape, or of one to which they are
-// broadcast.
-func merging(layer string) func(*builder, use, []value) (value, error) {
-	return func(b *builder, u use, in []value) (value, error) {
-		list := make([][]int, len(in))
-		for i, v := range in {
-			list[i] = v.shape
-		}
-		shapes, err := mergeShapes(u.Layer, list)
-		if err != nil {
-			return value{}, err
-		}
-		in = slices.Clone(in)
-		for i, v := range in {
-			if in[i], err = b.broadcast(v, shapes[0]); err != nil {
-				return value{}, err
-			}
-		}
-		if in, err = b.alike(in); err != nil {
-			return value{}, err
-		}
-		v := in[0]
-		v.node = b.add(u, "", layer, nodesOf(in)...)
-		return v, nil
-	}
+	return [][]int{shape}
 }
 
 // broadcast returns v with each of its spatial axes of one element repeated to that of
 // shape.
-func (b *builder) broadcast(v value, shape []int) (value, error) {
+func (b *builder) broadcast(l *settings, v value, shape []int) value {
 	n := len(shape)
 	if slices.Equal(v.shape, shape) {
-		return v, nil
+		return v
 	}
 	scale := make([]int, max(0, n-1))
 	for i := range scale {
@@ -129,66 +120,62 @@ func (b *builder) broadcast(v value, shape []int) (value, error) {
 		}
 	}
 	if n < 2 || n > 4 || v.shape[n-1] != shape[n-1] || slices.Min(scale) < 1 {
-		return v, unsupported("inputs of shapes %v and %v, one of which is broadcast", v.shape, shape)
+		l.refuse("inputs of shapes %v and %v, one of which is broadcast", v.shape, shape)
+		return v
 	}
 	v = b.toFirst(v)
 	v.node = b.convert(v, "repeated", map[string]any{"upsample": map[string]any{"scale": scale}})
 	v.shape = slices.Clone(shape)
-	return v, nil
+	return v
 }
 
 // concatAxis returns the axis that a Concatenate joins, from 0 without the batch.
-func concatAxis(l *Layer, shape []int) (int, error) {
-	setting, err := l.Int("axis", -1)
+func concatAxis(l *settings, shape []int) int {
+	setting := l.Int("axis", -1)
 	at := axis(setting, len(shape)+1) - 1
-	if err == nil && (at < 0 || at >= len(shape)) {
-		err = unsupported("axis %d of %v", setting, shape)
+	if at < 0 || at >= len(shape) {
+		l.refuse("axis %d of %v", setting, shape)
 	}
-	return at, err
+	return at
 }
 
-func concatShapes(l *Layer, in [][]int) ([][]int, error) {
-	at, err := concatAxis(l, in[0])
-	if err != nil {
-		return nil, err
+func concatShapes(l *settings, in [][]int) [][]int {
+	at, shape := concatAxis(l, in[0]), slices.Clone(in[0])
+	if l.failed() != nil {
+		return nil
 	}
-	shape := slices.Clone(in[0])
 	for _, s := range in[1:] {
 		switch {
 		case len(s) != len(shape):
-			return nil, fmt.Errorf("inputs of shapes %v and %v: %w", shape, s, ErrConfig)
+			l.invalid("inputs of shapes %v and %v", shape, s)
+			return nil
 		case s[at] < 0 || shape[at] < 0:
 			shape[at] = -1
 		default:
 			shape[at] += s[at]
 		}
 	}
-	return [][]int{shape}, nil
+	return [][]int{shape}
 }
 
-func concatNodes(b *builder, u use, in []value) (value, error) {
-	at, err := concatAxis(u.Layer, in[0].shape)
-	if err != nil {
-		return value{}, err
-	}
+func concatNodes(b *builder, l *settings, in []value) value {
+	at := concatAxis(l, in[0].shape)
 	if len(in[0].shape) == 1 {
-		return b.concatFlat(u, in), nil
+		return b.concatFlat(l, in)
 	}
-	if in, err = b.alike(in); err != nil {
-		return value{}, err
-	}
+	in = b.alike(in)
 	v := in[0]
 	nnAxis := at + 1
 	if v.first {
 		nnAxis = (at+1)%len(v.shape) + 1
 	}
-	v.node = b.add(u, "", map[string]any{"concat": map[string]any{"axis": nnAxis}}, nodesOf(in)...)
-	return v, nil
+	v.node = b.add(l, "", map[string]any{"concat": map[string]any{"axis": nnAxis}}, nodesOf(in)...)
+	return v
 }
 
 // concatFlat joins features, some of which may be flattened images.
-func (b *builder) concatFlat(u use, in []value) value {
-	v := value{node: b.add(u, "", map[string]any{"concat": map[string]any{"axis": 1}}, nodesOf(in)...)}
+func (b *builder) concatFlat(l *settings, in []value) value {
+	v := value{node: b.add(l, "", map[string]any{"concat": map[string]any{"axis": 1}}, nodesOf(in)...)}
 	if !slices.ContainsFunc(in, func(v value) bool { return v.flat != nil }) {
 		return v
 	}

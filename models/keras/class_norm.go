@@ -3,7 +3,6 @@ package keras
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/h5dnn/h5dnn/models/weights"
 )
@@ -12,29 +11,14 @@ import (
 // or both of gamma and beta; ones and zeros stand for the one that Keras leaves out.
 // Keras's momentum is the weight of the running statistics, PyTorch's the weight of the batch.
 var _ = register(class{
-	variables: normalized("moving_mean", "moving_variance"), settings: append(centered, map[string]any{"scale": false, "center": false}), nodes: batchNormNodes, training: true,
+	variables: normalized("moving_mean", "moving_variance"), examples: append(centered, map[string]any{"scale": false, "center": false}), training: true,
+	module: batchNormModule, axes: batchNormAxes,
+	reverse: map[string]reversal{"batchnorm1d": reversed("BatchNormalization", batchNormSettings), "batchnorm2d": reversed("BatchNormalization", batchNormSettings), "batchnorm3d": reversed("BatchNormalization", batchNormSettings)},
 	arrays:  lastAxisVectors("gamma", "beta", "moving_mean", "moving_variance"),
 	pytorch: "nn.BatchNorm1d, 2d, 3d",
-	links: func(l *Layer) ([]weights.Link, error) {
-		links, err := gammaAndBeta(l)
-		return append(links, linked("moving_mean", "running_mean", weights.Same{}), linked("moving_variance", "running_var", weights.Same{}),
-			weights.Link{To: []string{"num_batches_tracked"}, Op: weights.CounterOp{}}), err
-	},
-	call: func(l *Layer) (string, error) {
-		eps, err1 := l.Float("epsilon", 1e-3)
-		momentum, err2 := l.Float("momentum", 0.99)
-		if err := first(err1, err2); err != nil {
-			return "", err
-		}
-		axes := "1d"
-		if len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 2 {
-			axes = fmt.Sprintf("%dd", len(l.InputShapes[0])-1)
-		}
-		c := newCall("nn.BatchNorm"+axes, size(l, "moving_mean", 0)).set("eps", eps).set("momentum", float32(1-momentum))
-		if isFalse(l, "scale", "gamma") && isFalse(l, "center", "beta") {
-			c.set("affine", false)
-		}
-		return c.String(), nil
+	links: func(l *settings) []weights.Link {
+		return append(gammaAndBeta(l), linked("moving_mean", "running_mean", weights.Same{}), linked("moving_variance", "running_var", weights.Same{}),
+			weights.Link{To: []string{"num_batches_tracked"}, Op: weights.CounterOp{}})
 	},
 	renamed:  map[string]string{"weight": "gamma", "bias": "beta", "num_batches_tracked": ""},
 	features: []string{"gamma", "beta", "moving_mean", "moving_variance"},
@@ -47,69 +31,115 @@ var _ = register(class{
 	},
 }, "BatchNormalization")
 
-// isFalse reports whether a setting is false or, if it is missing, l lacks the weight.
-func isFalse(l *Layer, setting, weight string) bool {
-	set, err := l.Bool(setting, hasWeight(l, weight))
-	return err == nil && !set
+func batchNormModule(l *settings, in [][]int) *module {
+	momentum := float32(1 - l.Float("momentum", 0.99))
+	m := batchNorm(l, in[0], normalizedAxis(l, len(in[0])), "moving_mean", map[string]any{
+		"eps": l.Float("epsilon", 1e-3), "momentum": float64(momentum), "affine": scales(l) || centers(l),
+	})
+	m.pytorch["momentum"] = momentum
+	return m
 }
 
-// gammaAndBeta returns the links of both. Where Keras leaves one out, ones or zeros stand for it.
-func gammaAndBeta(l *Layer) ([]weights.Link, error) {
-	scale, err1 := l.Bool("scale", hasWeight(l, "gamma"))
-	center, err2 := l.Bool("center", hasWeight(l, "beta"))
-	switch err := first(err1, err2); {
-	case err != nil:
-		return nil, err
-	case scale && center:
-		return []weights.Link{linked("gamma", "weight", weights.Same{}), linked("beta", "bias", weights.Same{})}, nil
-	case scale:
-		return []weights.Link{{From: []string{"gamma"}, To: []string{"weight", "bias"}, Op: weights.ConstantOp{Value: 0, Last: true}}}, nil
-	case center:
-		return []weights.Link{{From: []string{"beta"}, To: []string{"weight", "bias"}, Op: weights.ConstantOp{Value: 1}}}, nil
+// batchNorm returns a batch normalization of an axis of a shape, whose statistics are among the weights of l.
+func batchNorm(l *settings, shape []int, axis int, statistics string, config map[string]any) *module {
+	name := fmt.Sprintf("%dd", max(1, len(shape)-1))
+	m := constructed("batchnorm"+name, "nn.BatchNorm"+name+" num_features eps= momentum= affine=True", config)
+	features := 0
+	if axis >= 1 && axis <= len(shape) {
+		features = shape[axis-1]
 	}
-	return nil, nil
+	if m.size("num_features", l.sizeOr(features, statistics, 0)); m.settings["num_features"] == nil {
+		m.notRun = fmt.Errorf("the number of channels is not known: %w", ErrConfig)
+	}
+	return m
+}
+
+// batchNormSettings returns Keras's settings of a batch normalization of package nn.
+func batchNormSettings(l *settings, v tensor) map[string]any {
+	affine := l.Bool("affine", true)
+	return map[string]any{"axis": v.rank, "epsilon": l.Float("eps", 1e-5), "momentum": 1 - l.Float("momentum", 0.1), "scale": affine, "center": affine}
+}
+
+// normalizedAxis returns the only axis that a layer normalizes, the last by default; -1 if there are several.
+func normalizedAxis(l *settings, rank int) int {
+	switch axes := l.Ints("axis"); len(axes) {
+	case 0:
+		return rank
+	case 1:
+		return axis(axes[0], rank+1)
+	}
+	return -1
+}
+
+func batchNormAxes(b *builder, l *settings, v value) value {
+	n := len(v.shape)
+	switch at := normalizedAxis(l, n); {
+	case at != n && at != 1 || n > 4:
+		l.refuse("axis %v of an input of shape %v", l.Ints("axis"), v.shape)
+	case at == n:
+		v = b.toFirst(v)
+	default: // channels first, n > 1
+		v.outer = true
+		v = b.last(v)
+	}
+	if l.Config["renorm"] == true {
+		l.refuse("renorm")
+	}
+	return v
+}
+
+// scales reports whether a layer has gamma, by its settings or else its weights.
+func scales(l *settings) bool { return l.Bool("scale", l.hasWeight("gamma")) }
+
+// centers reports whether a layer has beta.
+func centers(l *settings) bool { return l.Bool("center", l.hasWeight("beta")) }
+
+// gammaAndBeta returns the links of both. Where Keras leaves one out, ones or zeros stand for it.
+func gammaAndBeta(l *settings) []weights.Link {
+	switch scale, center := scales(l), centers(l); {
+	case scale && center:
+		return []weights.Link{linked("gamma", "weight", weights.Same{}), linked("beta", "bias", weights.Same{})}
+	case scale:
+		return []weights.Link{{From: []string{"gamma"}, To: []string{"weight", "bias"}, Op: weights.ConstantOp{Value: 0, Last: true}}}
+	case center:
+		return []weights.Link{{From: []string{"beta"}, To: []string{"weight", "bias"}, Op: weights.ConstantOp{Value: 1}}}
+	}
+	return nil
 }
 
 // LayerNormalization and RMSNormalization: the same vectors.
 var (
 	_ = register(class{
-		variables: normalized(), settings: centered, nodes: layerNormNodes,
-		arrays: func(l *Layer, _ int) map[string][]int {
-			axes, err := l.Ints("axis")
-			if n := max(1, len(axes)); err == nil && len(l.InputShapes) > 0 && n <= len(l.InputShapes[0]) {
+		variables: normalized(), examples: centered, module: layerNormModule, axes: layerNormAxes,
+		reverse: map[string]reversal{"layernorm": reversed("LayerNormalization", func(l *settings, v tensor) map[string]any {
+			if v.first && v.rank > 1 {
+				l.refuse("its input has the channels first in package nn")
+			}
+			var axes []any
+			shape, affine := l.Ints("normalized_shape"), l.Bool("affine", true)
+			for i := range shape {
+				axes = append(axes, float64(v.rank-len(shape)+1+i))
+			}
+			return map[string]any{"axis": axes, "epsilon": l.Float("eps", 1e-5), "scale": affine, "center": affine}
+		})},
+		arrays: func(l *settings, _ int) map[string][]int {
+			if n := max(1, len(l.Ints("axis"))); len(l.InputShapes) > 0 && n <= len(l.InputShapes[0]) {
 				shape := l.InputShapes[0][len(l.InputShapes[0])-n:]
 				return map[string][]int{"gamma": shape, "beta": shape}
 			}
 			return nil
 		},
 		pytorch: "nn.LayerNorm",
-		links: func(l *Layer) ([]weights.Link, error) {
-			if rms, err := l.Bool("rms_scaling", false); err != nil || rms {
-				return nil, first(err, notInPyTorch("rms_scaling"))
+		links: func(l *settings) []weights.Link {
+			if l.Bool("rms_scaling", false) {
+				l.fail(notInPyTorch("rms_scaling"))
 			}
-			if err := lastAxes(l, "gamma", "beta"); err != nil {
-				return nil, err
-			}
-			links, err := gammaAndBeta(l)
+			checkLastAxes(l)
+			links := gammaAndBeta(l)
 			if len(links) == 1 && links[0].From[0] == "gamma" { // nn.LayerNorm may lack the bias alone
 				links[0] = linked("gamma", "weight", weights.Same{})
 			}
-			return links, err
-		},
-		call: func(l *Layer) (string, error) {
-			eps, err := l.Float("epsilon", 1e-3)
-			if err != nil {
-				return "", err
-			}
-			c := newCall("nn.LayerNorm", normalizedShape(l, "gamma", "beta")).set("eps", eps)
-			noScale, noCenter := isFalse(l, "scale", "gamma"), isFalse(l, "center", "beta")
-			switch {
-			case noScale && noCenter:
-				c.set("elementwise_affine", false)
-			case noCenter:
-				c.set("bias", false)
-			}
-			return c.String(), nil
+			return links
 		},
 		renamed:  map[string]string{"weight": "gamma", "bias": "beta"},
 		features: []string{"gamma", "beta"}, kept: true,
@@ -122,70 +152,106 @@ var (
 		},
 	}, "LayerNormalization")
 	_ = register(class{
-		variables: fixed(positions("scale")...), settings: always, nodes: rmsNormNodes,
+		variables: fixed(positions("scale")...), examples: always, axes: asInKeras,
+		module: func(l *settings, in [][]int) *module {
+			m := constructed("rmsnorm", "nn.RMSNorm normalized_shape eps=", map[string]any{"eps": l.Float("epsilon", 1e-6)})
+			if normalizes(m, l, in[0], "scale"); normalizedAxis(l, len(in[0])) != len(in[0]) {
+				m.notRun = unsupported("axis %v of an input of shape %v; want the last", l.Ints("axis"), in[0])
+			}
+			return m
+		},
 		arrays:  lastAxisVectors("scale"),
 		pytorch: "nn.RMSNorm",
-		links: func(l *Layer) ([]weights.Link, error) {
-			return []weights.Link{linked("scale", "weight", weights.Same{})}, lastAxes(l, "scale")
-		},
-		call: func(l *Layer) (string, error) {
-			eps, err := l.Float("epsilon", 1e-6)
-			return newCall("nn.RMSNorm", normalizedShape(l, "scale")).set("eps", eps).String(), err
+		links: func(l *settings) []weights.Link {
+			checkLastAxes(l)
+			return []weights.Link{linked("scale", "weight", weights.Same{})}
 		},
 		features: []string{"scale"}, kept: true,
 		samples: []Layer{sample(map[string]any{}, w("scale", 4))},
 	}, "RMSNormalization")
 )
 
-// lastAxes fails unless l normalizes over the last axes, as PyTorch does.
-func lastAxes(l *Layer, weights ...string) error {
-	axes, err := l.Ints("axis")
-	if err != nil || axes == nil {
-		return err
+func layerNormModule(l *settings, in [][]int) *module {
+	scale, center := scales(l), centers(l)
+	m := constructed("layernorm", "nn.LayerNorm normalized_shape eps= elementwise_affine=True bias=True", map[string]any{
+		"eps": l.Float("epsilon", 1e-3), "affine": scale || center,
+	})
+	if m.pytorch["elementwise_affine"] = scale || center; scale {
+		m.pytorch["bias"] = center
 	}
-	rank := 0
+	normalizes(m, l, in[0], "gamma", "beta")
+	return m
+}
+
+// normalizes sets the shape of the last axes, which a layer normalizes.
+func normalizes(m *module, l *settings, input []int, weights ...string) {
+	shape := input[max(0, len(input)-max(1, len(l.Ints("axis")))):]
+	known := func() bool { return len(shape) > 0 && product(shape) > 0 }
+	for _, name := range weights {
+		if have, ok := l.Weight(name); ok && !known() {
+			shape = have.Array.Shape
+		}
+	}
+	if len(shape) > 0 {
+		m.settings["normalized_shape"] = shape
+	}
+	if !known() {
+		m.notRun = fmt.Errorf("the shape that it normalizes, %v, is not known: %w", shape, ErrConfig)
+	}
+}
+
+// layerNormAxes fails unless l normalizes the last axes.
+func layerNormAxes(b *builder, l *settings, v value) value {
+	n := len(v.shape)
+	axes := slices.Clone(l.Ints("axis"))
+	for i := range axes {
+		axes[i] = axis(axes[i], n+1)
+	}
+	slices.Sort(axes)
+	for i, a := range axes {
+		if a != n-len(axes)+1+i {
+			l.refuse("axis %v of an input of shape %v; want the last axes", axes, v.shape)
+		}
+	}
+	if l.Config["rms_scaling"] == true {
+		l.refuse("rms_scaling")
+	}
+	if n > 1 {
+		v = b.last(v)
+	}
+	return v
+}
+
+// checkLastAxes fails unless l normalizes over the last axes, as PyTorch does.
+func checkLastAxes(l *settings) {
+	axes, rank := l.Ints("axis"), 0
 	if len(l.InputShapes) > 0 {
 		rank = len(l.InputShapes[0]) + 1
 	}
 	for i, axis := range axes {
 		want := i - len(axes)
 		if axis != want && (rank == 0 || axis != rank+want) && !(rank == 0 && axis > 0) {
-			return notInPyTorch("axis %v, which is not the last", axes)
+			l.fail(notInPyTorch("axis %v, which is not the last", axes))
 		}
 	}
-	return nil
-}
-
-// normalizedShape returns the shape of the first of the weights that l has, as Python writes it.
-func normalizedShape(l *Layer, weights ...string) string {
-	for _, name := range weights {
-		if have, ok := l.Weight(name); ok {
-			return python(have.Array.Shape)
-		}
-	}
-	if len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 0 {
-		shape := l.InputShapes[0]
-		axes, _ := l.Ints("axis") // which the links check
-		return strings.ReplaceAll(python(shape[max(0, len(shape)-max(1, len(axes))):]), "-1", "?")
-	}
-	return "?"
 }
 
 // GroupNormalization: the same vectors. PyTorch has both of them or none.
 var _ = register(class{
-	variables: normalized(), settings: centered, nodes: groupNormNodes,
+	variables: normalized(), examples: centered,
+	module: func(l *settings, in [][]int) *module {
+		channels := l.sizeOr(l.sizeOr(featuresOf(in[0]), "gamma", 0), "beta", 0)
+		groups := l.Int("groups", 32)
+		if groups == -1 {
+			groups = channels
+		}
+		m := constructed("groupnorm", "nn.GroupNorm num_groups num_channels eps=", map[string]any{"eps": l.Float("epsilon", 1e-3)})
+		return m.size("num_groups", groups).size("num_channels", channels)
+	},
+	axes:    func(b *builder, _ *settings, v value) value { return b.toFirst(v) },
 	arrays:  lastAxisVectors("gamma", "beta"),
 	pytorch: "nn.GroupNorm",
 	links:   gammaAndBeta,
-	call: func(l *Layer) (string, error) {
-		eps, err1 := l.Float("epsilon", 1e-3)
-		groups, err2 := l.Int("groups", 32)
-		channels := normalizedShape(l, "gamma", "beta")
-		if groups == -1 {
-			return newCall("nn.GroupNorm", channels, channels).set("eps", eps).String(), first(err1, err2)
-		}
-		return newCall("nn.GroupNorm", groups, channels).set("eps", eps).String(), first(err1, err2)
-	},
 	samples: []Layer{
 		sample(map[string]any{"groups": 2}, w("gamma", 4), w("beta", 4)),
 		sample(map[string]any{"groups": 2, "scale": false}, w("beta", 4)),
@@ -205,116 +271,11 @@ func axis(setting, rank int) int {
 	return setting
 }
 
-func batchNormNodes(b *builder, u use, in []value) (value, error) {
-	v := in[0]
-	n := len(v.shape)
-	axes, err := u.Ints("axis")
-	if err != nil {
-		return v, err
-	}
-	at := n
-	if len(axes) == 1 {
-		at = axis(axes[0], n+1)
-	}
-	switch {
-	case len(axes) > 1 || at != n && at != 1 || n > 4:
-		return v, unsupported("axis %v of an input of shape %v", axes, v.shape)
-	case at == n:
-		v = b.toFirst(v)
-	default: // channels first, n > 1
-		v.outer = true
-		if v, err = b.last(v); err != nil {
-			return v, err
-		}
-	}
-	if u.Config["renorm"] == true {
-		return v, unsupported("renorm")
-	}
-	eps, err1 := u.Float("epsilon", 1e-3)
-	momentum, err2 := u.Float("momentum", 0.99)
-	scale, err3 := u.Bool("scale", true)
-	center, err4 := u.Bool("center", true)
-	features := v.shape[at-1]
-	if features < 1 {
-		return v, fmt.Errorf("the number of channels is not known: %w", ErrConfig)
-	}
-	layer := fmt.Sprintf("batchnorm%dd", max(1, n-1))
-	v.node = b.add(u, "", map[string]any{layer: map[string]any{
-		"num_features": features, "eps": eps, "momentum": float64(float32(1 - momentum)), "affine": scale || center,
-	}}, v.node)
-	return v, first(err1, err2, err3, err4)
-}
-
-func layerNormNodes(b *builder, u use, in []value) (value, error) {
-	v := in[0]
-	n := len(v.shape)
-	axes, err := u.Ints("axis")
-	if err != nil {
-		return v, err
-	}
-	if axes == nil {
-		axes = []int{-1}
-	}
-	for i := range axes {
-		axes[i] = axis(axes[i], n+1)
-	}
-	slices.Sort(axes)
-	for i, a := range axes {
-		if a != n-len(axes)+1+i {
-			return v, unsupported("axis %v of an input of shape %v; want the last axes", axes, v.shape)
-		}
-	}
-	if n > 1 {
-		if v, err = b.last(v); err != nil {
-			return v, err
-		}
-	}
-	if u.Config["rms_scaling"] == true {
-		return v, unsupported("rms_scaling")
-	}
-	shape := v.shape[n-len(axes):]
-	if product(shape) < 1 {
-		return v, fmt.Errorf("the shape that it normalizes, %v, is not known: %w", shape, ErrConfig)
-	}
-	eps, err1 := u.Float("epsilon", 1e-3)
-	scale, err2 := u.Bool("scale", true)
-	center, err3 := u.Bool("center", true)
-	v.node = b.add(u, "", map[string]any{"layernorm": map[string]any{"normalized_shape": shape, "eps": eps, "affine": scale || center}}, v.node)
-	return v, first(err1, err2, err3)
-}
-
-func rmsNormNodes(b *builder, u use, in []value) (value, error) {
-	n := len(in[0].shape)
-	axes, err1 := u.Ints("axis")
-	eps, err2 := u.Float("epsilon", 1e-6)
-	v, err3 := b.last(in[0])
-	switch err := first(err1, err2, err3); {
-	case err != nil:
-		return v, err
-	case len(axes) > 1 || len(axes) == 1 && axis(axes[0], n+1) != n:
-		return v, unsupported("axis %v of an input of shape %v; want the last", axes, v.shape)
-	}
-	v.node = b.add(u, "", map[string]any{"rmsnorm": map[string]any{"normalized_shape": v.shape[n-1:], "eps": eps}}, v.node)
-	return v, nil
-}
-
-func groupNormNodes(b *builder, u use, in []value) (value, error) {
-	v := b.toFirst(in[0])
-	groups, err1 := u.Int("groups", 32)
-	eps, err2 := u.Float("epsilon", 1e-3)
-	channels := v.shape[len(v.shape)-1]
-	if groups == -1 {
-		groups = channels
-	}
-	v.node = b.add(u, "", map[string]any{"groupnorm": map[string]any{"num_groups": groups, "num_channels": channels, "eps": eps}}, v.node)
-	return v, first(err1, err2)
-}
-
 // lastAxisVectors returns shapes of vectors of the features, for a layer that normalizes the last axis.
-func lastAxisVectors(names ...string) func(*Layer, int) map[string][]int {
-	return func(l *Layer, features int) map[string][]int {
-		at, err := l.Int("axis", -1)
-		if err != nil || at != -1 && (len(l.InputShapes) == 0 || at != len(l.InputShapes[0])) {
+func lastAxisVectors(names ...string) func(*settings, int) map[string][]int {
+	return func(l *settings, features int) map[string][]int {
+		at := l.Int("axis", -1)
+		if at != -1 && (len(l.InputShapes) == 0 || at != len(l.InputShapes[0])) {
 			return nil
 		}
 		shapes := map[string][]int{}
@@ -323,4 +284,51 @@ func lastAxisVectors(names ...string) func(*Layer, int) map[string][]int {
 		}
 		return shapes
 	}
+}
+
+// Normalization: the statistics that Keras has adapted to data, as those of a batch
+// normalization in evaluation mode. Keras divides by at least 1e-7, the root of epsilon.
+var _ = register(class{
+	examples: always, axes: normalizationAxes,
+	variables: func(l *settings) []Variable {
+		if l.Config["mean"] != nil { // among the settings
+			return nil
+		}
+		return []Variable{{Name: "mean", Path: "vars/0"}, {Name: "variance", Path: "vars/1"}, {Name: "count", Path: "vars/2"}}
+	},
+	module: func(l *settings, in [][]int) *module {
+		return batchNorm(l, in[0], len(in[0]), "mean", map[string]any{"eps": 1e-14, "affine": false})
+	},
+	pytorch: "nn.BatchNorm1d, 2d, 3d with affine=False",
+	links: func(l *settings) []weights.Link {
+		if l.Config["mean"] != nil {
+			l.fail(notInPyTorch("mean and variance among the settings; scale the inputs"))
+		}
+		if mean, ok := l.Weight("mean"); ok && mean.Array.Rank() != 1 {
+			l.fail(notInPyTorch("statistics of shape %v; PyTorch has one for each channel", mean.Array.Shape))
+		}
+		return []weights.Link{
+			linked("mean", "running_mean", weights.Same{}),
+			linked("variance", "running_var", weights.Same{}),
+			linked("count", "num_batches_tracked", weights.Same{}), // of samples there, of batches here
+		}
+	},
+	renamed:  map[string]string{"num_batches_tracked": ""},
+	features: []string{"mean", "variance"},
+	kept:     true,
+	samples:  []Layer{sample(map[string]any{}, w("mean", 4), w("variance", 4), w("count"))},
+}, "Normalization")
+
+// normalizationAxes fails unless there are statistics of each channel.
+func normalizationAxes(b *builder, l *settings, v value) value {
+	n := len(v.shape)
+	switch axes := l.Ints("axis"); {
+	case l.Config["invert"] == true:
+		l.refuse("invert")
+	case l.Config["mean"] != nil:
+		l.refuse("mean and variance among the settings")
+	case len(axes) != 1 || axis(axes[0], n+1) != n || n > 4 || v.shape[n-1] < 1:
+		l.refuse("axis %v of an input of shape %v; want the last", axes, v.shape)
+	}
+	return b.toFirst(b.last(v)) // flattened features are in the order of Keras
 }

@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	_ = register(class{shapes: poolShapes, nodes: poolNodes, spatial: true, differs: poolDiffers}, "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "AveragePooling1D", "AveragePooling2D", "AveragePooling3D")
-	_ = register(class{shapes: globalShapes, nodes: globalNodes, order: newOrder}, "GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D",
+	_ = register(class{shapes: poolShapes, module: poolModule, axes: spatially, spatial: true, differs: poolDiffers, reverse: poolReversals()}, "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "AveragePooling1D", "AveragePooling2D", "AveragePooling3D")
+	_ = register(class{shapes: globalShapes, nodes: globalNodes, order: newOrder, reverse: globalReversals()}, "GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D",
 		"GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalAveragePooling3D")
 )
 
@@ -20,51 +20,30 @@ func poolName(class string) string {
 	return "avg"
 }
 
-func poolShapes(l *Layer, in [][]int) ([][]int, error) {
-	w, s, err := sliding(l, in[0], "pool_size", true)
-	if err != nil {
-		return nil, err
-	}
-	sizes, err := w.sizes(s.sizes)
-	return [][]int{s.with(sizes, s.channels)}, err
+func poolShapes(l *settings, in [][]int) [][]int {
+	w, s := sliding(l, in[0], "pool_size", true)
+	return s.with(w.sizes(l, s.sizes), s.channels)
 }
 
-func poolNodes(b *builder, u use, in []value) (value, error) {
-	w, s, err := sliding(u.Layer, in[0].shape, "pool_size", true)
-	if err != nil {
-		return value{}, err
-	}
-	v, err := b.spatially(s, in[0])
-	if err != nil {
-		return v, err
-	}
-	before, after, err := w.pad(s.sizes)
-	if err != nil {
-		return v, err
-	}
-	layer := map[string]any{"kernel_size": w.kernel, "stride": w.stride, "padding": before}
-	mean := poolName(u.Class) == "avg"
-	if mean && slices.Max(before) > 0 {
-		return v, unsupported("padding \"same\" of %v before and %v after, which do not count in Keras's means", before, after)
+func poolModule(l *settings, in [][]int) *module {
+	w, s := sliding(l, in[0], "pool_size", true)
+	before, after := w.pad(l, s.sizes)
+	m := constructed(fmt.Sprintf("%spool%dd", poolName(l.Class), len(w.kernel)), "", map[string]any{"kernel_size": w.kernel, "stride": w.stride, "padding": before})
+	if poolName(l.Class) == "avg" && slices.Max(before) > 0 {
+		l.refuse("padding \"same\" of %v before and %v after, which do not count in Keras's means", before, after)
 	}
 	if !slices.Equal(before, after) {
-		if err := w.checkCeil(s.sizes, before, mean); err != nil {
-			return v, err
-		}
-		layer["ceil_mode"] = true
+		w.checkCeil(l, s.sizes, before)
+		m.settings["ceil_mode"] = true
 	}
-	v.node = b.add(u, "", map[string]any{fmt.Sprintf("%spool%dd", poolName(u.Class), len(w.kernel)): layer}, v.node)
-	return v, nil
+	return m
 }
 
-// checkCeil returns an error unless a last window that is not complete, with as much
+// checkCeil fails unless a last window that is not complete, with as much
 // padding at both ends, makes as many windows as Keras has. Such a window counts only
 // elements within its input.
-func (w window) checkCeil(in, before []int, mean bool) error {
-	want, err := w.sizes(in)
-	if err != nil {
-		return err
-	}
+func (w window) checkCeil(l *settings, in, before []int) {
+	want := w.sizes(l, in)
 	for i, n := range in {
 		have := -1
 		if n > 0 {
@@ -74,49 +53,79 @@ func (w window) checkCeil(in, before []int, mean bool) error {
 			}
 		}
 		if have != want[i] || before[i] > w.kernel[i]/2 {
-			return unsupported("padding \"same\" of windows of %v with strides %v over %v elements, which pads unevenly", w.kernel, w.stride, in)
+			l.refuse("padding \"same\" of windows of %v with strides %v over %v elements, which pads unevenly", w.kernel, w.stride, in)
 		}
+	}
+}
+
+func globalShapes(l *settings, in [][]int) [][]int {
+	s := spatialOf(l, in[0], axesOf(l.Class))
+	if l.Bool("keepdims", false) {
+		return s.with(slices.Repeat([]int{1}, len(s.sizes)), s.channels)
+	}
+	return [][]int{{s.channels}}
+}
+
+func globalNodes(b *builder, l *settings, in []value) value {
+	v := spatially(b, l, in[0])
+	v.node = b.add(l, "", fmt.Sprintf("global%spool%dd", poolName(l.Class), axesOf(l.Class)), v.node)
+	if !l.Bool("keepdims", false) {
+		v.node, v.first = b.add(l, "flat", "flatten", v.node), false
+	}
+	return v
+}
+
+// poolDiffers returns an error for padding that the module of PyTorch does not have.
+func poolDiffers(l *settings) error {
+	w, s := sliding(l, inputsOf(l.Layer)[0], "pool_size", true)
+	if before, after := w.pad(l, s.sizes); !slices.Equal(before, after) {
+		return notInPyTorch("padding %q with strides %v pads more elements at one end; pad the input by F.pad", w.padding, w.stride)
 	}
 	return nil
 }
 
-func globalShapes(l *Layer, in [][]int) ([][]int, error) {
-	s, err := spatialOf(l, in[0], axesOf(l.Class))
-	if err != nil {
-		return nil, err
-	}
-	if keep, err := l.Bool("keepdims", false); err != nil || keep {
-		return [][]int{s.with(slices.Repeat([]int{1}, len(s.sizes)), s.channels)}, err
-	}
-	return [][]int{{s.channels}}, nil
-}
+// poolClasses are the beginnings of the names of Keras's classes by those of layers of package nn.
+var poolClasses = map[string]string{"max": "MaxPooling", "avg": "AveragePooling"}
 
-func globalNodes(b *builder, u use, in []value) (value, error) {
-	s, err := spatialOf(u.Layer, in[0].shape, axesOf(u.Class))
-	if err != nil {
-		return value{}, err
-	}
-	v, err := b.spatially(s, in[0])
-	if err != nil {
-		return v, err
-	}
-	v.node = b.add(u, "", fmt.Sprintf("global%spool%dd", poolName(u.Class), len(s.sizes)), v.node)
-	keep, err := u.Bool("keepdims", false)
-	if !keep {
-		v.node, v.first = b.add(u, "flat", "flatten", v.node), false
-	}
-	return v, err
-}
-
-// poolDiffers returns an error for padding that the module of PyTorch does not have.
-func poolDiffers(l *Layer) error {
-	w, s, err := sliding(l, inputOf(l, axesOf(l.Class)), "pool_size", true)
-	if err == nil {
-		var before, after []int
-		before, after, err = w.pad(s.sizes)
-		if err == nil && !slices.Equal(before, after) {
-			err = notInPyTorch("padding %q with strides %v pads more elements at one end; pad the input by F.pad", w.padding, w.stride)
+func poolReversals() map[string]reversal {
+	all := map[string]reversal{}
+	for kind, class := range poolClasses {
+		for axes := 1; axes <= 3; axes++ {
+			all[fmt.Sprintf("%spool%dd", kind, axes)] = func(r *reverser, l *settings, in []tensor) tensor {
+				return reversePool(r, l, in[0], class+dimension(axes), kind == "avg")
+			}
 		}
 	}
-	return err
+	return all
+}
+
+func globalReversals() map[string]reversal {
+	all := map[string]reversal{}
+	for kind, class := range poolClasses {
+		for axes := 1; axes <= 3; axes++ {
+			all[fmt.Sprintf("global%spool%dd", kind, axes)] = reversed("Global"+class+dimension(axes), func(*settings, tensor) map[string]any {
+				return map[string]any{"keepdims": true}
+			})
+		}
+	}
+	return all
+}
+
+func reversePool(r *reverser, l *settings, v tensor, class string, mean bool) tensor {
+	w, before, _ := pyTorchWindow(l, true)
+	if l.Bool("ceil_mode", false) {
+		l.refuse("ceil_mode")
+	}
+	padding := "valid"
+	switch {
+	case slices.Max(before) == 0:
+	case mean:
+		v = r.padding(false, "", before, before, v) // which count
+	case w.isSame(before, before):
+		padding = "same"
+	default:
+		l.refuse("padding %v with strides %v; Keras pads maxima otherwise", before, w.stride)
+	}
+	config := map[string]any{"pool_size": unlisted(w.kernel), "strides": unlisted(w.stride), "padding": padding, "data_format": "channels_last"}
+	return r.layer(class, l.Name, config, v)
 }

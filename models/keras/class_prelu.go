@@ -1,7 +1,6 @@
 package keras
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/models/weights"
@@ -9,25 +8,31 @@ import (
 
 // PReLU: alpha of the channels is PyTorch's weight if it is shared over all other axes.
 var _ = register(class{
-	variables: fixed(positions("alpha")...), settings: always, nodes: preluNodes,
-	arrays: func(l *Layer, _ int) map[string][]int {
-		bare := *l
-		bare.Weights = nil
-		if shape, err := alphaShape(&bare); err == nil && shape != nil {
-			return map[string][]int{"alpha": shape}
+	variables: fixed(positions("alpha")...), examples: always,
+	module: func(l *settings, in [][]int) *module {
+		m := constructed("prelu", "nn.PReLU num_parameters", map[string]any{})
+		if alpha, ok := l.Weight("alpha"); ok {
+			m.pytorch["num_parameters"] = alpha.Array.Len()
 		}
-		return nil
+		return m.size("num_parameters", featuresOf(in[0]))
 	},
-	pytorch: "nn.PReLU",
-	links:   func(l *Layer) ([]weights.Link, error) { return preluLinks(l, false) },
-	call: func(l *Layer) (string, error) {
-		alpha, ok := l.Weight("alpha")
-		if !ok {
-			return "nn.PReLU(?)", nil
+	axes: func(b *builder, l *settings, v value) value {
+		if len(l.Ints("shared_axes")) != len(v.shape)-1 {
+			l.refuse("a slope for each element; shared_axes must be all but the channels")
 		}
-		return newCall("nn.PReLU", alpha.Array.Len()).String(), nil
+		return b.toFirst(v)
 	},
-	features: []string{"alpha"}, kept: true,
+	arrays: func(l *settings, _ int) map[string][]int {
+		bare := *l.Layer
+		if bare.Weights = nil; len(l.InputShapes) == 0 {
+			return nil
+		}
+		return map[string][]int{"alpha": alphaShape(l.of(&bare))}
+	},
+	pytorch:    "nn.PReLU",
+	links:      func(l *settings) []weights.Link { return preluLinks(l, false) },
+	linksFirst: func(l *settings) []weights.Link { return preluLinks(l, true) },
+	features:   []string{"alpha"}, kept: true,
 	samples: []Layer{
 		sample(map[string]any{"shared_axes": []any{1.0, 2.0}}, w("alpha", 1, 1, 4)),
 		sample(map[string]any{}, w("alpha", 4)),
@@ -35,13 +40,10 @@ var _ = register(class{
 }, "PReLU")
 
 // preluLinks returns the links of a PReLU of inputs with the channels first or last.
-func preluLinks(l *Layer, first bool) ([]weights.Link, error) {
-	shape, err := alphaShape(l)
-	if err != nil {
-		return nil, err
-	}
+func preluLinks(l *settings, first bool) []weights.Link {
+	shape := alphaShape(l)
 	if len(shape) < 2 {
-		return []weights.Link{linked("alpha", "weight", weights.Same{})}, nil
+		return []weights.Link{linked("alpha", "weight", weights.Same{})}
 	}
 	channels, others := len(shape)-1, "the last"
 	if first {
@@ -49,52 +51,27 @@ func preluLinks(l *Layer, first bool) ([]weights.Link, error) {
 	}
 	for axis, n := range shape {
 		if axis != channels && n != 1 {
-			return nil, notInPyTorch("alpha of shape %v; PyTorch has one for each channel: shared_axes must be all but %s", shape, others)
+			l.fail(notInPyTorch("alpha of shape %v; PyTorch has one for each channel: shared_axes must be all but %s", shape, others))
 		}
 	}
 	keras := slices.Repeat([]int{1}, len(shape))
 	keras[channels] = -1
-	return []weights.Link{linked("alpha", "weight", weights.ReshapeOp(keras, []int{-1}))}, nil
-}
-
-// channelsFirstPReLU returns the links of a PReLU of images that have the channels first in Keras,
-// too.
-func channelsFirstPReLU(l *Layer) ([]weights.Link, error) {
-	links, err := preluLinks(l, true)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
-	}
-	return links, nil
+	return []weights.Link{linked("alpha", "weight", weights.ReshapeOp(keras, []int{-1}))}
 }
 
 // alphaShape returns the shape of the weight of a PReLU, nil if it is not known.
-func alphaShape(l *Layer) ([]int, error) {
+func alphaShape(l *settings) []int {
 	if alpha, ok := l.Weight("alpha"); ok {
-		return alpha.Array.Shape, nil
+		return alpha.Array.Shape
 	}
 	if len(l.InputShapes) == 0 {
-		return nil, nil
+		return nil
 	}
 	shape := slices.Clone(l.InputShapes[0])
-	shared, err := l.Ints("shared_axes")
-	for _, axis := range shared {
+	for _, axis := range l.Ints("shared_axes") {
 		if axis >= 1 && axis <= len(shape) {
 			shape[axis-1] = 1
 		}
 	}
-	return shape, err
-}
-
-// preluNodes needs one slope for each channel.
-func preluNodes(b *builder, u use, in []value) (value, error) {
-	shared, err := u.Ints("shared_axes")
-	if err != nil {
-		return value{}, err
-	}
-	v := b.toFirst(in[0])
-	if len(shared) != len(v.shape)-1 {
-		return v, unsupported("a slope for each element; shared_axes must be all but the channels")
-	}
-	v.node = b.add(u, "", map[string]any{"prelu": map[string]any{"num_parameters": v.shape[len(v.shape)-1]}}, v.node)
-	return v, nil
+	return shape
 }

@@ -1,9 +1,6 @@
 package keras
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Layers that prepare data. Generators of random numbers and vocabularies are variables of some
 // versions of Keras, so that files say which there are.
@@ -13,27 +10,24 @@ var (
 	_ = register(class{shapes: imageSizeShapes, spatial: true}, "CenterCrop", "Resizing")
 )
 
-func variablesOfFile(*Layer) ([]Variable, error) { return nil, errUnknown }
-
-// lookupShapes returns the shape of numbers for values.
-func lookupShapes(l *Layer, in [][]int) ([][]int, error) {
-	mode, err := l.Text("output_mode", "int")
-	if err == nil && mode != "int" {
-		err = unsupported("output_mode %s", mode)
-	}
-	return in[:1], err
+func variablesOfFile(l *settings) []Variable {
+	l.fail(errUnknown)
+	return nil
 }
 
-func imageSizeShapes(l *Layer, in [][]int) ([][]int, error) {
-	s, err1 := spatialOf(l, in[0], 2)
-	height, err2 := l.Int("height", 0)
-	width, err3 := l.Int("width", 0)
-	if err := first(err1, err2, err3); err != nil {
-		return nil, err
+// lookupShapes returns the shape of numbers for values.
+func lookupShapes(l *settings, in [][]int) [][]int {
+	if mode := l.Text("output_mode", "int"); mode != "int" {
+		l.refuse("output_mode %s", mode)
 	}
-	sizes := []int{height, width}
+	return in[:1]
+}
+
+func imageSizeShapes(l *settings, in [][]int) [][]int {
+	s := spatialOf(l, in[0], 2)
+	sizes := []int{l.Int("height", 0), l.Int("width", 0)}
 	if slices.Min(sizes) < 1 {
-		return nil, fmt.Errorf("an image of %d by %d: %w", height, width, ErrConfig)
+		l.invalid("an image of %d by %d", sizes[0], sizes[1])
 	}
-	return [][]int{s.with(sizes, s.channels)}, nil
+	return s.with(sizes, s.channels)
 }

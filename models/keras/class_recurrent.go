@@ -22,7 +22,7 @@ var (
 )
 
 // recurrentClass returns the class of layers with a number of gates and of biases.
-func recurrentClass(module string, gates, biases int) class {
+func recurrentClass(constructor string, gates, biases int) class {
 	const in, units = 3, 2
 	bias := w("bias", biases, gates*units)
 	if biases == 1 {
@@ -30,10 +30,9 @@ func recurrentClass(module string, gates, biases int) class {
 	}
 	arrays := []Weight{w("kernel", in, gates*units), w("recurrent_kernel", units, gates*units), bias}
 	return class{
-		variables: recurrent, settings: biased, shapes: recurrentShapes, nodes: recurrentNodes,
+		variables: recurrent, examples: biased, shapes: recurrentShapes, module: recurrentModule, axes: asInKeras,
 		arrays:  shaped(map[string]string{"kernel": fmt.Sprintf("features %d*units", gates), "recurrent_kernel": fmt.Sprintf("units %d*units", gates)}),
-		pytorch: module, links: recurrentLinks,
-		call: func(l *Layer) (string, error) { return recurrentCall(l, false) },
+		pytorch: constructor, links: recurrentLinks,
 		samples: []Layer{
 			sample(map[string]any{"units": units, "use_bias": true}, arrays...),
 			sample(map[string]any{"units": units, "use_bias": false}, arrays[:2]...),
@@ -42,13 +41,9 @@ func recurrentClass(module string, gates, biases int) class {
 }
 
 // recurrentLinks returns the links of a recurrent layer.
-func recurrentLinks(l *Layer) ([]weights.Link, error) {
-	if err := checkRecurrent(l); err != nil {
-		return nil, err
-	}
-	bias, err := l.Bool("use_bias", hasWeight(l, "bias"))
-	if err != nil {
-		return nil, err
+func recurrentLinks(l *settings) []weights.Link {
+	if reason := cannotRecur(l); reason != "" {
+		l.fail(notInPyTorch("%s", reason))
 	}
 	product := weights.TransposeOp(1, 0)
 	var both weights.Op = weights.SumOp{}
@@ -61,161 +56,97 @@ func recurrentLinks(l *Layer) ([]weights.Link, error) {
 		linked("kernel", "weight_ih_l0", product),
 		linked("recurrent_kernel", "weight_hh_l0", product),
 	}
-	if bias {
+	if l.Bool("use_bias", l.hasWeight("bias")) {
 		links = append(links, weights.Link{From: []string{"bias"}, To: []string{"bias_ih_l0", "bias_hh_l0"}, Op: both})
 	}
-	return links, nil
+	return links
 }
 
-// checkRecurrent fails if PyTorch's module cannot compute what l does, in one direction or the other.
-func checkRecurrent(l *Layer) error {
-	activation, err1 := activationOf(l, "activation", "tanh")
-	recurrent, err2 := activationOf(l, "recurrent_activation", "sigmoid")
-	resets, err3 := l.Bool("reset_after", true)
-	if err := first(err1, err2, err3); err != nil {
-		return err
-	}
+// cannotRecur says why the modules of PyTorch and package nn cannot compute what l does, in one direction or
+// the other; "" if they can.
+func cannotRecur(l *settings) string {
+	activation, recurrent := activationOf(l, "activation", "tanh"), activationOf(l, "recurrent_activation", "sigmoid")
+	resets := l.Bool("reset_after", true)
 	if bias, ok := l.Weight("bias"); ok && l.Class == "GRU" && bias.Array.Rank() == 1 {
 		resets = false
 	}
 	switch {
 	case l.Class == "GRU" && !resets:
-		return notInPyTorch("reset_after=False, which multiplies the state by the reset gate before the product")
+		return "reset_after=False, which multiplies the state by the reset gate before the product"
 	case l.Class == "SimpleRNN" && activation == "relu":
 	case activation != "tanh":
-		return notInPyTorch("activation %s; PyTorch has tanh", activation)
+		return fmt.Sprintf("activation %s; PyTorch has tanh", activation)
 	case l.Class != "SimpleRNN" && recurrent != "sigmoid":
-		return notInPyTorch("recurrent_activation %s; PyTorch has sigmoid", recurrent)
+		return fmt.Sprintf("recurrent_activation %s; PyTorch has sigmoid", recurrent)
 	}
-	return nil
+	return ""
 }
 
 // activationOf returns the name of a setting that is an activation.
-func activationOf(l *Layer, setting, otherwise string) (string, error) {
+func activationOf(l *settings, setting, otherwise string) string {
 	if described, ok := l.Config[setting].(map[string]any); ok {
 		config, _ := described["config"].(map[string]any)
 		for _, name := range []any{described["config"], config["activation"], config["name"], described["class_name"]} {
 			if text, ok := name.(string); ok {
-				return text, nil
+				return text
 			}
 		}
 	}
 	return l.Text(setting, otherwise)
 }
 
-// recurrentCall returns the call that constructs PyTorch's module.
-func recurrentCall(l *Layer, both bool) (string, error) {
-	hidden := "?"
-	if n, err := l.Int("units", 0); err != nil {
-		return "", err
-	} else if n > 0 {
-		hidden = fmt.Sprint(n)
-	} else if k, ok := l.Weight("recurrent_kernel"); ok {
-		hidden = fmt.Sprint(k.Array.Shape[0])
+func recurrentShapes(l *settings, in [][]int) [][]int {
+	units := l.Int("units", 0)
+	switch {
+	case len(in[0]) != 2:
+		l.invalid("input of shape %v; want steps and features", in[0])
+	case l.Bool("return_sequences", false):
+		return [][]int{{in[0][0], units}}
 	}
-	kernel := "kernel"
-	if both {
-		kernel = "forward/kernel"
-	}
-	c := newCall(classes[l.Class].pytorch, size(l, kernel, 0), hidden).set("batch_first", true)
-	if both {
-		c.set("bidirectional", true)
-	}
-	if activation, _ := activationOf(l, "activation", "tanh"); l.Class == "SimpleRNN" && activation == "relu" {
-		c.set("nonlinearity", "relu")
-	}
-	if bias, _ := l.Bool("use_bias", true); !bias {
-		c.set("bias", false)
-	}
-	backwards, err := l.Bool("go_backwards", false)
-	if err == nil && backwards {
-		err = notInPyTorch("go_backwards; reverse the sequences instead")
-	}
-	return c.String(), err
-}
-
-func recurrentShapes(l *Layer, in [][]int) ([][]int, error) {
-	units, err1 := l.Int("units", 0)
-	sequences, err2 := l.Bool("return_sequences", false)
-	if err := first(err1, err2); err != nil {
-		return nil, err
-	}
-	if len(in[0]) != 2 {
-		return nil, fmt.Errorf("input of shape %v; want steps and features: %w", in[0], ErrConfig)
-	}
-	if sequences {
-		return [][]int{{in[0][0], units}}, nil
-	}
-	return [][]int{{units}}, nil
+	return [][]int{{units}}
 }
 
 // convRecurrentShapes returns the shape of a convolution over each step.
-func convRecurrentShapes(l *Layer, in [][]int) ([][]int, error) {
+func convRecurrentShapes(l *settings, in [][]int) [][]int {
 	if len(in[0]) < 2 {
-		return nil, fmt.Errorf("input of shape %v; want steps of images: %w", in[0], ErrConfig)
+		l.invalid("input of shape %v; want steps of images", in[0])
+		return nil
 	}
-	shapes, err1 := convShapes(l, [][]int{in[0][1:]})
-	sequences, err2 := l.Bool("return_sequences", false)
-	if err := first(err1, err2); err != nil || !sequences {
-		return shapes, err
+	shapes := convShapes(l, [][]int{in[0][1:]})
+	if l.Bool("return_sequences", false) {
+		shapes[0] = append([]int{in[0][0]}, shapes[0]...)
 	}
-	return [][]int{append([]int{in[0][0]}, shapes[0]...)}, nil
+	return shapes
 }
 
-func recurrentNodes(b *builder, u use, in []value) (value, error) {
-	layer, err := recurrentLayer(u.Layer, in)
-	if err != nil {
-		return value{}, err
+// recurrentModule returns the module of a layer whose settings are PyTorch's but for their names.
+func recurrentModule(l *settings, in [][]int) *module {
+	class := classes[l.Class].pytorch
+	m := constructed(strings.ToLower(strings.TrimPrefix(class, "nn.")),
+		class+" input_size hidden_size batch_first= bidirectional=False nonlinearity='tanh' bias=True num_layers=1", map[string]any{
+			"bias": l.Bool("use_bias", l.hasWeight("bias")), "return_sequences": l.Bool("return_sequences", false),
+		})
+	m.size("hidden_size", l.sizeOr(l.Int("units", 0), "recurrent_kernel", 0)).size("input_size", l.sizeOr(featuresOf(in[0]), "kernel", 0))
+	m.pytorch["batch_first"] = true
+	if activation := activationOf(l, "activation", "tanh"); l.Class == "SimpleRNN" {
+		m.settings["nonlinearity"] = activation
 	}
-	v, err := b.last(in[0])
-	v.node = b.add(u, "", layer, v.node)
-	return v, err
-}
-
-// recurrentLayer returns the layer of package nn, with PyTorch's names of settings.
-func recurrentLayer(l *Layer, in []value) (map[string]any, error) {
-	if len(in) > 1 {
-		return nil, unsupported("an initial state")
+	if l.Bool("go_backwards", false) {
+		m.settings["go_backwards"] = true
+		m.differs = notInPyTorch("go_backwards; reverse the sequences instead")
+	}
+	if reason := cannotRecur(l); reason != "" {
+		m.notRun = unsupported("%s", reason)
 	}
 	for _, setting := range []string{"return_state", "stateful", "time_major"} {
-		if on, err := l.Bool(setting, false); err != nil || on {
-			return nil, first(err, unsupported("%s", setting))
+		if l.Bool(setting, false) {
+			m.notRun = unsupported("%s", setting)
 		}
 	}
-	activation, err1 := activationName(l.Config["activation"])
-	if l.Config["activation"] == nil {
-		activation = "tanh"
-	}
-	gates, err2 := activationName(l.Config["recurrent_activation"])
-	after, err3 := l.Bool("reset_after", true)
-	units, err4 := l.Int("units", 0)
-	bias, err5 := l.Bool("use_bias", true)
-	backwards, err6 := l.Bool("go_backwards", false)
-	sequences, err7 := l.Bool("return_sequences", false)
-	switch err := first(err1, err2, err3, err4, err5, err6, err7); {
-	case err != nil:
-		return nil, err
-	case l.Class == "SimpleRNN" && activation == "relu":
-	case activation != "tanh":
-		return nil, unsupported("activation %s", activation)
-	case l.Class != "SimpleRNN" && gates != "sigmoid" && l.Config["recurrent_activation"] != nil:
-		return nil, unsupported("recurrent_activation %s", gates)
-	case l.Class == "GRU" && !after:
-		return nil, unsupported("reset_after=False")
-	}
-	settings := map[string]any{"hidden_size": units, "input_size": in[0].shape[len(in[0].shape)-1], "bias": bias, "return_sequences": sequences}
-	if backwards {
-		settings["go_backwards"] = true
-	}
-	name := strings.ToLower(l.Class)
-	if l.Class == "SimpleRNN" {
-		name, settings["nonlinearity"] = "rnn", activation
-	}
-	return map[string]any{name: settings}, nil
+	return m
 }
 
 // recurrent returns the variables of the cell of an LSTM, GRU or SimpleRNN.
-func recurrent(l *Layer) ([]Variable, error) {
-	list, err := weighted("kernel", "recurrent_kernel")(l)
-	return within("", "cell", list), err
+func recurrent(l *settings) []Variable {
+	return within("", "cell", weighted("kernel", "recurrent_kernel")(l))
 }

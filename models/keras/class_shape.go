@@ -1,7 +1,6 @@
 package keras
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/internal/errkind"
@@ -9,92 +8,102 @@ import (
 
 var (
 	_ = register(class{order: imageOrder}, "InputLayer")
-	_ = register(class{shapes: flattenShapes, nodes: flattenNodes, order: flattenOrder}, "Flatten")
-	_ = register(class{shapes: reshapeShapes, nodes: reshapeNodes, order: reshapeOrder}, "Reshape")
-	_ = register(class{shapes: permuteShapes, nodes: permuteNodes, order: permuteOrder}, "Permute")
-	_ = register(class{nodes: dropoutNodes, training: true, kept: true}, "Dropout")
+	_ = register(class{shapes: flattenShapes, nodes: flattenNodes, order: flattenOrder, reverse: map[string]reversal{
+		"flatten": func(r *reverser, l *settings, in []tensor) tensor {
+			if in[0].rank > 2 && !in[0].first {
+				l.refuse("its input has the channels last in package nn")
+			}
+			out := r.layer("Flatten", l.Name, nil, in[0])
+			r.flattens[out.ref.Layer] = in[0].first
+			out.rank, out.first = 1, false
+			return out
+		},
+	}}, "Flatten")
+	_ = register(class{shapes: reshapeShapes, nodes: reshapeNodes, order: reshapeOrder, reverse: map[string]reversal{
+		"reshape": func(r *reverser, l *settings, in []tensor) tensor {
+			if in[0].first {
+				l.refuse("its input has the channels first in package nn")
+			}
+			shape := l.Ints("shape")
+			out := r.layer("Reshape", l.Name, map[string]any{"target_shape": shape}, in[0])
+			out.rank = len(shape)
+			return out
+		},
+	}}, "Reshape")
+	_ = register(class{shapes: permuteShapes, nodes: permuteNodes, order: permuteOrder, reverse: map[string]reversal{"permute": reversePermute}}, "Permute")
+	_ = register(class{training: true, kept: true, module: func(l *settings, _ [][]int) *module {
+		return constructed("dropout", "", map[string]any{"p": l.Float("rate", 0.5)})
+	}, reverse: map[string]reversal{"dropout": reversed("Dropout", func(l *settings, _ tensor) map[string]any {
+		return map[string]any{"rate": l.Float("p", 0.5)}
+	})}}, "Dropout")
 	_ = register(class{nodes: passing, kept: true}, "Identity", "ActivityRegularization")
 	_ = register(class{nodes: trainingOnly, training: true, kept: true}, "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianNoise", "GaussianDropout", "AlphaDropout")
-	_ = register(class{nodes: rescaleNodes, kept: true}, "Rescaling")
-	_ = register(class{shapes: edgeShapes("padding", 1), nodes: edgeNodes("padding", "zeropad"), spatial: true}, "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D")
-	_ = register(class{shapes: edgeShapes("cropping", -1), nodes: edgeNodes("cropping", "crop"), spatial: true}, "Cropping1D", "Cropping2D", "Cropping3D")
-	_ = register(class{shapes: upsampleShapes, nodes: upsampleNodes, spatial: true}, "UpSampling1D", "UpSampling2D", "UpSampling3D")
-	_ = register(class{kept: true, differs: func(*Layer) error {
+	_ = register(class{module: rescaleModule, kept: true, reverse: map[string]reversal{"rescale": reversed("Rescaling", scaleAndOffset)}}, "Rescaling")
+	_ = register(edgeClass("padding", "zeropad", 1), "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D")
+	_ = register(edgeClass("cropping", "crop", -1), "Cropping1D", "Cropping2D", "Cropping3D")
+	_ = register(class{shapes: upsampleShapes, module: upsampleModule, axes: spatially, spatial: true, reverse: map[string]reversal{
+		"upsample": func(r *reverser, l *settings, in []tensor) tensor { // of the nearest elements by default
+			scale := l.Ints("scale")
+			return r.layer("UpSampling"+dimension(len(scale)), l.Name, map[string]any{"size": unlisted(scale)}, in[0])
+		},
+	}}, "UpSampling1D", "UpSampling2D", "UpSampling3D")
+	_ = register(class{kept: true, differs: func(*settings) error {
 		return notInPyTorch("later layers skip the steps that it masks; PyTorch's modules take packed sequences")
 	}}, "Masking")
 	_ = register(class{variables: variablesOfFile, nodes: passing,
-		shapes: func(*Layer, [][]int) ([][]int, error) {
-			return nil, unsupported("it is a program that the file holds")
+		shapes: func(l *settings, _ [][]int) [][]int {
+			l.refuse("it is a program that the file holds")
+			return nil
 		},
-		differs: func(*Layer) error {
+		differs: func(*settings) error {
 			return errkind.Errorf(ErrNotInPyTorch, "a Lambda is Python code, which is not run")
 		}}, "Lambda")
 	_ = register(class{shapes: repeatShapes, nodes: repeatNodes}, "RepeatVector")
 )
 
-func passing(_ *builder, _ use, in []value) (value, error) { return in[0], nil }
+func passing(_ *builder, _ *settings, in []value) value { return in[0] }
 
 // trainingOnly leaves out a layer that does nothing but in training.
-func trainingOnly(b *builder, u use, in []value) (value, error) {
-	b.notes = append(b.notes, fmt.Sprintf("layer %s (%s) is left out; it acts in training only", u.path, u.Class))
-	return in[0], nil
+func trainingOnly(b *builder, l *settings, in []value) value {
+	b.note("layer %s (%s) is left out; it acts in training only", l.path, l.Class)
+	return in[0]
 }
 
-func dropoutNodes(b *builder, u use, in []value) (value, error) {
-	v := in[0]
-	rate, err := u.Float("rate", 0.5)
-	v.node = b.add(u, "", map[string]any{"dropout": map[string]any{"p": rate}}, v.node)
-	return v, err
-}
+func flattenShapes(_ *settings, in [][]int) [][]int { return [][]int{{product(in[0])}} }
 
-func flattenShapes(_ *Layer, in [][]int) ([][]int, error) {
-	return [][]int{{product(in[0])}}, nil
-}
-
-func flattenNodes(b *builder, u use, in []value) (value, error) {
+func flattenNodes(b *builder, l *settings, in []value) value {
 	v := in[0]
 	n := len(v.shape)
 	if n == 1 {
-		return v, nil
+		return v
 	}
 	if n == 0 {
-		return v, unsupported("a scalar for each sample")
-	}
-	moved, err := channelsFirst(u.Layer)
-	if err != nil {
-		return v, err
+		l.refuse("a scalar for each sample")
+		return v
 	}
 	shape := v.shape
-	if u.Class == "Flatten" && moved { // Keras moves the channels to the end
-		if v, err = b.last(v); err != nil {
-			return v, err
-		}
+	if channelsFirst(l) && l.Class == "Flatten" { // Keras moves the channels to the end
+		v = b.last(v)
 		shape = append(slices.Clone(v.shape[1:]), v.shape[0])
 		v.first, v.shape = true, shape
 	}
-	if given := b.given[u.Name]; len(given) == n {
+	if given := b.given[l.Name]; len(given) == n {
 		shape = given
 	}
 	switch channels := shape[n-1]; {
 	case channels == 1 || channels == product(shape) && channels > 0: // one order
 	case product(shape) > 0 && (v.first || n > 2 && !v.outer):
 		v = b.toFirst(v)
-		v.flat, b.flattens[u.path] = [][]int{shape}, true
+		v.flat, b.flattens[l.path] = [][]int{shape}, true
 	default:
-		if v, err = b.last(v); err != nil {
-			return v, err
-		}
+		v = b.last(v)
 	}
-	v.node, v.first = b.add(u, "", "flatten", v.node), false
-	return v, nil
+	v.node, v.first = b.add(l, "", "flatten", v.node), false
+	return v
 }
 
-func reshapeShapes(l *Layer, in [][]int) ([][]int, error) {
-	shape, err := l.Ints("target_shape")
-	if err != nil {
-		return nil, err
-	}
-	shape = slices.Clone(shape)
+func reshapeShapes(l *settings, in [][]int) [][]int {
+	shape := slices.Clone(l.Ints("target_shape"))
 	open, n := slices.Index(shape, -1), 1
 	for i, size := range shape {
 		if i != open {
@@ -103,183 +112,182 @@ func reshapeShapes(l *Layer, in [][]int) ([][]int, error) {
 	}
 	switch all := product(in[0]); {
 	case n < 1:
-		return nil, fmt.Errorf("target_shape %v: %w", shape, ErrConfig)
+		l.invalid("target_shape %v", shape)
 	case open < 0 || all < 0:
 	case all%n != 0:
-		return nil, fmt.Errorf("target_shape %v of %v: %w", shape, in[0], ErrConfig)
+		l.invalid("target_shape %v of %v", shape, in[0])
 	default:
 		shape[open] = all / n
 	}
-	return [][]int{shape}, nil
+	return [][]int{shape}
 }
 
-func reshapeNodes(b *builder, u use, in []value) (value, error) {
-	shape, err := u.Ints("target_shape")
-	if err != nil {
-		return value{}, err
-	}
+func reshapeNodes(b *builder, l *settings, in []value) value {
+	shape := l.Ints("target_shape")
 	if len(shape) == 1 {
-		return flattenNodes(b, u, in)
+		return flattenNodes(b, l, in)
 	}
-	v, err := b.last(in[0])
+	v := b.last(in[0])
 	v.outer = false
-	v.node = b.add(u, "", map[string]any{"reshape": map[string]any{"shape": shape}}, v.node)
-	return v, err
+	v.node = b.add(l, "", map[string]any{"reshape": map[string]any{"shape": shape}}, v.node)
+	return v
 }
 
-func permuteShapes(l *Layer, in [][]int) ([][]int, error) {
-	axes, err := l.Ints("dims")
-	if err != nil {
-		return nil, err
-	}
+func permuteShapes(l *settings, in [][]int) [][]int {
+	axes := l.Ints("dims")
 	sorted := slices.Sorted(slices.Values(axes))
 	shape := make([]int, len(axes))
 	for i, a := range axes {
 		if len(axes) != len(in[0]) || sorted[i] != i+1 {
-			return nil, fmt.Errorf("dims %v of %v: %w", axes, in[0], ErrConfig)
+			l.invalid("dims %v of %v", axes, in[0])
+			return nil
 		}
 		shape[i] = in[0][a-1]
 	}
-	return [][]int{shape}, nil
+	return [][]int{shape}
 }
 
-func permuteNodes(b *builder, u use, in []value) (value, error) {
-	axes, err1 := u.Ints("dims")
-	v, err2 := b.last(in[0])
+func permuteNodes(b *builder, l *settings, in []value) value {
+	v := b.last(in[0])
 	v.outer = false
-	v.node = b.add(u, "", map[string]any{"permute": map[string]any{"axes": axes}}, v.node)
-	return v, first(err1, err2)
+	v.node = b.add(l, "", map[string]any{"permute": map[string]any{"axes": l.Ints("dims")}}, v.node)
+	return v
 }
 
-func repeatShapes(l *Layer, in [][]int) ([][]int, error) {
-	n, err := l.Int("n", 0)
-	if err == nil && (n < 1 || len(in[0]) != 1) {
-		err = fmt.Errorf("%d times an input of shape %v: %w", n, in[0], ErrConfig)
+// reversePermute moves axes. Moving the channels to the front or back is what the order of axes
+// in Keras does already.
+func reversePermute(r *reverser, l *settings, in []tensor) tensor {
+	v, axes := in[0], l.Ints("axes")
+	switch front, back := channelsMoved(v.rank); {
+	case !v.first && slices.Equal(axes, front):
+		v.first = true
+		return v
+	case v.first && slices.Equal(axes, back):
+		v.first = false
+		return v
+	case v.first:
+		l.refuse("axes %v of an input with the channels first in package nn", axes)
 	}
-	return [][]int{append([]int{n}, in[0]...)}, err
+	return r.layer("Permute", l.Name, map[string]any{"dims": axes}, v)
+}
+
+// channelsMoved returns the orders of axes, counted from 1, that move the last axis to the front, and back.
+func channelsMoved(rank int) (front, back []int) {
+	front = []int{rank}
+	for axis := 1; axis < rank; axis++ {
+		front, back = append(front, axis), append(back, axis+1)
+	}
+	return front, append(back, 1)
+}
+
+func repeatShapes(l *settings, in [][]int) [][]int {
+	n := l.Int("n", 0)
+	if n < 1 || len(in[0]) != 1 {
+		l.invalid("%d times an input of shape %v", n, in[0])
+	}
+	return [][]int{append([]int{n}, in[0]...)}
 }
 
 // repeatNodes repeats a vector, of one step with the features as channels.
-func repeatNodes(b *builder, u use, in []value) (value, error) {
-	n, err1 := u.Int("n", 0)
-	v, err2 := b.last(in[0])
-	if err := first(err1, err2); err != nil || len(v.shape) != 1 || v.shape[0] < 1 {
-		return v, first(err, unsupported("an input of shape %v", v.shape))
+func repeatNodes(b *builder, l *settings, in []value) value {
+	v := b.last(in[0])
+	if v.shape[0] < 1 {
+		l.refuse("an input of shape %v", v.shape)
 	}
 	v.node = b.convert(v, "step", map[string]any{"reshape": map[string]any{"shape": []int{v.shape[0], 1}}})
-	v.node = b.add(u, "", map[string]any{"upsample": map[string]any{"scale": []int{n}}}, v.node)
+	v.node = b.add(l, "", map[string]any{"upsample": map[string]any{"scale": []int{l.Int("n", 0)}}}, v.node)
 	v.first, v.flat = true, nil
-	return v, nil
+	return v
 }
 
-func rescaleNodes(b *builder, u use, in []value) (value, error) {
-	v := in[0]
-	if _, ok := u.Config["scale"].([]any); ok {
-		return v, unsupported("a scale for each channel")
+func rescaleModule(l *settings, _ [][]int) *module {
+	if _, ok := l.Config["scale"].([]any); ok {
+		l.refuse("a scale for each channel")
 	}
-	scale, err1 := u.Float("scale", 1)
-	offset, err2 := u.Float("offset", 0)
-	v.node = b.add(u, "", map[string]any{"rescale": map[string]any{"scale": scale, "offset": offset}}, v.node)
-	return v, first(err1, err2)
+	return constructed("rescale", "", scaleAndOffset(l, tensor{}))
+}
+
+// scaleAndOffset returns the settings that a Rescaling has in both.
+func scaleAndOffset(l *settings, _ tensor) map[string]any {
+	return map[string]any{"scale": l.Float("scale", 1), "offset": l.Float("offset", 0)}
+}
+
+// edgeClass is the class of layers that add elements at the ends of axes, or remove them for a sign of -1.
+func edgeClass(setting, layer string, sign int) class {
+	return class{
+		shapes: func(l *settings, in [][]int) [][]int {
+			s := spatialOf(l, in[0], axesOf(l.Class))
+			before, after := edges(l, setting)
+			sizes := slices.Clone(s.sizes)
+			for i, n := range sizes {
+				if n >= 0 {
+					sizes[i] = n + sign*(before[i]+after[i])
+				}
+			}
+			return s.with(sizes, s.channels)
+		},
+		module: func(l *settings, _ [][]int) *module {
+			before, after := edges(l, setting)
+			return constructed(layer, "", map[string]any{"before": before, "after": after})
+		},
+		axes: spatially, spatial: true,
+		reverse: map[string]reversal{layer: func(r *reverser, l *settings, in []tensor) tensor {
+			before, after := l.Ints("before"), l.Ints("after")
+			if after == nil {
+				after = before
+			}
+			if len(before) == 0 || len(before) != len(after) {
+				l.refuse("before %v and after %v", before, after)
+				return in[0]
+			}
+			return r.padding(sign < 0, l.Name, before, after, in[0])
+		}},
+	}
 }
 
 // edges reads padding or cropping: n, [n, m] or [[n, n'], [m, m']].
-func edges(l *Layer, setting string, axes int) (before, after []int, err error) {
-	wrong := fmt.Errorf("%s %.40v: %w", setting, l.Config[setting], ErrConfig)
+func edges(l *settings, setting string) (before, after []int) {
+	axes := axesOf(l.Class)
 	list, ok := l.Config[setting].([]any)
 	if !ok {
-		n, err := l.Int(setting, 1)
-		return slices.Repeat([]int{n}, axes), slices.Repeat([]int{n}, axes), err
+		before = l.each(setting, axes, 1)
+		return before, before
 	}
 	if axes == 1 && len(list) == 2 {
 		list = []any{list}
 	}
-	if len(list) != axes {
-		return nil, nil, wrong
-	}
 	for _, one := range list {
-		pair, ok := one.([]any)
-		if !ok {
-			pair = []any{one, one}
+		pair, ok := integers(one)
+		if len(pair) == 1 {
+			pair = append(pair, pair[0])
 		}
-		if len(pair) != 2 {
-			return nil, nil, wrong
+		if !ok || len(pair) != 2 || slices.Min(pair) < 0 {
+			break
 		}
-		a, isA := pair[0].(float64)
-		z, isZ := pair[1].(float64)
-		if !isA || !isZ || a < 0 || z < 0 {
-			return nil, nil, wrong
-		}
-		before, after = append(before, int(a)), append(after, int(z))
+		before, after = append(before, pair[0]), append(after, pair[1])
 	}
-	return before, after, nil
+	if len(before) != axes || len(list) != axes {
+		l.invalid("%s %.40v", setting, l.Config[setting])
+		return make([]int, axes), make([]int, axes)
+	}
+	return before, after
 }
 
-func edgeShapes(setting string, sign int) func(*Layer, [][]int) ([][]int, error) {
-	return func(l *Layer, in [][]int) ([][]int, error) {
-		axes := axesOf(l.Class)
-		s, err := spatialOf(l, in[0], axes)
-		if err != nil {
-			return nil, err
-		}
-		before, after, err := edges(l, setting, axes)
-		if err != nil {
-			return nil, err
-		}
-		sizes := slices.Clone(s.sizes)
-		for i, n := range sizes {
-			if n >= 0 {
-				sizes[i] = n + sign*(before[i]+after[i])
-			}
-		}
-		return [][]int{s.with(sizes, s.channels)}, nil
-	}
-}
-
-func edgeNodes(setting, layer string) func(*builder, use, []value) (value, error) {
-	return func(b *builder, u use, in []value) (value, error) {
-		axes := axesOf(u.Class)
-		s, err1 := spatialOf(u.Layer, in[0].shape, axes)
-		before, after, err2 := edges(u.Layer, setting, axes)
-		if err := first(err1, err2); err != nil {
-			return value{}, err
-		}
-		v, err := b.spatially(s, in[0])
-		v.node = b.add(u, "", map[string]any{layer: map[string]any{"before": before, "after": after}}, v.node)
-		return v, err
-	}
-}
-
-func upsampleShapes(l *Layer, in [][]int) ([][]int, error) {
-	axes := axesOf(l.Class)
-	s, err := spatialOf(l, in[0], axes)
-	if err != nil {
-		return nil, err
-	}
-	scale, err := each(l, "size", axes, 2)
-	if err != nil {
-		return nil, err
-	}
+func upsampleShapes(l *settings, in [][]int) [][]int {
+	s := spatialOf(l, in[0], axesOf(l.Class))
+	scale := l.each("size", axesOf(l.Class), 2)
 	sizes := slices.Clone(s.sizes)
 	for i, n := range sizes {
 		if n > 0 {
 			sizes[i] = n * scale[i]
 		}
 	}
-	return [][]int{s.with(sizes, s.channels)}, nil
+	return s.with(sizes, s.channels)
 }
 
-func upsampleNodes(b *builder, u use, in []value) (value, error) {
-	if kind, _ := u.Text("interpolation", "nearest"); kind != "nearest" {
-		return value{}, unsupported("interpolation %s", kind)
+func upsampleModule(l *settings, _ [][]int) *module {
+	if kind := l.Text("interpolation", "nearest"); kind != "nearest" {
+		l.refuse("interpolation %s", kind)
 	}
-	axes := axesOf(u.Class)
-	s, err1 := spatialOf(u.Layer, in[0].shape, axes)
-	scale, err2 := each(u.Layer, "size", axes, 2)
-	if err := first(err1, err2); err != nil {
-		return value{}, err
-	}
-	v, err := b.spatially(s, in[0])
-	v.node = b.add(u, "", map[string]any{"upsample": map[string]any{"scale": scale}}, v.node)
-	return v, err
+	return constructed("upsample", "", map[string]any{"scale": l.each("size", axesOf(l.Class), 2)})
 }

@@ -4,28 +4,20 @@ package keras
 // the vector by which it estimates the norm.
 var _ = register(class{variables: spectral, shapes: spectralShapes}, "SpectralNormalization")
 
-func spectral(l *Layer) ([]Variable, error) {
-	inner, err := wrapped(l, "layer")
-	if err != nil {
-		return nil, err
+func spectral(l *settings) []Variable {
+	list := within("", "layer", variablesOf(l.wrapped("layer")))
+	if len(list) == 0 {
+		return variablesOfFile(l)
 	}
-	list, ok, err := Variables(inner)
-	if err != nil || !ok || len(list) == 0 {
-		return nil, first(err, errUnknown)
-	}
-	list = within("", "layer", list)
 	list[0].Copy = "vars/0"
-	return append(list, Variable{Name: "vector_u", Path: "vars/1"}), nil
+	return append(list, Variable{Name: "vector_u", Path: "vars/1"})
 }
 
-func spectralShapes(l *Layer, in [][]int) ([][]int, error) {
-	inner, err := wrapped(l, "layer")
-	if err != nil {
-		return nil, err
+func spectralShapes(l *settings, in [][]int) [][]int {
+	inner := l.wrapped("layer")
+	if shapes := classes[inner.Class].shapes; shapes != nil {
+		return shapes(inner, in)
 	}
-	c, ok := classes[inner.Class]
-	if !ok || c.shapes == nil {
-		return nil, unsupported("around a %s", inner.Class)
-	}
-	return c.shapes(inner, in)
+	l.refuse("around a %s", inner.Class)
+	return nil
 }

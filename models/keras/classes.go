@@ -9,14 +9,14 @@ import (
 	"github.com/h5dnn/h5dnn/models/weights"
 )
 
-// A class is what is known about a class of layers.
+// A class is what is known about a class of layers. Its functions tell the layer's settings of their errors.
 type class struct {
 	// variables returns the variables of a layer; nil if it has none.
-	variables func(l *Layer) ([]Variable, error)
-	// settings are examples of settings, one for each set of variables that a layer may have,
+	variables func(l *settings) []Variable
+	// examples are settings, one for each set of variables that a layer may have,
 	// by which InferNames knows the variables of a layer without its configuration. Nil if it
 	// does not.
-	settings []map[string]any
+	examples []map[string]any
 	several  bool // takes several tensors
 	// activated is set if there is a setting activation, which is applied to the output.
 	activated bool
@@ -24,24 +24,29 @@ type class struct {
 
 	// shapes returns the shapes of the outputs for inputs of those shapes, without the
 	// batch; -1 is an unknown size. Nil if the output has the shape of the first input.
-	shapes func(l *Layer, in [][]int) ([][]int, error)
+	shapes func(l *settings, in [][]int) [][]int
 	// arrays returns the shapes of weights by name, for the number of features of the input, with -1 for
 	// unknown sizes; nil if they are not checked.
-	arrays func(l *Layer, features int) map[string][]int
-	// nodes adds the layers of package nn that compute what the layer does.
-	nodes func(b *builder, u use, in []value) (value, error)
+	arrays func(l *settings, features int) map[string][]int
+	// module returns the layer of package nn, which PyTorch has as a module, that computes what the layer does
+	// for inputs of those shapes.
+	module func(l *settings, in [][]int) *module
+	// axes gives an input of module the order of axes that package nn takes; nil for any order.
+	axes func(b *builder, l *settings, v value) value
+	// nodes adds the layers of package nn, where they are not one module of one input.
+	nodes func(b *builder, l *settings, in []value) value
 
 	// pytorch is the module of PyTorch, for documentation: "nn.Linear". Its parameters are
 	// those of package nn, in part under other names.
 	pytorch string
 	// links returns how the weights of l map to the parameters. An error of kind
 	// ErrUnsupported names the setting that PyTorch does not have. Nil for layers without weights.
-	links func(l *Layer) ([]weights.Link, error)
-	// call returns the call that constructs the module. An error of kind ErrUnsupported is of a
-	// setting that the module does not have, but whose weights are the same: padding, for example.
-	call func(l *Layer) (string, error)
-	// differs returns that error for layers without weights; nil for no error.
-	differs func(l *Layer) error
+	links func(l *settings) []weights.Link
+	// linksFirst are the links for inputs that have the channels first in Keras, too; nil if they are the same.
+	linksFirst func(l *settings) []weights.Link
+	// differs returns what the module of PyTorch computes otherwise, of kind ErrUnsupported, for layers
+	// without weights; nil for nothing.
+	differs func(l *settings) error
 	// renamed are the parameters that h5dnn names differently from PyTorch. One named ""
 	// does not exist there.
 	renamed map[string]string
@@ -53,11 +58,26 @@ type class struct {
 	order func(t *tracer, l *Layer, path string, in []featureLayout) featureLayout
 	// features names the weights whose first axis is the features of the input.
 	features []string
+	// reverse adds the layers of Keras for layers of package nn, by their names.
+	reverse map[string]reversal
 	// samples are layers with weights, for tests.
 	samples []Layer
 }
 
 var classes = map[string]class{}
+
+// reversals are the layers of package nn that have counterparts in Keras, by names in lower case.
+var reversals = map[string]reversal{}
+
+// A reversal adds the layers of Keras for a layer of package nn, whose settings l has.
+type reversal func(r *reverser, l *settings, in []tensor) tensor
+
+// reversed returns a reversal to one layer of a class, with the settings that config returns.
+func reversed(class string, config func(l *settings, v tensor) map[string]any) reversal {
+	return func(r *reverser, l *settings, in []tensor) tensor {
+		return r.layer(class, l.Name, config(l, in[0]), in...)
+	}
+}
 
 // register makes classes known.
 func register(c class, names ...string) bool {
@@ -69,6 +89,9 @@ func register(c class, names ...string) bool {
 			c.samples[i].Class, c.samples[i].Name = name, strings.ToLower(name)
 		}
 		classes[name] = c
+	}
+	for layer, reverse := range c.reverse {
+		reversals[strings.ToLower(layer)] = reverse
 	}
 	return true
 }

@@ -225,8 +225,7 @@ func flattens(l *Layer) bool {
 	if l.Class != "Reshape" {
 		return l.Class == "Flatten"
 	}
-	shape, err := l.Ints("target_shape")
-	return err == nil && len(shape) == 1
+	return len(settingsOf(l).Ints("target_shape")) == 1
 }
 
 // flatten returns the order of flattened features.
@@ -315,8 +314,8 @@ func reordered(l *Layer, links []weights.Link, o featureLayout) ([]weights.Link,
 // inOrder returns l as PyTorch's module sees its input: a LayerNormalization of all axes
 // with the channels first.
 func inOrder(l *Layer, o featureLayout) *Layer {
-	axes, err := l.Ints("axis")
-	if l.Class != "LayerNormalization" || !o.spatial || o.layout == channelsAreFirst || len(l.InputShapes) == 0 || err != nil || len(axes) < 2 || len(axes) != len(l.InputShapes[0]) {
+	axes := settingsOf(l).Ints("axis")
+	if l.Class != "LayerNormalization" || !o.spatial || o.layout == channelsAreFirst || len(l.InputShapes) == 0 || len(axes) < 2 || len(axes) != len(l.InputShapes[0]) {
 		return l
 	}
 	first := *l
@@ -330,9 +329,9 @@ func inOrder(l *Layer, o featureLayout) *Layer {
 // axesToFront returns links of a LayerNormalization of several axes, among which are
 // channels that PyTorch has first.
 func axesToFront(l *Layer, links []weights.Link, o featureLayout) ([]weights.Link, error) {
-	axes, err := l.Ints("axis")
-	if l.Class != "LayerNormalization" || !o.spatial || o.layout == channelsAreFirst || len(axes) < 2 || err != nil {
-		return links, err
+	axes := settingsOf(l).Ints("axis")
+	if l.Class != "LayerNormalization" || !o.spatial || o.layout == channelsAreFirst || len(axes) < 2 {
+		return links, nil
 	}
 	if len(l.InputShapes) == 0 || len(axes) != len(l.InputShapes[0]) {
 		return nil, fmt.Errorf("%s %s: %w", l.Class, l.Name, notInPyTorch("axis %v, which PyTorch, with the channels first, does not have last", axes))

@@ -33,7 +33,13 @@ func Groups(m *Model) iter.Seq2[string, *Layer] {
 // layer is around: those that are trained, which none is unless on is set, and then the other
 // ones. It is an error if those of a layer are not known.
 func ModelVariables(m *Model, on bool) ([]Variable, error) {
-	all, err := variablesWithin(m, on)
+	l := settingsOf(&Layer{})
+	all := trainedFirst(variablesWithin(l, m, on))
+	return all, l.failed()
+}
+
+// trainedFirst returns the variables that are trained before the other ones.
+func trainedFirst(all []Variable) []Variable {
 	slices.SortStableFunc(all, func(a, b Variable) int {
 		switch {
 		case a.Trainable == b.Trainable:
@@ -43,32 +49,26 @@ func ModelVariables(m *Model, on bool) ([]Variable, error) {
 		}
 		return 1
 	})
-	return all, err
+	return all
 }
 
-// variablesWithin returns the variables of the layers of a model in their order. None is trained
+// variablesWithin returns the variables of the layers of a model, which l has, in their order. None is trained
 // unless on is set.
-func variablesWithin(m *Model, on bool) (all []Variable, err error) {
-	for group, l := range Groups(m) {
-		on := on && l.Config["trainable"] != false
+func variablesWithin(l *settings, m *Model, on bool) (all []Variable) {
+	for group, inner := range Groups(m) {
+		on := on && inner.Config["trainable"] != false
 		var list []Variable
-		if l.Model != nil {
-			list, err = variablesWithin(l.Model, on)
+		if inner.Model != nil {
+			list = variablesWithin(l, inner.Model, on)
 		} else {
-			var ok bool
-			if list, ok, err = Variables(l); err == nil && !ok {
-				err = errUnknown
-			}
+			list = variablesOf(l.of(inner))
 		}
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range within(l.Name+"/", "layers/"+group, list) {
+		for _, v := range within(inner.Name+"/", "layers/"+group, list) {
 			v.Trainable = v.Trainable && on
 			all = append(all, v)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // maxAround bounds the depth of models that layers are around.

@@ -19,7 +19,7 @@ func InferNames(group string, paths []string, shapes [][]int) ([]string, error) 
 		return withoutVars(paths), nil
 	}
 	var found [][]string
-	for _, settings := range classes[class].settings {
+	for _, settings := range classes[class].examples {
 		l := &Layer{Class: class, Name: group, Config: settings}
 		variables, _, err := Variables(l)
 		if err != nil {
@@ -60,7 +60,7 @@ func wrapping(class string) (list []map[string]any) {
 func classOf(group string) string {
 	for class, c := range classes {
 		name := Snake(class)
-		if c.settings != nil && (name == group || name == numbered.ReplaceAllString(group, "")) {
+		if c.examples != nil && (name == group || name == numbered.ReplaceAllString(group, "")) {
 			return class
 		}
 	}

@@ -22,7 +22,7 @@ const (
 func layoutOf(l *Layer, in layout) layout {
 	switch {
 	case classes[l.Class].spatial:
-		if format, _ := l.Text("data_format", "channels_last"); format == "channels_first" {
+		if channelsFirst(settingsOf(l)) {
 			return channelsAreFirst
 		}
 		return channelsAreLast
@@ -34,15 +34,14 @@ func layoutOf(l *Layer, in layout) layout {
 
 // normalizesFirst reports whether l normalizes each channel, and the channels are first.
 func normalizesFirst(l *Layer) bool {
-	axes, err := l.Ints("axis")
-	return (l.Class == "BatchNormalization" || l.Class == "GroupNormalization") && err == nil && slices.Equal(axes, []int{1})
+	return (l.Class == "BatchNormalization" || l.Class == "GroupNormalization") && slices.Equal(settingsOf(l).Ints("axis"), []int{1})
 }
 
 // permuteOrder is the order of the output of a Permute.
 func permuteOrder(t *tracer, l *Layer, path string, inputs []featureLayout) featureLayout {
 	in := inputs[0]
-	dims, err := l.Ints("dims")
-	if err != nil || !in.spatial || slices.IsSorted(dims) {
+	dims := settingsOf(l).Ints("dims")
+	if !in.spatial || slices.IsSorted(dims) {
 		return featureLayout{err: in.permuted(l)}
 	}
 	last := len(dims)

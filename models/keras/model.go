@@ -1,10 +1,7 @@
 package keras
 
 import (
-	"encoding/json"
-	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -99,97 +96,4 @@ func (m *Model) all(prefix string, yield func(string, *Layer) bool) bool {
 		}
 	}
 	return true
-}
-
-// Int returns an integer setting, or otherwise if it is missing or null.
-func (l *Layer) Int(name string, otherwise int) (int, error) {
-	value, ok := l.Config[name]
-	if !ok || value == nil {
-		return otherwise, nil
-	}
-	if n, ok := integer(value); ok {
-		return n, nil
-	}
-	return 0, l.unexpected(name, "an integer")
-}
-
-// Float returns a numeric setting, or otherwise if it is missing or null.
-func (l *Layer) Float(name string, otherwise float64) (float64, error) {
-	switch x := l.Config[name].(type) {
-	case nil:
-		return otherwise, nil
-	case float64:
-		return x, nil
-	case int:
-		return float64(x), nil
-	case json.Number:
-		if f, err := x.Float64(); err == nil {
-			return f, nil
-		}
-	}
-	return 0, l.unexpected(name, "a number")
-}
-
-// Text returns a setting that is a string, or otherwise if it is missing or null.
-func (l *Layer) Text(name, otherwise string) (string, error) {
-	switch x := l.Config[name].(type) {
-	case nil:
-		return otherwise, nil
-	case string:
-		return x, nil
-	}
-	return "", l.unexpected(name, "a string")
-}
-
-// Bool returns a setting that is true or false, or otherwise if it is missing or null.
-func (l *Layer) Bool(name string, otherwise bool) (bool, error) {
-	switch x := l.Config[name].(type) {
-	case nil:
-		return otherwise, nil
-	case bool:
-		return x, nil
-	}
-	return false, l.unexpected(name, "true or false")
-}
-
-// Ints returns a setting that is an integer or a list of them, or nil if it is missing or
-// null.
-func (l *Layer) Ints(name string) ([]int, error) {
-	value := l.Config[name]
-	if value == nil {
-		return nil, nil
-	}
-	if list, ok := value.([]int); ok {
-		return list, nil
-	}
-	values, ok := value.([]any)
-	if !ok {
-		values = []any{value}
-	}
-	list := make([]int, len(values))
-	for i, v := range values {
-		if list[i], ok = integer(v); !ok {
-			return nil, l.unexpected(name, "integers")
-		}
-	}
-	return list, nil
-}
-
-func (l *Layer) unexpected(name, want string) error {
-	text := fmt.Sprint(l.Config[name])
-	return fmt.Errorf("%s %s: setting %s is %.40s; want %s", strings.ToLower(l.Class), l.Name, name, text, want)
-}
-
-// integer returns a JSON number, or an int, as an int.
-func integer(value any) (int, bool) {
-	switch x := value.(type) {
-	case int:
-		return x, true
-	case float64:
-		return int(x), x == float64(int(x))
-	case json.Number:
-		n, err := x.Int64()
-		return int(n), err == nil
-	}
-	return 0, false
 }

@@ -19,7 +19,7 @@ type optimizerRule struct {
 	classes []string // of Keras
 	mark    string   // a key that PyTorch's param_groups have for this optimizer alone
 	slots   []slotRule
-	groups  []setting
+	groups  []groupKey
 	counts  bool // PyTorch has the number of steps for each parameter
 	inexact string
 }
@@ -31,8 +31,8 @@ type slotRule struct {
 	sign           float64
 }
 
-// A setting is a key of param_groups.
-type setting struct {
+// A groupKey is a key of param_groups.
+type groupKey struct {
 	pytorch string
 	keras   []string // settings, whose values make a list if there are several
 	value   any      // if Keras has none
@@ -42,7 +42,7 @@ var optimizers = []optimizerRule{
 	{
 		classes: []string{"Adam", "AdamW"}, mark: "betas", counts: true,
 		slots: []slotRule{{"momentum", "exp_avg", 0, 1}, {"velocity", "exp_avg_sq", 0, 1}, {"velocity_hat", "max_exp_avg_sq", 0, 1}},
-		groups: []setting{
+		groups: []groupKey{
 			{"lr", []string{"learning_rate"}, 0.001}, {"betas", []string{"beta_1", "beta_2"}, []any{0.9, 0.999}},
 			{"eps", []string{"epsilon"}, 1e-7}, {"weight_decay", []string{"weight_decay"}, 0.0}, {"amsgrad", []string{"amsgrad"}, false},
 		},
@@ -51,7 +51,7 @@ var optimizers = []optimizerRule{
 	{
 		classes: []string{"SGD"}, mark: "dampening",
 		slots: []slotRule{{"momentum", "momentum_buffer", -1, -1}},
-		groups: []setting{
+		groups: []groupKey{
 			{"lr", []string{"learning_rate"}, 0.01}, {"momentum", []string{"momentum"}, 0.0}, {"dampening", nil, 0.0},
 			{"weight_decay", []string{"weight_decay"}, 0.0}, {"nesterov", []string{"nesterov"}, false},
 		},
@@ -60,7 +60,7 @@ var optimizers = []optimizerRule{
 	{
 		classes: []string{"RMSprop"}, mark: "alpha", counts: true,
 		slots: []slotRule{{"velocity", "square_avg", 0, 1}, {"momentum", "momentum_buffer", -1, 1}, {"average_gradient", "grad_avg", 0, 1}},
-		groups: []setting{
+		groups: []groupKey{
 			{"lr", []string{"learning_rate"}, 0.001}, {"alpha", []string{"rho"}, 0.9}, {"eps", []string{"epsilon"}, 1e-7},
 			{"weight_decay", []string{"weight_decay"}, 0.0}, {"momentum", []string{"momentum"}, 0.0}, {"centered", []string{"centered"}, false},
 		},
@@ -197,7 +197,7 @@ func (r optimizerRule) export(t weights.Tensor, prefix string, rate float64, sti
 }
 
 // json returns the value of a setting.
-func (s setting) json(o *Optimizer) (string, error) {
+func (s groupKey) json(o *Optimizer) (string, error) {
 	value := s.value
 	var several []any
 	for i, name := range s.keras {

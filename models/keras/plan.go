@@ -1,7 +1,6 @@
 package keras
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -94,7 +93,7 @@ func (k *linker) add(path string, l *Layer) error {
 		k.layers[p.Name] = path
 	}
 	for _, link := range links {
-		p.Links = append(p.Links, weights.Link{From: prefixed(path+"/", link.From), To: prefixed(p.Name+".", link.To), Op: link.Op})
+		p.Links = append(p.Links, weights.Link{From: affixed(path+"/", link.From, ""), To: affixed(p.Name+".", link.To, ""), Op: link.Op})
 	}
 	if len(p.Links) > 0 || p.Refused != nil || p.Differs != nil || p.Note != "" {
 		k.plans = append(k.plans, p)
@@ -120,10 +119,12 @@ func (k *linker) plan(path string, l *Layer) (p LayerPlan, links []weights.Link)
 
 // links returns the links of a layer whose inputs have their features in an order.
 func (k *linker) links(l *Layer, order featureLayout) ([]weights.Link, error) {
-	links, err := LayerLinks(l)
-	if l.Class == "PReLU" && k.options.translation == nil && order.layout == channelsAreFirst {
-		links, err = channelsFirstPReLU(l)
+	c := classes[l.Class]
+	rule := c.links
+	if c.linksFirst != nil && k.options.translation == nil && order.layout == channelsAreFirst {
+		rule = c.linksFirst
 	}
+	links, err := layerLinks(l, rule)
 	if err == nil {
 		links, err = reordered(l, links, order)
 	}
@@ -146,7 +147,7 @@ func (k *linker) stacked(p *LayerPlan, links []weights.Link) ([]weights.Link, er
 	if err := s.follows(k.model, p.Path); err != nil {
 		return nil, err
 	}
-	links, p.Module, s.top = s.deeper(links), "", p.Path
+	links, p.Module, s.top = deeper(links, s.layers), "", p.Path
 	s.layers++
 	k.plans[s.plan].Module = s.module()
 	return links, nil
@@ -159,22 +160,4 @@ func ModuleName(path string) string {
 		parts[i] = strings.ReplaceAll(part, ".", "_")
 	}
 	return strings.Join(parts, ".")
-}
-
-// moduleOf returns the call that constructs the PyTorch module for l, and why it computes
-// something else.
-func moduleOf(l *Layer) (text string, err error) {
-	switch c := classes[l.Class]; {
-	case c.call != nil:
-		text, err = c.call(l)
-	case c.differs != nil:
-		err = c.differs(l)
-	}
-	if err != nil && (HasRule(l.Class) && !errors.Is(err, weights.ErrUnsupported)) {
-		return "", err
-	}
-	if err != nil {
-		err = fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
-	}
-	return text, err
 }

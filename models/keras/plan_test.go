@@ -223,7 +223,7 @@ func TestOutputPaddingOfTransposedConvolutions(t *testing.T) {
 		l := Layer{Class: "Conv2DTranspose", Config: map[string]any{
 			"kernel_size": []any{3.0, 3.0}, "strides": []any{2.0, 2.0}, "padding": c.padding, "output_padding": c.output,
 		}}
-		text, err := convTransposeCall(&l, 2)
+		text, err := moduleOf(&l)
 		if err != nil {
 			text = err.Error()
 		}

@@ -38,7 +38,8 @@ func FromH5dnn(description any, inputs []Input) (*Model, *Translation, error) {
 	}
 	for _, v := range outputs {
 		if v.first {
-			v = r.layer("Permute", "", map[string]any{"dims": channelsToFront(v.rank)}, v)
+			front, _ := channelsMoved(v.rank)
+			v = r.layer("Permute", "", map[string]any{"dims": front}, v)
 		}
 		r.model.Outputs = append(r.model.Outputs, v.ref)
 	}
@@ -181,18 +182,79 @@ func (r *reverser) any(description any, path string, in []tensor) ([]tensor, err
 			settings, _ = value.(map[string]any)
 		}
 	}
-	l := &Layer{Class: name, Name: path, Config: settings}
+	l := settingsOf(&Layer{Class: name, Name: path, Config: settings})
 	switch name {
 	case "graph":
-		return r.graph(l, in)
+		return r.graph(l.Layer, in)
 	case "residual":
-		return r.residual(l, in)
+		return r.residual(l.Layer, in)
 	}
-	out, err := r.module(l, in)
-	if err != nil {
+	out := r.module(l, in)
+	if err := l.failed(); err != nil {
 		return nil, layerError(path, name, notInKeras, err)
 	}
 	return []tensor{out}, nil
+}
+
+// module adds the Keras layers of a layer of package nn, which l describes.
+func (r *reverser) module(l *settings, in []tensor) tensor {
+	reverse, ok := reversals[strings.ToLower(l.Class)]
+	switch {
+	case len(in) == 0:
+		l.refuse("no inputs")
+		return tensor{}
+	case !ok:
+		l.refuse("h5dnn knows none")
+	case slices.ContainsFunc(in, func(v tensor) bool { return v.first != in[0].first }):
+		l.refuse("inputs with axes in different orders")
+	case axesOf(l.Class) > 0 && !in[0].first && in[0].rank > 1:
+		l.refuse("its input has the channels last in package nn")
+	default:
+		return reverse(r, l, in)
+	}
+	return in[0]
+}
+
+// kerasAxis returns Keras's number of an axis of package nn. Both count that of samples.
+func (v tensor) kerasAxis(axis int) int {
+	if axis < 0 {
+		axis += v.rank + 1
+	}
+	if v.first {
+		axis = (axis+v.rank-2)%v.rank + 1
+	}
+	return axis
+}
+
+// padding adds a ZeroPadding or Cropping, if there is something to add or leave out.
+func (r *reverser) padding(crop bool, path string, before, after []int, v tensor) tensor {
+	if slices.Max(slices.Concat(before, after)) == 0 {
+		return v
+	}
+	class, setting := "ZeroPadding", "padding"
+	if crop {
+		class, setting = "Cropping", "cropping"
+	}
+	var pairs []any
+	for i := range before {
+		pairs = append(pairs, []any{float64(before[i]), float64(after[i])})
+	}
+	var value any = pairs
+	if len(pairs) == 1 {
+		value = pairs[0]
+	}
+	return r.layer(class+dimension(len(before)), path, map[string]any{setting: value}, v)
+}
+
+// dimension returns the end of the names of classes for a number of axes: "2D".
+func dimension(axes int) string { return string(rune('0'+axes)) + "D" }
+
+// unlisted returns the only number of a list, or the list of several.
+func unlisted(list []int) any {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return list
 }
 
 func below(path, name string) string {
@@ -310,12 +372,4 @@ func layerOf(nodes []any, name string) any {
 		}
 	}
 	return nil
-}
-
-func channelsToFront(rank int) []any {
-	dims := []any{float64(rank)}
-	for axis := 1; axis < rank; axis++ {
-		dims = append(dims, float64(axis))
-	}
-	return dims
 }

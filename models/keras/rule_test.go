@@ -60,8 +60,8 @@ func TestRulesAreInvertible(t *testing.T) {
 				if n := len(to); len(slices.Compact(to)) != n {
 					t.Errorf("parameters %v; want distinct ones", to)
 				}
-				if c.call != nil {
-					if text, err := c.call(&l); err != nil || !strings.Contains(text, "nn.") || strings.Contains(text, "?") {
+				if c.links != nil {
+					if text, err := moduleOf(&l); err != nil || !strings.Contains(text, "nn.") || strings.Contains(text, "?") {
 						t.Errorf("module %q, %v", text, err)
 					}
 				}
@@ -194,7 +194,7 @@ func TestSamePaddingThatPyTorchHas(t *testing.T) {
 	} {
 		l := sample(map[string]any{"kernel_size": c.kernel, "strides": c.stride, "padding": "same", "use_bias": true}, w("kernel", c.kernel, 2, 4), w("bias", 4))
 		l.Class, l.InputShapes = "Conv1D", [][]int{{c.n, 2}}
-		text, err := classes["Conv1D"].call(&l)
+		text, err := moduleOf(&l)
 		if (err == nil) != (c.want != "") || err == nil && !strings.Contains(text, c.want) {
 			t.Errorf("%d elements, window %d, stride %d: %s, %v; want %q", c.n, c.kernel, c.stride, text, err, c.want)
 		}
@@ -209,7 +209,7 @@ func TestNormalizationsHaveTheAxesOfTheirInput(t *testing.T) {
 			for _, name := range names {
 				l.Weights = append(l.Weights, w(name, 3))
 			}
-			if text, err := classes[class].call(&l); err != nil || !strings.HasPrefix(text, want) {
+			if text, err := moduleOf(&l); err != nil || !strings.HasPrefix(text, want) {
 				t.Errorf("%s of %v: %s, %v; want %s", class, shape, text, err, want)
 			}
 		}

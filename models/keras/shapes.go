@@ -99,14 +99,20 @@ func outputShapes(l *Layer, in [][]int) [][]int {
 	if !ok || len(in) == 0 {
 		return nil
 	}
-	if c.shapes == nil {
-		return in[:1]
-	}
-	out, err := c.shapes(l, in)
+	out, err := shapesOfClass(settingsOf(l), c, in)
 	if err != nil {
 		return nil // as the translation of l reports
 	}
 	return out
+}
+
+// shapesOfClass returns the shapes of the outputs of a layer of class c.
+func shapesOfClass(l *settings, c class, in [][]int) ([][]int, error) {
+	if c.shapes == nil {
+		return in[:1], nil
+	}
+	out := c.shapes(l, in)
+	return out, l.failed()
 }
 
 // inputShape returns the shape that an InputLayer says, without the batch.
@@ -129,15 +135,12 @@ func inputShape(l *Layer) [][]int {
 }
 
 // channelsFirst reports whether l takes inputs (N, C, …).
-func channelsFirst(l *Layer) (bool, error) {
-	format, err := l.Text("data_format", "channels_last")
-	if err != nil || format == "channels_last" || format == "default" {
-		return false, err
+func channelsFirst(l *settings) bool {
+	format := l.Text("data_format", "channels_last")
+	if !slices.Contains([]string{"channels_last", "channels_first", "default"}, format) {
+		l.invalid("data_format %q; want channels_last or channels_first", format)
 	}
-	if format != "channels_first" {
-		return false, fmt.Errorf("data_format %q; want channels_last or channels_first: %w", format, ErrConfig)
-	}
-	return true, nil
+	return format == "channels_first"
 }
 
 // A spatial shape is one of a layer that slides a window, whatever the order of axes.
@@ -148,36 +151,23 @@ type spatial struct {
 }
 
 // spatialOf reads the shape of the input of a layer with the given number of spatial axes.
-func spatialOf(l *Layer, shape []int, axes int) (s spatial, err error) {
-	if s.first, err = channelsFirst(l); err != nil {
-		return s, err
-	}
+func spatialOf(l *settings, shape []int, axes int) spatial {
 	if len(shape) != axes+1 {
-		return s, fmt.Errorf("input of shape %v; want %d spatial axes and channels: %w", shape, axes, ErrConfig)
+		l.invalid("input of shape %v; want %d spatial axes and channels", shape, axes)
+		shape = slices.Repeat([]int{-1}, axes+1)
 	}
-	if s.first {
-		s.channels, s.sizes = shape[0], shape[1:]
-	} else {
-		s.sizes, s.channels = shape[:axes], shape[axes]
+	if channelsFirst(l) {
+		return spatial{shape[1:], shape[0], true}
 	}
-	return s, nil
+	return spatial{shape[:axes], shape[axes], false}
 }
 
-// inputOf returns the shape of the input of a layer with the given number of spatial axes, of unknown
-// sizes if it is not known.
-func inputOf(l *Layer, axes int) []int {
-	if len(l.InputShapes) == 0 || len(l.InputShapes[0]) != axes+1 {
-		return slices.Repeat([]int{-1}, axes+1)
-	}
-	return l.InputShapes[0]
-}
-
-// with returns the shape with other sizes and channels.
-func (s spatial) with(sizes []int, channels int) []int {
+// with returns the shape with other sizes and channels, as that of the only output.
+func (s spatial) with(sizes []int, channels int) [][]int {
 	if s.first {
-		return append([]int{channels}, sizes...)
+		return [][]int{append([]int{channels}, sizes...)}
 	}
-	return append(slices.Clone(sizes), channels)
+	return [][]int{append(slices.Clone(sizes), channels)}
 }
 
 // axesOf returns the number of spatial axes that the name of a class says: 2 for
@@ -190,62 +180,35 @@ func axesOf(class string) int {
 	return int(class[at] - '0')
 }
 
-// each returns a setting with a number for each of the given number of axes.
-func each(l *Layer, name string, axes, otherwise int) ([]int, error) {
-	list, err := l.Ints(name)
-	if err != nil {
-		return nil, err
-	}
-	switch len(list) {
-	case 0:
-		list = []int{otherwise}
-		fallthrough
-	case 1:
-		return slices.Repeat(list, axes), nil
-	case axes:
-		return list, nil
-	}
-	return nil, fmt.Errorf("%s %v; want %d numbers: %w", name, list, axes, ErrConfig)
-}
-
 // A window is what convolutions and pools move over their input.
 type window struct {
 	kernel, stride, dilation []int
 	padding                  string // valid, same or causal
 }
 
-// windowOf reads the settings of a window.
-func windowOf(l *Layer, axes int, kernel string, stride []int) (w window, err error) {
-	if w.kernel, err = each(l, kernel, axes, 2); err != nil {
-		return w, err
+// windowOf reads the settings of a window, whose strides are its kernel's sizes by default if it is one of a
+// pool.
+func windowOf(l *settings, kernel string, pool bool) window {
+	axes := axesOf(l.Class)
+	w := window{kernel: l.each(kernel, axes, 2), dilation: l.each("dilation_rate", axes, 1), padding: strings.ToLower(l.Text("padding", "valid"))}
+	if w.stride = w.kernel; !pool || l.Config["strides"] != nil {
+		w.stride = l.each("strides", axes, 1)
 	}
-	if w.stride = stride; l.Config["strides"] != nil || stride == nil {
-		if w.stride, err = each(l, "strides", axes, 1); err != nil {
-			return w, err
-		}
+	if slices.Min(slices.Concat(w.kernel, w.stride, w.dilation)) < 1 {
+		l.invalid("kernel %v, strides %v, dilation_rate %v; want at least 1", w.kernel, w.stride, w.dilation)
+		w.stride = slices.Repeat([]int{1}, axes) // which sizes are divided by
 	}
-	if w.dilation, err = each(l, "dilation_rate", axes, 1); err != nil {
-		return w, err
+	if w.padding != "valid" && w.padding != "same" && w.padding != "causal" {
+		l.refuse("padding %q", w.padding)
 	}
-	if w.padding, err = l.Text("padding", "valid"); err != nil {
-		return w, err
-	}
-	for i := range axes {
-		if w.kernel[i] < 1 || w.stride[i] < 1 || w.dilation[i] < 1 {
-			return w, fmt.Errorf("kernel %v, strides %v, dilation_rate %v; want at least 1: %w", w.kernel, w.stride, w.dilation, ErrConfig)
-		}
-	}
-	if w.padding = strings.ToLower(w.padding); w.padding != "valid" && w.padding != "same" && w.padding != "causal" {
-		return w, unsupported("padding %q", w.padding)
-	}
-	return w, nil
+	return w
 }
 
 // reach returns the number of elements from the first to the last of a window.
 func (w window) reach(axis int) int { return (w.kernel[axis]-1)*w.dilation[axis] + 1 }
 
 // sizes returns the sizes of the output.
-func (w window) sizes(in []int) ([]int, error) {
+func (w window) sizes(l *settings, in []int) []int {
 	out := make([]int, len(in))
 	for i, n := range in {
 		switch {
@@ -254,35 +217,36 @@ func (w window) sizes(in []int) ([]int, error) {
 		case w.padding == "valid":
 			out[i] = (n-w.reach(i))/w.stride[i] + 1
 			if n < w.reach(i) {
-				return nil, fmt.Errorf("a window of %d over %d elements: %w", w.reach(i), n, ErrConfig)
+				l.invalid("a window of %d over %d elements", w.reach(i), n)
 			}
 		default:
 			out[i] = (n + w.stride[i] - 1) / w.stride[i]
 		}
 	}
-	return out, nil
+	return out
 }
 
 // pad returns the zeros before and after each axis. In TensorFlow, "same" pads as much as
 // n/stride windows need, one more after than before.
-func (w window) pad(in []int) (before, after []int, err error) {
+func (w window) pad(l *settings, in []int) (before, after []int) {
 	before, after = make([]int, len(in)), make([]int, len(in))
 	for i, n := range in {
 		switch {
 		case w.padding == "valid":
 		case w.padding == "causal":
 			before[i] = w.reach(i) - 1
-		case w.stride[i] > 1 && n < 0:
-			return nil, nil, unsupported("padding \"same\" with strides %v, whose zeros depend on the size of the input, which is not known", w.stride)
 		default:
 			total := w.reach(i) - 1
 			if w.stride[i] > 1 {
 				total = max(0, ((n+w.stride[i]-1)/w.stride[i]-1)*w.stride[i]+w.reach(i)-n)
 			}
+			if w.stride[i] > 1 && n < 0 {
+				l.refuse("padding \"same\" with strides %v, whose zeros depend on the size of the input, which is not known", w.stride)
+			}
 			before[i], after[i] = total/2, total-total/2
 		}
 	}
-	return before, after, nil
+	return before, after
 }
 
 // product returns the number of elements, or -1.

@@ -35,13 +35,13 @@ func (s *stack) follows(m *Model, path string) error {
 	return fmt.Errorf("layers %s and %s would both be one module of PyTorch: %s: %w", s.top, path, reason, weights.ErrAmbiguous)
 }
 
-// deeper returns the links of the next layer of s.
-func (s *stack) deeper(links []weights.Link) []weights.Link {
+// deeper returns the links of a layer with a number of layers below it in its module.
+func deeper(links []weights.Link, below int) []weights.Link {
 	list := slices.Clone(links)
 	for i := range list {
 		list[i].To = slices.Clone(list[i].To)
 		for k, name := range list[i].To {
-			list[i].To[k] = strings.Replace(name, "_l0", fmt.Sprintf("_l%d", s.layers), 1)
+			list[i].To[k] = strings.Replace(name, "_l0", fmt.Sprintf("_l%d", below), 1)
 		}
 	}
 	return list
@@ -54,22 +54,15 @@ func (s *stack) module() string {
 
 // stackKey describes what the layers of a stack have in common, or is "" for layers that
 // are not recurrent.
-func stackKey(l *Layer) string {
-	class, inner := "", l
+func stackKey(layer *Layer) string {
+	l, around := settingsOf(layer), ""
 	if l.Class == "Bidirectional" {
-		var err error
-		if inner, err = wrapped(l, "layer"); err != nil {
-			return ""
-		}
-		class = l.Class + " "
+		l, around = l.wrapped("layer"), l.Class+" "
 	}
-	if !slices.Contains([]string{"SimpleRNN", "LSTM", "GRU"}, inner.Class) {
+	if !slices.Contains([]string{"SimpleRNN", "LSTM", "GRU"}, l.Class) {
 		return ""
 	}
-	units, _ := inner.Int("units", -1)
-	bias, _ := inner.Bool("use_bias", true)
-	activation, _ := activationOf(inner, "activation", "tanh")
-	return fmt.Sprint(class, inner.Class, " ", units, bias, activation)
+	return fmt.Sprint(around, l.Class, " ", l.Int("units", -1), l.Bool("use_bias", true), activationOf(l, "activation", "tanh"))
 }
 
 // feeds reports whether the output of one layer goes to another, but for Dropout between

@@ -35,8 +35,9 @@ func upgraded(l *Layer) map[string]any {
 			delete(config, name)
 		}
 	}
-	if inner, err := wrapped(l, "layer"); err == nil {
-		config["layer"] = map[string]any{"module": "keras.layers", "class_name": inner.Class, "config": upgraded(inner), "registered_name": nil}
+	s := settingsOf(l)
+	if inner := s.wrapped("layer"); s.failed() == nil {
+		config["layer"] = map[string]any{"module": "keras.layers", "class_name": inner.Class, "config": upgraded(inner.Layer), "registered_name": nil}
 	}
 	return config
 }

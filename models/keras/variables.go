@@ -21,39 +21,45 @@ type Variable struct {
 // Variables returns the variables of l, from its class and settings, in the order in
 // which Keras has them. ok is false for classes that are not known, and for layers around
 // one, such as a model for each step.
-func Variables(l *Layer) (list []Variable, ok bool, err error) {
+func Variables(layer *Layer) (list []Variable, ok bool, err error) {
+	l := settingsOf(layer)
+	list = variablesOf(l)
+	if err := l.failed(); err != nil {
+		if errors.Is(err, errUnknown) {
+			err = nil
+		}
+		return nil, false, err
+	}
+	return list, true, nil
+}
+
+// variablesOf returns the variables of a layer, or fails with errUnknown.
+func variablesOf(l *settings) []Variable {
 	c, ok := classes[l.Class]
-	if !ok {
-		return nil, false, nil
+	switch {
+	case !ok:
+		l.fail(errUnknown)
+	case c.variables != nil:
+		return quantized(l, c.variables(l))
 	}
-	if c.variables == nil {
-		return nil, true, nil
-	}
-	list, err = c.variables(l)
-	if err == nil {
-		list, err = quantized(l, list)
-	}
-	if errors.Is(err, errUnknown) {
-		return nil, false, nil
-	}
-	return list, true, err
+	return nil
 }
 
 // quantized returns the variables of a layer that was quantized, from those that it had: the
 // scales come last in int8, and only the bias is trained.
-func quantized(l *Layer, list []Variable) ([]Variable, error) {
+func quantized(l *settings, list []Variable) []Variable {
 	policy, _ := l.Config["dtype"].(map[string]any)
-	settings, _ := policy["config"].(map[string]any)
-	mode, _ := settings["mode"].(string)
+	mode, _ := field(policy, "mode").(string)
 	switch {
 	case mode == "" || len(list) == 0:
-		return list, nil
+		return list
 	case mode != "int8" || l.Class != "Dense" && l.Class != "EinsumDense" && l.Class != "Embedding":
-		return nil, errUnknown
+		l.fail(errUnknown)
+		return nil
 	}
 	list = append(slices.Clone(list), Variable{Name: list[0].Name + "_scale", Path: fmt.Sprintf("vars/%d", len(list))})
 	list[0].Trainable = false
-	return list, nil
+	return list
 }
 
 // errUnknown is the error of a layer whose variables are not known, such as one around another.
@@ -81,58 +87,60 @@ func within(prefix, attribute string, list []Variable) []Variable {
 	return inner
 }
 
+// fixed returns the same variables for every layer.
+func fixed(list ...Variable) func(*settings) []Variable {
+	return func(*settings) []Variable { return list }
+}
+
 // weighted returns the variables names, and a bias unless use_bias is false.
-func weighted(names ...string) func(l *Layer) ([]Variable, error) {
-	return func(l *Layer) ([]Variable, error) {
-		bias, err := l.Bool("use_bias", true)
-		if bias {
-			return positions(append(append([]string{}, names...), "bias")...), err
+func weighted(names ...string) func(l *settings) []Variable {
+	return func(l *settings) []Variable {
+		if l.Bool("use_bias", true) {
+			return positions(slices.Concat(names, []string{"bias"})...)
 		}
-		return positions(names...), err
+		return positions(names...)
 	}
 }
 
 // normalized returns gamma and beta as scale and center say, and then the names of what
 // is not trained.
-func normalized(statistics ...string) func(l *Layer) ([]Variable, error) {
-	return func(l *Layer) ([]Variable, error) {
+func normalized(statistics ...string) func(l *settings) []Variable {
+	return func(l *settings) []Variable {
 		var names []string
-		for _, one := range []struct{ setting, name string }{{"scale", "gamma"}, {"center", "beta"}} {
-			on, err := l.Bool(one.setting, true)
-			if err != nil {
-				return nil, err
-			}
-			if on {
-				names = append(names, one.name)
-			}
+		if l.Bool("scale", true) {
+			names = append(names, "gamma")
+		}
+		if l.Bool("center", true) {
+			names = append(names, "beta")
 		}
 		list := positions(append(names, statistics...)...)
 		for i := len(names); i < len(list); i++ {
 			list[i].Trainable = false
 		}
-		return list, nil
+		return list
 	}
 }
 
-// wrapped returns the layer that l is around, which has the given setting.
-func wrapped(l *Layer, setting string) (*Layer, error) {
+// wrapped returns the settings of the layer that l is around, which has the given setting.
+func (l *settings) wrapped(setting string) *settings {
 	inner, ok := l.Config[setting].(map[string]any)
 	class, _ := inner["class_name"].(string)
 	config, _ := inner["config"].(map[string]any)
 	if !ok || class == "" || config == nil {
-		return nil, fmt.Errorf("%s %s has no layer as its setting %s: %w", l.Class, l.Name, setting, ErrConfig)
+		l.invalid("%s %s has no layer as its setting %s", l.Class, l.Name, setting)
+		return l.of(&Layer{})
 	}
 	name, _ := config["name"].(string)
 	w := &Layer{Class: class, Name: name, Config: config}
 	if isModel(class) {
 		var err error
 		if w.Model, err = wrappedModel(inner); err != nil {
-			return nil, fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
+			l.fail(fmt.Errorf("%s %s: %w", l.Class, l.Name, err))
 		}
-		return w, nil
+	} else {
+		modernize(w)
 	}
-	modernize(w)
-	return w, nil
+	return l.of(w)
 }
 
 // IsAround reports whether a layer has other layers among its settings.
@@ -161,29 +169,34 @@ func Snake(class string) string {
 
 // WeightShapes returns the shapes of weights of a layer by name, as far as they follow from its settings and its
 // input, with -1 for unknown sizes.
-func WeightShapes(l *Layer) map[string][]int {
+func WeightShapes(l *Layer) map[string][]int { return weightShapes(settingsOf(l)) }
+
+func weightShapes(l *settings) map[string][]int {
+	arrays := classes[l.Class].arrays
+	if arrays == nil {
+		return nil
+	}
 	features := -1 // of the input, whose channels are last
 	if format, _ := l.Config["data_format"].(string); len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 0 && format != "channels_first" {
 		features = l.InputShapes[0][len(l.InputShapes[0])-1]
 	}
-	if arrays := classes[l.Class].arrays; arrays != nil {
-		return arrays(l, features)
+	shapes := arrays(l, features)
+	if l.failed() != nil {
+		return nil // as translations of l report
 	}
-	return nil
+	return shapes
 }
 
 // shaped reads shapes of settings: in "features 4*units", features are the features of the input. A ? is any size.
-func shaped(texts map[string]string) func(*Layer, int) map[string][]int {
-	return func(l *Layer, features int) map[string][]int {
+func shaped(texts map[string]string) func(*settings, int) map[string][]int {
+	return func(l *settings, features int) map[string][]int {
 		shapes := map[string][]int{}
 		for name, text := range texts {
 			for size := range strings.FieldsSeq(text) {
-				n, err := l.Int(strings.TrimLeft(size, "0123456789*"), -1)
+				n := l.Int(strings.TrimLeft(size, "0123456789*"), -1)
 				switch {
 				case size == "features":
 					n = features
-				case err != nil:
-					n = -1
 				case n > 0 && size[1] == '*':
 					n *= int(size[0] - '0')
 				}
