@@ -85,13 +85,13 @@ func (p *Plan) runToPyTorch() error {
 		e, ok := entries[name]
 		switch {
 		case one.h5dnn == "":
-			p.Tensors = append(p.Tensors, weights.Tensor{Name: one.pytorch, Array: weights.Zeros(dtype.Int64), Operation: weights.CounterOp{}.String()})
+			p.Tensors = append(p.Tensors, weights.Tensor{Name: one.pytorch, Array: weights.Zeros(dtype.Int64), Operation: weights.CounterOp.String()})
 		case p.taken[name]:
 		case !ok:
 			return fmt.Errorf("%s has no %s", p.Source.Name, name)
 		default:
 			used[name] = true
-			p.Tensors = append(p.Tensors, weights.Tensor{Name: one.pytorch, Array: e.Array, From: []string{name}, Operation: weights.Same{}.String()})
+			p.Tensors = append(p.Tensors, weights.Tensor{Name: one.pytorch, Array: e.Array, From: []string{name}, Operation: weights.Same.String()})
 		}
 	}
 	if err := p.runOptimizerToPyTorch(); err != nil {
@@ -161,7 +161,7 @@ func (p *Plan) runOptimizerToPyTorch() error {
 			if a, ok := state[prefix+buffer.pytorch]; ok {
 				p.Tensors = append(p.Tensors, weights.Tensor{
 					Name: pyTorchOptimizer + prefix + buffer.pytorch, Array: a,
-					From: []string{runOptimizer + buffer.own + "/" + name}, Operation: weights.Same{}.String(),
+					From: []string{runOptimizer + buffer.own + "/" + name}, Operation: weights.Same.String(),
 				})
 			}
 		}
@@ -187,7 +187,7 @@ func (p *Plan) kerasWeightsToPyTorch(c train.Config) error {
 	for _, one := range parameters {
 		t := d.parameters[one.h5dnn]
 		if t.Name, t.Slots = one.pytorch, nil; one.h5dnn == "" {
-			t.Array, t.Operation = weights.Zeros(dtype.Int64), weights.CounterOp{}.String()
+			t.Array, t.Operation = weights.Zeros(dtype.Int64), weights.CounterOp.String()
 		}
 		p.Tensors = append(p.Tensors, t)
 	}
@@ -322,7 +322,7 @@ func (p *Plan) importParameters(c *train.Config, model nn.Module, parameters []p
 	have := map[string]weights.Tensor{}
 	for _, e := range p.Source.Entries {
 		if !p.taken[e.Name] {
-			have[e.Name] = weights.Tensor{Name: e.Name, Array: e.Array, From: []string{e.Name}, Operation: weights.Same{}.String()}
+			have[e.Name] = weights.Tensor{Name: e.Name, Array: e.Array, From: []string{e.Name}, Operation: weights.Same.String()}
 		}
 	}
 	for _, t := range p.Tensors {
@@ -379,7 +379,7 @@ func (p *Plan) importRunOptimizer(c *train.Config, parameters []parameter) error
 	}
 	state := map[string]weights.Tensor{}
 	for name, a := range arrays {
-		state[name] = weights.Tensor{Array: a, From: []string{p.optimizerKey() + name}, Operation: weights.Same{}.String()}
+		state[name] = weights.Tensor{Array: a, From: []string{p.optimizerKey() + name}, Operation: weights.Same.String()}
 	}
 	var names []string
 	for _, e := range p.Source.Entries {

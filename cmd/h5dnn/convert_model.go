@@ -253,7 +253,7 @@ func planLines(p *models.Plan) (lines []string) {
 		if len(t.From) > 0 {
 			line += "  from " + strings.Join(t.From, ", ")
 		}
-		if t.Operation != (weights.Same{}).String() {
+		if t.Operation != weights.Same.String() {
 			line += "  " + t.Operation
 		}
 		lines = append(lines, line)

@@ -85,7 +85,7 @@ func attentionLinks(l *settings) []weights.Link {
 	}
 	links = append(links, linked("attention_output/kernel", "out_proj.weight", weights.Chain(weights.ReshapeOp([]int{heads, head, -1}, []int{heads * head, -1}), weights.TransposeOp(1, 0))))
 	if bias {
-		links = append(links, linked("attention_output/bias", "out_proj.bias", weights.Same{}))
+		links = append(links, linked("attention_output/bias", "out_proj.bias", weights.Same))
 	}
 	if shape := l.Config["output_shape"]; shape != nil && fmt.Sprint(shape) != "[]" {
 		if width, _ := l.Weight("attention_output/kernel"); width.Array.Rank() != 3 {

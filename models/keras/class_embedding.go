@@ -15,7 +15,7 @@ var _ = register(class{
 	arrays:  shaped(map[string]string{"embeddings": "input_dim output_dim"}),
 	pytorch: "nn.Embedding",
 	links: func(*settings) []weights.Link {
-		return []weights.Link{linked("embeddings", "weight", weights.Same{})}
+		return []weights.Link{linked("embeddings", "weight", weights.Same)}
 	},
 	samples: []Layer{sample(map[string]any{"input_dim": 7, "output_dim": 3}, w("embeddings", 7, 3))},
 }, "Embedding")

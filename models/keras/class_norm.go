@@ -17,8 +17,8 @@ var _ = register(class{
 	arrays:  lastAxisVectors("gamma", "beta", "moving_mean", "moving_variance"),
 	pytorch: "nn.BatchNorm1d, 2d, 3d",
 	links: func(l *settings) []weights.Link {
-		return append(gammaAndBeta(l), linked("moving_mean", "running_mean", weights.Same{}), linked("moving_variance", "running_var", weights.Same{}),
-			weights.Link{To: []string{"num_batches_tracked"}, Op: weights.CounterOp{}})
+		return append(gammaAndBeta(l), linked("moving_mean", "running_mean", weights.Same), linked("moving_variance", "running_var", weights.Same),
+			weights.Link{To: []string{"num_batches_tracked"}, Op: weights.CounterOp})
 	},
 	renamed:  map[string]string{"weight": "gamma", "bias": "beta", "num_batches_tracked": ""},
 	features: []string{"gamma", "beta", "moving_mean", "moving_variance"},
@@ -98,11 +98,11 @@ func centers(l *settings) bool { return l.Bool("center", l.hasWeight("beta")) }
 func gammaAndBeta(l *settings) []weights.Link {
 	switch scale, center := scales(l), centers(l); {
 	case scale && center:
-		return []weights.Link{linked("gamma", "weight", weights.Same{}), linked("beta", "bias", weights.Same{})}
+		return []weights.Link{linked("gamma", "weight", weights.Same), linked("beta", "bias", weights.Same)}
 	case scale:
-		return []weights.Link{{From: []string{"gamma"}, To: []string{"weight", "bias"}, Op: weights.ConstantOp{Value: 0, Last: true}}}
+		return []weights.Link{{From: []string{"gamma"}, To: []string{"weight", "bias"}, Op: weights.ConstantOp(0, true)}}
 	case center:
-		return []weights.Link{{From: []string{"beta"}, To: []string{"weight", "bias"}, Op: weights.ConstantOp{Value: 1}}}
+		return []weights.Link{{From: []string{"beta"}, To: []string{"weight", "bias"}, Op: weights.ConstantOp(1, false)}}
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ var (
 			checkLastAxes(l)
 			links := gammaAndBeta(l)
 			if len(links) == 1 && links[0].From[0] == "gamma" { // nn.LayerNorm may lack the bias alone
-				links[0] = linked("gamma", "weight", weights.Same{})
+				links[0] = linked("gamma", "weight", weights.Same)
 			}
 			return links
 		},
@@ -164,7 +164,7 @@ var (
 		pytorch: "nn.RMSNorm",
 		links: func(l *settings) []weights.Link {
 			checkLastAxes(l)
-			return []weights.Link{linked("scale", "weight", weights.Same{})}
+			return []weights.Link{linked("scale", "weight", weights.Same)}
 		},
 		features: []string{"scale"}, kept: true,
 		samples: []Layer{sample(map[string]any{}, w("scale", 4))},
@@ -308,9 +308,9 @@ var _ = register(class{
 			l.fail(notInPyTorch("statistics of shape %v; PyTorch has one for each channel", mean.Array.Shape))
 		}
 		return []weights.Link{
-			linked("mean", "running_mean", weights.Same{}),
-			linked("variance", "running_var", weights.Same{}),
-			linked("count", "num_batches_tracked", weights.Same{}), // of samples there, of batches here
+			linked("mean", "running_mean", weights.Same),
+			linked("variance", "running_var", weights.Same),
+			linked("count", "num_batches_tracked", weights.Same), // of samples there, of batches here
 		}
 	},
 	renamed:  map[string]string{"num_batches_tracked": ""},

@@ -43,7 +43,7 @@ var _ = register(class{
 func preluLinks(l *settings, first bool) []weights.Link {
 	shape := alphaShape(l)
 	if len(shape) < 2 {
-		return []weights.Link{linked("alpha", "weight", weights.Same{})}
+		return []weights.Link{linked("alpha", "weight", weights.Same)}
 	}
 	channels, others := len(shape)-1, "the last"
 	if first {

@@ -45,8 +45,7 @@ func recurrentLinks(l *settings) []weights.Link {
 	if reason := cannotRecur(l); reason != "" {
 		l.fail(notInPyTorch("%s", reason))
 	}
-	product := weights.TransposeOp(1, 0)
-	var both weights.Op = weights.SumOp{}
+	product, both := weights.TransposeOp(1, 0), weights.SumOp
 	if l.Class == "GRU" {
 		gates := weights.GatesOp(0, 1, 0, 2)
 		product = weights.Chain(product, gates)

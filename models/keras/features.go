@@ -303,9 +303,6 @@ func reordered(l *Layer, links []weights.Link, o featureLayout) ([]weights.Link,
 	for i, link := range list {
 		if len(link.From) > 0 && slices.Contains(features, link.From[0]) {
 			list[i].Op = weights.Chain(weights.FeaturesOp(0, o.flattened...), link.Op)
-			if _, same := link.Op.(weights.Same); same {
-				list[i].Op = weights.FeaturesOp(0, o.flattened...)
-			}
 		}
 	}
 	return list, nil
@@ -347,10 +344,7 @@ func axesToFront(l *Layer, links []weights.Link, o featureLayout) ([]weights.Lin
 func before(links []weights.Link, op weights.Op) []weights.Link {
 	list := slices.Clone(links)
 	for i, link := range list {
-		list[i].Op = op
-		if _, same := link.Op.(weights.Same); !same {
-			list[i].Op = weights.Chain(op, link.Op)
-		}
+		list[i].Op = weights.Chain(op, link.Op)
 	}
 	return list
 }

@@ -25,11 +25,7 @@ func (r reshape) features(links []weights.Link) []weights.Link {
 	}
 	list := slices.Clone(links)
 	for i, link := range list {
-		op := weights.FeaturesOp(0, r.shape)
-		if _, same := link.Op.(weights.Same); !same {
-			op = weights.Chain(link.Op, op)
-		}
-		list[i].Op = op
+		list[i].Op = weights.Chain(link.Op, weights.FeaturesOp(0, r.shape))
 	}
 	return list
 }

@@ -80,7 +80,7 @@ func biasedLinks(l *settings, parameter string, links ...weights.Link) []weights
 	if !l.Bool("use_bias", l.hasWeight("bias")) {
 		return links
 	}
-	return append(links, linked("bias", parameter, weights.Same{}))
+	return append(links, linked("bias", parameter, weights.Same))
 }
 
 // linked returns the link of one weight and one parameter.

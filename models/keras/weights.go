@@ -37,7 +37,7 @@ func (t *Translation) Links(m *Model, o LinkOptions) ([]LayerPlan, error) {
 		if links := list[i].Links; p.Layer.Class == "LayerNormalization" && len(links) == 1 && len(links[0].To) == 1 {
 			// PyTorch can leave out the bias; package nn has both parameters or neither.
 			gamma := links[0].To[0]
-			links[0].To, links[0].Op = []string{strings.TrimSuffix(gamma, "gamma") + "beta", gamma}, weights.ConstantOp{}
+			links[0].To, links[0].Op = []string{strings.TrimSuffix(gamma, "gamma") + "beta", gamma}, weights.ConstantOp(0, false)
 		}
 	}
 	return list, nil

@@ -199,7 +199,7 @@ func (c Rules) Apply(tensors []Tensor) (made []Tensor, dropped, rest []string, e
 		case c.Rest == "keep" && again:
 			return nil, nil, nil, c.locate(inRule(a.madeBy[t.Name], fmt.Errorf("makes %s, which rest: keep also keeps: %w", t.Name, ErrAmbiguous)))
 		case c.Rest == "keep":
-			t.From, t.Operation = []string{t.Name}, Same{}.String()
+			t.From, t.Operation = []string{t.Name}, Same.String()
 			a.made = append(a.made, t)
 		default:
 			rest = append(rest, t.Name)
@@ -290,15 +290,9 @@ func (r TensorRule) op() (Op, error) {
 	for _, text := range r.Do {
 		op, err := ParseOp(text, len(r.To))
 		if err != nil {
-			return nil, config.At(err, "do")
+			return Op{}, config.At(err, "do")
 		}
 		ops = append(ops, op)
-	}
-	switch len(ops) {
-	case 0:
-		return Same{}, nil
-	case 1:
-		return ops[0], nil
 	}
 	return Chain(ops...), nil
 }
@@ -313,7 +307,7 @@ func ParseOp(text string, outputs int) (Op, error) {
 	case "cast":
 		var t dtype.Type
 		if err := t.UnmarshalText([]byte(strings.TrimSpace(rest))); err != nil {
-			return nil, config.Errorf("%q: %v", text, err)
+			return Op{}, config.Errorf("%q: %v", text, err)
 		}
 		return CastOp(t, t), nil
 	case "fold":
@@ -332,27 +326,27 @@ func parseIntegers(text, name, rest string, outputs int) (Op, error) {
 	axes, err2 := integers(first)
 	wrong := func(want string) error { return config.Errorf("%q; want %s", text, want) }
 	if err != nil || err2 != nil {
-		return nil, wrong("integers")
+		return Op{}, wrong("integers")
 	}
 	switch {
 	case name == "transpose" && !hasAxis && isOrder(numbers):
 		return TransposeOp(numbers...), nil
 	case name == "transpose":
-		return nil, wrong("an order of axes, such as transpose 1 0")
+		return Op{}, wrong("an order of axes, such as transpose 1 0")
 	case name == "reshape" && !hasAxis:
 		return ReshapeOp([]int{-1}, numbers), nil
 	case name == "gates" && hasAxis && len(axes) == 1 && isOrder(numbers):
 		return GatesOp(axes[0], numbers...), nil
 	case name == "gates":
-		return nil, wrong("an axis and an order of blocks, such as gates 0: 1 0 2")
+		return Op{}, wrong("an axis and an order of blocks, such as gates 0: 1 0 2")
 	case name == "features" && hasAxis && len(axes) == 1 && axes[0] >= 0 && len(numbers) > 1 && slices.Min(numbers) > 0:
 		return FeaturesOp(axes[0], numbers), nil
 	case name == "features":
-		return nil, wrong("an axis and the shape before it was flattened, such as features 0: 7 7 64")
+		return Op{}, wrong("an axis and the shape before it was flattened, such as features 0: 7 7 64")
 	case name == "sum" && rest == "":
-		return TotalOp{}, nil
+		return TotalOp, nil
 	case name == "sum":
-		return nil, wrong("no numbers")
+		return Op{}, wrong("no numbers")
 	case name == "concat" && len(numbers) == 1 && !hasAxis:
 		return ConcatOp(numbers[0], 1), nil
 	case name == "split" && hasAxis && len(axes) == 1 && len(numbers) > 0:
@@ -360,9 +354,9 @@ func parseIntegers(text, name, rest string, outputs int) (Op, error) {
 	case name == "split" && !hasAxis && len(numbers) == 1:
 		return InverseOp(ConcatOp(numbers[0], outputs)), nil
 	case name == "concat" || name == "split":
-		return nil, wrong("an axis, such as " + name + " 0")
+		return Op{}, wrong("an axis, such as " + name + " 0")
 	}
-	return nil, config.At(config.Unknown("operation", name, []string{"transpose", "reshape", "gates", "features", "concat", "split", "cast", "sum", "fold"}), name)
+	return Op{}, config.At(config.Unknown("operation", name, []string{"transpose", "reshape", "gates", "features", "concat", "split", "cast", "sum", "fold"}), name)
 }
 
 func integers(text string) ([]int, error) {

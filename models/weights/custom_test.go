@@ -153,7 +153,7 @@ func TestFold(t *testing.T) {
 			if !biased {
 				from = slices.Delete(from, 1, 2)
 			}
-			out, err := FoldOp{axis, epsilon}.Forward(from)
+			out, err := FoldOp(axis, epsilon).Forward(from)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -191,7 +191,7 @@ func TestSumOfArrays(t *testing.T) {
 	if err != nil || !slices.Equal(elements(t, made[0].Array), []float64{2, 4, 6}) {
 		t.Errorf("%v, %v; want 2 4 6", made, err)
 	}
-	if _, err := (TotalOp{}).Backward(nil); !errors.Is(err, ErrUnsupported) {
+	if _, err := TotalOp.Backward(nil); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("undone: %v", err)
 	}
 }

@@ -9,74 +9,55 @@ import (
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// TotalOp is the Op that adds arrays, such as both biases of a recurrent layer. It has no inverse.
-type TotalOp struct{}
-
-// Forward returns the sum.
-func (TotalOp) Forward(from []storage.Array) ([]storage.Array, error) {
-	if len(from) == 0 {
-		return nil, fmt.Errorf("sum: no arrays: %w", views.ErrShape)
-	}
-	sum := from[0]
-	for _, a := range from[1:] {
-		var err error
-		if sum, err = Add(sum, a); err != nil {
-			return nil, err
-		}
-	}
-	return []storage.Array{sum}, nil
-}
-
-// Backward returns an error.
-func (o TotalOp) Backward([]storage.Array) ([]storage.Array, error) { return nil, oneWay(o) }
-func (TotalOp) String() string                                      { return "sum" }
-
-func oneWay(op Op) error { return errkind.Errorf(ErrUnsupported, "%v: it cannot be undone", op) }
-
-// A FoldOp folds a batch normalization into the layer before it. It takes the weight, the bias
-// if there is one, and gamma, beta, mean and variance, and makes
+// FoldOp returns the Op that folds a batch normalization into the layer before it. It takes the weight, whose output
+// channels are an axis, the bias if there is one, and gamma, beta, mean and variance, and makes
 //
 //	weight·s and (bias − mean)·s + beta, where s = gamma/√(variance + epsilon)
 //
 // It has no inverse.
-type FoldOp struct {
-	Axis    int // of the output channels of the weight
-	Epsilon float64
+func FoldOp(axis int, epsilon float64) Op {
+	name := fmt.Sprintf("fold(%d: %v)", axis, epsilon)
+	return oneWay(name, func(from []storage.Array) ([]storage.Array, error) {
+		folded, err := fold(from, axis, epsilon)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return folded, nil
+	})
 }
 
-// Forward returns the weight and the bias.
-func (o FoldOp) Forward(from []storage.Array) ([]storage.Array, error) {
+// fold returns the weight and the bias.
+func fold(from []storage.Array, axis int, epsilon float64) ([]storage.Array, error) {
 	if len(from) != 5 && len(from) != 6 {
-		return nil, fmt.Errorf("%v: %d arrays; want the weight, the bias if there is one, gamma, beta, mean and variance: %w", o, len(from), views.ErrShape)
+		return nil, fmt.Errorf("%d arrays; want the weight, the bias if there is one, gamma, beta, mean and variance: %w", len(from), views.ErrShape)
 	}
 	weight, vectors := from[0], from[1:]
-	axis, err := views.Axis(o.Axis, weight.Rank())
+	axis, err := views.Axis(axis, weight.Rank())
 	if err != nil {
-		return nil, fmt.Errorf("%v: %w", o, err)
+		return nil, err
 	}
 	if len(vectors) == 4 {
 		vectors = append([]storage.Array{Zeros(weight.Type, weight.Shape[axis])}, vectors...)
 	}
 	for _, a := range from {
 		if !a.Type.IsFloat() {
-			return nil, fmt.Errorf("%v of %v: %w", o, a.Type, dtype.ErrType)
+			return nil, fmt.Errorf("%v: %w", a.Type, dtype.ErrType)
 		}
 	}
 	for _, v := range vectors {
 		if !slices.Equal(v.Shape, []int{weight.Shape[axis]}) {
-			return nil, fmt.Errorf("%v: a vector of shape %v for axis %d of %v: %w", o, v.Shape, axis, weight.Shape, views.ErrShape)
+			return nil, fmt.Errorf("a vector of shape %v for axis %d of %v: %w", v.Shape, axis, weight.Shape, views.ErrShape)
 		}
 	}
 	bias, gamma, beta, mean, variance := vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
 	channels := []int{weight.Shape[axis]}
 	scale := combine(dtype.Float64, channels, func(x, y []float64) {
 		for i := range x {
-			x[i] /= math.Sqrt(y[i] + o.Epsilon)
+			x[i] /= math.Sqrt(y[i] + epsilon)
 		}
 	}, gamma, variance)
 	centred := combine(dtype.Float64, channels, func(x, y []float64) {
@@ -111,16 +92,9 @@ func alongAxis(v storage.Array, axis int, shape []int) (storage.Array, error) {
 	}
 	view, ok := a.Broadcast(shape...)
 	if !ok {
-		return a, fmt.Errorf("fold: a vector of shape %v along axis %d of %v: %w", v.Shape, axis, shape, views.ErrShape)
+		return a, fmt.Errorf("a vector of shape %v along axis %d of %v: %w", v.Shape, axis, shape, views.ErrShape)
 	}
 	return a.With(view), nil
-}
-
-// Backward returns an error.
-func (o FoldOp) Backward([]storage.Array) ([]storage.Array, error) { return nil, oneWay(o) }
-
-func (o FoldOp) String() string {
-	return fmt.Sprintf("fold(%d: %v)", o.Axis, o.Epsilon)
 }
 
 // parseFold reads the arguments of fold.
@@ -132,7 +106,7 @@ func parseFold(text, rest string) (Op, error) {
 	at, err1 := strconv.Atoi(strings.TrimSpace(axis))
 	eps, err2 := strconv.ParseFloat(strings.TrimSpace(epsilon), 64)
 	if err1 != nil || err2 != nil || !(eps >= 0) || math.IsInf(eps, 0) {
-		return nil, config.Errorf("%q; want the epsilon of the normalization, such as fold 1e-5, or the axis of output channels, too: fold -1: 1e-3", text)
+		return Op{}, config.Errorf("%q; want the epsilon of the normalization, such as fold 1e-5, or the axis of output channels, too: fold -1: 1e-3", text)
 	}
-	return FoldOp{at, eps}, nil
+	return FoldOp(at, eps), nil
 }

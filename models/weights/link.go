@@ -6,6 +6,9 @@ package weights
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -18,14 +21,6 @@ type Link struct {
 	Op   Op
 }
 
-// An Op computes arrays from others, in both directions. It computes nothing until the
-// elements of its results are read.
-type Op interface {
-	Forward(from []storage.Array) (to []storage.Array, err error)
-	Backward(to []storage.Array) (from []storage.Array, err error)
-	String() string // such as "transpose(1 0)"
-}
-
 // A Tensor is an array of a converted model.
 type Tensor struct {
 	Name      string
@@ -33,6 +28,53 @@ type Tensor struct {
 	From      []string                 // names of the arrays that it is computed from
 	Operation string                   // such as "transpose(1 0)"
 	Slots     map[string]storage.Array // the optimizer's buffers by Keras's names; nil for what is not trained
+}
+
+// Forward computes the parameters from the weights, which are in the order of From.
+func (l Link) Forward(from []Tensor) ([]Tensor, error) { return computed(l.Op, from, l.To) }
+
+// Backward computes the weights from the parameters, which are in the order of To.
+func (l Link) Backward(to []Tensor) ([]Tensor, error) { return computed(InverseOp(l.Op), to, l.From) }
+
+// computed returns the tensors with these names that op makes of others, and of the optimizer's buffers that all of these
+// have: only some may be trained.
+func computed(op Op, from []Tensor, names []string) ([]Tensor, error) {
+	var sources []string
+	var arrays []storage.Array
+	slots := map[string][]storage.Array{}
+	for _, t := range from {
+		sources, arrays = append(sources, t.Name), append(arrays, t.Array)
+		for slot, a := range t.Slots {
+			slots[slot] = append(slots[slot], a)
+		}
+	}
+	out, err := op.Forward(arrays)
+	if err != nil {
+		return nil, err
+	}
+	if len(out) != len(names) {
+		return nil, fmt.Errorf("%v: %d arrays; want %d", op, len(out), len(names))
+	}
+	list := make([]Tensor, len(out))
+	for i, a := range out {
+		list[i] = Tensor{Name: names[i], Array: a, From: sources, Operation: op.String()}
+	}
+	for _, slot := range slices.Sorted(maps.Keys(slots)) {
+		if len(slots[slot]) != len(from) {
+			continue
+		}
+		buffers, err := op.ForwardSlots(slots[slot])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", slot, err)
+		}
+		for i, a := range buffers {
+			if list[i].Slots == nil {
+				list[i].Slots = map[string]storage.Array{}
+			}
+			list[i].Slots[slot] = a
+		}
+	}
+	return list, nil
 }
 
 // ErrUnsupported is the kind of error, for errors.Is, of a layer or a setting that the

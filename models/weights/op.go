@@ -11,49 +11,114 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Same is the Op that changes nothing.
-type Same struct{}
-
-// Forward returns from.
-func (Same) Forward(from []storage.Array) ([]storage.Array, error) { return from, nil }
-
-// Backward returns to.
-func (Same) Backward(to []storage.Array) ([]storage.Array, error) { return to, nil }
-func (Same) String() string                                       { return "copy" }
-
-// An arrayOp is an Op of one array. Of several, it transforms each.
-type arrayOp struct {
-	name              string
-	forward, backward func(a storage.Array) (storage.Array, error)
+// An Op computes arrays from others, in both directions. It computes nothing until the
+// elements of its results are read.
+type Op struct {
+	name, inverse     string
+	forward, backward compute
+	// forwardSlots and backwardSlots are for the buffers that an optimizer keeps for weights; nil if these are computed
+	// like the weights.
+	forwardSlots, backwardSlots compute
 }
 
-func (e arrayOp) Forward(from []storage.Array) ([]storage.Array, error) {
-	return mapArrays(from, e.forward)
-}
-func (e arrayOp) Backward(to []storage.Array) ([]storage.Array, error) {
-	return mapArrays(to, e.backward)
-}
-func (e arrayOp) String() string { return e.name }
+// A compute computes arrays from others.
+type compute func(from []storage.Array) (to []storage.Array, err error)
 
-func mapArrays(list []storage.Array, f func(storage.Array) (storage.Array, error)) ([]storage.Array, error) {
-	mapped := make([]storage.Array, len(list))
-	for i, a := range list {
-		var err error
-		if mapped[i], err = f(a); err != nil {
-			return nil, err
-		}
+// Forward computes parameters from weights.
+func (o Op) Forward(from []storage.Array) ([]storage.Array, error) { return o.forward(from) }
+
+// Backward computes weights from parameters.
+func (o Op) Backward(to []storage.Array) ([]storage.Array, error) { return o.backward(to) }
+
+// ForwardSlots computes the buffers that an optimizer keeps for parameters from those for weights.
+func (o Op) ForwardSlots(from []storage.Array) ([]storage.Array, error) {
+	if o.forwardSlots != nil {
+		return o.forwardSlots(from)
 	}
-	return mapped, nil
+	return o.forward(from)
+}
+
+// BackwardSlots undoes ForwardSlots.
+func (o Op) BackwardSlots(to []storage.Array) ([]storage.Array, error) {
+	if o.backwardSlots != nil {
+		return o.backwardSlots(to)
+	}
+	return o.backward(to)
+}
+
+// String returns a description such as "transpose(1 0)".
+func (o Op) String() string { return o.name }
+
+// InverseOp returns o with its directions exchanged.
+func InverseOp(o Op) Op {
+	if o.inverse == "" {
+		o.inverse = "inverse of " + o.name
+	}
+	return Op{o.inverse, o.name, o.backward, o.forward, o.BackwardSlots, o.ForwardSlots}
+}
+
+// Chain returns the Op that applies ops one after another.
+func Chain(ops ...Op) Op {
+	ops = slices.DeleteFunc(slices.Clone(ops), func(o Op) bool { return o.name == Same.name })
+	switch len(ops) {
+	case 0:
+		return Same
+	case 1:
+		return ops[0]
+	}
+	names := make([]string, len(ops))
+	for i, o := range ops {
+		names[i] = o.name
+	}
+	reversed := slices.Clone(ops)
+	slices.Reverse(reversed)
+	return Op{
+		name:    strings.Join(names, " "),
+		forward: inTurn(ops, Op.Forward), backward: inTurn(reversed, Op.Backward),
+		forwardSlots: inTurn(ops, Op.ForwardSlots), backwardSlots: inTurn(reversed, Op.BackwardSlots),
+	}
+}
+
+// inTurn applies ops in one direction.
+func inTurn(ops []Op, apply func(Op, []storage.Array) ([]storage.Array, error)) compute {
+	return func(list []storage.Array) (_ []storage.Array, err error) {
+		for _, o := range ops {
+			if list, err = apply(o, list); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	}
+}
+
+// Same is the Op that changes nothing.
+var Same = arrayOp("copy", "copy", unchanged, unchanged)
+
+func unchanged(a storage.Array) (storage.Array, error) { return a, nil }
+
+// arrayOp returns an Op of one array. Of several, it transforms each.
+func arrayOp(name, inverse string, forward, backward func(storage.Array) (storage.Array, error)) Op {
+	return Op{name: name, inverse: inverse, forward: ofEach(forward), backward: ofEach(backward)}
+}
+
+func ofEach(f func(storage.Array) (storage.Array, error)) compute {
+	return func(list []storage.Array) ([]storage.Array, error) {
+		mapped := make([]storage.Array, len(list))
+		for i, a := range list {
+			var err error
+			if mapped[i], err = f(a); err != nil {
+				return nil, err
+			}
+		}
+		return mapped, nil
+	}
 }
 
 // TransposeOp returns the Op that reorders axes: axis k of the result is axis order[k].
 func TransposeOp(order ...int) Op {
-	inverse := invert(order)
-	return arrayOp{
-		fmt.Sprintf("transpose(%s)", numbers(order)),
+	return arrayOp(fmt.Sprintf("transpose(%s)", numbers(order)), "",
 		func(a storage.Array) (storage.Array, error) { return Transpose(a, order...) },
-		func(a storage.Array) (storage.Array, error) { return Transpose(a, inverse...) },
-	}
+		func(a storage.Array) (storage.Array, error) { return Transpose(a, invert(order)...) })
 }
 
 // invert returns the order that undoes order, which a caller has checked.
@@ -68,22 +133,24 @@ func invert(order []int) []int {
 // ReshapeOp returns the Op that gives arrays of one shape another. A size of -1 in either
 // is inferred.
 func ReshapeOp(from, to []int) Op {
-	return arrayOp{
-		fmt.Sprintf("reshape(%s)", numbers(to)),
+	return arrayOp(fmt.Sprintf("reshape(%s)", numbers(to)), "",
 		func(a storage.Array) (storage.Array, error) { return Reshape(a, to...) },
-		func(a storage.Array) (storage.Array, error) { return Reshape(a, from...) },
-	}
+		func(a storage.Array) (storage.Array, error) { return Reshape(a, from...) })
 }
 
 // GatesOp returns the Op that permutes equal blocks of an axis, such as the gates of a
 // recurrent layer: block k of the result is block order[k].
 func GatesOp(axis int, order ...int) Op {
-	inverse := invert(order)
-	return arrayOp{
-		fmt.Sprintf("gates(%s)", numbers(order)),
+	return arrayOp(fmt.Sprintf("gates(%s)", numbers(order)), "",
 		func(a storage.Array) (storage.Array, error) { return PermuteBlocks(a, axis, order...) },
-		func(a storage.Array) (storage.Array, error) { return PermuteBlocks(a, axis, inverse...) },
-	}
+		func(a storage.Array) (storage.Array, error) { return PermuteBlocks(a, axis, invert(order)...) })
+}
+
+// CastOp returns the Op that converts elements to a type, and back from it.
+func CastOp(from, to dtype.Type) Op {
+	return arrayOp(fmt.Sprintf("cast(%v)", to), "",
+		func(a storage.Array) (storage.Array, error) { return Cast(a, to), nil },
+		func(a storage.Array) (storage.Array, error) { return Cast(a, from), nil })
 }
 
 // FeaturesOp returns the Op that reorders an axis of flattened features from channels last
@@ -91,15 +158,16 @@ func GatesOp(axis int, order ...int) Op {
 // channels at its end; one of a single number stands for features that keep their order.
 func FeaturesOp(axis int, shapes ...[]int) Op {
 	name := make([]string, len(shapes))
-	sizes := make([]int, len(shapes))
+	sizes, total := make([]int, len(shapes)), 0
 	for i, shape := range shapes {
 		name[i], sizes[i] = numbers(shape), views.Of(shape...).Len()
+		total += sizes[i]
 	}
 	permute := func(a storage.Array, one func(a storage.Array, axis int, shape []int) (storage.Array, error)) (storage.Array, error) {
 		if axis >= a.Rank() {
 			return a, fmt.Errorf("features: axis %d of shape %v: %w", axis, a.Shape, views.ErrShape)
 		}
-		if total := sum(sizes); total != a.Shape[axis] {
+		if total != a.Shape[axis] {
 			return a, fmt.Errorf("features of shape %s are %d when they are flattened, but axis %d of shape %v has %d; the model, or the shape that is given for the layer, does not fit the weights: %w", strings.Join(name, " and "), total, axis, a.Shape, a.Shape[axis], views.ErrShape)
 		}
 		parts, err := Split(a, axis, sizes...)
@@ -113,39 +181,33 @@ func FeaturesOp(axis int, shapes ...[]int) Op {
 		}
 		return Concat(axis, parts...)
 	}
-	return arrayOp{
-		fmt.Sprintf("features(%s)", strings.Join(name, ", ")),
+	return arrayOp(fmt.Sprintf("features(%s)", strings.Join(name, ", ")), "",
 		func(a storage.Array) (storage.Array, error) { return permute(a, channelsFirst) },
-		func(a storage.Array) (storage.Array, error) { return permute(a, channelsLast) },
-	}
-}
-
-func sum(sizes []int) (total int) {
-	for _, n := range sizes {
-		total += n
-	}
-	return total
+		func(a storage.Array) (storage.Array, error) { return permute(a, channelsLast) })
 }
 
 // channelsFirst reorders axis, flattened features of that shape, to channels first.
 func channelsFirst(a storage.Array, axis int, shape []int) (storage.Array, error) {
-	channels := len(shape) - 1
-	order := []int{channels}
-	for k := range channels {
-		order = append(order, k)
-	}
-	return reorder(a, axis, shape, order)
+	return reorder(a, axis, shape, lastToFront(len(shape)))
 }
 
 // channelsLast undoes channelsFirst.
 func channelsLast(a storage.Array, axis int, shape []int) (storage.Array, error) {
-	channels := len(shape) - 1
-	first := append([]int{shape[channels]}, shape[:channels]...)
-	var order []int
-	for k := range channels {
-		order = append(order, k+1)
+	order := lastToFront(len(shape))
+	first := make([]int, len(shape))
+	for k, from := range order {
+		first[k] = shape[from]
 	}
-	return reorder(a, axis, first, append(order, 0))
+	return reorder(a, axis, first, invert(order))
+}
+
+// lastToFront returns the order of axes that moves the last one to the front.
+func lastToFront(rank int) []int {
+	order := []int{rank - 1}
+	for axis := range rank - 1 {
+		order = append(order, axis)
+	}
+	return order
 }
 
 // reorder splits an axis into axes of that shape, orders those, and merges them.
@@ -168,254 +230,124 @@ func reorder(a storage.Array, axis int, shape, order []int) (storage.Array, erro
 	return b, err
 }
 
-// CastOp returns the Op that converts elements to a type, and back from it.
-func CastOp(from, to dtype.Type) Op {
-	return arrayOp{
-		fmt.Sprintf("cast(%v)", to),
-		func(a storage.Array) (storage.Array, error) { return Cast(a, to), nil },
-		func(a storage.Array) (storage.Array, error) { return Cast(a, from), nil },
-	}
-}
-
 // ConcatOp returns the Op that joins arrays along an axis. Backward divides it into as
 // many parts as there are sizes, or n equal ones if there are none.
-func ConcatOp(axis, n int, sizes ...int) Op { return concat{axis, n, sizes} }
-
-type concat struct {
-	axis, n int
-	sizes   []int
+func ConcatOp(axis, n int, sizes ...int) Op {
+	name := fmt.Sprintf("concat(%d)", axis)
+	return Op{
+		name: name, inverse: fmt.Sprintf("split(%d)", axis),
+		forward: func(from []storage.Array) ([]storage.Array, error) {
+			a, err := Concat(axis, from...)
+			return []storage.Array{a}, err
+		},
+		backward: counted(name, 1, func(to []storage.Array) ([]storage.Array, error) {
+			at, err := views.Axis(axis, to[0].Rank())
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			parts := sizes
+			if parts == nil {
+				if to[0].Shape[at]%n != 0 {
+					return nil, fmt.Errorf("split: axis %d of shape %v does not divide into %d: %w", at, to[0].Shape, n, views.ErrShape)
+				}
+				parts = slices.Repeat([]int{to[0].Shape[at] / n}, n)
+			}
+			return Split(to[0], at, parts...)
+		}),
+	}
 }
 
-func (c concat) Forward(from []storage.Array) ([]storage.Array, error) {
-	a, err := Concat(c.axis, from...)
-	return []storage.Array{a}, err
-}
-
-func (c concat) Backward(to []storage.Array) ([]storage.Array, error) {
-	if err := count(c, to, 1); err != nil {
-		return nil, err
-	}
-	axis, err := views.Axis(c.axis, to[0].Rank())
-	if err != nil {
-		return nil, fmt.Errorf("%v: %w", c, err)
-	}
-	sizes := c.sizes
-	if sizes == nil {
-		if to[0].Shape[axis]%c.n != 0 {
-			return nil, fmt.Errorf("split: axis %d of shape %v does not divide into %d: %w", axis, to[0].Shape, c.n, views.ErrShape)
+// counted returns f, which fails unless it gets that number of arrays.
+func counted(name string, want int, f compute) compute {
+	return func(list []storage.Array) ([]storage.Array, error) {
+		if len(list) != want {
+			return nil, fmt.Errorf("%s: %d arrays; want %d: %w", name, len(list), want, views.ErrShape)
 		}
-		sizes = slices.Repeat([]int{to[0].Shape[axis] / c.n}, c.n)
+		return f(list)
 	}
-	return Split(to[0], axis, sizes...)
-}
-
-func (c concat) String() string { return fmt.Sprintf("concat(%d)", c.axis) }
-
-// InverseOp returns op with its directions exchanged.
-func InverseOp(op Op) Op { return inverse{op} }
-
-type inverse struct{ Op }
-
-func (i inverse) Forward(from []storage.Array) ([]storage.Array, error) { return i.Op.Backward(from) }
-func (i inverse) Backward(to []storage.Array) ([]storage.Array, error)  { return i.Op.Forward(to) }
-func (i inverse) String() string {
-	if c, ok := i.Op.(concat); ok {
-		return fmt.Sprintf("split(%d)", c.axis)
-	}
-	return "inverse of " + i.Op.String()
-}
-
-// Chain returns the Op that applies ops one after another.
-func Chain(ops ...Op) Op { return chain(ops) }
-
-type chain []Op
-
-func (c chain) Forward(from []storage.Array) ([]storage.Array, error) {
-	var err error
-	for _, op := range c {
-		if from, err = op.Forward(from); err != nil {
-			return nil, err
-		}
-	}
-	return from, nil
-}
-
-func (c chain) Backward(to []storage.Array) ([]storage.Array, error) {
-	var err error
-	for _, op := range slices.Backward(c) {
-		if to, err = op.Backward(to); err != nil {
-			return nil, err
-		}
-	}
-	return to, nil
-}
-
-func (c chain) String() string {
-	names := make([]string, len(c))
-	for i, op := range c {
-		names[i] = op.String()
-	}
-	return strings.Join(names, " ")
 }
 
 // SumOp is the Op of a bias that the other framework has twice, and adds: Forward returns
-// the bias and zeros, Backward the sum.
-type SumOp struct{}
-
-// Forward returns the bias and zeros.
-func (o SumOp) Forward(from []storage.Array) ([]storage.Array, error) {
-	if err := count(o, from, 1); err != nil {
-		return nil, err
+// the bias and zeros, Backward the sum. Both biases have the optimizer's buffers of the one, because their gradients
+// are the same.
+var SumOp = func() Op {
+	const name = "split into b and 0"
+	return Op{
+		name: name,
+		forward: counted(name, 1, func(from []storage.Array) ([]storage.Array, error) {
+			return []storage.Array{from[0], Zeros(from[0].Type, from[0].Shape...)}, nil
+		}),
+		backward: counted(name, 2, total),
+		forwardSlots: counted(name, 1, func(from []storage.Array) ([]storage.Array, error) {
+			return []storage.Array{from[0], from[0]}, nil
+		}),
+		backwardSlots: counted(name, 2, func(to []storage.Array) ([]storage.Array, error) { return to[:1], nil }),
 	}
-	return []storage.Array{from[0], Zeros(from[0].Type, from[0].Shape...)}, nil
-}
+}()
 
-// Backward returns the sum of both.
-func (o SumOp) Backward(to []storage.Array) ([]storage.Array, error) {
-	if err := count(o, to, 2); err != nil {
-		return nil, err
+// ConstantOp returns the Op of an array that comes with a constant of its shape in the other
+// framework, after the array if last is set and before it otherwise. Backward fails if it is not constant. The
+// optimizer's buffers for the constant, which nothing has changed, are zeros.
+func ConstantOp(value int, last bool) Op {
+	name := fmt.Sprintf("copy, with %ds", value)
+	constant, array := 0, 1
+	if last {
+		constant, array = 1, 0
 	}
-	sum, err := Add(to[0], to[1])
-	return []storage.Array{sum}, err
-}
-
-func (SumOp) String() string { return "split into b and 0" }
-
-// ForwardSlots gives both biases the optimizer's buffers of the one: their gradients are
-// the same.
-func (o SumOp) ForwardSlots(from []storage.Array) ([]storage.Array, error) {
-	if err := count(o, from, 1); err != nil {
-		return nil, err
+	with := func(x int) compute {
+		return counted(name, 1, func(from []storage.Array) ([]storage.Array, error) {
+			pair := make([]storage.Array, 2)
+			pair[constant], pair[array] = Constant(from[0].Type, x, from[0].Shape...), from[0]
+			return pair, nil
+		})
 	}
-	return []storage.Array{from[0], from[0]}, nil
-}
-
-// BackwardSlots returns the optimizer's buffers of the first bias.
-func (o SumOp) BackwardSlots(to []storage.Array) ([]storage.Array, error) {
-	if err := count(o, to, 2); err != nil {
-		return nil, err
+	without := counted(name, 2, func(to []storage.Array) ([]storage.Array, error) { return to[array : array+1], nil })
+	return Op{
+		name: name, forward: with(value), forwardSlots: with(0), backwardSlots: without,
+		backward: counted(name, 2, func(to []storage.Array) ([]storage.Array, error) {
+			elems, err := storage.Read[float64](to[constant])
+			for _, x := range elems {
+				if x != float64(value) {
+					return nil, errkind.Errorf(ErrUnsupported, "a gamma or beta of %v, for a layer of Keras without one, which stands for %d", x, value)
+				}
+			}
+			return to[array : array+1], err
+		}),
 	}
-	return to[:1], nil
 }
-
-// ConstantOp is the Op of an array that comes with a constant of its shape in the other
-// framework. Backward fails if it is not constant.
-type ConstantOp struct {
-	Value int
-	Last  bool // the constant comes after the array, instead of before
-}
-
-// inOrder returns the constant and the array in the order that the other framework has, or back.
-func (o ConstantOp) inOrder(pair []storage.Array) []storage.Array {
-	if o.Last {
-		return []storage.Array{pair[1], pair[0]}
-	}
-	return pair
-}
-
-// Forward returns the constant and the array.
-func (o ConstantOp) Forward(from []storage.Array) ([]storage.Array, error) {
-	if err := count(o, from, 1); err != nil {
-		return nil, err
-	}
-	return o.inOrder([]storage.Array{Constant(from[0].Type, o.Value, from[0].Shape...), from[0]}), nil
-}
-
-// Backward drops the constant.
-func (o ConstantOp) Backward(to []storage.Array) ([]storage.Array, error) {
-	array, err := o.BackwardSlots(to)
-	if err != nil {
-		return nil, err
-	}
-	elems, err := storage.Read[float64](o.inOrder(to)[0])
-	for _, x := range elems {
-		if x != float64(o.Value) {
-			return nil, errkind.Errorf(ErrUnsupported, "a gamma or beta of %v, for a layer of Keras without one, which stands for %d", x, o.Value)
-		}
-	}
-	return array, err
-}
-
-// ForwardSlots returns zeros for the constant, which no optimizer has changed.
-func (o ConstantOp) ForwardSlots(from []storage.Array) ([]storage.Array, error) {
-	return ConstantOp{Last: o.Last}.Forward(from)
-}
-
-// BackwardSlots drops those of the constant.
-func (o ConstantOp) BackwardSlots(to []storage.Array) ([]storage.Array, error) {
-	if err := count(o, to, 2); err != nil {
-		return nil, err
-	}
-	return o.inOrder(to)[1:], nil
-}
-
-func (o ConstantOp) String() string { return fmt.Sprintf("copy, with %ds", o.Value) }
 
 // CounterOp is the Op of a counter that only the other framework has. Forward returns a
 // zero, of type int64 and rank 0; Backward drops it.
-type CounterOp struct{}
-
-// Forward returns a zero.
-func (CounterOp) Forward([]storage.Array) ([]storage.Array, error) {
-	return []storage.Array{Zeros(dtype.Int64)}, nil
+var CounterOp = Op{
+	name:     "0",
+	forward:  func([]storage.Array) ([]storage.Array, error) { return []storage.Array{Zeros(dtype.Int64)}, nil },
+	backward: func([]storage.Array) ([]storage.Array, error) { return nil, nil },
 }
 
-// Backward returns nothing.
-func (CounterOp) Backward([]storage.Array) ([]storage.Array, error) { return nil, nil }
-func (CounterOp) String() string                                    { return "0" }
+// TotalOp is the Op that adds arrays, such as both biases of a recurrent layer. It has no inverse.
+var TotalOp = oneWay("sum", total)
 
-// A SlotOp treats the buffers that an optimizer keeps for weights differently from the
-// weights. Other Ops treat both alike.
-type SlotOp interface {
-	Op
-	ForwardSlots(from []storage.Array) (to []storage.Array, err error)
-	BackwardSlots(to []storage.Array) (from []storage.Array, err error)
-}
-
-func count(op Op, list []storage.Array, want int) error {
-	if len(list) != want {
-		return fmt.Errorf("%v: %d arrays; want %d: %w", op, len(list), want, views.ErrShape)
+// total returns the sum of arrays.
+func total(from []storage.Array) ([]storage.Array, error) {
+	if len(from) == 0 {
+		return nil, fmt.Errorf("sum: no arrays: %w", views.ErrShape)
 	}
-	return nil
+	sum := from[0]
+	for _, a := range from[1:] {
+		var err error
+		if sum, err = Add(sum, a); err != nil {
+			return nil, err
+		}
+	}
+	return []storage.Array{sum}, nil
+}
+
+// oneWay returns an Op that has no inverse.
+func oneWay(name string, forward compute) Op {
+	return Op{name: name, forward: forward, backward: func([]storage.Array) ([]storage.Array, error) {
+		return nil, errkind.Errorf(ErrUnsupported, "%s: it cannot be undone", name)
+	}}
 }
 
 // numbers returns integers separated by spaces.
 func numbers(list []int) string { return strings.Trim(fmt.Sprint(list), "[]") }
-
-// ForwardSlots applies op to the buffers that an optimizer keeps for weights.
-func ForwardSlots(op Op, from []storage.Array) ([]storage.Array, error) {
-	switch o := op.(type) {
-	case SlotOp:
-		return o.ForwardSlots(from)
-	case inverse:
-		return BackwardSlots(o.Op, from)
-	case chain:
-		var err error
-		for _, op := range o {
-			if from, err = ForwardSlots(op, from); err != nil {
-				return nil, err
-			}
-		}
-		return from, nil
-	}
-	return op.Forward(from)
-}
-
-// BackwardSlots undoes ForwardSlots.
-func BackwardSlots(op Op, to []storage.Array) ([]storage.Array, error) {
-	switch o := op.(type) {
-	case SlotOp:
-		return o.BackwardSlots(to)
-	case inverse:
-		return ForwardSlots(o.Op, to)
-	case chain:
-		var err error
-		for _, op := range slices.Backward(o) {
-			if to, err = BackwardSlots(op, to); err != nil {
-				return nil, err
-			}
-		}
-		return to, nil
-	}
-	return op.Backward(to)
-}
