@@ -1,7 +1,6 @@
 package train
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -23,16 +22,6 @@ func computeOn(d storage.Device) compute {
 		return compute{}
 	}
 	return compute{native.Threads(), native.ISA()}
-}
-
-func (c *compute) parse(text string) error {
-	if text == "" { // in files written before it was kept
-		return nil
-	}
-	if err := json.Unmarshal([]byte(text), c); err != nil {
-		return fmt.Errorf("%s: %w", metaCompute, err)
-	}
-	return nil
 }
 
 // differs says why the results of a run that was begun with c and goes on with now are

@@ -1,10 +1,7 @@
 package train
 
 import (
-	"fmt"
-
 	"github.com/h5dnn/h5dnn/nn"
-	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
@@ -38,15 +35,4 @@ func (r *Run) beginAverages() error {
 		return nil
 	}
 	return r.ema.Update(nil, nn.Parameters(r.Model))
-}
-
-// loadEMA reads the averages.
-func (r *Run) loadEMA(f []serialize.Entry) error {
-	if r.ema == nil {
-		return nil
-	}
-	if err := r.ema.Load(nn.Parameters(r.Model), under(f, "ema/")); err != nil {
-		return fmt.Errorf("ema: %w", err)
-	}
-	return nil
 }

@@ -185,16 +185,12 @@ func (r *Run) setHooks(hooks []Hook) error {
 			return fmt.Errorf("train: two hooks are called %s: %w", s.Name(), storage.ErrState)
 		}
 		names[s.Name()] = true
-		state := map[string]storage.Array{}
-		for name, a := range r.loadedHooks {
-			if rest, ok := strings.CutPrefix(name, s.Name()+"/"); ok {
-				state[rest] = a
-				delete(r.loadedHooks, name)
-			}
-		}
+		prefix := s.Name() + "/"
+		state := maps.Collect(under(maps.All(r.loadedHooks), prefix))
 		if len(state) == 0 {
 			continue
 		}
+		maps.DeleteFunc(r.loadedHooks, func(name string, _ storage.Array) bool { return strings.HasPrefix(name, prefix) })
 		if err := s.Load(r.params(), byName(state)); err != nil {
 			return fmt.Errorf("hook %s: %w", s.Name(), err)
 		}

@@ -1,12 +1,9 @@
 package train
 
 import (
-	"encoding/json"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
@@ -60,16 +57,10 @@ func ImportedRun(c Config, inputs []Feature) (meta map[string]string, state iter
 	if err := c.Check(); err != nil {
 		return nil, nil, err
 	}
-	meta = map[string]string{metaVersion: Version, metaSchema: strconv.Itoa(Schema), metaData: ""}
-	values := map[string]any{metaConfig: c, metaPosition: Position{}, metaInputs: inputs}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		text, err := json.Marshal(values[key])
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", key, err)
-		}
-		meta[key] = string(text)
+	if meta, err = (&Run{Config: c, Inputs: inputs}).meta(); err != nil {
+		return nil, nil, err
 	}
-	return meta, func(yield func(string, storage.Array) bool) { yield("optimizer/step", storage.From([]int64{0})) }, nil
+	return meta, byName(map[string]storage.Array{"optimizer/step": storage.From([]int64{0})}), nil
 }
 
 func (c Config) withImportedData(inputs []Feature) Config {

@@ -2,14 +2,12 @@ package train
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
-	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 )
@@ -174,19 +172,6 @@ func (s metricSet) results() (map[string]storage.Array, error) {
 	return all, nil
 }
 
-// state yields the state of all metrics by metric and array.
-func (s metricSet) state() iter.Seq2[string, storage.Array] {
-	return func(yield func(string, storage.Array) bool) {
-		for _, part := range s.parts() {
-			for name, a := range part.State() {
-				if !yield(part.name+"/"+name, a) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // A metricState is a metric's state and the name it is saved under.
 type metricState struct {
 	name string
@@ -202,16 +187,14 @@ func (s metricSet) parts() []metricState {
 	return all
 }
 
-// load reads the state of all metrics from a run file.
-func (s metricSet) load(f []serialize.Entry) error {
-	for _, part := range s.parts() {
-		state := maps.Collect(under(f, "metrics/"+part.name+"/"))
-		if len(state) == 0 {
-			continue
-		}
-		if err := part.Load(byName(state)); err != nil {
-			return fmt.Errorf("metrics/%s: %w", part.name, err)
-		}
+// load reads the state, if a file has any.
+func (m metricState) load(arrays named) error {
+	state := maps.Collect(arrays)
+	if len(state) == 0 {
+		return nil
+	}
+	if err := m.Load(byName(state)); err != nil {
+		return fmt.Errorf("metrics/%s: %w", m.name, err)
 	}
 	return nil
 }

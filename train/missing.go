@@ -3,8 +3,6 @@ package train
 import (
 	"context"
 	"fmt"
-	"iter"
-	"maps"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/config"
@@ -12,7 +10,6 @@ import (
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
-	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 )
@@ -223,60 +220,4 @@ func (c Config) newLoss() (nn.Loss, error) {
 // ignoresMissing reports whether missing values of some target do not count.
 func (c Config) ignoresMissing() bool {
 	return slices.ContainsFunc(c.Data.TargetNames(), func(name string) bool { return c.Data.Missing.ForTarget(name) == dataconfig.Ignore })
-}
-
-// splitFills returns m as the configuration in a run file has it, and the means of more than
-// maxNormalizeText columns, which the file holds as arrays missing/FIELD, by field.
-func splitFills(m dataconfig.Missing, inputs []string) (text dataconfig.Missing, arrays map[string][]float64) {
-	arrays = map[string][]float64{}
-	if m.Fields == nil {
-		if len(m.Fill) > maxNormalizeText && len(inputs) == 1 {
-			arrays[inputs[0]], m.Fill = m.Fill, nil
-		}
-		return m, arrays
-	}
-	text.Fields = maps.Clone(m.Fields)
-	for name, one := range text.Fields {
-		if len(one.Fill) > maxNormalizeText {
-			arrays[name], one.Fill = one.Fill, nil
-			text.Fields[name] = one
-		}
-	}
-	return text, arrays
-}
-
-// fillArrays yields the means that the file of r holds as arrays.
-func (r *Run) fillArrays() iter.Seq2[string, storage.Array] {
-	return func(yield func(string, storage.Array) bool) {
-		_, arrays := splitFills(r.Config.Data.Missing, r.Config.Data.InputNames())
-		for _, name := range slices.Sorted(maps.Keys(arrays)) {
-			if !yield(name, storage.From(arrays[name], len(arrays[name]))) {
-				return
-			}
-		}
-	}
-}
-
-// loadFills completes the means in the configuration by the arrays of the file. None may be
-// missing.
-func (r *Run) loadFills(f []serialize.Entry) error {
-	m := &r.Config.Data.Missing
-	for name, a := range under(f, "missing/") {
-		fill, err := storage.Read[float64](a)
-		if err != nil {
-			return fmt.Errorf("missing/%s: %w", name, err)
-		}
-		if m.Fields == nil {
-			m.Fill = fill
-		} else if one, ok := m.Fields[name]; ok {
-			one.Fill = fill
-			m.Fields[name] = one
-		}
-	}
-	for _, in := range r.Inputs {
-		if r.needsMeans(in) {
-			return fmt.Errorf("missing/%s is not in the file: %w", in.Name, serialize.ErrFormat)
-		}
-	}
-	return nil
 }

@@ -280,6 +280,15 @@ func (h History) Names() []string {
 	return names
 }
 
+// arrays yields the numbers of all epochs by name.
+func (h History) arrays(yield func(string, storage.Array) bool) {
+	for _, name := range h.Names() {
+		if !yield(name, storage.From(h[name], len(h[name]))) {
+			return
+		}
+	}
+}
+
 func (h History) add(name string, value float64) { h[name] = append(h[name], value) }
 
 // Last returns the number of the last epoch.

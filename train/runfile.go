@@ -54,117 +54,110 @@ func Save(name string, r *Run) error {
 	if err := r.useAverages(false); err != nil {
 		return fmt.Errorf("save %s: %w", name, err)
 	}
-	meta, err := r.meta(name)
+	meta, err := r.fileMeta(name)
 	if err != nil {
 		return fmt.Errorf("save %s: %w", name, err)
 	}
 	return serialize.Save(name, "", serialize.Contents{Entries: serialize.Arrays(r.arrays()), Meta: meta})
 }
 
-// meta returns the attributes of r's file, which has that name.
-func (r *Run) meta(file string) (map[string]string, error) {
-	meta := map[string]string{metaVersion: Version, metaSchema: strconv.Itoa(Schema), metaData: r.fingerprint}
-	paths, err := dataPaths(r.Config.Data, file)
+// fileMeta returns the attributes of r's file, which has that name.
+func (r *Run) fileMeta(file string) (map[string]string, error) {
+	short := *r
+	short.Config.Data, _ = splitVectors(r.Config.Data)
+	short.compute = computeOn(r.Device)
+	meta, err := short.meta()
 	if err != nil {
+		return nil, err
+	}
+	if meta[metaPaths], err = dataPaths(r.Config.Data, file); err != nil {
 		return nil, fmt.Errorf("%s: %w", metaPaths, err)
-	}
-	meta[metaPaths] = paths
-	config := r.Config
-	config.Data.Normalize, _ = splitNormalize(config.Data.Normalize, config.Data.InputNames())
-	config.Data.Missing, _ = splitFills(config.Data.Missing, config.Data.InputNames())
-	values := map[string]any{metaConfig: config, metaPosition: r.Position, metaInputs: r.Inputs, metaCompute: computeOn(r.Device)}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		text, err := json.Marshal(values[key])
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", key, err)
-		}
-		meta[key] = string(text)
-	}
-	if len(r.targets) > 1 {
-		text, err := json.Marshal(r.targets)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", metaTargets, err)
-		}
-		meta[metaTargets] = string(text)
-	}
-	if r.targetShapes != nil {
-		text, err := json.Marshal(r.targetShapes)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", metaShapes, err)
-		}
-		meta[metaShapes] = string(text)
 	}
 	return meta, nil
 }
 
-// arrays yields all arrays of r's file.
-func (r *Run) arrays() iter.Seq2[string, storage.Array] {
-	return func(yield func(string, storage.Array) bool) {
-		for name, a := range nn.StateDict(r.Model) {
-			if !yield("model/"+name, a) {
-				return
-			}
+// meta returns the attributes of a run.
+func (r *Run) meta() (map[string]string, error) {
+	meta := map[string]string{metaVersion: Version, metaSchema: strconv.Itoa(Schema), metaData: r.fingerprint}
+	for _, a := range append(r.attributes(), attribute{metaConfig, r.Config, false}) {
+		if a.optional {
+			continue
 		}
-		for name, a := range r.Optimizer.State() {
-			if !yield("optimizer/"+name, a) {
-				return
-			}
+		text, err := json.Marshal(a.value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", a.key, err)
 		}
-		for name, a := range r.normalizeArrays() {
-			if !yield("normalize/"+name, a) {
-				return
-			}
-		}
-		for name, a := range r.fillArrays() {
-			if !yield("missing/"+name, a) {
-				return
-			}
-		}
-		if r.scaler != nil && !yield(scalerName, r.scaler.Array) {
-			return
-		}
-		for name, a := range r.hookState() {
-			if !yield("hooks/"+name, a) {
-				return
-			}
-		}
-		for name, a := range r.metrics.state() {
-			if !yield("metrics/"+name, a) {
-				return
-			}
-		}
-		for prefix, part := range r.statefulParts() {
-			for name, a := range part.State() {
-				if !yield(prefix+name, a) {
-					return
-				}
-			}
-		}
-		if r.ema != nil {
-			for name, a := range r.ema.State() {
-				if !yield("ema/"+name, a) {
-					return
-				}
-			}
-		}
-		for _, name := range r.History.Names() {
-			if !yield("history/"+name, storage.From(r.History[name], len(r.History[name]))) {
-				return
-			}
-		}
+		meta[a.key] = string(text)
+	}
+	return meta, nil
+}
+
+// An attribute of a run file is a value as JSON. It may be missing if it is optional.
+type attribute struct {
+	key      string
+	value    any
+	optional bool
+}
+
+// attributes lists the attributes besides the configuration, with pointers to their values. Values that older
+// versions did not write are optional until they are known.
+func (r *Run) attributes() []attribute {
+	return []attribute{
+		{metaInputs, &r.Inputs, false},
+		{metaPosition, &r.Position, false},
+		{metaCompute, &r.compute, r.compute == compute{}},
+		{metaTargets, &r.targets, len(r.targets) < 2},
+		{metaShapes, &r.targetShapes, r.targetShapes == nil},
 	}
 }
 
-// statefulParts yields the loss and the schedule if they have state, by the prefix of its
-// names.
-func (r *Run) statefulParts() iter.Seq2[string, nn.Stateful] {
-	return func(yield func(string, nn.Stateful) bool) {
-		loss, ok := any(r.loss).(nn.Stateful)
-		if ok && !yield("loss/", loss) {
-			return
-		}
-		if schedule, ok := any(r.schedule).(nn.Stateful); ok {
-			yield("schedule/", schedule)
+// named is arrays with their names.
+type named = iter.Seq2[string, storage.Array]
+
+// A runPart is a part of a run's state: the arrays that its file holds under names with a prefix, and how they are
+// loaded.
+type runPart struct {
+	prefix string
+	arrays named
+	load   func(named) error
+}
+
+// parts lists the parts of the state of r, besides the configuration.
+func (r *Run) parts() []runPart {
+	all := []runPart{
+		{"model/", nn.StateDict(r.Model), func(a named) error { return nn.LoadStateDict(r.Model, a) }},
+		{"optimizer/", r.Optimizer.State(), r.loadOptimizer},
+		{"hooks/", r.hookState(), r.loadHooks},
+		{"history/", r.History.arrays, r.loadHistory},
+	}
+	if r.scaler != nil {
+		all = append(all, runPart{scalerName, byName(map[string]storage.Array{"": r.scaler.Array}), r.loadScaler})
+	}
+	if r.ema != nil {
+		all = append(all, runPart{"ema/", r.ema.State(), func(a named) error { return r.ema.Load(nn.Parameters(r.Model), a) }})
+	}
+	for _, m := range r.metrics.parts() {
+		all = append(all, runPart{"metrics/" + m.name + "/", m.State(), m.load})
+	}
+	if loss, ok := r.loss.(nn.Stateful); ok {
+		all = append(all, runPart{"loss/", loss.State(), loss.Load})
+	}
+	if schedule, ok := r.schedule.(nn.Stateful); ok {
+		all = append(all, runPart{"schedule/", schedule.State(), schedule.Load})
+	}
+	return all
+}
+
+// arrays yields all arrays of r's file.
+func (r *Run) arrays() named {
+	return func(yield func(string, storage.Array) bool) {
+		_, long := splitVectors(r.Config.Data)
+		for _, part := range append(r.parts(), runPart{arrays: byName(long)}) {
+			for name, a := range part.arrays {
+				if !yield(part.prefix+name, a) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -234,13 +227,17 @@ func resume(file serialize.File, name string, d storage.Device, checkSize func(i
 	if err := checkSize(bytesOf(f)); err != nil {
 		return nil, err
 	}
-	if err := r.checkMeta(f); err != nil {
+	stored := func(yield func(string, storage.Array) bool) {
+		for _, e := range f {
+			if !yield(e.Name, e.Array) {
+				return
+			}
+		}
+	}
+	if err := r.checkMeta(stored); err != nil {
 		return nil, err
 	}
-	if err := r.loadNormalize(f); err != nil {
-		return nil, err
-	}
-	if err := r.loadFills(f); err != nil {
+	if err := r.loadVectors(stored); err != nil {
 		return nil, err
 	}
 	if err := r.assemble(r.Config.Classes, d, func() error {
@@ -249,33 +246,12 @@ func resume(file serialize.File, name string, d storage.Device, checkSize func(i
 	}); err != nil {
 		return nil, err
 	}
-	if err := nn.LoadStateDict(r.Model, under(f, "model/")); err != nil {
-		return nil, err
-	}
-	if err := r.loadOptimizer(f); err != nil {
-		return nil, err
-	}
-	if err := r.loadScaler(f); err != nil {
-		return nil, err
-	}
-	if err := r.loadEMA(f); err != nil {
-		return nil, err
-	}
-	if err := r.metrics.load(f); err != nil {
-		return nil, err
-	}
-	for prefix, part := range r.statefulParts() {
-		if err := part.Load(under(f, prefix)); err != nil {
+	for _, part := range r.parts() {
+		if err := part.load(under(stored, part.prefix)); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.loadHooks(f); err != nil {
-		return nil, err
-	}
-	if err := r.placeInput(); err != nil {
-		return nil, err
-	}
-	return r, r.loadHistory(f)
+	return r, r.placeInput()
 }
 
 // bytesOf returns the number of bytes of all arrays, or the largest int.
@@ -307,9 +283,6 @@ func (r *Run) loadMeta(meta map[string]string, name string) (err error) {
 		return fmt.Errorf("no %s in the file; it is not a run that h5dnn train wrote: %w", metaConfig, serialize.ErrFormat)
 	}
 	r.fingerprint = meta[metaData]
-	if err := r.compute.parse(meta[metaCompute]); err != nil {
-		return err
-	}
 	schema, err := schemaOf(meta)
 	if err != nil {
 		return err
@@ -324,27 +297,20 @@ func (r *Run) loadMeta(meta map[string]string, name string) (err error) {
 	if schema < 4 {
 		r.Config.Data = r.Config.Data.WithOldDefaults()
 	}
+	for _, a := range r.attributes() {
+		text, ok := meta[a.key]
+		if !ok && (a.optional || schema == 1) {
+			continue
+		}
+		if err := json.Unmarshal([]byte(text), a.value); err != nil {
+			return fmt.Errorf("%s: %w", a.key, err)
+		}
+	}
+	if slices.ContainsFunc(slices.Concat(r.targetShapes...), func(n int) bool { return n < 0 }) {
+		return fmt.Errorf("%s: %v: %w", metaShapes, r.targetShapes, views.ErrShape)
+	}
 	if schema == 1 {
 		return r.loadSchema1(meta)
-	}
-	if err := json.Unmarshal([]byte(meta[metaInputs]), &r.Inputs); err != nil {
-		return fmt.Errorf("%s: %w", metaInputs, err)
-	}
-	if err := json.Unmarshal([]byte(meta[metaPosition]), &r.Position); err != nil {
-		return fmt.Errorf("%s: %w", metaPosition, err)
-	}
-	if text, ok := meta[metaTargets]; ok {
-		if err := json.Unmarshal([]byte(text), &r.targets); err != nil {
-			return fmt.Errorf("%s: %w", metaTargets, err)
-		}
-	}
-	if text, ok := meta[metaShapes]; ok {
-		if err := json.Unmarshal([]byte(text), &r.targetShapes); err != nil {
-			return fmt.Errorf("%s: %w", metaShapes, err)
-		}
-		if slices.ContainsFunc(slices.Concat(r.targetShapes...), func(n int) bool { return n < 0 }) {
-			return fmt.Errorf("%s: %v: %w", metaShapes, r.targetShapes, views.ErrShape)
-		}
 	}
 	return nil
 }
@@ -395,8 +361,8 @@ func (r *Run) loadSchema1(meta map[string]string) error {
 
 // loadOptimizer reads the state of the optimizer. A file without any, such as one that h5dnn strip
 // has written, predicts and cannot be trained further.
-func (r *Run) loadOptimizer(f []serialize.Entry) error {
-	state := maps.Collect(under(f, "optimizer/"))
+func (r *Run) loadOptimizer(arrays named) error {
+	state := maps.Collect(arrays)
 	if r.stripped = len(state) == 0; r.stripped {
 		return nil
 	}
@@ -413,30 +379,27 @@ func (r *Run) CheckOptimizer() error {
 }
 
 // loadScaler reads the state of the loss scaler.
-func (r *Run) loadScaler(f []serialize.Entry) error {
-	if r.scaler == nil {
-		return nil
-	}
-	for _, a := range under(f, scalerName) {
-		state, err := storage.Make(storage.CPU, dtype.Float32, r.scaler.Len())
-		if err == nil {
-			err = a.CopyTo(state)
-		}
+func (r *Run) loadScaler(arrays named) error {
+	for _, a := range arrays {
+		state, err := storage.Read[float32](a)
 		if err != nil {
 			return fmt.Errorf("%s: %w", scalerName, err)
 		}
-		if scale := storage.Elements[float32](state)[0]; !(scale > 0) || math.IsInf(float64(scale), 0) {
-			return fmt.Errorf("%s: the loss scale is %v; want a positive number: %w", scalerName, scale, serialize.ErrFormat)
+		if len(state) > 0 && (!(state[0] > 0) || math.IsInf(float64(state[0]), 0)) {
+			return fmt.Errorf("%s: the loss scale is %v; want a positive number: %w", scalerName, state[0], serialize.ErrFormat)
 		}
-		return state.CopyTo(r.scaler.Array)
+		if err := storage.From(state, a.Shape...).CopyTo(r.scaler.Array); err != nil {
+			return fmt.Errorf("%s: %w", scalerName, err)
+		}
+		return nil
 	}
 	return fmt.Errorf("no %s in the file, of a run in fp16: %w", scalerName, serialize.ErrFormat)
 }
 
 // loadHooks reads the state of hooks, for when they are known.
-func (r *Run) loadHooks(f []serialize.Entry) error {
+func (r *Run) loadHooks(arrays named) error {
 	r.loadedHooks = map[string]storage.Array{}
-	for name, a := range under(f, "hooks/") {
+	for name, a := range arrays {
 		host, err := a.To(storage.CPU)
 		if err != nil {
 			return fmt.Errorf("hooks/%s: %w", name, err)
@@ -447,7 +410,7 @@ func (r *Run) loadHooks(f []serialize.Entry) error {
 }
 
 // checkMeta refuses attributes that no run writes.
-func (r *Run) checkMeta(f []serialize.Entry) error {
+func (r *Run) checkMeta(arrays named) error {
 	c := r.Position
 	if c.Epoch < 0 || c.Consumed < 0 || c.Consumed > c.Samples || c.Window < 0 || c.Step > math.MaxInt64 {
 		return fmt.Errorf("%s: epoch %d, after %d of %d samples: no run is ever there: %w", metaPosition, c.Epoch, c.Consumed, c.Samples, storage.ErrState)
@@ -457,7 +420,7 @@ func (r *Run) checkMeta(f []serialize.Entry) error {
 		return fmt.Errorf("%s: %w", metaConfig, err)
 	}
 	stored := 0
-	for _, a := range under(f, "model/") {
+	for _, a := range under(arrays, "model/") {
 		stored += a.Len()
 	}
 	if size := nn.SizeOf(model); size.Params+size.Buffers > stored {
@@ -466,11 +429,11 @@ func (r *Run) checkMeta(f []serialize.Entry) error {
 	return r.Config.Check()
 }
 
-// under returns the arrays of f whose names begin with prefix, without it.
-func under(f []serialize.Entry, prefix string) iter.Seq2[string, storage.Array] {
+// under returns the arrays whose names begin with prefix, without it.
+func under(arrays named, prefix string) named {
 	return func(yield func(string, storage.Array) bool) {
-		for _, e := range f {
-			if rest, ok := strings.CutPrefix(e.Name, prefix); ok && !yield(rest, e.Array) {
+		for name, a := range arrays {
+			if rest, ok := strings.CutPrefix(name, prefix); ok && !yield(rest, a) {
 				return
 			}
 		}
@@ -480,19 +443,14 @@ func under(f []serialize.Entry, prefix string) iter.Seq2[string, storage.Array] 
 // maxEpochs is the longest history that is read.
 const maxEpochs = 1 << 20
 
-func (r *Run) loadHistory(f []serialize.Entry) error {
-	for name, a := range under(f, "history/") {
+func (r *Run) loadHistory(arrays named) (err error) {
+	for name, a := range arrays {
 		if a.Rank() != 1 || a.Len() > maxEpochs {
 			return fmt.Errorf("history/%s is %v; want a number for each epoch: %w", name, a.Shape, storage.ErrState)
 		}
-		row, err := storage.Make(storage.CPU, dtype.Float64, a.Len())
-		if err == nil {
-			err = a.CopyTo(row)
-		}
-		if err != nil {
+		if r.History[name], err = storage.Read[float64](a); err != nil {
 			return fmt.Errorf("history/%s: %w", name, err)
 		}
-		r.History[name] = storage.Elements[float64](row)[:a.Len()]
 	}
 	return nil
 }

@@ -144,7 +144,7 @@ func (s *saver) wait() (ended bool, err error) {
 
 // take copies the state of r, to be saved in the named file, to host memory.
 func (s *snapshot) take(r *Run, file string) (err error) {
-	if s.meta, err = r.meta(file); err != nil {
+	if s.meta, err = r.fileMeta(file); err != nil {
 		return err
 	}
 	n := 0
