@@ -69,7 +69,7 @@ func mapFile(f *os.File) (*Mapping, error) {
 			return nil, err
 		}
 	}
-	m := &Mapping{region: r, device: File(f.Name())}
+	m := &Mapping{region: r, device: File(f.Name()), pages: touchedPages{of: map[int64]int{}}}
 	m.cleanup = runtime.AddCleanup(m, func(r *region) { r.release() }, r)
 	return m, nil
 }
@@ -130,11 +130,11 @@ func (m *Mapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	}
 	if v.Contiguous() {
 		n := v.Len() * t.Size()
-		m.mapping.ReleaseReadInOrder(m.offset, n)
+		m.mapping.ReleaseReadInOrder(int64(m.offset), n)
 		return m.mapping.readAt(dst[:n], int64(m.offset+v.Offset*t.Size()))
 	}
-	return m.WithBytes(func(b []byte) error {
-		m.mapping.Touch(m.offset, m.len, TouchedBy(inBytes(v, t.Size()), t.Size()))
+	lo, hi := v.Bounds()
+	return m.Scan(int64(m.offset), m.len, (hi-lo+1)*t.Size(), func(b []byte) error {
 		Gather(dst, b, t, v)
 		return nil
 	})
@@ -170,82 +170,68 @@ func (m *Mapping) errTruncated(size, end int64) error {
 // that were read.
 type touchedPages struct {
 	mu      sync.Mutex
-	of      map[int]int // bytes, by the offset of the array
-	total   int         // of them
-	largest int         // size of an array
+	of      map[int64]int // by the offset of the array
+	total   int
+	largest int // size of an array
 }
 
-// keptTouched is how many bytes of pages beyond the size of the largest array may stay mapped.
-const keptTouched = 16 << 20
+// Pages stay mapped for the largest array, if it is not very large, and a few more.
+const (
+	keptTouched = 16 << 20
+	largeArray  = 1 << 30
+)
 
 // faultAround is how many bytes a page fault maps if they are in the page cache
 // (fault_around_bytes of Linux), and so a small read too.
 const faultAround = 64 << 10
 
-// TouchedBy returns about how many bytes of pages reading a view maps, which counts bytes
-// between elements of the given size.
-func TouchedBy(v views.View, size int) int {
-	if v.Len() == 0 {
-		return 0
-	}
-	lo, hi := v.Bounds()
-	span, run := hi-lo+size, size // bytes, and those that are consecutive
-	for axis := v.Rank() - 1; axis >= 0 && v.Stride[axis] == run; axis-- {
-		run *= v.Shape[axis]
-	}
-	return min(span, v.Len()*size/run*(run+faultAround))
+// Scan is [Mapped.WithBytes] for a function that reads about n bytes of pages, of an array at an
+// offset with the given size. The pages of all arrays are first given back to the system, which keeps
+// them in its cache, if they are many more than the largest array takes: a file that is copied in order
+// has no use for them, and an array that is read in any order keeps its own.
+func (m *Mapped) Scan(offset int64, size, n int, read func(b []byte) error) error {
+	return m.WithBytes(func(b []byte) error {
+		m.mapping.touch(offset, size, n+faultAround)
+		return read(b)
+	})
 }
 
-// Touch counts n bytes of pages that are about to be read, of the array at an
-// offset with the given size. The pages of all arrays are first given back to the system,
-// which may keep them in its cache, if they were many more than the largest array takes: a
-// file that is copied in order has no use for them, and an array that is read in any order
-// keeps its own. Touch must be called by the read function of [Mapped.WithBytes].
-func (m *Mapping) Touch(offset, size, n int) {
+// touch counts n bytes of pages that are about to be read.
+func (m *Mapping) touch(offset int64, size, n int) {
 	p := &m.pages
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	have := p.of[offset]
-	n = min(n, size-have)
-	if p.largest = max(p.largest, size); p.total+n > p.largest+keptTouched {
+	n = min(n, size-p.of[offset])
+	if p.largest = max(p.largest, size); p.total+n > min(p.largest, largeArray)+keptTouched {
+		n += p.of[offset]
 		p.release(m.bytes)
-		n, have, p.largest = n+have, 0, size
+		p.largest = size
 	}
-	if p.of == nil {
-		p.of = map[int]int{}
-	}
-	p.of[offset] = have + n
+	p.of[offset] += n
 	p.total += n
+}
+
+// release gives all pages of a mapping back to the system.
+func (p *touchedPages) release(mapped []byte) {
+	unix.Madvise(mapped, unix.MADV_DONTNEED) // advice
+	clear(p.of)
+	p.total, p.largest = 0, 0
 }
 
 // orderedRead is how many consecutive bytes are read at once where an array is read in order.
 const orderedRead = 1 << 20
 
 // ReleaseReadInOrder gives the pages of all arrays back to the system if those of the array at an
-// offset were touched and n consecutive bytes of it, which are many, are about to be read by a
-// system call: it was copied in another order before, and is compared with the copy now, whose
-// pages may be as many.
-func (m *Mapping) ReleaseReadInOrder(offset, n int) {
-	if n < orderedRead {
-		return
-	}
-	m.mu.RLock() // before that of the pages, as in Touch
+// offset were scanned and many of its bytes, n in a row, are about to be read by a system call: it was
+// copied in another order before, and is compared with the copy now, whose pages may be as many.
+func (m *Mapping) ReleaseReadInOrder(offset int64, n int) {
+	m.mu.RLock() // before that of the pages, as in Scan
 	defer m.mu.RUnlock()
-	p := &m.pages
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.of[offset] > keptTouched {
-		p.release(m.bytes)
+	m.pages.mu.Lock()
+	defer m.pages.mu.Unlock()
+	if n >= orderedRead && m.pages.of[offset] > keptTouched {
+		m.pages.release(m.bytes)
 	}
-}
-
-// release gives all pages of a mapping back to the system.
-func (p *touchedPages) release(mapped []byte) {
-	if len(mapped) > 0 {
-		unix.Madvise(mapped, unix.MADV_DONTNEED) // advice
-	}
-	clear(p.of)
-	p.total, p.largest = 0, 0
 }
 
 // WithBytes calls read with the mapped bytes. read must be Go code on this goroutine,

@@ -24,10 +24,8 @@ type Dataset struct {
 	Fill     []byte          // the value of elements that were never written; nil: zero
 	External []External      // other files with the elements of a contiguous dataset
 
-	layout     layout
-	index      func() (*index, error)
-	storedSize func() (int, error) // StoredSize, computed once
-	touched    touchedBytes
+	layout layout
+	index  func() (*index, error)
 
 	mappings    []virtualMapping  // of a virtual dataset
 	resolved    []resolvedMapping // those whose sources exist
@@ -54,10 +52,9 @@ func (d *Dataset) parse() error {
 			return err
 		}
 	}
-	if d.storedSize = d.StoredSize; d.layout.class != layoutContiguous { // which most datasets are
+	if d.layout.class != layoutContiguous { // which most datasets are
 		d.index = sync.OnceValues(d.readIndex)
 		d.rowGroup = sync.OnceValue(d.planRowGroup)
-		d.storedSize = sync.OnceValues(d.StoredSize)
 	}
 	return nil
 }

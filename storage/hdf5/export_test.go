@@ -4,9 +4,9 @@ import "testing"
 
 // SetMaxResident changes the size from which files are not kept mapped.
 func SetMaxResident(t testing.TB, bytes int) {
-	old := maxResident
-	t.Cleanup(func() { maxResident = old })
-	maxResident = bytes
+	old := maxMapped
+	t.Cleanup(func() { maxMapped = old })
+	maxMapped = bytes
 }
 
 // MissingSources reports whether a virtual dataset has sources that do not exist.
@@ -20,6 +20,3 @@ func (f *File) CachedBytes() int { return f.chunks.bytes }
 
 // Linked returns the file that f refers to by name.
 func (f *File) Linked(name string) (*File, error) { return f.linkedFile(name) }
-
-// PageReleases returns how often all mapped pages were released.
-func (f *File) PageReleases() int { return int(f.mapping.releases.Load()) }

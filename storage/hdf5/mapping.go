@@ -3,7 +3,6 @@ package hdf5
 import (
 	"os"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -14,17 +13,14 @@ import (
 // A mapping is the file mapped into memory, so that many small reads need no system
 // calls. The kernel loads pages as they are accessed.
 type mapping struct {
-	mu      sync.Mutex
-	file    *storage.Mapping // nil until it is needed
-	closed  bool
-	touched atomic.Int64 // bytes accessed since pages were last released
-
-	releases atomic.Int64 // how often they were
+	mu     sync.Mutex
+	file   *storage.Mapping // nil until it is needed
+	closed bool
 }
 
-// maxResident is the approximate limit of a mapped file's bytes in the memory of the
-// process. Beyond it pages are released; the system's cache keeps them. Tests change it.
-var maxResident = 128 << 20
+// maxMapped is the size in bytes of the largest dataset that loaders read from the mapping. Ranges of
+// larger ones are read by system calls. Tests change it.
+var maxMapped = 128 << 20
 
 // of maps file on first use.
 func (m *mapping) of(file *os.File) (*storage.Mapping, error) {
@@ -49,17 +45,6 @@ func (m *mapping) close() error {
 	return nil
 }
 
-// releaseReadInOrder is [storage.Mapping.ReleaseReadInOrder] of the dataset with a header at an
-// address, if the file is mapped.
-func (m *mapping) releaseReadInOrder(header, n int) {
-	m.mu.Lock()
-	file := m.file
-	m.mu.Unlock()
-	if file != nil {
-		file.ReleaseReadInOrder(header, n)
-	}
-}
-
 // mapped returns n mapped bytes at an address.
 func (f *File) mapped(address uint64, n int) (*storage.Mapped, error) {
 	at, err := f.span(address, n)
@@ -71,19 +56,6 @@ func (f *File) mapped(address uint64, n int) (*storage.Mapped, error) {
 		return nil, err
 	}
 	return all.Range(at, int64(n))
-}
-
-// faultAround is the number of bytes that a page fault maps if they are in the system's
-// cache (fault_around_bytes of Linux).
-const faultAround = 64 << 10
-
-// countTouched counts n bytes of the mapping as accessed.
-func (f *File) countTouched(n int) {
-	if f.size > maxResident && f.mapping.touched.Add(int64(n)) > int64(maxResident) {
-		f.mapping.touched.Store(0)
-		f.mapping.releases.Add(1)
-		f.ReleasePages()
-	}
 }
 
 // ReleasePages returns the mapped pages of the file to the system, which keeps them in

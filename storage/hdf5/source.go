@@ -278,23 +278,29 @@ const largeRead = 64 << 10
 // copyStored copies elements from n bytes of the file at an address, which are stored there
 // without filters.
 func (s *source) copyStored(dst []byte, address uint64, n int, to, from views.View) error {
-	read := from.Len() * s.size // bytes, if they are consecutive
-	consecutive := contiguous(from, s.size) && contiguous(to, 1)
-	if whole := from.Len() == s.count; !consecutive || read < largeRead && !whole {
-		touched := storage.TouchedBy(from, s.size)
-		return s.d.withMapped(address, n, touched, func(b []byte) { s.gather(dst, b, to, from) })
+	read, whole := from.Len()*s.size, from.Len() == s.count
+	if !contiguous(from, s.size) || !contiguous(to, 1) || read < largeRead && !whole {
+		m, err := s.d.file.mapped(address, n)
+		if err != nil {
+			return err
+		}
+		return m.Scan(int64(s.d.header.address), s.d.View().Len()*s.d.Type.Size, n, func(b []byte) error {
+			s.gather(dst, b, to, from)
+			return nil
+		})
 	}
-	s.d.file.mapping.releaseReadInOrder(int(s.d.header.address), read)
+	all, err := s.d.file.mapping.of(s.d.file.file)
+	if err != nil {
+		return err
+	}
+	all.ReleaseReadInOrder(int64(s.d.header.address), read)
 	address += uint64(from.Offset)
 	size := s.elemSize()
 	dst = dst[to.Offset*size:][:to.Len()*size]
 	if s.convert == nil {
 		return s.d.file.readAt(dst, address)
 	}
-	most := largeRead / s.size * s.size
-	if most == 0 {
-		most = s.size
-	}
+	most := max(1, largeRead/s.size) * s.size
 	buffer := scratch.Get(min(most, read))
 	defer scratch.Put(buffer)
 	for at := 0; at < read; at += most {

@@ -93,35 +93,6 @@ func TestLargeReadsBypassTheCache(t *testing.T) {
 	}
 }
 
-// TestSmallDatasetsStayMapped uses a dataset in a file that is too large to stay mapped:
-// the pages of the dataset are not released, as they cannot be too many.
-func TestSmallDatasetsStayMapped(t *testing.T) {
-	f := written(t, hdf5.Options{}, map[string]hdf5write.Layout{"/x": {}, "/y": {Chunks: []int{300}}, "/z": {}}, 1000)
-	hdf5.SetMaxResident(t, 10000)
-	use := func(path string) {
-		a := arrayOf(t, f, path)
-		for range 100 {
-			if err := a.Data.(storage.MappedSource).WithBytes(func([]byte) error { return nil }); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	use("/x")
-	y := arrayOf(t, f, "/y")
-	for range 100 {
-		if _, err := y.To(storage.CPU); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := f.PageReleases(); n != 0 {
-		t.Errorf("pages were released %d times; want never for 8800 of 10000 bytes", n)
-	}
-	use("/z")
-	if n := f.PageReleases(); n != 1 {
-		t.Errorf("pages were released %d times; want once for 12800 bytes", n)
-	}
-}
-
 // TestLinkedFilesShareTheCache reads two files of one folder, whose datasets have the same
 // places and other elements, with a cache for one of them.
 func TestLinkedFilesShareTheCache(t *testing.T) {
