@@ -61,6 +61,15 @@ capi: setup ## build bin/libh5dnn.so for C and Python and test it from both
 	@sh scripts/capi.sh
 	go test ./capi -library "$(CURDIR)/bin"
 
+.PHONY: python
+python: setup ## build bin/libh5dnn.so and test the Python package (PYTHON=interpreter with NumPy)
+	@sh scripts/capi.sh
+	go test ./capi -run Python -count 1 -v -library "$(CURDIR)/bin"
+
+.PHONY: wheel
+wheel: setup ## build the Python package as a wheel in bin
+	@$(or $(PYTHON),python3) -B python/build_h5dnn.py bin
+
 .PHONY: bench
 bench: build ## benchmark against PyTorch (creates a Python environment outside the tree), or BASE=commit
 	$(MAKE) -C bench BASE="$(BASE)"

@@ -5,25 +5,29 @@ package main
 import "C"
 
 import (
+	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/capi/dlpack"
-	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/inspect"
+	_ "github.com/h5dnn/h5dnn/serialize/all"
 	_ "github.com/h5dnn/h5dnn/storage/remote" // opens URLs
 )
 
 // A file is an open file that C has a handle of.
 type file struct {
-	*hdf5.File
-	mu    sync.Mutex
-	names []*C.char // in C's memory, NULL at the end; nil until C asks for it
+	inspect.File
+	mu    sync.Mutex // while objects are listed or found
+	names []*C.char  // in C's memory, NULL at the end; nil until C asks for it
 }
 
 //export h5dnn_open
 func h5dnn_open(path *C.text, out *C.h5dnn_file) C.h5dnn_status {
 	return call(func() error {
-		f, err := hdf5.Open(C.GoString(path))
+		f, err := inspect.Open(C.GoString(path))
 		if err != nil {
 			return err
 		}
@@ -71,13 +75,20 @@ func (f *file) list() error {
 	if f.names != nil {
 		return nil
 	}
-	var paths []string
-	for d, err := range f.NumericDatasets() {
-		if err != nil {
-			return err
-		}
-		paths = append(paths, d.Path)
+	objects, err := f.Entries("")
+	if err != nil {
+		return err
 	}
+	var paths []string
+	for o := range objects {
+		if o.Err != nil {
+			return o.Err
+		}
+		if o.Data != nil && o.Data.Numbers {
+			paths = append(paths, o.Path)
+		}
+	}
+	slices.Sort(paths)
 	list := C.calloc(C.size_t(len(paths)+1), C.size_t(unsafe.Sizeof((*C.char)(nil))))
 	f.names = unsafe.Slice((**C.char)(list), len(paths)+1)
 	for i, path := range paths {
@@ -93,14 +104,46 @@ func h5dnn_get(h C.h5dnn_file, name *C.text, out *C.h5dnn_array) C.h5dnn_status 
 		if err != nil {
 			return err
 		}
-		d, err := f.Dataset(C.GoString(name))
+		s, err := f.find(C.GoString(name))
 		if err != nil {
 			return err
 		}
-		a, err := d.Array()
-		if err != nil {
-			return err
-		}
-		return hold(out, &array{Tensor: dlpack.Tensor{Array: a}})
+		return f.show(s, out)
 	})
+}
+
+//export h5dnn_member
+func h5dnn_member(h C.h5dnn_file, name, member *C.text, out *C.h5dnn_array) C.h5dnn_status {
+	return call(func() error {
+		f, err := held[*file](h)
+		if err != nil {
+			return err
+		}
+		h5, ok := f.File.(inspect.HDF5)
+		if !ok {
+			return fmt.Errorf("%s: %s files have no compounds: %w", f.Name(), f.Format(), dtype.ErrType)
+		}
+		f.mu.Lock()
+		s, err := h5.Member(C.GoString(name), C.GoString(member))
+		f.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		return f.show(s, out)
+	})
+}
+
+// find returns the data of that name.
+func (f *file) find(name string) (inspect.Selection, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.Find(name)
+}
+
+// show returns a handle of numbers.
+func (f *file) show(s inspect.Selection, out *C.h5dnn_array) error {
+	if !s.Numbers() {
+		return fmt.Errorf("%s: %s has elements of type %s; want numbers: %w", f.Name(), s.Name, s.Type(), dtype.ErrType)
+	}
+	return hold(out, &array{Tensor: dlpack.Tensor{Array: s.Array}})
 }

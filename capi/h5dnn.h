@@ -25,6 +25,10 @@
  * Threads. All functions may be called concurrently on different memory. The caller
  * synchronizes access to the same memory.
  *
+ * Forks. A child process of fork must not call any function, nor delete tensors, because the
+ * threads of the library are not in it. The functions would hang. It can load a copy of the
+ * library, from another file, as h5dnn's Python package does.
+ *
  * GPUs. h5dnn uses a stream of its own, h5dnn_stream, in the primary context, as the CUDA
  * runtime does. It restores the thread's current context.
  */
@@ -98,22 +102,27 @@ typedef struct DLManagedTensorVersioned {
 
 typedef enum {
 	H5DNN_OK = 0,
-	H5DNN_ERROR = 1,  /* any other error, such as a missing or corrupt file or an unknown name */
+	H5DNN_ERROR = 1,  /* any other error, such as a corrupt file */
 	H5DNN_SHAPE = 2,  /* shape, strides or index do not fit */
 	H5DNN_TYPE = 3,   /* element type does not fit */
 	H5DNN_DEVICE = 4, /* memory on another device, or no such device */
 	H5DNN_STATE = 5,  /* invalid handle, NULL argument, or read-only memory */
-	H5DNN_BUG = 6     /* internal error of h5dnn */
+	H5DNN_BUG = 6,    /* internal error of h5dnn */
+	H5DNN_AGAIN = 7,  /* no batch within the time limit; call again */
+	H5DNN_MISSING = 8, /* no file, object or array of that name */
+	H5DNN_SETTING = 9 /* a setting that does not exist or cannot have the value given */
 } h5dnn_status;
 
 typedef uint64_t h5dnn_file;
 typedef uint64_t h5dnn_array;
+typedef uint64_t h5dnn_loader;
 
 /* Returns the message of the last error on this thread, or "". It is valid until the next
  * error. */
 const char *h5dnn_message(void);
 
-/* Opens an HDF5 file for reading. External links and external data are not followed. */
+/* Opens a file of any format, or one at a URL (https, s3), for reading. External links and
+ * external data are not followed. */
 h5dnn_status h5dnn_open(const char *path, h5dnn_file *file);
 
 /* Closes a file. Its arrays can no longer be read, and still have to be freed. */
@@ -125,6 +134,24 @@ h5dnn_status h5dnn_names(h5dnn_file file, const char *const **names);
 
 /* Gets an array of a file without reading its elements. */
 h5dnn_status h5dnn_get(h5dnn_file file, const char *name, h5dnn_array *array);
+
+/* Gets a numeric member of a dataset of compounds in an HDF5 file, without reading it. */
+h5dnn_status h5dnn_member(h5dnn_file file, const char *name, const char *member, h5dnn_array *array);
+
+/* Describes the object of that name as a JSON object, with its attributes and their values. Free
+ * the text with h5dnn_free_text. */
+h5dnn_status h5dnn_object(h5dnn_file file, const char *name, char **json);
+
+/* Describes all objects at and below a name as a JSON list. Attributes have names and no values. */
+h5dnn_status h5dnn_objects(h5dnn_file file, const char *name, char **json);
+
+/* Reads the elements that index selects of a dataset that does not hold numbers, such as strings
+ * and compounds: {"shape": [...], "values": [...]}, with the values in row-major order. Compounds
+ * are lists of the values of their members. */
+h5dnn_status h5dnn_values(h5dnn_file file, const char *name, const char *index, char **json);
+
+/* Frees a text of one of these functions. */
+h5dnn_status h5dnn_free_text(char *text);
 
 /* Makes a row-major array of zeros on a device: "cpu", "cuda:0". */
 h5dnn_status h5dnn_make(const char *device, DLDataType dtype, int32_t ndim, const int64_t *shape, h5dnn_array *array);
@@ -174,6 +201,38 @@ h5dnn_status h5dnn_import_unversioned(DLManagedTensor *tensor, h5dnn_array *arra
 /* Returns the CUstream that h5dnn uses on a device, which a producer takes as the consumer's
  * stream. 0 for the CPU. */
 h5dnn_status h5dnn_stream(const char *device, uint64_t *stream);
+
+/* Loaders. A loader reads batches of samples ahead, in the order of an epoch, on threads of its
+ * own. One thread at a time may call h5dnn_loader_start, _next and _close. */
+
+/* Plans the loading of samples. The settings are a JSON object: data, as documented for run
+ * configurations in docs/configuration.md, of which y may be absent; or config, the name of such a
+ * YAML file; validation (true for the samples to validate on), batch_size, drop_last, seed, rank,
+ * world_size, workers and memory (bytes). */
+h5dnn_status h5dnn_loader_open(const char *settings, h5dnn_loader *loader);
+
+/* Describes a loader as JSON: fields, in the order of the arrays of a batch, samples, batches, and
+ * how they are loaded. Free the text with h5dnn_free_text. */
+h5dnn_status h5dnn_loader_about(h5dnn_loader loader, char **json);
+
+/* Starts an epoch after a number of its samples. An epoch in progress ends. */
+h5dnn_status h5dnn_loader_start(h5dnn_loader loader, int64_t epoch, int64_t start);
+
+/* Stores the next batch: an array for each of the loader's fields, which are to be freed, the
+ * indices of the samples as an array of int64, unless rows is NULL, and the number of samples of
+ * the epoch up to the end of the batch, with which to start in order to go on there. At the
+ * end of the epoch, consumed is -1 and nothing else is stored. If no batch is ready within the
+ * given number of milliseconds, the status is H5DNN_AGAIN.
+ *
+ * The memory of an array is reused for later batches once it is freed, and every tensor exported
+ * from it deleted. After the error of a batch the next call returns the next batch. */
+h5dnn_status h5dnn_loader_next(h5dnn_loader loader, int64_t milliseconds, h5dnn_array *fields, h5dnn_array *rows, int64_t *consumed);
+
+/* Reads the samples with these indices, in this order, as a batch. It may be called concurrently. */
+h5dnn_status h5dnn_loader_read(h5dnn_loader loader, int64_t n, const int64_t *rows, h5dnn_array *fields);
+
+/* Closes a loader and its files. Arrays of its batches stay valid. */
+h5dnn_status h5dnn_loader_close(h5dnn_loader loader);
 
 #ifdef __cplusplus
 }

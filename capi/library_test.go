@@ -76,14 +76,26 @@ func TestLibraryIsItsHeader(t *testing.T) {
 }
 
 func TestLibraryFromPython(t *testing.T) {
-	at, python := built(t), os.Getenv("PYTHON")
+	at := built(t)
+	run(t, withNumPy(t), "-B", "testdata/use.py", filepath.Join(at, "libh5dnn.so"), "../testdata/digits.h5")
+}
+
+// TestPythonPackage runs the tests of the package in python, which say what they skip.
+func TestPythonPackage(t *testing.T) {
+	t.Setenv("H5DNN_LIBRARY", filepath.Join(built(t), "libh5dnn.so"))
+	run(t, withNumPy(t), "-B", "../python/tests/run.py")
+}
+
+// withNumPy returns the name of a Python that has NumPy, or skips the test.
+func withNumPy(t *testing.T) string {
+	python := os.Getenv("PYTHON")
 	if python == "" {
 		python = "python3"
 	}
 	if out, err := exec.Command(python, "-c", "import numpy").CombinedOutput(); err != nil {
 		t.Skipf("%s has no NumPy; name one that has in PYTHON: %v %s", python, err, out)
 	}
-	run(t, python, "-B", "testdata/use.py", filepath.Join(at, "libh5dnn.so"), "../testdata/digits.h5")
+	return python
 }
 
 func built(t *testing.T) string {

@@ -7,10 +7,12 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -24,6 +26,7 @@ var kinds = []struct {
 }{
 	{views.ErrShape, C.H5DNN_SHAPE}, {dtype.ErrType, C.H5DNN_TYPE}, {storage.ErrDevice, C.H5DNN_DEVICE},
 	{cuda.ErrNoDriver, C.H5DNN_DEVICE}, {storage.ErrState, C.H5DNN_STATE}, {errBug, C.H5DNN_BUG},
+	{errAgain, C.H5DNN_AGAIN}, {fs.ErrNotExist, C.H5DNN_MISSING}, {config.ErrInvalid, C.H5DNN_SETTING},
 }
 
 var errNull = fmt.Errorf("the address for the result is NULL: %w", storage.ErrState)

@@ -3,11 +3,13 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/spell"
@@ -304,7 +306,7 @@ func (f *arrayFile) Find(path string) (Selection, error) {
 		}
 		return Selection{}, fmt.Errorf("%s has %d arrays; name one: %s:%s", f.name, len(names), f.name, firstOr(names, "/name"))
 	}
-	return Selection{}, fmt.Errorf("%s has no array %s%s", f.name, path, spell.Hint(Clean(path), names))
+	return Selection{}, errkind.Errorf(fs.ErrNotExist, "%s has no array %s%s", f.name, path, spell.Hint(Clean(path), names))
 }
 
 // selected returns the data of an entry of the named file.

@@ -72,8 +72,8 @@ static void reading(const char *path) {
 	CHECK(h5dnn_read(images, "[:2", &into) == H5DNN_SHAPE);
 	CHECK(h5dnn_read(images, NULL, NULL) == H5DNN_STATE);
 	CHECK(h5dnn_write(images, "[:2]", &into) == H5DNN_DEVICE);
-	CHECK(h5dnn_get(file, "/train/imges", &corner) == H5DNN_ERROR && strchr(h5dnn_message(), '\n') == NULL);
-	CHECK(h5dnn_open("no such file", &file) == H5DNN_ERROR);
+	CHECK(h5dnn_get(file, "/train/imges", &corner) == H5DNN_MISSING && strchr(h5dnn_message(), '\n') == NULL);
+	CHECK(h5dnn_open("no such file", &file) == H5DNN_MISSING);
 
 	OK(h5dnn_slice(images, "[0, 0, 1:3]", &corner));
 	OK(h5dnn_close(file));
@@ -190,6 +190,88 @@ static void importing(void) {
 	mine->deleter(mine);
 }
 
+/* Objects and elements in JSON. */
+static void describing(const char *path) {
+	h5dnn_file file;
+	h5dnn_array member;
+	char *text;
+
+	OK(h5dnn_open(path, &file));
+	OK(h5dnn_object(file, "/test/images", &text));
+	CHECK(strstr(text, "\"shape\":[360,8,8]") && strstr(text, "\"dtype\":\"uint8\"") && strstr(text, "\"value\":[0,16]"));
+	OK(h5dnn_free_text(text));
+	OK(h5dnn_objects(file, "/", &text));
+	CHECK(strstr(text, "\"/test/images\"") && strstr(text, "\"/train/labels\""));
+	OK(h5dnn_free_text(text));
+	OK(h5dnn_free_text(NULL));
+	OK(h5dnn_values(file, "/test/images", "[0]", &text));
+	CHECK(strstr(text, "\"values\":[]")); /* numbers are for h5dnn_read */
+	OK(h5dnn_free_text(text));
+	CHECK(h5dnn_object(file, "/nothing", &text) == H5DNN_MISSING && h5dnn_object(file, "/", NULL) == H5DNN_STATE);
+	CHECK(h5dnn_objects(0, "/", &text) == H5DNN_STATE && h5dnn_values(file, "/test/images", "[400]", &text) == H5DNN_SHAPE);
+	CHECK(h5dnn_member(file, "/test/images", "x", &member) == H5DNN_ERROR);
+	OK(h5dnn_close(file));
+}
+
+/* An epoch, twice the same from its middle on, samples by index, and batches that outlive their loader. */
+static void loading(const char *path) {
+	h5dnn_loader loader;
+	h5dnn_array fields[2], rows, kept[2];
+	char settings[1024], *text;
+	int64_t consumed = 0, total = 0, pair[] = {5, 1436}, far[] = {1437}, second[100];
+	const DLTensor *seen;
+
+	snprintf(settings, sizeof settings, "{\"data\": {\"file\": \"%s\", \"x\": \"train/images\", \"y\": \"train/labels\"}, \"batch_size\": 100, \"seed\": 3}", path);
+	CHECK(h5dnn_loader_open("{\"batch\": 1}", &loader) == H5DNN_SETTING && strstr(h5dnn_message(), "batch_size"));
+	CHECK(h5dnn_loader_open("{\"data\": {\"file\": \"nowhere.h5\", \"x\": \"x\"}}", &loader) == H5DNN_MISSING);
+	OK(h5dnn_loader_open(settings, &loader));
+	OK(h5dnn_loader_about(loader, &text));
+	CHECK(strstr(text, "\"batches\":15") && strstr(text, "\"samples\":1437"));
+	OK(h5dnn_free_text(text));
+	CHECK(h5dnn_loader_next(loader, 1000, fields, NULL, &consumed) == H5DNN_STATE);
+	OK(h5dnn_loader_start(loader, 0, 0));
+	for (int batch = 0; consumed >= 0; batch++) {
+		h5dnn_status status = h5dnn_loader_next(loader, 1000, fields, &rows, &consumed);
+		if (status == H5DNN_AGAIN)
+			continue;
+		CHECK(status == H5DNN_OK);
+		if (status != H5DNN_OK || consumed < 0)
+			break;
+		OK(h5dnn_describe(rows, &seen));
+		total += seen->shape[0];
+		if (consumed == 200)
+			memcpy(second, seen->data, sizeof second);
+		OK(h5dnn_free(fields[0]));
+		OK(h5dnn_free(fields[1]));
+		OK(h5dnn_free(rows));
+	}
+	CHECK(total == 1437);
+	OK(h5dnn_loader_start(loader, 0, 100));
+	CHECK(h5dnn_loader_next(loader, 1000, NULL, NULL, &consumed) == H5DNN_STATE);
+	while (h5dnn_loader_next(loader, 1000, kept, &rows, &consumed) == H5DNN_AGAIN)
+		;
+	OK(h5dnn_describe(rows, &seen));
+	CHECK(consumed == 200 && memcmp(second, seen->data, sizeof second) == 0);
+	OK(h5dnn_free(rows));
+	OK(h5dnn_loader_read(loader, 2, pair, fields));
+	OK(h5dnn_describe(fields[0], &seen));
+	CHECK(seen->ndim == 3 && seen->shape[0] == 2 && seen->shape[2] == 8 && seen->device.device_type == kDLCPU);
+	CHECK(h5dnn_loader_read(loader, 1, far, fields) == H5DNN_SHAPE && h5dnn_loader_read(loader, 1, NULL, fields) == H5DNN_STATE);
+	OK(h5dnn_free(fields[0]));
+	OK(h5dnn_free(fields[1]));
+	CHECK(h5dnn_loader_start(loader, 1, 2000) == H5DNN_OK);
+	while (h5dnn_loader_next(loader, 1000, fields, NULL, &consumed) == H5DNN_AGAIN)
+		;
+	CHECK(strstr(h5dnn_message(), "2000"));
+	OK(h5dnn_loader_start(loader, 2, 0)); /* and does not take a batch */
+	OK(h5dnn_loader_close(loader));
+	CHECK(h5dnn_loader_close(loader) == H5DNN_STATE);
+	OK(h5dnn_describe(kept[0], &seen));
+	CHECK(seen->shape[0] == 100 && ((uint8_t *)seen->data)[0] <= 16);
+	OK(h5dnn_free(kept[0]));
+	OK(h5dnn_free(kept[1]));
+}
+
 /* Devices and shapes that are not there. */
 static void devices(void) {
 	h5dnn_array a;
@@ -260,6 +342,8 @@ int main(int argc, char **argv) {
 		return 2;
 	CHECK(strcmp(h5dnn_message(), "") == 0);
 	reading(argv[1]);
+	describing(argv[1]);
+	loading(argv[1]);
 	exporting();
 	importing();
 	devices();

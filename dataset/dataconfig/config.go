@@ -68,13 +68,19 @@ func (c *Config) UnmarshalJSON(text []byte) error {
 
 // Check returns the first setting of c that cannot be, as a *config.Error.
 func (c Config) Check() error {
+	if len(c.File) > 0 && len(c.X) > 0 && len(c.Y) == 0 {
+		return wrong("name the dataset of targets (labels)", "y")
+	}
+	return c.CheckSamples()
+}
+
+// CheckSamples is Check for samples that need no targets.
+func (c Config) CheckSamples() error {
 	switch {
 	case len(c.File) == 0 || c.File[0] == "":
 		return wrong("name the file of samples", "file")
 	case len(c.X) == 0:
 		return wrong("name the dataset of inputs", "x")
-	case len(c.Y) == 0:
-		return wrong("name the dataset of targets (labels)", "y")
 	case (len(c.ValX) == 0) != (len(c.ValY) == 0):
 		return wrong("val_x and val_y go together; name both or neither")
 	case len(c.ValX) > 0 && (!slices.Equal(c.ValX.names("x"), c.X.names("x")) || !slices.Equal(c.ValY.names("y"), c.Y.names("y"))):

@@ -26,7 +26,7 @@ type Data struct {
 	config  Config
 	ragged  map[string]bool   // inputs whose rows have different lengths
 	fixed   map[string][]bool // columns of inputs that are not standardized, such as categories
-	targets dataset.Dataset   // of all samples, whichever side of a split they are on
+	targets dataset.Dataset   // of all samples, whichever side of a split they are on; nil without targets
 }
 
 // New makes data of arrays: samples to train on, and to validate on, if there are
@@ -100,7 +100,7 @@ func (c Config) data(files Files, seed uint64, training, validation []*part) (*D
 	}
 	long, err := c.dropShort(training)
 	d.Notes = noteShort(d.Notes, len(training)-len(long), len(training), c.span())
-	if err == nil {
+	if err == nil && slices.ContainsFunc(training[0].fields, func(f field) bool { return f.Role == dataset.Target }) {
 		d.targets, err = concat(long, c.targets)
 	}
 	if err == nil {

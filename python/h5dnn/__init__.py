@@ -1,0 +1,20 @@
+"""Reads arrays out of files for training: HDF5 and other formats, on disk and at URLs, array by array or in
+shuffled, prefetched batches.
+
+    with h5dnn.open("train.h5") as f:
+        first = f["images"][:10]
+
+    for batch in h5dnn.Loader("train.h5", {"x": "images", "y": "labels"}, batch_size=64):
+        train(batch["x"], batch["y"])
+
+The library behind it, libh5dnn.so, is loaded at the first call, not by the import.
+"""
+from ._file import Attributes, Dataset, File, Group, load_state_dict
+from ._library import DeviceError, DTypeError, Error, InternalError, MissingError, SettingError, ShapeError, StateError
+from ._loader import Loader
+
+open = File
+
+__all__ = ["Attributes", "Dataset", "DTypeError", "DeviceError", "Error", "File", "Group", "InternalError", "Loader", "MissingError",
+           "SettingError", "ShapeError", "StateError", "load_state_dict", "open"]
+__version__ = "0.1.0"

@@ -1,0 +1,171 @@
+"""Files read as h5py reads them."""
+import glob
+import os
+import pickle
+import threading
+
+import numpy as np
+
+from common import DIGITS, TESTDATA, folder, main, need, refused
+
+import h5dnn
+
+
+def test_arrays_are_read_where_they_are_indexed():
+    with h5dnn.open(DIGITS) as f:
+        d = f["test/images"]
+        assert (d.shape, d.dtype, d.ndim, len(d), d.size) == ((360, 8, 8), np.uint8, 3, 360, 360 * 64)
+        assert d[0, 2].tolist() == [0, 11, 10, 0, 8, 10, 0, 0]  # README.md shows it
+        whole = d[()]
+        mask = whole > 8
+        for index in (3, -1, slice(10, 20, 3), slice(None, None, -1), ..., (..., 2), (0, 1, 2), (slice(5), slice(2, 4)), [3, 1, 7],
+                      [], (slice(3), [0, 5]), np.array([2, 2]), np.arange(360) % 7 == 0, np.int64(4), slice(400, 500), mask):
+            got, want = d[index], whole[index]
+            assert np.shape(got) == np.shape(want) and (got == want).all(), index
+        assert isinstance(d[0, 0, 0], np.uint8)
+        assert d.astype("float64")[:2].dtype == np.float64 and d.astype(">i4")[:2].dtype == np.dtype(">i4")
+        assert (np.asarray(d) == whole).all() and (next(iter(d)) == whole[0]).all()
+        into = np.zeros((4, 8, 8), np.float32)
+        d.read_direct(into, np.s_[2:4], np.s_[1:3])
+        assert (into[1:3] == whole[2:4]).all() and not into[3].any()
+
+
+def test_groups_are_mappings():
+    f = h5dnn.File(DIGITS)
+    assert list(f) == ["test", "train"] and len(f["test"]) == 2 and "test/labels" in f and "nothing" not in f
+    assert f["test"]["images"] == f["/test/images"] and f["test/images"].parent == f["test"] and f["test"].file is f
+    names = []
+    assert f.visititems(lambda name, o: names.append(name) if isinstance(o, h5dnn.Dataset) else None) is None
+    assert names == ["test/images", "test/labels", "train/images", "train/labels"]
+    assert f.visit(lambda name: name if "train" in name else None) == "train"
+    assert f["test/images"].attrs["range"].tolist() == [0, 16] and f.get("nothing") is None
+    assert "images  uint8 360×8×8" in f.tree()
+
+
+def test_errors_are_pythons():
+    f = h5dnn.File(DIGITS)
+    for kind, act in (
+            (FileNotFoundError, lambda: h5dnn.open("nowhere.h5")), (KeyError, lambda: f["test/imges"]), (KeyError, lambda: f["test/images"].attrs["x"]),
+            (IndexError, lambda: f["test/images"][400]), (IndexError, lambda: f["test/images"][0, 0, 0, 0]), (ValueError, lambda: f["test/images"][1.5]),
+            (KeyError, lambda: f["test/images"]["field"]), (ValueError, lambda: h5dnn.File(DIGITS, "w")), (h5dnn.Error, lambda: h5dnn.open(TESTDATA)),
+            (ValueError, lambda: f["test/images"][np.ones(5, bool)]), (IndexError, lambda: f["test/images"][[0, 999]]), (TypeError, lambda: f["test"][3])):
+        with refused(kind):
+            act()
+    d = f["test/images"]
+    f.close()
+    f.close()
+    for act in (lambda: d[0], lambda: f["test"], lambda: list(f)):
+        with refused(ValueError, "closed"):
+            act()
+
+
+def test_files_of_this_repository_read_as_by_h5py():
+    h5py = need("h5py")
+    compared = 0
+    for path in sorted(glob.glob(os.path.join(TESTDATA, "*.h5")) + glob.glob(os.path.join(TESTDATA, "*.keras"))):
+        if not h5py.is_hdf5(path):
+            continue
+        with h5py.File(path) as theirs, h5dnn.File(path) as ours:
+            found = []
+            theirs.visititems(lambda name, o: found.append(name) if isinstance(o, h5py.Dataset) else None)
+            for name in found:
+                compared += same(theirs[name], ours, name)
+    assert compared > 20, compared
+
+
+def same(want, file, name):
+    """Compares the elements of a dataset, and reports whether it could."""
+    try:
+        expected = want[()]
+    except (OSError, TypeError, NotImplementedError):
+        return False
+    if want.shape is None:
+        return False
+    got = file[name]
+    if want.is_virtual:  # whose size may depend on files that are not there
+        return False
+    assert got.shape == want.shape + (want.dtype.shape if want.dtype.subdtype else ()), name
+    elements = got[()]
+    if want.dtype.kind in "biufc" and want.dtype.name in ("bool", *"u1 u2".split(), "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"):
+        assert got.dtype == want.dtype.newbyteorder("="), (name, got.dtype, want.dtype)
+        np.testing.assert_array_equal(elements, expected, name)
+        return True
+    if want.dtype.kind == "O" and want.dtype.metadata and want.dtype.metadata.get("vlen") is str:
+        np.testing.assert_array_equal(elements, want.asstr()[()], name)
+        return True
+    return False
+
+
+def test_fields_and_strings():
+    h5py = need("h5py")
+    with folder() as at:
+        path = os.path.join(at, "x.h5")
+        table = np.zeros(5, [("a", "<f4"), ("b", "<i2", (3,)), ("c", "S4")])
+        table["a"], table["b"], table["c"] = np.arange(5), np.arange(15).reshape(5, 3), b"xy"
+        with h5py.File(path, "w") as f:
+            f["table"] = table
+            f["text"] = ["a", "β", ""]
+            f["one"] = "single"
+            f.create_dataset("v", (2,), h5py.vlen_dtype(np.int32))[0] = [1, 2]
+            f["flag"] = np.array([True, False])
+            f["z"] = np.array([1 + 2j], np.complex64)
+            f["empty"] = h5py.Empty("f4")
+            f.attrs["words"], f.attrs["z"], f.attrs["nan"], f.attrs["text"] = ["x", "y"], 1 + 2j, np.float32("nan"), "hello"
+            f["soft"] = h5py.SoftLink("/text")
+        with h5dnn.open(path) as f:
+            t = f["table"]
+            assert t.dtype.names == ("a", "b", "c") and t["a"].tolist() == [0, 1, 2, 3, 4] and t["b", 1:3].tolist() == [[3, 4, 5], [6, 7, 8]]
+            assert t[1:3]["b"].tolist() == [[3, 4, 5], [6, 7, 8]] and t[2]["a"] == 2 and t["c"][0] == "xy"
+            assert f["text"][:].tolist() == ["a", "β", ""] and f["text"][1] == "β" and f["one"][()] == "single" and f["text"].asstr()[0] == "a"
+            assert f["v"][0].tolist() == [1, 2] and f["flag"].dtype == bool and f["z"][0] == 1 + 2j and f["soft"][0] == "a"
+            assert f.attrs["words"].tolist() == ["x", "y"] and f.attrs["z"] == 1 + 2j and np.isnan(f.attrs["nan"]) and f.attrs["text"] == "hello"
+            assert f["empty"].shape is None
+            with refused(TypeError, "no value"):
+                f["empty"][()]
+
+
+def test_other_formats():
+    with folder() as at:
+        npz, npy = os.path.join(at, "x.npz"), os.path.join(at, "x.npy")
+        np.savez(npz, a=np.arange(6.0).reshape(2, 3), b=np.array([1, 2]))
+        np.save(npy, np.arange(6).reshape(2, 3).T)
+        with h5dnn.open(npz) as f:
+            assert sorted(f) == ["a", "b"] and f["a"][:, 1].tolist() == [1, 4]
+            with refused(KeyError, "no array"):
+                f["c"]
+        with h5dnn.open(npy) as f:
+            (only,) = f.values()
+            assert only[:].tolist() == [[0, 3], [1, 4], [2, 5]]
+        assert h5dnn.load_state_dict(npz)["b"].tolist() == [1, 2]
+    weights = h5dnn.load_state_dict(os.path.join(TESTDATA, "checkpoint.safetensors"))
+    assert weights and all(isinstance(w, np.ndarray) for w in weights.values())
+    with h5dnn.open(os.path.join(TESTDATA, "cells.h5ad")) as f:
+        assert f["X"].ndim == 2 and f["X"][:3].shape == (3, f["X"].shape[1])  # CSR, read as dense
+
+
+def test_files_and_datasets_are_pickled_by_name():
+    f = pickle.loads(pickle.dumps(h5dnn.File(DIGITS)))
+    d = pickle.loads(pickle.dumps(f["test/labels"]))
+    assert (d[:] == f["test/labels"][:]).all()
+
+
+def test_threads_share_a_file():
+    f = h5dnn.File(DIGITS)
+    whole, wrong = f["train/images"][()], []
+
+    def work(first):
+        for k in range(first, 1437, 40):
+            if (f["train/images"][k] != whole[k]).any():
+                wrong.append(k)
+            with refused(KeyError, f"no{k}"):
+                f[f"train/no{k}"]
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+if __name__ == "__main__":
+    main(__name__)

@@ -1,0 +1,241 @@
+"""Batches: their content, order, memory and errors."""
+import gc
+import os
+import pickle
+
+import numpy as np
+
+from common import DIGITS, TESTDATA, folder, main, need, refused
+
+import h5dnn
+
+FIELDS = {"x": "train/images", "y": "train/labels"}
+with h5dnn.open(DIGITS) as digits:
+    X, Y = digits["train/images"][()], digits["train/labels"][()]
+
+
+def loader(**settings):
+    return h5dnn.Loader(DIGITS, FIELDS, **{"batch_size": 100, "seed": 3, "index": "row", **settings})
+
+
+def rows(batches):
+    """The indices of samples, whose content is compared."""
+    all_rows = []
+    for b in batches:
+        assert (b["x"] == X[b["row"]]).all() and (b["y"] == Y[b["row"]]).all()
+        all_rows += b["row"].tolist()
+    return all_rows
+
+
+def test_an_epoch_has_every_sample_once():
+    for shuffle in ("auto", "exact", "window", "none"):
+        l = loader(shuffle=shuffle)
+        assert len(l) == 15 and l.samples == 1437 and list(l.fields) == ["x", "y"]
+        first, second = rows(l), rows(l)
+        assert sorted(first) == sorted(second) == list(range(1437))
+        assert (first == second == list(range(1437))) == (shuffle == "none")
+    assert [len(b["x"]) for b in loader(drop_last=True)] == [100] * 14
+    assert sum(len(b["x"]) for b in loader(rows="[200:300]")) == 100
+
+
+def test_batches_outlive_their_loader():
+    l = loader()
+    kept = list(l)
+    more = list(l)
+    l.close()
+    del l
+    gc.collect()
+    assert len(set(rows(kept))) == 1437 and len(set(rows(more))) == 1437
+    part = kept[0]["x"][3:5]
+    want = part.copy()
+    del kept, more
+    gc.collect()
+    rows(loader())
+    assert (part == want).all()
+
+
+def test_memory_is_reused():
+    l = loader(workers=1)
+    addresses = set()
+    for _ in range(5):
+        for b in l:
+            addresses.add(b["x"].ctypes.data)
+    assert len(addresses) <= 12, len(addresses)  # of 75 batches
+
+
+def test_epochs_resume_at_every_batch():
+    whole = loader()
+    batches = [rows([b]) for b in whole]
+    next_epoch = rows(whole)
+    for k in range(16):
+        l = loader()
+        it = iter(l)
+        for _ in range(k):
+            next(it)
+        if k == 15:
+            assert next(it, None) is None
+        state = pickle.loads(pickle.dumps(l.state_dict()))
+        again = loader()
+        again.load_state_dict(state)
+        if k < 15:
+            assert rows(again) == sum(batches[k:], []), k
+        assert rows(again) == next_epoch, k
+    l = loader()
+    l.set_epoch(1)
+    assert rows(l) == next_epoch
+    for other in ({"seed": 4}, {"shuffle": "exact"}, {"rank": 0, "world_size": 2}):
+        with refused(ValueError, "the state was saved with"):
+            loader(**other).load_state_dict(state)
+
+
+def test_loops_that_are_left():
+    l = loader()
+    for b in l:
+        break
+    assert l.epoch == 0 and l.state_dict()["consumed"] == 100
+    assert sorted(rows(l)) == list(range(1437)) and l.epoch == 2  # the next loop is the next epoch
+    first = iter(l)
+    next(first)
+    second = iter(l)
+    assert next(first, None) is None and len(rows(second)) == 1437
+    it = iter(l)
+    next(it)
+    l.close()
+    with refused(ValueError, "not an open loader"):
+        next(it)
+    with refused(ValueError, "closed"):
+        iter(l)
+
+
+def test_ranks_share_an_epoch():
+    shares = [rows(loader(rank=k, world_size=3)) for k in range(3)]
+    assert sorted(sum(shares, [])) == list(range(1437)) and max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+def test_samples_by_index():
+    l = loader()
+    b = l.read([5, 1436, 5])
+    assert rows([b]) == [5, 1436, 5] and len(l.read([])["x"]) == 0
+    with refused(IndexError, "1437"):
+        l.read([1437])
+    with refused(IndexError):
+        l.read([-1])
+    with refused(IndexError):
+        l.read([[1]])
+
+
+def test_an_error_in_transform_ends_nothing_else():
+    def transform(batch):
+        if 7 in batch["row"]:
+            raise RuntimeError("seven")
+        return batch["row"].tolist()
+    l = loader(transform=transform)
+    seen, errors = [], 0
+    it = iter(l)
+    while True:
+        try:
+            seen += next(it)
+        except RuntimeError:
+            errors += 1
+        except StopIteration:
+            break
+    assert errors == 1 and len(seen) in (1337, 1400)
+    assert len(list(loader(transform=lambda b: 1))) == 15
+
+
+def test_settings_are_checked():
+    for kind, settings, text in (
+            (ValueError, {"stepz": 3}, "did you mean steps"), (ValueError, {"batch_size": 0}, "batch_size"), (ValueError, {"shuffle": "some"}, "shuffle"),
+            (ValueError, {"to": "jax"}, "numpy or torch"), (ValueError, {"rank": 1}, "world_size"), (h5dnn.Error, {"memory": 100}, "more memory"),
+            (h5dnn.Error, {"rank": 3, "world_size": 2}, ""), (ValueError, {"index": "x"}, "name of a field"), (ValueError, {"batch_size": -1}, "")):
+        with refused(kind, text):
+            loader(**settings)
+    with refused(FileNotFoundError):
+        h5dnn.Loader("nowhere.h5", FIELDS)
+    with refused(KeyError, "did you mean /train/images"):
+        h5dnn.Loader(DIGITS, {"x": "train/imges"})
+    with refused(ValueError, "same number of samples"):
+        h5dnn.Loader(DIGITS, {"x": "train/images", "y": "test/labels"})
+    with refused(ValueError, "fields"):
+        h5dnn.Loader(DIGITS, "train/images")
+
+
+def test_configurations_of_runs():
+    config = os.path.join(TESTDATA, "..", "examples", "digits.yaml")
+    train, val = h5dnn.Loader.from_config(config, index="row"), h5dnn.Loader.from_config(config, validation=True)
+    assert (train.samples, val.samples, train.plan["batch_size"]) == (1437, 360, 32) and len(rows(train)) == 1437
+    with refused(FileNotFoundError):
+        h5dnn.Loader.from_config("nowhere.yaml")
+
+
+def test_episodes_and_windows():
+    path = os.path.join(TESTDATA, "episodes.h5")
+    with h5dnn.open(path) as f:
+        episodes = {name: f["data"][name]["obs"] for name in f["data"]}
+        if not all(isinstance(o, h5dnn.Dataset) for o in episodes.values()):
+            episodes = {n: next(iter(o.values())) for n, o in episodes.items()}
+        star = next(iter(episodes.values())).name.split("/")
+        star[2] = "*"
+        want = sum(len(o) - 2 for o in episodes.values())
+        l = h5dnn.Loader(path, {"obs": "/".join(star)}, steps=3, shuffle=False, batch_size=5)
+        assert l.samples == want
+        got = np.concatenate([b["obs"] for b in l])
+        expected = np.concatenate([np.stack([o[k:k + 3] for k in range(len(o) - 2)]) for o in (episodes[n] for n in sorted(episodes, key=lambda n: int(n.split("_")[-1])))])
+        assert (got == expected).all()
+
+
+def test_bfloat16_needs_torch():
+    path = os.path.join(TESTDATA, "newtypes.h5")
+    with h5dnn.open(path) as f:
+        names = [n for n, about in f._tree().items() if about["kind"] == "dataset" and about["dtype"] == "bfloat16" and about["shape"]]
+        if not names:
+            return
+        assert f[names[0]][()].dtype == np.float32
+        want = f[names[0]][()]
+    with refused(TypeError, "to='torch'"):
+        h5dnn.Loader(path, {"x": names[0]})
+    torch = need("torch")
+    (batch,) = h5dnn.Loader(path, {"x": names[0]}, shuffle=False, batch_size=1000, to="torch")
+    assert batch["x"].dtype == torch.bfloat16 and (batch["x"].float().numpy() == want).all()
+
+
+def test_a_file_that_is_cut_while_it_is_read():
+    with folder() as at:
+        path = os.path.join(at, "x.npy")
+        np.save(path, np.zeros((4096, 4096), np.uint8))
+        l = h5dnn.Loader(path, {"x": "/x"}, batch_size=64)
+        it = iter(l)
+        next(it)
+        os.truncate(path, 4096)
+        failed = 0
+        while True:
+            try:
+                if next(it, None) is None:
+                    break
+            except h5dnn.Error as error:
+                assert "samples" in str(error) and "x" in str(error)
+                failed += 1
+        assert failed > 0
+
+
+def test_many_loaders_leave_nothing_behind():
+    def descriptors():
+        return len(os.listdir("/proc/self/fd"))
+
+    def resident():
+        return int(open("/proc/self/statm").read().split()[1]) * 4096
+    before = None
+    for k in range(400):
+        it = iter(loader(batch_size=500))
+        next(it)
+        del it
+        if k == 100:
+            gc.collect()
+            before = descriptors(), resident()
+    gc.collect()
+    assert descriptors() <= before[0] + 2, (descriptors(), before)
+    assert resident() < before[1] + (64 << 20), (resident(), before)
+
+
+if __name__ == "__main__":
+    main(__name__)
