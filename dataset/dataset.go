@@ -173,9 +173,12 @@ func (b *Batch) bytes(i int, f Field, n int) ([]byte, error) {
 	return host.Bytes()[start : start+n*f.bytes()], nil
 }
 
-// readInto copies the samples at rows of r, which has them, to the front of a batch that
-// the caller may have made.
+// readInto copies the samples at rows of r to the front of a batch that the caller may have
+// made.
 func readInto(into Batch, r reader, rows []int) error {
+	if err := checkRows(rows, r.Len()); err != nil {
+		return err
+	}
 	into.data = nil
 	for i, f := range r.Fields() {
 		bytes, err := into.bytes(i, f, len(rows))

@@ -1,11 +1,9 @@
 package dataset
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -101,62 +99,4 @@ func fetch(dst []byte, a storage.Array, first, n int) error {
 	}
 	v := samples(a.View, first, n)
 	return a.With(v).CopyTo(storage.Array{Data: storage.Wrap(dst), Type: a.Type, View: views.Of(v.Shape...)})
-}
-
-// sparse is the rows of a sparse matrix.
-type sparse struct {
-	rowOffsets
-	values, columns storage.Array
-}
-
-// sparsePart is how many stored elements are read at a time, except for longer rows.
-const sparsePart = 1 << 14
-
-func (s sparse) read(dst []byte, first, n, width int) error {
-	row := width * s.values.Type.Size()
-	clear(dst[:n*row])
-	for end := first + n; first < end; {
-		part := 1
-		for first+part < end && int(s.rowOffsets[first+part+1]-s.rowOffsets[first]) <= sparsePart {
-			part++
-		}
-		if err := s.spread(dst[:part*row], first, part, width); err != nil {
-			return err
-		}
-		first, dst = first+part, dst[part*row:]
-	}
-	return nil
-}
-
-// spread copies the stored elements of n rows to their columns.
-func (s sparse) spread(dst []byte, first, n, width int) error {
-	at, size := int(s.rowOffsets[first]), s.values.Type.Size()
-	total := int(s.rowOffsets[first+n]) - at
-	if s.anyLonger(first, n, width) {
-		return fmt.Errorf("a row stores more elements than it has columns, %d: %w", width, views.ErrShape)
-	}
-	values, columns := make([]byte, total*size), make([]int64, total)
-	err := errors.Join(fetch(values, s.values, at, total), fetchInts(columns, s.columns, at))
-	if err != nil {
-		return err
-	}
-	for k := range n {
-		for range s.len(first + k) {
-			column := columns[0]
-			if column < 0 || column >= int64(width) {
-				return fmt.Errorf("row %d: column %d of %d: %w", first+k, column, width, views.ErrShape)
-			}
-			copy(dst[(k*width+int(column))*size:][:size], values)
-			values, columns = values[size:], columns[1:]
-		}
-	}
-	return nil
-}
-
-// fetchInts reads as many elements as dst has.
-func fetchInts(dst []int64, a storage.Array, first int) error {
-	if len(dst) == 0 {
-		return nil
-	}
-	return a.With(samples(a.View, first, len(dst))).CopyTo(storage.Array{Data: storage.Wrap(dtype.Bytes(dst)), Type: dtype.Int64, View: views.Of(len(dst))})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/sparse"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -134,29 +135,35 @@ func Offsets(name string, values, offsets storage.Array) (Ragged, error) {
 
 // Sparse returns the rows of a compressed sparse matrix (CSR), which [Ragged.Padded]
 // makes dense: element columns[k] of row i is values[k], for k from offsets[i]
-// to offsets[i+1]-1, and every other 0. A width of 0 follows from the
-// largest column.
+// to offsets[i+1]-1, and every other 0. Several values at one place are added, as in SciPy.
+// A width of 0 follows from the largest column.
 func Sparse(name string, values, columns, offsets storage.Array, width int) (Ragged, error) {
-	o, err := readOffsets(name, values, offsets)
-	switch {
-	case err != nil:
-		return Ragged{}, err
-	case values.Rank() != 1 || !slices.Equal(values.Shape, columns.Shape) || !columns.Type.IsInt():
-		return Ragged{}, fmt.Errorf("dataset: %s: values %v%v in columns %v%v; want as many integers as values: %w", name, values.Type, values.Shape, columns.Type, columns.Shape, views.ErrShape)
+	if offsets.Rank() != 1 || offsets.Shape[0] == 0 || columns.Rank() != 1 || !columns.Type.IsInt() {
+		return Ragged{}, fmt.Errorf("dataset: %s: columns of %v, offsets of shape %v; want integers, and one offset more than there are rows: %w", name, columns.Type, offsets.Shape, views.ErrShape)
 	}
 	if width == 0 {
-		err = forEachPart(columns, func(part []int64, _ int) error {
+		err := forEachPart(columns, func(part []int64, _ int) error {
 			width = max(width, int(slices.Max(part))+1)
 			return nil
 		})
+		if err != nil {
+			return Ragged{}, fmt.Errorf("dataset: %s: columns: %w", name, err)
+		}
 	}
+	rows := offsets.Shape[0] - 1
+	dense, err := sparse.Matrix{Name: name, Rows: rows, Columns: width, Values: values, Indices: columns, Offsets: offsets}.Array()
 	if err != nil {
-		return Ragged{}, fmt.Errorf("dataset: %s: columns: %w", name, err)
+		return Ragged{}, fmt.Errorf("dataset: %w", err)
 	}
-	r := o.ragged(name, values)
-	r.MaxLength = width
+	r := Ragged{Name: name, Rows: rows, Type: values.Type, MaxLength: width, ChunkRows: 1, IndexBytes: 8 * (rows + 1)}
+	if chunk := dense.Data.(storage.Chunked).ChunkShape(); chunk != nil {
+		r.ChunkRows = chunk[0]
+	}
 	r.Read = func(dst []byte, first, n, length int) error {
-		return sparse{o, values, columns}.read(dst, first, n, length)
+		if length != width {
+			return fmt.Errorf("rows of %d columns read as %d: %w", width, length, views.ErrShape)
+		}
+		return fetch(dst, dense, first, n)
 	}
 	return r, nil
 }

@@ -66,12 +66,7 @@ func SplitRows(n int, fraction float64, seed uint64) (rest, chosen RowSet, err e
 
 func (s *subset) Len() int { return len(s.rows) }
 
-func (s *subset) Read(into Batch, rows []int) error {
-	if err := checkRows(rows, len(s.rows)); err != nil {
-		return err
-	}
-	return readInto(into, s, rows)
-}
+func (s *subset) Read(into Batch, rows []int) error { return readInto(into, s, rows) }
 
 func (s *subset) scatter(to destination, rows []int) error {
 	work := scratches.Get().(*scratch)

@@ -72,12 +72,7 @@ func (t *table) holdNarrow() {
 func (t *table) Len() int        { return t.length }
 func (t *table) Fields() []Field { return t.fields }
 
-func (t *table) Read(into Batch, rows []int) error {
-	if err := checkRows(rows, t.length); err != nil {
-		return err
-	}
-	return readInto(into, t, rows)
-}
+func (t *table) Read(into Batch, rows []int) error { return readInto(into, t, rows) }
 
 func (t *table) scatter(to destination, rows []int) error {
 	for i, c := range t.columns {

@@ -6,6 +6,7 @@
 package sparse
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -128,13 +129,17 @@ func (c *compressedMatrix) readRows(dst []byte, s selection, offsets []int64, i,
 // add adds a stored element to dst, which has the elements that are stored at the same place, as
 // in SciPy, or zero bytes.
 func add(dst, value []byte, t dtype.Type) {
-	for _, b := range dst {
-		if b != 0 {
-			sum(dst, value, t)
-			return
-		}
+	ne := binary.NativeEndian
+	switch {
+	case len(dst) == 4 && ne.Uint32(dst) == 0: // as most are
+		ne.PutUint32(dst, ne.Uint32(value))
+	case len(dst) == 8 && ne.Uint64(dst) == 0:
+		ne.PutUint64(dst, ne.Uint64(value))
+	case bytes.Count(dst, []byte{0}) == len(dst):
+		copy(dst, value)
+	default:
+		sum(dst, value, t)
 	}
-	copy(dst, value)
 }
 
 // sum adds integers, which overflow, and floats. The sum of bools is true.
