@@ -55,30 +55,18 @@ func DecimalPoint(cell string) string {
 	return cell
 }
 
-// isGrouped reports whether each point of a number may separate thousands, as in 1.234.
-func isGrouped(cell string) bool {
-	groups := strings.Split(strings.TrimLeft(trimmed(cell), "+-"), ".")
-	for i, digits := range groups {
-		if len(digits) > 3 || i > 0 && len(digits) < 3 || digits == "" || strings.Trim(digits, "0123456789") != "" {
-			return false
-		}
-	}
-	return true
-}
-
 // A cellKind is what the cells of a column are.
 type cellKind struct {
-	name      string
-	integer   bool // all cells are integers
-	unsigned  bool // all are not negative
-	number    bool // all are numbers, or missing
-	boolean   bool // all are bools
-	inexact   bool // some are integers that are no float64
-	some      bool // some are numbers
-	words     bool // some are words for missing values
-	points    bool // some have decimal points
-	ungrouped bool // of which some cannot separate thousands
-	commas    bool // some have decimal commas
+	name     string
+	integer  bool // all cells are integers
+	unsigned bool // all are not negative
+	number   bool // all are numbers, or missing
+	boolean  bool // all are bools
+	inexact  bool // some are integers that are no float64
+	some     bool // some are numbers
+	words    bool // some are words for missing values
+	points   bool // some have decimal points
+	commas   bool // some have decimal commas
 }
 
 func newCellKind(name string) cellKind {
@@ -115,9 +103,7 @@ func (c *cellKind) classifyOther(cell string) {
 		c.boolean = false
 	case isNumber(cell):
 		c.boolean, c.some = false, true
-		if strings.Contains(cell, ".") {
-			c.points, c.ungrouped = true, c.ungrouped || !isGrouped(cell)
-		}
+		c.points = c.points || strings.Contains(cell, ".")
 	case IsMissing(cell):
 		c.boolean, c.words = false, true
 	case isNumber(DecimalPoint(cell)):
@@ -129,22 +115,14 @@ func (c *cellKind) classifyOther(cell string) {
 
 // decide decides what the columns of a table are whose cells are classified. Integers beyond 53
 // bits are text among floats and missing cells, and so are words for missing values without a
-// number. Commas are decimal where something else separates cells, unless there are decimal points,
-// too: if those may separate thousands, which of both is decimal is not known.
+// number. Commas are decimal where something else separates cells, unless a column of numbers has
+// points: those of the other may separate thousands.
 func decide(columns []cellKind, comma rune) {
-	var points, ungrouped, commas bool
+	points := slices.ContainsFunc(columns, func(c cellKind) bool { return c.number && c.points && !c.commas })
 	for i := range columns {
 		c := &columns[i]
 		exact := c.integer || c.unsigned || !c.inexact
-		c.number = c.number && exact && (c.some || !c.words) && !(c.commas && (c.points || comma == ','))
-		points, ungrouped, commas = points || c.number && c.points, ungrouped || c.number && c.ungrouped, commas || c.number && c.commas
-	}
-	if !points || !commas {
-		return
-	}
-	for i := range columns {
-		c := &columns[i]
-		c.number = c.number && !(c.commas && ungrouped) && !(c.points && !ungrouped)
+		c.number = c.number && exact && (c.some || !c.words) && !(c.commas && (c.points || points || comma == ','))
 	}
 }
 

@@ -122,7 +122,7 @@ func checkValue(value any) error {
 func (l *lineWriter) header(names []string) {
 	defer func() { l.names, l.row = names, 0 }()
 	plain := slices.ContainsFunc(names, func(name string) bool { return !isNumber(DecimalPoint(name)) && !IsMissing(name) && !isBool(name) })
-	if _, n := namedSeparator([]byte(names[0] + "\n")); plain && n == 0 && !strings.HasPrefix(names[0], "#") {
+	if plain && !strings.HasPrefix(names[0], "#") && !strings.HasPrefix(names[0], "sep=") {
 		l.write(names)
 		return
 	}

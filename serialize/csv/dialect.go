@@ -12,16 +12,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding/unicode"
-
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A Reader reads the records of a table and finds out how it is written: in UTF-8, or UTF-16 with
-// a byte order mark; with lines that end in LF, CR LF or CR; with cells separated by commas,
-// semicolons, tabs, bars, or spaces between numbers, or what a first line such as sep=; says.
-// Lines before the table that begin with # are comments.
+// A Reader reads the records of a table of UTF-8 text and finds out what separates cells: commas,
+// semicolons, tabs, bars, or spaces between numbers. Lines before the table that begin with # are
+// comments.
 type Reader struct {
 	// Names are the cells of the first line if it is a header, or nil.
 	Names []string
@@ -51,29 +48,34 @@ const peeked = 64 << 10
 func NewReader(r io.Reader) *Reader {
 	text := bufio.NewReaderSize(r, peeked)
 	head, _ := text.Peek(peeked) // an error is returned by the first Read too
-	switch {
-	case bytes.HasPrefix(head, []byte(byteOrderMark)):
+	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
 		text.Discard(len(byteOrderMark))
 		head = head[len(byteOrderMark):]
-	case isUTF16(head):
-		text = bufio.NewReaderSize(newUTF16Reader(text), peeked)
-		head, _ = text.Peek(peeked)
 	}
-	var source io.Reader = text
-	if bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(head, '\r') >= 0 {
-		source, head = returns{text}, bytes.ReplaceAll(head, []byte{'\r'}, []byte{'\n'})
+	if err := checkText(head); err != nil {
+		return &Reader{ahead: []record{{err: err}}}
 	}
-	t := &Reader{}
-	n := 0
-	if t.Comma, n = namedSeparator(head); n == 0 {
-		n = comments(head)
-		t.Comma = separator(head[n:])
-	}
+	n := comments(head)
 	text.Discard(n)
-	t.before = bytes.Count(head[:n], []byte{'\n'})
-	t.csv = newCSV(source, t.Comma)
+	t := &Reader{Comma: separator(head[n:]), before: bytes.Count(head[:n], []byte{'\n'})}
+	t.csv = newCSV(text, t.Comma)
 	t.readHeader(head[n:])
 	return t
+}
+
+// checkText returns an error if the beginning of a file is not that of a table in UTF-8.
+func checkText(head []byte) error {
+	switch zero, line := bytes.IndexByte(head, 0), bytes.IndexByte(head, '\n'); {
+	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return fmt.Errorf("UTF-16 text; iconv -f UTF-16 -t UTF-8 IN > OUT converts it: %w", dtype.ErrType)
+	case zero >= 0:
+		return fmt.Errorf("byte %d is zero, so this is not text: %w", zero, dtype.ErrType)
+	case line < 0 && bytes.IndexByte(head, '\r') >= 0:
+		return fmt.Errorf("lines end in CR alone; tr '\\r' '\\n' < IN > OUT converts them: %w", dtype.ErrType)
+	case bytes.HasPrefix(head, []byte("sep=")):
+		return fmt.Errorf("the first line, %q, is for Excel; remove it: %w", bytes.TrimSpace(head[:max(0, line)]), dtype.ErrType)
+	}
+	return nil
 }
 
 func newCSV(r io.Reader, comma rune) *csv.Reader {
@@ -215,25 +217,6 @@ func isQuoted(c *csv.Reader, lines [][]byte, cells int) bool {
 	return true
 }
 
-// namedSeparator returns the separator that a first line such as sep=; names for Excel, and the
-// number of bytes of that line, or 0. One in quotes is a header if the next line has
-// no such separator.
-func namedSeparator(head []byte) (comma rune, n int) {
-	line, rest, _ := bytes.Cut(head, []byte{'\n'})
-	text := strings.Trim(strings.TrimSuffix(string(line), "\r"), `"`)
-	if len(text) < len("sep=;") || !strings.EqualFold(text[:4], "sep=") {
-		return 0, 0
-	}
-	comma, size := utf8.DecodeRuneInString(text[4:])
-	if len(text) != 4+size || comma == utf8.RuneError || comma == '"' {
-		return 0, 0
-	}
-	if next, _, _ := bytes.Cut(rest, []byte{'\n'}); line[0] == '"' && !bytes.ContainsRune(next, comma) {
-		return 0, 0
-	}
-	return comma, min(len(line)+1, len(head))
-}
-
 // separators are what may separate cells, those first that are rare within them.
 var separators = []rune{'\t', ';', '|', ','}
 
@@ -318,42 +301,5 @@ func comments(head []byte) (n int) {
 	return n
 }
 
-// A returns reader makes line feeds of carriage returns.
-type returns struct{ io.Reader }
-
-func (r returns) Read(b []byte) (int, error) {
-	n, err := r.Reader.Read(b)
-	for i, x := range b[:n] {
-		if x == '\r' {
-			b[i] = '\n'
-		}
-	}
-	return n, err
-}
-
 // byteOrderMark begins UTF-8 text of some programs.
 const byteOrderMark = "\ufeff"
-
-// isUTF16 reports whether text begins with a byte order mark of UTF-16.
-func isUTF16(head []byte) bool {
-	return bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
-}
-
-// newUTF16Reader reads UTF-16 text with a byte order mark as UTF-8.
-func newUTF16Reader(r io.Reader) io.Reader {
-	return unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Reader(&evenReader{Reader: r})
-}
-
-// An evenReader refuses an odd number of bytes.
-type evenReader struct {
-	io.Reader
-	odd bool
-}
-
-func (e *evenReader) Read(b []byte) (int, error) {
-	n, err := e.Reader.Read(b)
-	if e.odd = e.odd != (n%2 != 0); err == io.EOF && e.odd {
-		err = fmt.Errorf("UTF-16 text of an odd number of bytes: %w", storage.ErrState)
-	}
-	return n, err
-}

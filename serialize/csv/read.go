@@ -29,9 +29,6 @@ func match(r io.ReaderAt, size int64) serialize.Confidence {
 	if n, _ := r.ReadAt(head, 0); n < len(head) {
 		return serialize.NoMatch
 	}
-	if isUTF16(head) {
-		head, _ = io.ReadAll(newUTF16Reader(bytes.NewReader(head[:len(head)&^1])))
-	}
 	if size > headSize { // the last line is cut off
 		head = head[:bytes.LastIndexByte(head, '\n')+1]
 	}
@@ -58,9 +55,6 @@ func match(r io.ReaderAt, size int64) serialize.Confidence {
 // [column.Scratch]. With a header, each column is an array of bools, of integers, of floats, in which
 // missing cells are NaN, or of strings. Without one, a table of numbers is an array of two axes.
 func open(in serialize.Input) (serialize.File, error) {
-	if err := checkText(in); err != nil {
-		return nil, err
-	}
 	kinds, rows, header, err := classify(in)
 	if err != nil {
 		return nil, err
@@ -268,20 +262,6 @@ func (t *table) eachRow(use func(cells []string) error) error {
 }
 
 var errChanged = fmt.Errorf("the table changed while it was read; read it again: %w", storage.ErrState)
-
-// checkText returns an error if the beginning of a file is not text.
-func checkText(in serialize.Input) error {
-	head := make([]byte, min(in.Size, headSize))
-	if err := in.ReadFull(head, 0); err != nil {
-		return err
-	}
-	switch {
-	case isUTF16(head):
-	case bytes.IndexByte(head, 0) >= 0:
-		return fmt.Errorf("byte %d is zero, so this is not text: %w", bytes.IndexByte(head, 0), dtype.ErrType)
-	}
-	return nil
-}
 
 // values are parsed cells. The last of them are in memory.
 type values struct {
