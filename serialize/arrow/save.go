@@ -2,8 +2,6 @@ package arrow
 
 import (
 	"bufio"
-	"cmp"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -17,21 +15,22 @@ import (
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/internal/column"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// stringRows is how many rows a batch of a table with strings has; those of a column are
-// in memory. A table of numbers is one batch, which is mapped when it is read.
-var stringRows = 1 << 16
+// Rows of a batch of which some columns are in memory: strings, bools and those of which elements may
+// be missing. A table of other numbers is one batch, which is mapped when it is read.
+const (
+	mostRows  = 1 << 16
+	leastRows = 1 << 10
+	mostCells = 1 << 20 // rows times columns
+)
 
 const (
 	alignment = 64 // of buffers
 	version5  = int16(4)
 )
-
-// nullableRows is how many rows of a column of which some may be missing are in memory, a multiple
-// of 8.
-const nullableRows = 1 << 16
 
 // saveStream writes columns without compression. Times, and what was read as something else because
 // elements are missing, may have nulls.
@@ -89,8 +88,8 @@ func (s *saver) table(format serialize.Format, c serialize.Contents) (object, er
 		}
 		_, nullable := column.NullableOf(e)
 		fields = append(fields, object{e.Name, nullable, kind, typ, nil, []object{}})
-		if e.Elements != nil {
-			step = stringRows
+		if nullable || e.Elements != nil || e.Array.Type == dtype.Bool {
+			step = max(leastRows, min(mostRows, mostCells/len(entries)))
 		}
 	}
 	var meta any
@@ -150,11 +149,11 @@ func nullableType(n column.Nullable) (uint8, object) {
 
 func allUTF8(c serialize.Contents, e serialize.Entry) (bool, error) {
 	rows := e.Shape()[0]
-	for start := 0; start < rows; start += stringRows {
+	for start := 0; start < rows; start += mostRows {
 		if err := c.Err(); err != nil {
 			return false, err
 		}
-		values, err := e.Elements.Values(blocks.Between(e.Elements.View, 0, start, min(start+stringRows, rows)))
+		values, err := e.Elements.Values(blocks.Between(e.Elements.View, 0, start, min(start+mostRows, rows)))
 		if err != nil {
 			return false, err
 		}
@@ -200,19 +199,19 @@ func padding(at int64) int64 { return -at & (alignment - 1) }
 func (s *saver) batch(entries []serialize.Entry, start, end int) error {
 	le := binary.LittleEndian
 	nodes, buffers, body := structs{}, structs{}, int64(0)
-	missing := make([]int64, len(entries))
-	for i, e := range entries {
-		sizes, nulls, err := sizesOf(e, start, end)
-		missing[i] = nulls
-		nodes.n++
-		nodes.b = le.AppendUint64(le.AppendUint64(nodes.b, uint64(end-start)), uint64(nulls))
+	var content []buffered
+	for _, e := range entries {
+		list, nulls, err := buffersOf(e, start, end)
 		if err != nil {
 			return fmt.Errorf("%q: %w", e.Name, err)
 		}
-		for _, size := range sizes {
+		nodes.n++
+		nodes.b = le.AppendUint64(le.AppendUint64(nodes.b, uint64(end-start)), uint64(nulls))
+		content = append(content, list...)
+		for _, b := range list {
 			buffers.n++
-			buffers.b = le.AppendUint64(le.AppendUint64(buffers.b, uint64(body)), uint64(size))
-			body += size + padding(size)
+			buffers.b = le.AppendUint64(le.AppendUint64(buffers.b, uint64(body)), uint64(b.size))
+			body += b.size + padding(b.size)
 		}
 	}
 	at := s.at
@@ -221,105 +220,77 @@ func (s *saver) batch(entries []serialize.Entry, start, end int) error {
 	for _, x := range []int64{at, head, body} {
 		s.blocks.b = le.AppendUint64(s.blocks.b, uint64(x))
 	}
-	bodyAt := s.at
-	for i, e := range entries {
-		if err := s.column(e, start, end, missing[i]); err != nil {
+	for _, b := range content {
+		if err := b.write(s); err != nil {
+			return err
+		}
+		s.Write(make([]byte, padding(s.at)))
+	}
+	return nil
+}
+
+// A buffered buffer has the given size in bytes, and is written after the sizes of all others.
+type buffered struct {
+	size  int64
+	write func(w io.Writer) error
+}
+
+// inMemory returns the buffer of bytes.
+func inMemory(b []byte) buffered {
+	return buffered{int64(len(b)), func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	}}
+}
+
+// buffersOf returns the buffers of rows of a column, and the number of nulls. The first buffer has a
+// bit for each row that is not null; it is empty if there are no nulls.
+func buffersOf(e serialize.Entry, start, end int) (list []buffered, nulls int, err error) {
+	if n, ok := column.NullableOf(e); ok {
+		numbers, valid, err := n.Read(start, end)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, ok := range valid {
+			if !ok {
+				nulls++
+			}
+		}
+		present := bitsOf(valid)
+		if nulls == 0 {
+			present = nil
+		}
+		elements, err := elementsOf(n, numbers)
+		return []buffered{inMemory(present), inMemory(elements)}, nulls, err
+	}
+	if e.Elements != nil {
+		offsets, content, err := texts(e, start, end)
+		return []buffered{inMemory(nil), inMemory(offsets), inMemory(content)}, 0, err
+	}
+	a := e.Array.With(blocks.Between(e.Array.View, 0, start, end))
+	if a.Type == dtype.Bool {
+		bools, err := storage.Read[bool](a)
+		return []buffered{inMemory(nil), inMemory(bitsOf(bools))}, 0, err
+	}
+	numbers := buffered{int64(a.NBytes()), func(w io.Writer) error {
+		if err := serialize.WriteLittleEndian(w, a); err != nil {
 			return fmt.Errorf("%q: %w", e.Name, err)
 		}
-	}
-	if s.at-bodyAt != body {
-		return fmt.Errorf("a batch of %d bytes became one of %d; its strings have changed: %w", body, s.at-bodyAt, dtype.ErrType)
-	}
-	return nil
+		return nil
+	}}
+	return []buffered{inMemory(nil), numbers}, 0, nil
 }
 
-// sizesOf returns the sizes of the buffers of a column, and how many nulls there are.
-func sizesOf(e serialize.Entry, start, end int) (sizes []int64, nulls int64, err error) {
-	n := int64(end - start)
-	if column, ok := column.NullableOf(e); ok {
-		err := nullableParts(column, start, end, func(_ []byte, valid []bool) error {
-			for _, ok := range valid {
-				if !ok {
-					nulls++
-				}
-			}
-			return nil
-		})
-		size := n * int64(widthOf(column))
-		if column.Type == dtype.Bool {
-			size = (n + 7) / 8
-		}
-		if nulls == 0 {
-			return []int64{0, size}, 0, err
-		}
-		return []int64{(n + 7) / 8, size}, nulls, err
-	}
+// elementsOf returns numbers of a column as they are stored.
+func elementsOf(n column.Nullable, numbers []byte) ([]byte, error) {
 	switch {
-	case e.Elements != nil:
-		offsets, content, err := texts(e, start, end)
-		return []int64{0, int64(len(offsets)), int64(len(content))}, 0, err
-	case e.Array.Type == dtype.Bool:
-		return []int64{0, (n + 7) / 8}, 0, nil
+	case n.Kind == column.Time("D"):
+		return column.AppendDays(nil, numbers)
+	case n.Type == dtype.Bool:
+		return bitsOf(dtype.Cast[bool](numbers)), nil
 	}
-	return []int64{0, n * int64(e.Array.Type.Size())}, 0, nil
-}
-
-// widthOf returns the bytes of an element.
-func widthOf(n column.Nullable) int {
-	if n.Kind == column.Time("D") {
-		return 4
-	}
-	return n.Type.Size()
-}
-
-// nullableParts calls use with the numbers of rows, and which of them are valid, part by part.
-func nullableParts(n column.Nullable, start, end int, use func(numbers []byte, valid []bool) error) error {
-	for ; start < end; start += nullableRows {
-		numbers, valid, err := n.Read(start, min(start+nullableRows, end))
-		if err == nil {
-			err = use(numbers, valid)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// nullable writes rows of a column of which nulls are missing.
-func (s *saver) nullable(n column.Nullable, start, end int, nulls int64) error {
-	if nulls > 0 {
-		err := nullableParts(n, start, end, func(_ []byte, valid []bool) error {
-			_, err := s.Write(bitsOf(valid))
-			return err
-		})
-		if err = cmp.Or(err, s.pad()); err != nil {
-			return err
-		}
-	}
-	err := nullableParts(n, start, end, func(numbers []byte, valid []bool) error {
-		switch {
-		case n.Type == dtype.Bool:
-			bools := make([]bool, len(numbers))
-			for i, x := range numbers {
-				bools[i] = x != 0
-			}
-			numbers = bitsOf(bools)
-		case widthOf(n) < n.Type.Size():
-			var err error
-			if numbers, err = column.AppendDays(nil, numbers); err != nil {
-				return err
-			}
-		default:
-			serialize.NormalizeBytes(numbers, n.Type, binary.LittleEndian)
-		}
-		_, err := s.Write(numbers)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return s.pad()
+	serialize.NormalizeBytes(numbers, n.Type, binary.LittleEndian)
+	return numbers, nil
 }
 
 // bitsOf returns bools as bits.
@@ -331,65 +302,6 @@ func bitsOf(bools []bool) []byte {
 		}
 	}
 	return b
-}
-
-// column writes rows of a column, of which nulls are missing.
-func (s *saver) column(e serialize.Entry, start, end int, nulls int64) error {
-	if n, ok := column.NullableOf(e); ok {
-		return s.nullable(n, start, end, nulls)
-	}
-	if e.Elements != nil {
-		offsets, content, err := texts(e, start, end)
-		if err != nil {
-			return err
-		}
-		s.Write(offsets)
-		s.pad()
-		s.Write(content)
-		return s.pad()
-	}
-	a := e.Array.With(blocks.Between(e.Array.View, 0, start, end))
-	var err error
-	if a.Type == dtype.Bool {
-		err = s.bits(a.Len(), blocks.Elements(context.Background(), a, blocks.Size))
-	} else {
-		err = serialize.WriteLittleEndian(s, a)
-	}
-	if err != nil {
-		return err
-	}
-	return s.pad()
-}
-
-func (s *saver) pad() error {
-	_, err := s.Write(make([]byte, padding(s.at)))
-	return err
-}
-
-// bits writes bools as bits.
-func (s *saver) bits(n int, elements func(func([]byte, error) bool)) error {
-	var bits byte
-	count := 0
-	for b, err := range elements {
-		if err != nil {
-			return err
-		}
-		for _, x := range b {
-			bits |= x << (count % 8)
-			if count++; count%8 == 0 || count == n {
-				if err := s.writeByte(bits); err != nil {
-					return err
-				}
-				bits = 0
-			}
-		}
-	}
-	return nil
-}
-
-func (s *saver) writeByte(b byte) error {
-	s.at++
-	return s.w.WriteByte(b)
 }
 
 // texts returns the offsets of strings and their bytes.
