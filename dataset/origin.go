@@ -10,6 +10,7 @@ type Origin struct {
 	Name    string   // of the array, such as "data.h5: /obs"; the field's if empty
 	Row     int      // of the array: the first of sample 0
 	Steps   int      // rows in a sample, along its first axis; 0 if a sample is a row
+	Stride  int      // rows between those of a sample; 0 counts as 1
 	Columns []string // names of the elements along the last axis of a row; nil if they have none
 }
 
@@ -44,7 +45,7 @@ func (o Origin) element(f Field, row, i int) Element {
 		e.Index[axis], i = i%f.Shape[axis], i/f.Shape[axis]
 	}
 	if o.Steps > 0 {
-		e.Row, e.Index = e.Row+e.Index[0], e.Index[1:]
+		e.Row, e.Index = e.Row+e.Index[0]*max(1, o.Stride), e.Index[1:]
 	}
 	if n := len(e.Index); n > 0 && e.Index[n-1] < len(o.Columns) {
 		e.Column = o.Columns[e.Index[n-1]]

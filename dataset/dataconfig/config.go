@@ -35,6 +35,8 @@ type Config struct {
 	XColumns    Paths         `json:"x_columns,omitempty"`   // of a sparse matrix (CSR): the column of each element of X
 	Length      int           `json:"length,omitempty"`      // to which rows of different lengths are cut or padded; the longest if 0
 	Steps       int           `json:"steps,omitempty"`       // neighbouring rows that make one sample; 1 if 0
+	Frames      Paths         `json:"frames,omitempty"`      // rows of a window that an input has, such as ::5 for every fifth; all if absent
+	Episodes    string        `json:"episodes,omitempty"`    // integers or strings that the rows of an episode share, lengths of episodes, or the rows where they begin; windows stay within one
 	YSteps      int           `json:"y_steps,omitempty"`     // the last of them that are targets; all, or 1 with YAhead, if 0
 	YAhead      *int          `json:"y_ahead,omitempty"`     // rows from the last input to the first target: 1 forecasts the next row; 0, for rows of the window, is to be written where a dataset is input and target
 	Rows        Names         `json:"rows,omitempty"`        // filters, all of which a row must pass: [slice], PATH of a mask or list, PATH==VALUE, PATH in [A, B]; all rows if empty
@@ -85,8 +87,8 @@ func (c Config) CheckSamples() error {
 		return wrong("val_x and val_y go together; name both or neither")
 	case len(c.ValX) > 0 && (!slices.Equal(c.ValX.names("x"), c.X.names("x")) || !slices.Equal(c.ValY.names("y"), c.Y.names("y"))):
 		return wrong("val_x and val_y have other names than x and y", "val_x")
-	case slices.Concat(c.Y, c.ValY, c.Lengths, c.XOffsets, c.XColumns, c.Categorical.Paths).several() != nil:
-		return wrong("%v; only x takes lists of columns", slices.Concat(c.Y, c.ValY, c.Lengths, c.XOffsets, c.XColumns, c.Categorical.Paths).several().columns(), "y")
+	case slices.Concat(c.Y, c.ValY, c.Lengths, c.XOffsets, c.XColumns, c.Frames, c.Categorical.Paths).several() != nil:
+		return wrong("%v; only x takes lists of columns", slices.Concat(c.Y, c.ValY, c.Lengths, c.XOffsets, c.XColumns, c.Frames, c.Categorical.Paths).several().columns(), "y")
 	case c.X.several() != nil && len(c.XOffsets)+len(c.Lengths) > 0:
 		return wrong("rows of different lengths are no columns of an input; name two inputs", "x")
 	case len(c.ValRows) > 0 && len(c.ValX) == 0:
@@ -103,6 +105,10 @@ func (c Config) CheckSamples() error {
 		return wrong("cannot be negative", "y_ahead")
 	case c.YSteps < 0 || c.YSteps > max(1, c.Steps) && c.ahead() == 0:
 		return wrong("want at most as many as steps; y_ahead: 1 forecasts rows after them", "y_steps")
+	case c.Steps < 2 && len(c.Frames) > 0:
+		return wrong("frames are rows of a window; set steps", "frames")
+	case c.span() < 2 && c.Episodes != "":
+		return wrong("windows stay within an episode; set steps", "episodes")
 	case c.Steps > 1 && len(c.Lengths) > 0:
 		return wrong("rows of different lengths cannot be windows of several steps too", "lengths")
 	case c.Length < 0:
@@ -169,9 +175,9 @@ func (c Config) checkNames() error {
 	for _, s := range []struct {
 		name  string
 		paths Paths
-	}{{"lengths", c.Lengths}, {"x_columns", c.XColumns}, {"x_offsets", c.XOffsets}, {"categorical", c.Categorical.Paths}} {
+	}{{"lengths", c.Lengths}, {"x_columns", c.XColumns}, {"x_offsets", c.XOffsets}, {"frames", c.Frames}, {"categorical", c.Categorical.Paths}} {
 		for _, p := range s.paths {
-			if p.Name == "" && len(inputs) > 1 && s.name != "categorical" {
+			if p.Name == "" && len(inputs) > 1 && s.name != "categorical" && s.name != "frames" {
 				return wrong("there are several inputs; name the one that %s is for", p.Path, s.name)
 			}
 			if p.Name != "" && !slices.Contains(inputs, p.Name) {

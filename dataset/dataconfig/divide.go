@@ -165,7 +165,7 @@ func (c Config) groups(files Files, parts []*part) (ids []int, names []string, e
 			return nil, nil, fmt.Errorf("%s: %s differs within the episode; a group has whole episodes: %w", p.name(), c.Split.Group, views.ErrShape)
 		}
 		if c.span() > 1 {
-			p.runs = runsOf(list)
+			p.runs = mergeRuns(p.runs, runsOf(list))
 		}
 		for _, row := range p.rows() {
 			words = append(words, list[row])

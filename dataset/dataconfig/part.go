@@ -16,7 +16,7 @@ type part struct {
 	at          match // of the path of the first input
 	fields      []field
 	keep        dataset.RowSet // nil: all
-	runs        []int          // the run of equal groups that each row is in, of which a window has one; nil: any
+	runs        []int          // the episode, or run of equal groups, that each row is in; a window is in one; nil: any
 }
 
 // A field is an array whose first axis counts the rows of a part.
@@ -110,6 +110,11 @@ func (c Config) open(files Files, p *part) error {
 	slices.SortStableFunc(p.fields, func(a, b field) int { return int(a.Role) - int(b.Role) })
 	if err := p.checkLengths(); err != nil {
 		return err
+	}
+	if c.Episodes != "" {
+		if err := c.divideEpisodes(files, p); err != nil {
+			return err
+		}
 	}
 	for _, text := range c.Rows {
 		f, err := parseFilter(text)

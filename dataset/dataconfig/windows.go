@@ -75,8 +75,31 @@ func (c Config) windows(n dataset.NamedArray) (dataset.NamedArray, error) {
 		return n, nil
 	}
 	n.From.Steps = length
-	n.Array, err = dataset.SlidingWindows(n.Array, length)
-	return n, err
+	if n.Array, err = dataset.SlidingWindows(n.Array, length); err != nil || n.Role != dataset.Input {
+		return n, err
+	}
+	return c.frames(n)
+}
+
+// frames makes samples of some rows of the windows of an input, if c says so.
+func (c Config) frames(n dataset.NamedArray) (dataset.NamedArray, error) {
+	slice := c.Frames.of(n.Name)
+	if slice == "" {
+		return n, nil
+	}
+	all := n.Array.View
+	v, err := all.Index(":, " + slice)
+	if err == nil && (v.Rank() != all.Rank() || v.Shape[1] == 0 || v.Stride[1] < 1) {
+		err = config.Errorf("%q is no slice with a positive step of the %d rows of a window", slice, all.Shape[1])
+	}
+	if err != nil {
+		return n, config.At(err, "frames", n.Name)
+	}
+	row := all.Stride[1]
+	n.From.Row += (v.Offset - all.Offset) / row
+	n.From.Stride = v.Stride[1] / row
+	n.Array = n.Array.With(v)
+	return n, nil
 }
 
 // checkForecast refuses targets among the rows of their own inputs, which a model would

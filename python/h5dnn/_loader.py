@@ -30,7 +30,10 @@ class Loader:
                  "none" or False: as stored
     window       chunks in the shuffle buffer of "window"; about 64 MiB by default
     rows         filters of samples: "[1000:]", "mask/train", "quality>0.5"
-    steps        neighbouring rows that make one sample, an axis of it
+    steps        neighbouring rows that make one sample, a window; they are an axis of it
+    frames       rows of the window that a field has, by field: {"pixels": "::5"}; only these are read
+    episodes     the path of what divides rows into episodes, within which windows stay: integers or strings that the
+                 rows of an episode share, lengths of episodes, or the rows where they begin
     memory       bytes, at most; 512 MiB, or what is needed, by default
     workers      threads that read; one a processor by default
     rank, world_size  the share of the samples that this process loads; of torch.distributed, where it is initialized
@@ -41,7 +44,7 @@ class Loader:
     """
 
     def __init__(self, paths, fields, batch_size=64, shuffle="auto", seed=0, *, drop_last=False, window=0, rows=None, steps=0,
-                 memory=0, workers=0, rank=None, world_size=None, to="numpy", transform=None, index=None, **settings):
+                 frames=None, episodes=None, memory=0, workers=0, rank=None, world_size=None, to="numpy", transform=None, index=None, **settings):
         names = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         if not isinstance(fields, dict) or not fields:
             raise ValueError(f"fields={fields!r}; want a dict of paths in the file by name, such as {{'x': 'images'}}")
@@ -49,8 +52,7 @@ class Loader:
             raise ValueError(f"shuffle={shuffle!r}; want auto, exact, window or none")
         data = {"file": [os.fspath(name) for name in names], "x": dict(fields), "shuffle": _SHUFFLE[shuffle],
                 "window": window, "steps": steps, "categorical": "codes", **settings}
-        if rows is not None:
-            data["rows"] = rows
+        data.update({name: value for name, value in (("rows", rows), ("frames", frames), ("episodes", episodes)) if value is not None})
         self._begin({"data": data, "batch_size": batch_size, "drop_last": drop_last, "seed": seed, "memory": memory,
                      "workers": workers}, rank, world_size, to, transform, index, list(fields))
 

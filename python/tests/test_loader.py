@@ -184,6 +184,40 @@ def test_episodes_and_windows():
         assert (got == expected).all()
 
 
+def test_frames_and_episodes_in_one_file():
+    with folder() as at:
+        path = os.path.join(at, "x.npz")
+        frames, actions, lengths = np.arange(60).reshape(30, 2), np.arange(30.0), [12, 3, 15]
+        np.savez(path, frames=frames, actions=actions, ep_len=lengths, ep_offset=np.cumsum([0] + lengths[:-1]), ids=np.repeat([4, 4, 1], lengths) + np.repeat([0, 1, 0], lengths))
+        for episodes in ("ep_len", "ep_offset", "ids"):
+            l = h5dnn.Loader(path, {"frames": "frames", "actions": "actions"}, steps=6, frames={"frames": "::2"}, episodes=episodes, batch_size=4)
+            assert l.fields == {"frames": ("int64", (3, 2)), "actions": ("float64", (6,))}
+            starts = []
+            for b in l:
+                first = b["actions"][:, 0].astype(int)
+                starts += first.tolist()
+                assert (b["actions"] == first[:, None] + np.arange(6)).all() and (b["frames"] == frames[first[:, None] + [0, 2, 4]]).all()
+            assert sorted(starts) == [*range(7), *range(15, 25)]
+        with refused(ValueError, "frames"):
+            h5dnn.Loader(path, {"frames": "frames"}, frames={"frames": "::2"})
+
+
+def test_cells_of_csr():
+    path = os.path.join(TESTDATA, "episodes.h5")
+    with h5dnn.open(path) as f:
+        dense = f["csr/dense"][()]
+    l = h5dnn.Loader(path, {"x": "csr/data"}, x_columns="csr/indices", x_offsets="csr/indptr", length=9, index="row", batch_size=6)
+    got = {}
+    for b in l:
+        got.update(zip(b["row"].tolist(), b["x"]))
+    assert len(got) == 20 and all((got[k] == dense[k]).all() for k in got)
+    cells = os.path.join(TESTDATA, "cells.h5ad")
+    with h5dnn.open(cells) as f:
+        whole = f["X"][()]
+    for b in h5dnn.Loader(cells, {"x": "X"}, index="row", batch_size=6):
+        assert (b["x"] == whole[b["row"]]).all()
+
+
 def test_bfloat16_needs_torch():
     path = os.path.join(TESTDATA, "newtypes.h5")
     with h5dnn.open(path) as f:
