@@ -22,10 +22,11 @@ type classKey struct {
 type classVector struct {
 	zero    *tensor.Tensor // of the outputs' type
 	indices *tensor.Tensor // (1, classes): 0, 1, …
+	weights *tensor.Tensor // (classes), of the outputs' type; nil if all are 1
 }
 
-// of returns the constants for outputs (N, classes).
-func (c *classVectors) of(owner string, outputs *tensor.Tensor) *classVector {
+// of returns the constants for outputs (N, classes), with the weights of the owner's classes, if it has any.
+func (c *classVectors) of(owner string, outputs *tensor.Tensor, weights ...float64) *classVector {
 	key := classKey{outputs.Data.Device(), outputs.Type, outputs.Shape[1]}
 	if have, ok := c.made.Load(key); ok {
 		return have.(*classVector)
@@ -37,6 +38,12 @@ func (c *classVectors) of(owner string, outputs *tensor.Tensor) *classVector {
 	v := &classVector{
 		zero:    onDevice(owner, tensor.FromSlice([]float64{0}, 1).Cast(key.dtype), key.device),
 		indices: onDevice(owner, tensor.FromSlice(indices, 1, key.classes), key.device),
+	}
+	if weights != nil {
+		if len(weights) != key.classes {
+			tensor.Fail(owner, views.ErrShape, "%d class weights for %d classes", len(weights), key.classes)
+		}
+		v.weights = onDevice(owner, tensor.FromSlice(weights, key.classes).Cast(key.dtype), key.device)
 	}
 	c.made.Store(key, v)
 	return v

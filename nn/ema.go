@@ -83,13 +83,7 @@ func (e *EMA) Swap(params iter.Seq2[string, *Parameter]) error {
 
 // State yields the averages.
 func (e *EMA) State() iter.Seq2[string, storage.Array] {
-	return func(yield func(string, storage.Array) bool) {
-		for _, name := range slices.Sorted(maps.Keys(e.averages)) {
-			if !yield(name, e.averages[name]) {
-				return
-			}
-		}
-	}
+	return byName(e.averages)
 }
 
 // Load replaces the averages by copies of state, for params. On an error nothing

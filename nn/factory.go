@@ -85,6 +85,15 @@ func (f *factory[T]) aliases(name string, others ...string) bool {
 	return true
 }
 
+// fromConfig is build of a description in values that JSON can write.
+func (f *factory[T]) fromConfig(description any) (made T, err error) {
+	text, err := json.Marshal(description)
+	if err != nil {
+		return made, fmt.Errorf("%s: %w", f.kind, err)
+	}
+	return f.build(text, nil)
+}
+
 // names lists the names that f knows.
 func (f *factory[T]) names() []string {
 	var names []string
@@ -103,6 +112,25 @@ func (f *factory[T]) nameOf(v any) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// called returns the name of v's type in configurations, or else the type.
+func (f *factory[T]) called(v any) string {
+	if name, ok := f.nameOf(v); ok {
+		return name
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+// noSettings is embedded by what has no settings.
+type noSettings struct{}
+
+// Config returns no settings.
+func (noSettings) Config() any { return struct{}{} }
+
+// registerPlain adds values of type M, which has no settings, to f.
+func registerPlain[M, T any](f *factory[T], name string) bool {
+	return register(f, name, func(struct{}) (m M) { return m }, struct{}{})
 }
 
 // build returns the value that text describes: a name, or {name: settings}. Its

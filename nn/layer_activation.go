@@ -5,10 +5,17 @@ import "github.com/h5dnn/h5dnn/tensor"
 // Activations as modules. They are fused with a product, convolution or batch norm
 // before them: see [ActivatedLayer].
 type (
-	ReLU    struct{} // max(x, 0)
-	Tanh    struct{} // the hyperbolic tangent
-	Sigmoid struct{} // 1/(1 + exp(−x))
-	SiLU    struct{} // x/(1 + exp(−x))
+	ReLU    struct{ noSettings } // max(x, 0)
+	Tanh    struct{ noSettings } // the hyperbolic tangent
+	Sigmoid struct{ noSettings } // 1/(1 + exp(−x))
+	SiLU    struct{ noSettings } // x/(1 + exp(−x))
+)
+
+// Activations that are kernels of their own.
+type (
+	Softplus    struct{ noSettings } // log(1 + exp(x))
+	Softsign    struct{ noSettings } // x/(1 + |x|)
+	Exponential struct{ noSettings } // exp(x)
 )
 
 // Forward applies the activation to x.
@@ -17,11 +24,10 @@ func (Tanh) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.Tanh() }
 func (Sigmoid) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Sigmoid() }
 func (SiLU) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.SiLU() }
 
-// Config returns no settings.
-func (ReLU) Config() any    { return struct{}{} }
-func (Tanh) Config() any    { return struct{}{} }
-func (Sigmoid) Config() any { return struct{}{} }
-func (SiLU) Config() any    { return struct{}{} }
+// Forward applies the activation to x.
+func (Softplus) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.Softplus() }
+func (Softsign) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.Div(x.Abs().AddScalar(1)) }
+func (Exponential) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Exp() }
 
 // Activation returns the activation for an ActivatedLayer.
 func (ReLU) Activation() tensor.Activation    { return tensor.ReLUActivation }
@@ -52,10 +58,13 @@ func (s Softmax) Forward(x *tensor.Tensor) *tensor.Tensor {
 func (s Softmax) Config() any { return s.SoftmaxOptions }
 
 var (
-	_ = RegisterLayer("relu", func(struct{}) ReLU { return ReLU{} }, struct{}{})
-	_ = RegisterLayer("tanh", func(struct{}) Tanh { return Tanh{} }, struct{}{})
-	_ = RegisterLayer("sigmoid", func(struct{}) Sigmoid { return Sigmoid{} }, struct{}{})
-	_ = RegisterLayer("silu", func(struct{}) SiLU { return SiLU{} }, struct{}{})
+	_ = registerPlain[ReLU](&layers, "relu")
+	_ = registerPlain[Tanh](&layers, "tanh")
+	_ = registerPlain[Sigmoid](&layers, "sigmoid")
+	_ = registerPlain[SiLU](&layers, "silu")
+	_ = registerPlain[Softplus](&layers, "softplus")
+	_ = registerPlain[Softsign](&layers, "softsign")
+	_ = registerPlain[Exponential](&layers, "exponential")
 	_ = layers.aliases("silu", "swish")
 	_ = RegisterLayer("softmax", NewSoftmax, SoftmaxOptions{})
 )

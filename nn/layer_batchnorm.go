@@ -34,6 +34,8 @@ type BatchNorm3d struct{ batchNorm }
 type batchNorm struct {
 	BatchNormOptions
 	Mode
+	layer                   string     // "" unless a constructor made it
+	axes                    int        // spatial ones of the input; BatchNorm1d takes inputs of none, too
 	Gamma, Beta             *Parameter // C; nil without affine
 	RunningMean, RunningVar *Buffer    // C
 
@@ -64,58 +66,23 @@ func NewBatchNorm3d(o BatchNormOptions) *BatchNorm3d {
 
 func newBatchNorm1d(o BatchNormOptions) *BatchNorm1d {
 	b := &BatchNorm1d{}
-	b.setup("batchnorm1d", o)
+	b.setup("batchnorm1d", 1, o)
 	return b
 }
 
 func newBatchNorm2d(o BatchNormOptions) *BatchNorm2d {
 	b := &BatchNorm2d{}
-	b.setup("batchnorm2d", o)
+	b.setup("batchnorm2d", 2, o)
 	return b
 }
 
 func newBatchNorm3d(o BatchNormOptions) *BatchNorm3d {
 	b := &BatchNorm3d{}
-	b.setup("batchnorm3d", o)
+	b.setup("batchnorm3d", 3, o)
 	return b
 }
 
-// Forward normalizes features or sequences x.
-func (b *BatchNorm1d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	return b.ForwardActivated(x, tensor.NoActivation)
-}
-
-// Forward normalizes images x.
-func (b *BatchNorm2d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	return b.ForwardActivated(x, tensor.NoActivation)
-}
-
-// Forward normalizes volumes x.
-func (b *BatchNorm3d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	return b.ForwardActivated(x, tensor.NoActivation)
-}
-
-// ForwardActivated returns act(Forward(x)).
-func (b *BatchNorm1d) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
-	if x.Rank() != 3 {
-		checkFeatures("batchnorm1d", x)
-	}
-	return b.normalize("batchnorm1d", x, act)
-}
-
-// ForwardActivated returns act(Forward(x)).
-func (b *BatchNorm2d) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
-	checkImages("batchnorm2d", x)
-	return b.normalize("batchnorm2d", x, act)
-}
-
-// ForwardActivated returns act(Forward(x)).
-func (b *BatchNorm3d) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
-	checkSpatial("batchnorm3d", x, 3)
-	return b.normalize("batchnorm3d", x, act)
-}
-
-func (b *batchNorm) setup(layer string, o BatchNormOptions) {
+func (b *batchNorm) setup(layer string, axes int, o BatchNormOptions) {
 	checkRange(layer, "eps", o.Eps, 0, infinity)
 	checkRange(layer, "momentum", o.Momentum, 0, math.Nextafter(1, 2))
 	if o.NumFeatures < 1 {
@@ -123,7 +90,7 @@ func (b *batchNorm) setup(layer string, o BatchNormOptions) {
 	}
 	alloc := NewAllocator(layer, o.Device, o.DType)
 	o.Device, o.DType = alloc.Device, alloc.DType
-	b.BatchNormOptions = o
+	b.BatchNormOptions, b.layer, b.axes = o, layer, axes
 	b.RunningMean, b.RunningVar = alloc.Buffer(ConstantFill(0), o.NumFeatures), alloc.Buffer(ConstantFill(1), o.NumFeatures)
 	if !o.NoAffine {
 		b.Gamma = alloc.Param(ConstantFill(1), o.NumFeatures)
@@ -131,15 +98,26 @@ func (b *batchNorm) setup(layer string, o BatchNormOptions) {
 	}
 }
 
-func (b *batchNorm) normalize(layer string, x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+// Forward normalizes x.
+func (b *batchNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return b.ForwardActivated(x, tensor.NoActivation)
+}
+
+// ForwardActivated returns act(Forward(x)).
+func (b *batchNorm) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
 	if b.RunningMean == nil {
-		tensor.Fail(layer, storage.ErrState, "not built; make it by its constructor")
+		tensor.Fail("batchnorm", storage.ErrState, "not built; make it by its constructor")
 	}
-	checkDevice(layer, x, b.RunningMean.Data.Device())
+	if b.axes == 1 && x.Rank() != 3 {
+		checkFeatures(b.layer, x)
+	} else {
+		checkSpatial(b.layer, x, b.axes)
+	}
+	checkDevice(b.layer, x, b.RunningMean.Data.Device())
 	if x.Shape[1] != b.NumFeatures {
-		tensor.Fail(layer, views.ErrShape, "input %v; want %d along axis 1", x.Shape, b.NumFeatures)
+		tensor.Fail(b.layer, views.ErrShape, "input %v; want %d along axis 1", x.Shape, b.NumFeatures)
 	}
-	affine := b.affine(layer)
+	affine := b.affine()
 	return tensor.BatchNorm(x, affine.gamma, affine.beta, tensor.BatchNormOptions{
 		Eps: nonZero(b.Eps), Momentum: b.Momentum, Training: b.Training(),
 		RunningMean: b.RunningMean.Array, RunningVar: b.RunningVar.Array, Act: act,
@@ -151,7 +129,7 @@ func (b *batchNorm) normalize(layer string, x *tensor.Tensor, act tensor.Activat
 func nonZero(setting float64) float64 { return max(setting, math.SmallestNonzeroFloat64) }
 
 // affine returns γ and β, or ones and zeros. Goroutines may share b.
-func (b *batchNorm) affine(layer string) gammaBeta {
+func (b *batchNorm) affine() gammaBeta {
 	if b.Gamma != nil {
 		return gammaBeta{b.Gamma.Tensor, b.Beta.Tensor}
 	}
@@ -159,7 +137,7 @@ func (b *batchNorm) affine(layer string) gammaBeta {
 	if have := b.identity.Load(); have != nil && have.gamma.Data.Device() == d {
 		return *have
 	}
-	alloc := NewAllocator(layer, d, b.RunningMean.Type)
+	alloc := NewAllocator(b.layer, d, b.RunningMean.Type)
 	ones, zeros := alloc.Buffer(ConstantFill(1), b.NumFeatures), alloc.Buffer(ConstantFill(0), b.NumFeatures)
 	made := &gammaBeta{tensor.FromArray(ones.Array), tensor.FromArray(zeros.Array)}
 	b.identity.Store(made)

@@ -16,7 +16,7 @@ type ELU struct {
 
 // SELU is λ·ELU(x) with constants for which activations keep their mean and variance
 // (Klambauer et al., arXiv:1706.02515).
-type SELU struct{}
+type SELU struct{ noSettings }
 
 var eluDefaults = ELUOptions{Alpha: 1}
 
@@ -37,10 +37,7 @@ func (e ELU) options() ELUOptions { return settingsOf(e.made, e.ELUOptions, eluD
 // Config returns the settings of e.
 func (e ELU) Config() any { return e.options() }
 
-// Config returns no settings.
-func (SELU) Config() any { return struct{}{} }
-
 var (
 	_ = RegisterLayer("elu", func(o ELUOptions) ELU { return ELU{o, true} }, eluDefaults)
-	_ = RegisterLayer("selu", func(struct{}) SELU { return SELU{} }, struct{}{})
+	_ = registerPlain[SELU](&layers, "selu")
 )

@@ -4,19 +4,13 @@ import "github.com/h5dnn/h5dnn/tensor"
 
 // Pooling over all of each channel.
 type (
-	GlobalAvgPool1d struct{ globalPool } // the means of x (N, C, L): (N, C, 1)
-	GlobalAvgPool2d struct{ globalPool } // the means of images x (N, C, H, W): (N, C, 1, 1)
-	GlobalAvgPool3d struct{ globalPool } // the means of volumes x (N, C, D, H, W): (N, C, 1, 1, 1)
-	GlobalMaxPool1d struct{ globalPool } // the maxima of x (N, C, L): (N, C, 1)
-	GlobalMaxPool2d struct{ globalPool } // the maxima of images x (N, C, H, W): (N, C, 1, 1)
-	GlobalMaxPool3d struct{ globalPool } // the maxima of volumes x (N, C, D, H, W): (N, C, 1, 1, 1)
+	GlobalAvgPool1d struct{ noSettings } // the means of x (N, C, L): (N, C, 1)
+	GlobalAvgPool2d struct{ noSettings } // the means of images x (N, C, H, W): (N, C, 1, 1)
+	GlobalAvgPool3d struct{ noSettings } // the means of volumes x (N, C, D, H, W): (N, C, 1, 1, 1)
+	GlobalMaxPool1d struct{ noSettings } // the maxima of x (N, C, L): (N, C, 1)
+	GlobalMaxPool2d struct{ noSettings } // the maxima of images x (N, C, H, W): (N, C, 1, 1)
+	GlobalMaxPool3d struct{ noSettings } // the maxima of volumes x (N, C, D, H, W): (N, C, 1, 1, 1)
 )
-
-// globalPool has no settings.
-type globalPool struct{}
-
-// Config returns no settings.
-func (globalPool) Config() any { return struct{}{} }
 
 // globally returns pool(x) of x with the given number of spatial axes.
 func globally(layer string, axes int, x *tensor.Tensor, pool func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {

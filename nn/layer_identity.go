@@ -3,12 +3,9 @@ package nn
 import "github.com/h5dnn/h5dnn/tensor"
 
 // Identity returns its input.
-type Identity struct{}
+type Identity struct{ noSettings }
 
 // Forward returns x.
 func (Identity) Forward(x *tensor.Tensor) *tensor.Tensor { return x }
 
-// Config returns no settings.
-func (Identity) Config() any { return struct{}{} }
-
-var _ = RegisterLayer("identity", func(struct{}) Identity { return Identity{} }, struct{}{})
+var _ = registerPlain[Identity](&layers, "identity")

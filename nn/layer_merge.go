@@ -10,8 +10,12 @@ import (
 // Modules that merge several inputs of one shape, or for Concat of shapes that
 // differ along its axis, into one output.
 type (
-	Add      struct{} // the sum
-	Multiply struct{} // the product of elements
+	Add      struct{ noSettings } // the sum
+	Subtract struct{ noSettings } // the difference of two
+	Multiply struct{ noSettings } // the product of elements
+	Average  struct{ noSettings } // the mean
+	Maximum  struct{ noSettings } // the maximum
+	Minimum  struct{ noSettings } // the minimum
 )
 
 // Concat joins its inputs along an axis.
@@ -37,11 +41,40 @@ func newConcat(o ConcatOptions) Concat {
 // Forward returns x.
 func (Add) Forward(x *tensor.Tensor) *tensor.Tensor      { return x }
 func (Multiply) Forward(x *tensor.Tensor) *tensor.Tensor { return x }
+func (Average) Forward(x *tensor.Tensor) *tensor.Tensor  { return x }
+func (Maximum) Forward(x *tensor.Tensor) *tensor.Tensor  { return x }
+func (Minimum) Forward(x *tensor.Tensor) *tensor.Tensor  { return x }
 func (Concat) Forward(x *tensor.Tensor) *tensor.Tensor   { return x }
+
+// Forward fails: a difference takes two inputs.
+func (s Subtract) Forward(x *tensor.Tensor) *tensor.Tensor { return ForwardOne(s, x) }
 
 // ForwardAll returns the sum of inputs.
 func (Add) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 	return []*tensor.Tensor{merge("add", inputs, (*tensor.Tensor).Add)}
+}
+
+// ForwardAll returns the difference of inputs.
+func (Subtract) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
+	if len(inputs) != 2 {
+		tensor.Fail("subtract", views.ErrShape, "%d inputs; want two", len(inputs))
+	}
+	return []*tensor.Tensor{merge("subtract", inputs, (*tensor.Tensor).Sub)}
+}
+
+// ForwardAll returns the mean of inputs.
+func (Average) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
+	return []*tensor.Tensor{merge("average", inputs, (*tensor.Tensor).Add).MulScalar(1 / float64(len(inputs)))}
+}
+
+// ForwardAll returns the maximum of inputs.
+func (Maximum) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
+	return []*tensor.Tensor{merge("maximum", inputs, func(x, y *tensor.Tensor) *tensor.Tensor { return tensor.Where(x.Less(y), y, x) })}
+}
+
+// ForwardAll returns the minimum of inputs.
+func (Minimum) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
+	return []*tensor.Tensor{merge("minimum", inputs, func(x, y *tensor.Tensor) *tensor.Tensor { return tensor.Where(x.Greater(y), y, x) })}
 }
 
 // ForwardAll returns the product of inputs.
@@ -73,17 +106,15 @@ func checkInputs(layer string, inputs []*tensor.Tensor) {
 	}
 }
 
-// Config returns no settings.
-func (Add) Config() any { return struct{}{} }
-
-// Config returns no settings.
-func (Multiply) Config() any { return struct{}{} }
-
 // Config returns the settings of c.
 func (c Concat) Config() any { return c.ConcatOptions }
 
 var (
-	_ = RegisterLayer("add", func(struct{}) Add { return Add{} }, struct{}{})
-	_ = RegisterLayer("mul", func(struct{}) Multiply { return Multiply{} }, struct{}{})
+	_ = registerPlain[Add](&layers, "add")
+	_ = registerPlain[Subtract](&layers, "subtract")
+	_ = registerPlain[Multiply](&layers, "mul")
+	_ = registerPlain[Average](&layers, "average")
+	_ = registerPlain[Maximum](&layers, "maximum")
+	_ = registerPlain[Minimum](&layers, "minimum")
 	_ = RegisterLayer("concat", newConcat, concatDefaults)
 )

@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -79,24 +78,13 @@ func RegisterLoss[S any, L Loss](name string, make func(settings S) L, defaults 
 
 // LossFromConfig builds the loss that description describes: "cross_entropy" or
 // {"cross_entropy": {"label_smoothing": 0.1}}.
-func LossFromConfig(description any) (Loss, error) {
-	text, err := json.Marshal(description)
-	if err != nil {
-		return nil, fmt.Errorf("loss: %w", err)
-	}
-	return losses.build(text, nil)
-}
+func LossFromConfig(description any) (Loss, error) { return losses.fromConfig(description) }
 
 // DescribeLoss returns the settings of l as LossFromConfig reads them.
 func DescribeLoss(l Loss) (any, error) { return losses.describe(l) }
 
 // LossName returns the name of l in configurations, or else its type.
-func LossName(l Loss) string {
-	if name, ok := losses.nameOf(l); ok {
-		return name
-	}
-	return fmt.Sprintf("%T", l)
-}
+func LossName(l Loss) string { return losses.called(l) }
 
 // checkReduction fails unless reduction is known.
 func checkReduction(loss, reduction string) {

@@ -20,9 +20,6 @@ func (l L1Loss) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor
 // IsRegression returns true.
 func (L1Loss) IsRegression() bool { return true }
 
-// Config returns the settings of l.
-func (l L1Loss) Config() any { return l.LossOptions }
-
 var (
 	_ = RegisterLoss("mean_absolute_error", NewL1Loss, LossOptions{})
 	_ = losses.aliases("mean_absolute_error", "mae", "l1", "l1_loss")

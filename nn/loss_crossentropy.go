@@ -1,11 +1,6 @@
 package nn
 
-import (
-	"sync"
-
-	"github.com/h5dnn/h5dnn/tensor"
-	"github.com/h5dnn/h5dnn/views"
-)
+import "github.com/h5dnn/h5dnn/tensor"
 
 // CrossEntropyLossOptions are the settings of a CrossEntropy and an NLL.
 type CrossEntropyLossOptions struct {
@@ -50,6 +45,9 @@ func (o CrossEntropyLossOptions) validate(loss string) {
 	}
 }
 
+// Config returns the settings.
+func (o CrossEntropyLossOptions) Config() any { return o }
+
 func (o CrossEntropyLossOptions) ignoredLabel() *int { return o.IgnoreIndex }
 
 // Forward returns the cross entropy of outputs (N, classes) and labels (N).
@@ -84,23 +82,9 @@ func logOf(p *tensor.Tensor) *tensor.Tensor {
 	return tensor.Where(p.Less(least), least, p).Log()
 }
 
-// Config returns the settings of l.
-func (l *CrossEntropyLoss) Config() any { return l.CrossEntropyLossOptions }
-
-// Config returns the settings of l.
-func (l *NLLLoss) Config() any { return l.CrossEntropyLossOptions }
-
 // labelLoss compares log probabilities with labels. It keeps the constants that it
 // needs on each device.
-type labelLoss struct {
-	classVectors
-	settings sync.Map // of *labelSettings by classKey
-}
-
-// labelSettings are the settings of a loss as tensors.
-type labelSettings struct {
-	weights *tensor.Tensor // (classes); nil if all are 1
-}
+type labelLoss struct{ classVectors }
 
 // TakesLabels reports that targets are labels.
 func (*labelLoss) TakesLabels() bool { return true }
@@ -124,19 +108,19 @@ func (l *NLLLoss) ignoring(label int) Loss {
 //
 // and the mean is over the sum of w[y]. A label that is neither a class nor ignored is an error.
 func (l *labelLoss) forward(loss string, o CrossEntropyLossOptions, p, labels, weights *tensor.Tensor) *tensor.Tensor {
-	v, c := l.of(loss, p), l.settingsFor(loss, o, p)
+	v := l.of(loss, p, o.ClassWeights...)
 	isLabel := v.isLabel(labels)
 	oneHot := isLabel.Cast(p.Type)
 	kept := tensor.LabelMask(labels, p.Type, p.Shape[1], o.IgnoreIndex)
 	picked := tensor.Where(isLabel, p, v.zero)
-	if c.weights != nil {
-		picked, oneHot = picked.Mul(c.weights), oneHot.Mul(c.weights)
+	if v.weights != nil {
+		picked, oneHot = picked.Mul(v.weights), oneHot.Mul(v.weights)
 	}
 	sum := picked.Sum(1).MulScalar(o.LabelSmoothing - 1)
 	if o.LabelSmoothing > 0 {
 		all := p
-		if c.weights != nil {
-			all = p.Mul(c.weights)
+		if v.weights != nil {
+			all = p.Mul(v.weights)
 		}
 		sum = sum.Sub(all.Sum(1).MulScalar(o.LabelSmoothing / float64(p.Shape[1])))
 	}
@@ -148,23 +132,6 @@ func (l *labelLoss) forward(loss string, o CrossEntropyLossOptions, p, labels, w
 		return total
 	}
 	return divideByWeight(total, oneHot.Sum(1).Mul(kept).Sum())
-}
-
-// settingsFor returns the settings as tensors on the device of p.
-func (l *labelLoss) settingsFor(loss string, o CrossEntropyLossOptions, p *tensor.Tensor) *labelSettings {
-	key := classKey{p.Data.Device(), p.Type, p.Shape[1]}
-	if have, ok := l.settings.Load(key); ok {
-		return have.(*labelSettings)
-	}
-	c := &labelSettings{}
-	if o.ClassWeights != nil {
-		if len(o.ClassWeights) != key.classes {
-			tensor.Fail(loss, views.ErrShape, "%d class weights for %d classes", len(o.ClassWeights), key.classes)
-		}
-		c.weights = onDevice(loss, tensor.FromSlice(o.ClassWeights, key.classes).Cast(key.dtype), key.device)
-	}
-	l.settings.Store(key, c)
-	return c
 }
 
 var (

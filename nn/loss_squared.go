@@ -7,11 +7,14 @@ type LossOptions struct {
 	Reduction string `json:"reduction,omitempty"` // mean (or empty) or sum
 }
 
+// Config returns the settings.
+func (o LossOptions) Config() any { return o }
+
 // MSELoss is the mean over all elements of (output − target)².
 type MSELoss struct{ LossOptions }
 
 // SumOfSquaredErrors is the sum over all elements of (output − target)².
-type SumOfSquaredErrors struct{}
+type SumOfSquaredErrors struct{ noSettings }
 
 // NewMSELoss returns a mean squared error.
 func NewMSELoss(o LossOptions) MSELoss {
@@ -50,15 +53,9 @@ func (MSELoss) IsRegression() bool { return true }
 // IsRegression returns true.
 func (SumOfSquaredErrors) IsRegression() bool { return true }
 
-// Config returns the settings of l.
-func (l MSELoss) Config() any { return l.LossOptions }
-
-// Config returns no settings.
-func (SumOfSquaredErrors) Config() any { return struct{}{} }
-
 var (
 	_ = RegisterLoss("mean_squared_error", NewMSELoss, LossOptions{})
-	_ = RegisterLoss("sum_of_squared_errors", func(struct{}) SumOfSquaredErrors { return SumOfSquaredErrors{} }, struct{}{})
+	_ = registerPlain[SumOfSquaredErrors](&losses, "sum_of_squared_errors")
 	_ = losses.aliases("mean_squared_error", "mse", "mse_loss")
 	_ = losses.aliases("sum_of_squared_errors", "sse")
 )

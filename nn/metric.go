@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -44,24 +43,13 @@ func RegisterMetric[S any, M Metric](name string, make func(settings S) M, defau
 
 // MetricFromConfig builds the metric that description describes: "accuracy" or
 // {"top_k": 5}.
-func MetricFromConfig(description any) (Metric, error) {
-	text, err := json.Marshal(description)
-	if err != nil {
-		return nil, fmt.Errorf("metric: %w", err)
-	}
-	return metrics.build(text, nil)
-}
+func MetricFromConfig(description any) (Metric, error) { return metrics.fromConfig(description) }
 
 // DescribeMetric returns the settings of m as MetricFromConfig reads them.
 func DescribeMetric(m Metric) (any, error) { return metrics.describe(m) }
 
 // MetricName returns the name of m in configurations.
-func MetricName(m Metric) string {
-	if name, ok := metrics.nameOf(m); ok {
-		return name
-	}
-	return fmt.Sprintf("%T", m)
-}
+func MetricName(m Metric) string { return metrics.called(m) }
 
 // MetricSums implements the state of metrics that embed it: named sums in float64.
 type MetricSums struct{ sums map[string]storage.Array }
@@ -112,13 +100,7 @@ func (m *MetricSums) Reset() {
 
 // State yields the sums.
 func (m *MetricSums) State() iter.Seq2[string, storage.Array] {
-	return func(yield func(string, storage.Array) bool) {
-		for _, name := range slices.Sorted(maps.Keys(m.sums)) {
-			if !yield(name, m.sums[name]) {
-				return
-			}
-		}
-	}
+	return byName(m.sums)
 }
 
 // Load replaces the sums by copies of state.

@@ -13,6 +13,9 @@ type LabelOptions struct {
 	IgnoreIndex *int `json:"ignore_index,omitempty"` // label of samples to leave out; none if nil
 }
 
+// Config returns the settings.
+func (o LabelOptions) Config() any { return o }
+
 // weights returns the weights of samples, nil or w, without samples to be left out. A label that is
 // neither a class nor left out is an error.
 func (o LabelOptions) weights(metric string, outputs, labels, w *tensor.Tensor) *tensor.Tensor {
@@ -43,9 +46,6 @@ func (m *Accuracy) Update(outputs, labels, weights *tensor.Tensor) {
 
 // Result returns the accuracy.
 func (m *Accuracy) Result() (storage.Array, error) { return m.mean() }
-
-// Config returns the settings of m.
-func (m *Accuracy) Config() any { return m.LabelOptions }
 
 // TopKOptions are the settings of a TopK.
 type TopKOptions struct {

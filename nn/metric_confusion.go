@@ -41,7 +41,4 @@ func (m *ConfusionMatrix) Result() (storage.Array, error) {
 	return storage.From(counts, m.sums["matrix"].Shape...), nil
 }
 
-// Config returns the settings of m.
-func (m *ConfusionMatrix) Config() any { return m.LabelOptions }
-
 var _ = RegisterMetric("confusion_matrix", func(o LabelOptions) *ConfusionMatrix { return &ConfusionMatrix{LabelOptions: o} }, LabelOptions{})

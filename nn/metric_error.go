@@ -6,10 +6,16 @@ import (
 )
 
 // AbsoluteErrorMetric is the mean of |output − target|.
-type AbsoluteErrorMetric struct{ MetricSums }
+type AbsoluteErrorMetric struct {
+	noSettings
+	MetricSums
+}
 
 // SquaredErrorMetric is the mean of (output − target)².
-type SquaredErrorMetric struct{ MetricSums }
+type SquaredErrorMetric struct {
+	noSettings
+	MetricSums
+}
 
 // Update adds a batch.
 func (m *AbsoluteErrorMetric) Update(outputs, targets, weights *tensor.Tensor) {
@@ -29,12 +35,6 @@ func (m *AbsoluteErrorMetric) Result() (storage.Array, error) { return m.mean() 
 
 // Result returns the mean.
 func (m *SquaredErrorMetric) Result() (storage.Array, error) { return m.mean() }
-
-// Config returns no settings.
-func (m *AbsoluteErrorMetric) Config() any { return struct{}{} }
-
-// Config returns no settings.
-func (m *SquaredErrorMetric) Config() any { return struct{}{} }
 
 var (
 	_ = RegisterMetric("mean_absolute_error", func(struct{}) *AbsoluteErrorMetric { return &AbsoluteErrorMetric{} }, struct{}{})

@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -67,11 +66,7 @@ func RegisterOptimizer[S any, O Optimizer](name string, make func(settings S) O,
 // OptimizerFromConfig builds the optimizer that description describes: "adam",
 // {"sgd": 0.1} or {"sgd": {"lr": 0.1, "momentum": 0.9}}.
 func OptimizerFromConfig(description any) (Optimizer, error) {
-	text, err := json.Marshal(description)
-	if err != nil {
-		return nil, fmt.Errorf("optimizer: %w", err)
-	}
-	return optimizers.build(text, nil)
+	return optimizers.fromConfig(description)
 }
 
 // DescribeOptimizer returns the settings of o as OptimizerFromConfig reads them.

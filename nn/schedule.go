@@ -1,10 +1,5 @@
 package nn
 
-import (
-	"encoding/json"
-	"fmt"
-)
-
 // A Schedule varies the learning rate during training.
 type Schedule interface {
 	// Factor returns what to multiply the initial learning rate by.
@@ -37,13 +32,7 @@ func RegisterSchedule[S any, T Schedule](name string, make func(settings S) T, d
 
 // ScheduleFromConfig builds the schedule that description describes: "cosine" or
 // {"warmup": {"epochs": 1, "then": "cosine"}}.
-func ScheduleFromConfig(description any) (Schedule, error) {
-	text, err := json.Marshal(description)
-	if err != nil {
-		return nil, fmt.Errorf("schedule: %w", err)
-	}
-	return schedules.build(text, nil)
-}
+func ScheduleFromConfig(description any) (Schedule, error) { return schedules.fromConfig(description) }
 
 // DescribeSchedule returns the settings of s as ScheduleFromConfig reads them.
 func DescribeSchedule(s Schedule) (any, error) { return schedules.describe(s) }

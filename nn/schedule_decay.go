@@ -5,6 +5,9 @@ type DecayOptions struct {
 	End float64 `json:"end,omitempty"` // factor at the end of training
 }
 
+// Config returns the settings.
+func (o DecayOptions) Config() any { return o }
+
 // LinearSchedule decreases the learning rate to End times itself in equal steps.
 type LinearSchedule struct{ DecayOptions }
 
@@ -31,12 +34,6 @@ func (s LinearSchedule) Factor(at Progress) float64 { return 1 + (s.End-1)*at.Do
 func (s CosineSchedule) Factor(at Progress) float64 {
 	return cosineBetween(1, s.End, at.Done())
 }
-
-// Config returns the settings of s.
-func (s LinearSchedule) Config() any { return s.DecayOptions }
-
-// Config returns the settings of s.
-func (s CosineSchedule) Config() any { return s.DecayOptions }
 
 var (
 	_ = RegisterSchedule("linear", NewLinearSchedule, DecayOptions{})

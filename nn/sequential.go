@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/h5dnn/h5dnn/tensor"
@@ -41,8 +40,5 @@ func kindOf(m Module) string {
 	if _, ok := m.(Sequential); ok {
 		return "sequential"
 	}
-	if name, ok := layers.nameOf(m); ok {
-		return name
-	}
-	return fmt.Sprintf("%T", m)
+	return layers.called(m)
 }

@@ -2,6 +2,8 @@ package nn
 
 import (
 	"iter"
+	"maps"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -18,4 +20,15 @@ type Stateful interface {
 type EpochObserver interface {
 	Schedule
 	EndEpoch(loss float64)
+}
+
+// byName yields arrays in the order of their names.
+func byName(arrays map[string]storage.Array) iter.Seq2[string, storage.Array] {
+	return func(yield func(string, storage.Array) bool) {
+		for _, name := range slices.Sorted(maps.Keys(arrays)) {
+			if !yield(name, arrays[name]) {
+				return
+			}
+		}
+	}
 }

@@ -144,9 +144,6 @@ func checkFeatures(layer string, x *tensor.Tensor) {
 	}
 }
 
-// checkImages fails unless x is (samples, channels, height, width).
-func checkImages(layer string, x *tensor.Tensor) { checkSpatial(layer, x, 2) }
-
 // checkSpatial fails unless x has samples, channels and that many spatial axes.
 func checkSpatial(layer string, x *tensor.Tensor, axes int) {
 	if axes < 1 || axes > 3 {
