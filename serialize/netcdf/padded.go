@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	convention "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -95,7 +96,7 @@ func (r *reader) array(d *hdf5.Dataset) (storage.Array, error) {
 			slices.Reverse(fill)
 		}
 	}
-	return storage.Array{Data: &padded{a, fill, v.Len()}, Type: a.Type, View: v}, nil
+	return padded(a, shape, fill), nil
 }
 
 // standardFills are the fill values of variables that are written without one (netcdf.h).
@@ -109,50 +110,23 @@ var standardFills = map[dtype.Type][]byte{
 // maxElements bounds the bytes of a variable.
 const maxElements = 1 << 62
 
-// A padded source is an array with fill values after its elements.
-type padded struct {
-	from storage.Array
-	fill []byte
-	n    int // elements
-}
-
-func (p *padded) Len() int               { return p.n * p.from.Type.Size() }
-func (p *padded) Device() storage.Device { return p.from.Data.Device() }
-
-// ReadView implements [storage.Source].
-func (p *padded) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	if t != p.from.Type || !v.Within(p.n) || len(dst) < v.Len()*t.Size() {
-		return fmt.Errorf("%v: %v%v of %d %v: %w", p.Device(), t, v.Shape, p.n, p.from.Type, views.ErrShape)
+// padded returns an array of a shape that begins with the rows of a, which may have none, and has a fill value
+// after them.
+func padded(a storage.Array, shape []int, fill []byte) storage.Array {
+	stored := a.Shape[0]
+	if a.Len() == 0 {
+		stored = 0
 	}
-	return p.read(dst[:v.Len()*t.Size()], v)
-}
-
-// read divides v until a part is stored, or is not.
-func (p *padded) read(dst []byte, v views.View) error {
-	if v.Len() == 0 {
-		return nil
-	}
-	first, last := v.Bounds()
-	switch stored := p.from.Len(); {
-	case last < stored:
-		return p.from.With(v).CopyTo(storage.Array{Data: storage.Wrap(dst), Type: p.from.Type, View: views.Of(v.Shape...)})
-	case first >= stored:
-		for at := 0; at < len(dst); at += len(p.fill) {
-			copy(dst[at:], p.fill)
+	one := storage.Array{Data: storage.Wrap(fill), Type: a.Type, View: views.Of()}
+	return blocks.Compute(a.Type, shape, func(dst storage.Array, b views.Box) error {
+		rows, _, end := b.Between(0, 0, stored)
+		if end > 0 {
+			if err := a.With(rows.Of(a.View)).CopyTo(dst.With(blocks.Between(dst.View, 0, 0, end))); err != nil {
+				return err
+			}
 		}
-		return nil
-	}
-	axis := slices.IndexFunc(v.Shape, func(n int) bool { return n > 1 }) // there is one, as first is not last
-	half, size := v.Shape[axis]/2, v.Shape[axis]
-	for _, part := range [][2]int{{0, half}, {half, size}} {
-		w, err := v.Slice(axis, part[0], part[1], 1)
-		if err == nil {
-			row := len(dst) / size
-			err = p.read(dst[part[0]*row:part[1]*row], w)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		rest := dst.With(blocks.Between(dst.View, 0, end, dst.Shape[0]))
+		v, _ := one.Broadcast(rest.Shape...) // of a scalar to any shape
+		return one.With(v).CopyTo(rest)
+	})
 }

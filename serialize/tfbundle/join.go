@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -60,7 +61,27 @@ func (b *bundle) join(name string, typ dtype.Type, shape []int, parts []slice) (
 	if covered != whole.Len() {
 		return refuse("have %d of its %d elements", covered, whole.Len())
 	}
-	return storage.Array{Data: &joinedSource{b.in.Name, typ, whole, parts}, Type: typ, View: whole}, nil
+	return blocks.Compute(typ, shape, func(dst storage.Array, b views.Box) error {
+		for _, p := range parts {
+			if err := p.copyTo(dst, b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}), nil
+}
+
+// copyTo copies the elements of the slice that are in a box of the variable to dst, which has the box's shape.
+func (p slice) copyTo(dst storage.Array, b views.Box) error {
+	for axis, e := range p.extents {
+		var first, end int
+		b, first, end = b.Between(axis, e.start, e.start+e.length)
+		dst.View = blocks.Between(dst.View, axis, first, end)
+	}
+	if dst.Len() == 0 {
+		return nil
+	}
+	return p.entry.Array.With(b.Of(p.entry.Array.View)).CopyTo(dst)
 }
 
 // overlaps reports whether p and q have elements in common.
@@ -72,82 +93,4 @@ func (p slice) overlaps(q slice) bool {
 		}
 	}
 	return true
-}
-
-// A joinedSource is a Source whose elements are in slices of a variable.
-type joinedSource struct {
-	file  string
-	typ   dtype.Type
-	whole views.View
-	parts []slice
-}
-
-func (j *joinedSource) Len() int               { return j.whole.Len() * j.typ.Size() }
-func (j *joinedSource) Device() storage.Device { return storage.File(j.file) }
-
-// ReadView reads the rows that v selects elements of.
-func (j *joinedSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	if t != j.typ || !v.Within(j.whole.Len()) || len(dst) < v.Len()*t.Size() {
-		return fmt.Errorf("%s: %v%v reaches outside %d bytes of %v: %w", j.file, t, v.Shape, j.Len(), j.typ, views.ErrShape)
-	}
-	if v.Len() == 0 {
-		return nil
-	}
-	first, last := v.Bounds()
-	row := j.whole.Len() / j.whole.Shape[0]
-	from, to := first/row, last/row+1
-	n := (to - from) * row
-	if v.Contiguous() && v.Len() == n {
-		return j.readRows(dst, from, to)
-	}
-	if n > 4*v.Len() && v.Rank() > 0 && v.Shape[0] > 1 {
-		part := v.Len() / v.Shape[0] * t.Size()
-		for i := range v.Shape[0] {
-			selected, err := v.Select(0, i)
-			if err == nil {
-				err = j.ReadView(dst[i*part:][:part], t, selected)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	rows := make([]byte, n*t.Size())
-	if err := j.readRows(rows, from, to); err != nil {
-		return err
-	}
-	v.Offset -= from * row
-	storage.Gather(dst, rows, t, v)
-	return nil
-}
-
-// readRows reads the rows in [from, to) along the first axis.
-func (j *joinedSource) readRows(dst []byte, from, to int) error {
-	shape := slices.Clone(j.whole.Shape)
-	shape[0] = to - from
-	for _, p := range j.parts {
-		rows := p.extents[0]
-		start, stop := max(from, rows.start), min(to, rows.start+rows.length)
-		if start >= stop {
-			continue
-		}
-		source, target := p.entry.Array, storage.Array{Data: storage.Wrap(dst), Type: j.typ, View: views.Of(shape...)}
-		var err error
-		if source.View, err = source.View.Slice(0, start-rows.start, stop-rows.start, 1); err != nil {
-			return err
-		}
-		for axis, e := range p.extents {
-			if axis == 0 {
-				e = extent{start - from, stop - start}
-			}
-			if target.View, err = target.View.Slice(axis, e.start, e.start+e.length, 1); err != nil {
-				return err
-			}
-		}
-		if err := source.CopyTo(target); err != nil {
-			return err
-		}
-	}
-	return nil
 }
