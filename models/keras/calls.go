@@ -1,8 +1,6 @@
 package keras
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +9,7 @@ import (
 
 // chain connects the layers of a Sequential, behind an InputLayer, which is added if the
 // model has none.
-func chain(m *Model, built []*int) error {
+func chain(m *Model, built any) error {
 	if len(m.Layers) == 0 {
 		return fmt.Errorf("%s has no layers: %w", m.Name, ErrConfig)
 	}
@@ -34,166 +32,107 @@ func chain(m *Model, built []*int) error {
 	return nil
 }
 
-// inputFor returns the InputLayer that the first layer of a Sequential implies.
-func inputFor(m *Model, built []*int) Layer {
+// inputFor returns the InputLayer that the first layer of a Sequential implies, or the shape that it was built for.
+func inputFor(m *Model, built any) Layer {
 	first := m.Layers[0]
-	config := map[string]any{}
-	for _, name := range []string{"batch_shape", "batch_input_shape"} {
-		if shape, ok := first.Config[name].([]any); ok {
-			config["batch_shape"] = shape
-		}
-	}
-	if len(config) == 0 && len(built) > 0 {
-		shape := make([]any, len(built))
-		for i, n := range built {
-			if n != nil {
-				shape[i] = float64(*n)
-			}
-		}
-		config["batch_shape"] = shape
-	}
 	name := first.Name + "_input"
 	for m.Layer(name) != nil {
 		name += "_"
 	}
-	config["name"] = name
+	config := map[string]any{"name": name}
+	for _, shape := range []any{built, first.Config["batch_input_shape"], first.Config["batch_shape"]} {
+		if list, ok := shape.([]any); ok && len(list) > 0 {
+			config["batch_shape"] = list
+		}
+	}
 	return Layer{Class: "InputLayer", Name: name, Config: config}
 }
 
-// connect reads the calls of the layers of a functional model.
-func connect(m *Model, c modelConfig) (err error) {
-	for i, o := range c.Layers {
-		if m.Layers[i].Calls, err = callsOf(o.Inbound); err != nil {
-			return fmt.Errorf("%s: %w", m.Layers[i].Name, err)
+// connect reads the calls of the layers of a functional model. A call is a list of inputs in Keras 1 and 2,
+//
+//	[["dense", 0, 0, {}], ["dense_1", 0, 0, {"training": false}]]
+//
+// and in Keras 3 an object with the arguments, in which tensors are
+//
+//	{"class_name": "__keras_tensor__", "config": {"keras_history": ["dense", 0, 0], …}}
+func connect(m *Model, g graph) error {
+	g.countFromZero()
+	for i, o := range g.layers {
+		for _, node := range nodesIn(o) {
+			m.Layers[i].Calls = append(m.Layers[i].Calls, refsOf(node))
 		}
 	}
-	if m.Inputs, err = refsIn(c.Inputs); err == nil {
-		m.Outputs, err = refsIn(c.Outputs)
-	}
-	if err != nil {
-		return err
-	}
+	m.Inputs, m.Outputs = refsOf(g.config["input_layers"]), refsOf(g.config["output_layers"])
 	if len(m.Inputs) == 0 || len(m.Outputs) == 0 {
 		return fmt.Errorf("%s has no inputs or no outputs: %w", m.Name, ErrConfig)
 	}
-	renumber(m, slices.ContainsFunc(c.Layers, object.hasArguments))
 	return checkRefs(m)
 }
 
-// hasArguments reports whether the calls of a layer are objects, as in Keras 3.
-func (o object) hasArguments() bool {
-	var nodes []json.RawMessage
-	return json.Unmarshal(o.Inbound, &nodes) == nil && slices.ContainsFunc(nodes, func(node json.RawMessage) bool {
-		var call struct{ Args json.RawMessage }
-		return json.Unmarshal(node, &call) == nil && call.Args != nil // Keras 2 has objects of inputs by name
-	})
-}
-
-// arguments are those of a call in Keras 3.
-type arguments struct {
-	Args   []any          `json:"args"`
-	Kwargs map[string]any `json:"kwargs"`
+// callsOfKeras3 returns the calls of a layer that are objects of arguments, as in Keras 3. Keras 2
+// has objects of inputs by name.
+func callsOfKeras3(o map[string]any) (calls []map[string]any) {
+	for _, call := range objectsIn(o["inbound_nodes"]) {
+		if call["args"] != nil {
+			calls = append(calls, call)
+		}
+	}
+	return calls
 }
 
 // isOperation reports whether a call has arguments that layers do not take: numbers by
 // position, or several tensors by position where a layer takes a list. A Reshape is one if it
 // lacks the setting of the layer.
-func (o object) isOperation() bool {
-	if !o.hasArguments() {
-		return false
-	}
-	if o.Class == "Reshape" && !bytes.Contains(o.Config, []byte(`"target_shape"`)) {
-		return true
-	}
-	var calls []arguments
-	json.Unmarshal(o.Inbound, &calls)
-	merges := classes[o.Class].several && o.Class != "MultiHeadAttention"
-	return slices.ContainsFunc(calls, func(c arguments) bool {
-		if len(c.Args) == 0 {
+func isOperation(o map[string]any) bool {
+	class := textIn(o, "class_name")
+	merges := classes[class].several && class != "MultiHeadAttention"
+	return slices.ContainsFunc(callsOfKeras3(o), func(call map[string]any) bool {
+		args, _ := call["args"].([]any)
+		if len(args) == 0 {
 			return false
 		}
-		_, several := c.Args[0].([]any)
-		return merges && !several || slices.ContainsFunc(c.Args, func(v any) bool { return v != nil && len(refsOf(v)) == 0 })
+		_, several := args[0].([]any)
+		return class == "Reshape" && field(o, "target_shape") == nil || merges && !several ||
+			slices.ContainsFunc(args, func(v any) bool { return v != nil && len(refsOf(v)) == 0 })
 	})
 }
 
-// training reports whether a call has the argument training=True. Keras 3 writes it for layers that
+// isTraining reports whether a call has the argument training=True. Keras 3 writes it for layers that
 // augment data, whose default it is, and predicts without.
-func (o object) training() bool {
-	var nodes []any
-	json.Unmarshal(o.Inbound, &nodes)
-	return slices.ContainsFunc(nodes, func(node any) bool {
-		if c, ok := node.(map[string]any); ok {
-			named, _ := c["kwargs"].(map[string]any)
-			return named["training"] == true && !strings.HasPrefix(o.Class, "Random")
+func isTraining(o map[string]any) (training bool) {
+	for _, call := range callsOfKeras3(o) {
+		named, _ := call["kwargs"].(map[string]any)
+		training = training || named["training"] == true && !strings.HasPrefix(classIn(o), "Random")
+	}
+	eachRef(o["inbound_nodes"], func(ref []any) {
+		if len(ref) == 4 {
+			named, _ := ref[3].(map[string]any)
+			training = training || named["training"] == true
 		}
-		inputs, _ := node.([]any)
-		return slices.ContainsFunc(inputs, func(v any) bool {
-			if ref, ok := v.([]any); ok && len(ref) == 4 {
-				named, _ := ref[3].(map[string]any)
-				return named["training"] == true
-			}
-			return false
-		})
 	})
-}
-
-// refs yields every reference in m, to be changed in place.
-func refs(m *Model, visit func(r *Ref)) {
-	for i := range m.Layers {
-		for _, call := range m.Layers[i].Calls {
-			for k := range call {
-				visit(&call[k])
-			}
-		}
-	}
-	for i := range m.Inputs {
-		visit(&m.Inputs[i])
-	}
-	for i := range m.Outputs {
-		visit(&m.Outputs[i])
-	}
-}
-
-// renumber makes references to calls of nested models count from 0. In Keras 2, call 0
-// of a model is the one by which it was defined, which is not among those of the layer. In
-// Keras 3 it is so in the outputs only, and for functional models only.
-func renumber(m *Model, current bool) {
-	last := map[string]int{}
-	refs(m, func(r *Ref) { last[r.Layer] = max(last[r.Layer], r.Node) })
-	shift := func(r *Ref) {
-		l := m.Layer(r.Layer)
-		if l != nil && l.Model != nil && (current && l.Model.Class != "Sequential" || !current && last[r.Layer] == len(l.Calls)) {
-			r.Node--
-		}
-	}
-	if !current {
-		refs(m, shift)
-		return
-	}
-	for i := range m.Outputs {
-		shift(&m.Outputs[i])
-	}
+	return training
 }
 
 // checkRefs returns an error if a reference leads nowhere.
 func checkRefs(m *Model) error {
-	at := map[string]int{}
+	calls := map[string]int{}
+	all := [][]Ref{m.Inputs, m.Outputs}
 	for i := range m.Layers {
 		l := &m.Layers[i]
 		if len(l.Calls) == 0 && l.Class == "InputLayer" {
 			l.Calls = [][]Ref{nil}
 		}
-		at[l.Name] = i
+		calls[l.Name] = len(l.Calls)
+		all = append(all, l.Calls...)
 	}
-	var wrong error
-	refs(m, func(r *Ref) {
-		i, ok := at[r.Layer]
-		if (!ok || r.Node < 0 || r.Node >= len(m.Layers[i].Calls) || r.Tensor < 0) && wrong == nil {
-			wrong = fmt.Errorf("%s: a layer takes output %d of call %d of %q, which does not exist: %w", m.Name, r.Tensor, r.Node, r.Layer, ErrConfig)
+	for _, refs := range all {
+		for _, r := range refs {
+			if r.Node < 0 || r.Node >= calls[r.Layer] || r.Tensor < 0 {
+				return fmt.Errorf("%s: a layer takes output %d of call %d of %q, which does not exist: %w", m.Name, r.Tensor, r.Node, r.Layer, ErrConfig)
+			}
 		}
-	})
-	return wrong
+	}
+	return nil
 }
 
 // A layerCall is one use of a layer of a model.
@@ -241,112 +180,95 @@ func order(m *Model) ([]layerCall, error) {
 	return sorted, nil
 }
 
-// callsOf reads inbound_nodes. In Keras 1 and 2 a call is a list of inputs,
-//
-//	[["dense", 0, 0, {}], ["dense_1", 0, 0, {"training": false}]]
-//
-// and in Keras 3 an object with the arguments, in which tensors are
-//
-//	{"class_name": "__keras_tensor__", "config": {"keras_history": ["dense", 0, 0], …}}
-func callsOf(text json.RawMessage) ([][]Ref, error) {
-	if len(text) == 0 {
-		return nil, nil
-	}
-	var nodes []json.RawMessage
-	if err := json.Unmarshal(text, &nodes); err != nil {
-		return nil, fmt.Errorf("inbound_nodes: %w (%w)", err, ErrConfig)
-	}
-	calls := make([][]Ref, 0, len(nodes))
-	for _, node := range nodes {
-		inputs, err := refsIn(node)
-		if err != nil {
-			return nil, err
+// refsOf returns the tensors in the arguments of a call, in order.
+func refsOf(arguments any) (all []Ref) {
+	eachTensor(arguments, func(ref []any, _ map[string]any) {
+		switch {
+		case ref == nil:
+			all = append(all, Ref{}) // of no layer, which checkRefs refuses
+		case ref[0] != constantValue:
+			tensor, _ := integer(ref[2])
+			all = append(all, Ref{Layer: ref[0].(string), Node: nodeOf(ref), Tensor: tensor})
 		}
-		calls = append(calls, inputs)
-	}
-	return calls, nil
+	})
+	return all
 }
 
-// refsIn returns the tensors in the arguments of a call, in order.
-func refsIn(text json.RawMessage) ([]Ref, error) {
-	if len(text) == 0 {
-		return nil, nil
-	}
-	var value any
-	if err := json.Unmarshal(text, &value); err != nil {
-		return nil, fmt.Errorf("%.40s: %w (%w)", text, err, ErrConfig)
-	}
-	return refsOf(value), nil
+// eachRef visits the references, [layer, call, output, …], to outputs of layers in the arguments of a call, in the order in
+// which layers take them.
+func eachRef(arguments any, visit func(ref []any)) {
+	eachTensor(arguments, func(ref []any, _ map[string]any) {
+		if ref != nil {
+			visit(ref)
+		}
+	})
 }
 
-func refsOf(value any) (all []Ref) {
-	switch v := value.(type) {
+// eachTensor visits references with the objects that Keras 3 has for tensors; nil for an object without one.
+func eachTensor(v any, visit func(ref []any, tensor map[string]any)) {
+	switch v := v.(type) {
 	case []any:
-		if r, ok := refFrom(v); ok {
-			if r.Layer != constantValue {
-				all = append(all, r)
-			}
-			if len(v) == 4 { // arguments by name
-				all = append(all, refsOf(v[3])...)
-			}
-			return all
+		if isRef(v) {
+			visit(v, nil)
+			v = v[3:] // arguments by name
 		}
 		for _, one := range v {
-			all = append(all, refsOf(one)...)
+			eachTensor(one, visit)
 		}
 	case map[string]any:
-		if v["class_name"] == "__keras_tensor__" {
-			config, _ := v["config"].(map[string]any)
-			history, _ := config["keras_history"].([]any)
-			if r, ok := refFrom(history); ok {
-				return []Ref{r}
+		if v["class_name"] == tensorClass {
+			history, _ := field(v, "keras_history").([]any)
+			if !isRef(history) {
+				history = nil
 			}
-			return []Ref{{}} // of no layer, which checkRefs refuses
+			visit(history, v)
+			return
 		}
 		for _, key := range argumentOrder(v) {
-			all = append(all, refsOf(v[key])...)
+			eachTensor(v[key], visit)
 		}
 	}
-	return all
+}
+
+// tensorClass is the class of the objects that Keras 3 has for tensors.
+const tensorClass = "__keras_tensor__"
+
+// isRef reports whether v is [layer, call, output] or, in a call of Keras 2, that and the
+// arguments.
+func isRef(v []any) bool {
+	if len(v) != 3 && len(v) != 4 {
+		return false
+	}
+	_, name := v[0].(string)
+	_, node := integer(v[1])
+	_, tensor := integer(v[2])
+	return name && node && tensor
+}
+
+func nodeOf(ref []any) int {
+	n, _ := integer(ref[1])
+	return n
 }
 
 // inboundShapes returns the shapes that Keras 3 writes of the tensors in the first call of a layer, or
 // nil. Calls that were translated from those of Keras 2 have shapes of the batch alone.
-func inboundShapes(text json.RawMessage) (all [][]int) {
-	var calls []any
-	if json.Unmarshal(text, &calls) != nil || len(calls) == 0 {
+func inboundShapes(o map[string]any) (all [][]int) {
+	nodes := nodesIn(o)
+	if len(nodes) == 0 {
 		return nil
 	}
 	known := true
-	var visit func(v any)
-	visit = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, one := range v {
-				visit(one)
-			}
-		case map[string]any:
-			if v["class_name"] == "__keras_tensor__" {
-				shapes := inputShape(&Layer{Config: map[string]any{"batch_shape": field(v, "shape")}})
-				known = known && len(shapes) == 1 && len(shapes[0]) > 0
-				all = append(all, shapes...)
-				return
-			}
-			for _, key := range argumentOrder(v) {
-				visit(v[key])
-			}
+	eachTensor(nodes[0], func(_ []any, tensor map[string]any) {
+		if tensor != nil {
+			shapes := shapesOf(field(tensor, "shape"))
+			known = known && len(shapes) == 1 && len(shapes[0]) > 0
+			all = append(all, shapes...)
 		}
-	}
-	if visit(calls[0]); !known {
+	})
+	if !known {
 		return nil
 	}
 	return all
-}
-
-// field returns a field of the configuration of an object.
-func field(object map[string]any, name string) any {
-	config, _ := object["config"].(map[string]any)
-	return config[name]
 }
 
 // constantValue is the name that Keras 2 has in place of a layer's where the first argument of a
@@ -357,27 +279,11 @@ const constantValue = "_CONSTANT_VALUE"
 // The other ones are sorted.
 func argumentOrder(arguments map[string]any) []string {
 	first := []string{"args", "kwargs", "inputs", "query", "value", "key"}
-	var names []string
-	for _, name := range first {
-		if _, ok := arguments[name]; ok {
-			names = append(names, name)
-		}
-	}
+	names := slices.DeleteFunc(slices.Clone(first), func(name string) bool { _, ok := arguments[name]; return !ok })
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
 		if !slices.Contains(first, name) {
 			names = append(names, name)
 		}
 	}
 	return names
-}
-
-// refFrom reads [layer, node, tensor] and [layer, node, tensor, arguments].
-func refFrom(v []any) (Ref, bool) {
-	if len(v) != 3 && len(v) != 4 {
-		return Ref{}, false
-	}
-	name, isName := v[0].(string)
-	node, isNode := v[1].(float64)
-	tensor, isTensor := v[2].(float64)
-	return Ref{Layer: name, Node: int(node), Tensor: int(tensor)}, isName && isNode && isTensor
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -34,7 +35,7 @@ func Parse(text string) (*Model, error) {
 	if len(text) > maxConfig {
 		return nil, fmt.Errorf("model configuration of %d bytes; at most %d are read: %w", len(text), maxConfig, ErrConfig)
 	}
-	var o object
+	var o map[string]any
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return nil, fmt.Errorf("model configuration: %w (%w)", err, ErrConfig)
 	}
@@ -43,62 +44,68 @@ func Parse(text string) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model configuration: %w", err)
 	}
-	m.Version = o.version(text)
+	m.Version = versionOf(o, text)
 	inferShapes(m)
 	return m, nil
 }
 
-// version returns the version of Keras that wrote a description: model.to_json() says it in
+// versionOf returns the version of Keras that wrote a description: model.to_json() says it in
 // Keras 2, and Keras 3 has a module of Functional that others lack, and shapes of inputs under
 // another name. It returns "" if neither is there.
-func (o object) version(text string) string {
-	switch {
-	case o.Keras != "":
-		return o.Keras
-	case o.Module != nil && *o.Module == "keras.src.engine.functional":
+func versionOf(o map[string]any, text string) string {
+	switch module := textIn(o, "module"); {
+	case textIn(o, "keras_version") != "":
+		return textIn(o, "keras_version")
+	case module == "keras.src.engine.functional":
 		return "2.15.0"
-	case o.Module != nil && *o.Module == "keras.src.models.functional", strings.Contains(text, `"batch_shape"`):
+	case module == "keras.src.models.functional", strings.Contains(text, `"batch_shape"`):
 		return "3.0.0"
 	}
 	return ""
 }
 
-// An object is a serialized layer or model.
-type object struct {
-	Module     *string         `json:"module"`
-	Class      string          `json:"class_name"`
-	Config     json.RawMessage `json:"config"`
-	Registered *string         `json:"registered_name"`
-	Name       string          `json:"name"` // beside config, in functional models
-	Inbound    json.RawMessage `json:"inbound_nodes"`
-	Build      json.RawMessage `json:"build_config"`
-	Keras      string          `json:"keras_version"` // of model.to_json() in Keras 2
+// textIn returns a text of an object: of a serialized layer or model, or of its configuration.
+func textIn(o map[string]any, name string) string {
+	text, _ := o[name].(string)
+	return text
 }
 
-// class returns the name of the class, with its package if it is not one of Keras's own:
+// configIn returns the configuration of an object.
+func configIn(o map[string]any) map[string]any {
+	config, _ := o["config"].(map[string]any)
+	return config
+}
+
+// field returns a field of the configuration of an object.
+func field(o map[string]any, name string) any { return configIn(o)[name] }
+
+// nodesIn returns the calls of a layer.
+func nodesIn(o map[string]any) []any {
+	nodes, _ := o["inbound_nodes"].([]any)
+	return nodes
+}
+
+// nameOf returns the name of a layer, which functional models have beside its settings, too.
+func nameOf(o map[string]any) string {
+	if name := textIn(o, "name"); name != "" {
+		return name
+	}
+	return textIn(configIn(o), "name")
+}
+
+// classIn returns the name of the class, with its package if it is not one of Keras's own:
 // a layer that somebody else called Dense is not Keras's Dense. Operations of Keras 3 on tensors,
 // such as x*2, have classes of the names of layers: Multiply of keras.src.ops.numpy. An .h5 leaves
 // out the module; only the arguments tell them there.
-func (o object) class() string {
-	if o.Module != nil && strings.HasPrefix(strings.Replace(*o.Module, "keras.src.", "keras.", 1), "keras.ops") {
-		return "ops." + o.Class
+func classIn(o map[string]any) string {
+	class, module, registered := textIn(o, "class_name"), textIn(o, "module"), textIn(o, "registered_name")
+	switch {
+	case strings.HasPrefix(strings.Replace(module, "keras.src.", "keras.", 1), "keras.ops"), o["module"] == nil && isOperation(o):
+		return "ops." + class
+	case !strings.Contains(registered, ">") || strings.HasPrefix(module, "keras"):
+		return class
 	}
-	if o.Module == nil && o.isOperation() {
-		return "ops." + o.Class
-	}
-	if o.Registered == nil || !strings.Contains(*o.Registered, ">") || o.Module != nil && strings.HasPrefix(*o.Module, "keras") {
-		return o.Class
-	}
-	return *o.Registered
-}
-
-// modelConfig is the configuration of a Sequential or functional model.
-type modelConfig struct {
-	Name       string          `json:"name"`
-	Layers     []object        `json:"layers"`
-	Inputs     json.RawMessage `json:"input_layers"`
-	Outputs    json.RawMessage `json:"output_layers"`
-	BuildShape []*int          `json:"build_input_shape"`
+	return registered
 }
 
 // A parser counts layers over all nested models.
@@ -109,32 +116,33 @@ func isModel(class string) bool {
 	return class == "Sequential" || class == "Functional" || class == "Model"
 }
 
-func (p *parser) model(o object, depth int) (*Model, error) {
+func (p *parser) model(o map[string]any, depth int) (*Model, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("models nested deeper than %d: %w", maxDepth, ErrConfig)
 	}
-	if o.Class == "" {
+	if textIn(o, "class_name") == "" {
 		return nil, fmt.Errorf("the model has no class: %w", ErrConfig)
 	}
-	if !isModel(o.class()) {
-		return nil, fmt.Errorf("class %q is not a Sequential or functional model; %w", o.class(), ErrProgram)
+	class, config := classIn(o), configIn(o)
+	if !isModel(class) {
+		return nil, fmt.Errorf("class %q is not a Sequential or functional model; %w", class, ErrProgram)
 	}
-	var c modelConfig
-	if err := json.Unmarshal(o.Config, &c.Layers); err != nil { // not Keras 1, where config is the list of layers
-		c = modelConfig{}
-		if err := json.Unmarshal(o.Config, &c); err != nil {
-			return nil, fmt.Errorf("%s: %w (%w)", o.Class, err, ErrConfig)
-		}
+	list, ok := o["config"].([]any) // of Keras 1, where config is the list of layers
+	if !ok {
+		list, _ = config["layers"].([]any)
 	}
-	m := &Model{Class: "Functional", Name: c.Name}
-	if o.class() == "Sequential" {
-		m.Class = "Sequential"
+	m := &Model{Class: "Functional", Name: textIn(config, "name")}
+	if class == "Sequential" {
+		m.Class = class
 	}
 	if m.Name == "" {
 		m.Name = strings.ToLower(m.Class)
 	}
-	seen := map[string]bool{}
-	for i, one := range c.Layers {
+	layers, seen := objectsIn(list), map[string]bool{}
+	if len(layers) < len(list) {
+		return nil, fmt.Errorf("%s has a layer that is no object: %w", m.Name, ErrConfig)
+	}
+	for i, one := range layers {
 		if p.layers++; p.layers > maxLayers {
 			return nil, fmt.Errorf("more than %d layers: %w", maxLayers, ErrConfig)
 		}
@@ -149,90 +157,55 @@ func (p *parser) model(o object, depth int) (*Model, error) {
 		m.Layers = append(m.Layers, *l)
 	}
 	if m.Class == "Sequential" {
-		return m, chain(m, c.BuildShape)
+		return m, chain(m, config["build_input_shape"])
 	}
-	return m, connect(m, c)
+	return m, connect(m, graph{config: config, layers: layers})
 }
 
 // layer reads a layer, and the layers of one that is itself a model.
-func (p *parser) layer(o object, depth int) (*Layer, error) {
-	l := &Layer{Class: o.class(), Name: o.Name}
+func (p *parser) layer(o map[string]any, depth int) (*Layer, error) {
+	l := &Layer{Class: classIn(o), Name: nameOf(o), Config: maps.Clone(configIn(o))}
 	if isModel(l.Class) {
 		m, err := p.model(o, depth+1)
 		if err != nil {
 			return nil, err
 		}
 		l.Model = m
-		l.Name = firstNonEmpty(l.Name, m.Name)
-	}
-	if l.Model == nil || len(o.Config) > 0 && o.Config[0] == '{' {
-		if err := json.Unmarshal(o.Config, &l.Config); err != nil {
-			return nil, fmt.Errorf("%s: %w (%w)", o.Class, err, ErrConfig)
+		delete(l.Config, "layers") // they are in l.Model
+		if l.Name == "" {
+			l.Name = m.Name
 		}
 	}
-	if l.Model != nil {
-		delete(l.Config, "layers") // they are in l.Model
-	}
-	if name, ok := l.Config["name"].(string); ok && l.Name == "" {
-		l.Name = name
-	}
 	if l.Name == "" || strings.Contains(l.Name, "\x00") {
-		return nil, fmt.Errorf("a %s has the name %q: %w", o.Class, l.Name, ErrConfig)
+		return nil, fmt.Errorf("a %s has the name %q: %w", l.Class, l.Name, ErrConfig)
 	}
-	var build struct {
-		Shape json.RawMessage `json:"input_shape"`
-	}
-	if json.Unmarshal(o.Build, &build) == nil {
-		l.InputShapes = shapesOf(build.Shape)
-	}
-	if l.InputShapes == nil {
-		l.InputShapes = inboundShapes(o.Inbound) // of an .h5, which has no build_config
+	build, _ := o["build_config"].(map[string]any)
+	if l.InputShapes = shapesOf(build["input_shape"]); l.InputShapes == nil {
+		l.InputShapes = inboundShapes(o) // of an .h5, which has no build_config
 	}
 	modernize(l)
-	l.Training = o.training()
+	l.Training = isTraining(o)
 	return l, nil
 }
 
-func firstNonEmpty(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// shapesOf reads a shape with its batch, or a list of them. It returns nil for anything
-// else.
-func shapesOf(text json.RawMessage) [][]int {
-	var one []*int
-	if len(text) == 0 || json.Unmarshal(text, &one) == nil {
-		return nonEmpty(one)
-	}
-	var several [][]*int
-	if json.Unmarshal(text, &several) != nil {
-		return nil
-	}
-	var all [][]int
-	for _, s := range several {
-		all = append(all, nonEmpty(s)...)
-	}
-	return all
-}
-
-// nonEmpty returns the shape without the batch, as a list of one.
-func nonEmpty(shape []*int) [][]int {
-	if len(shape) == 0 {
-		return nil
-	}
-	return [][]int{sizes(shape[1:])}
-}
-
-// sizes returns a shape with -1 for sizes that are unknown.
-func sizes(shape []*int) []int {
-	list := make([]int, len(shape))
-	for i, n := range shape {
-		if list[i] = -1; n != nil {
-			list[i] = *n
+// shapesOf reads a shape with its batch, or a list of them, with -1 for sizes that are unknown. It returns nil for
+// anything else.
+func shapesOf(v any) (all [][]int) {
+	list, _ := v.([]any)
+	var shape []int
+	for _, one := range list {
+		n, ok := integer(one)
+		switch {
+		case ok:
+			shape = append(shape, n)
+		case one == nil:
+			shape = append(shape, -1)
+		default:
+			all = append(all, shapesOf(one)...)
 		}
 	}
-	return list
+	if len(shape) > 0 && len(shape) == len(list) {
+		return [][]int{shape[1:]}
+	}
+	return all
 }

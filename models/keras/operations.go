@@ -95,16 +95,11 @@ var ignored = map[string]string{
 // transposed.
 var transposed = map[[2]bool]string{{true, false}: "...ji,...jk->...ik", {false, true}: "...ij,...kj->...ik", {true, true}: "...ji,...kj->...ik"}
 
-// isFunction reports whether layers of a class are functions of TensorFlow.
-func isFunction(class string) bool { return class == "TFOpLambda" || class == "SlicingOpLambda" }
-
 // operation makes an operation of Keras 3 of a function of TensorFlow, if it has one with all the
 // arguments of each call.
 func (g graph) operation(l map[string]any) {
-	config, _ := l["config"].(map[string]any)
-	function, _ := config["function"].(string)
-	o, ok := operations[function]
-	nodes, _ := l["inbound_nodes"].([]any)
+	o, ok := operations[textIn(configIn(l), "function")]
+	nodes := nodesIn(l)
 	if !ok || len(nodes) != 1 { // calls of an operation have its settings in common
 		return
 	}
@@ -128,7 +123,7 @@ func (g graph) operation(l map[string]any) {
 			return
 		}
 	}
-	settings["name"] = config["name"]
+	settings["name"] = field(l, "name")
 	module, class, _ := strings.Cut(o.class, ".")
 	l["module"], l["class_name"], l["registered_name"] = "keras.src.ops."+module, class, class
 	l["config"], l["inbound_nodes"] = settings, []any{map[string]any{"args": args, "kwargs": map[string]any{}}}
@@ -276,11 +271,11 @@ func slicesOfKeras2(key any) any {
 	return key
 }
 
-// functions are the functions of TensorFlow by the operations of Keras 3.
+// functions are the functions of TensorFlow by the classes of operations of Keras 3.
 var functions = func() map[string]string {
 	inverse := map[string]string{}
 	for _, function := range slices.Sorted(maps.Keys(operations)) { // __operators__ and math before nn
-		if class := operations[function].class; inverse[class] == "" {
+		if _, class, _ := strings.Cut(operations[function].class, "."); inverse[class] == "" {
 			inverse[class] = function
 		}
 	}
@@ -290,15 +285,13 @@ var functions = func() map[string]string {
 // function makes a function of TensorFlow of an operation of Keras 3, the reverse of operation. It
 // reports whether it did.
 func (g graph) function(l map[string]any) bool {
-	module, _ := l["module"].(string)
-	class, _ := l["class_name"].(string)
-	config, _ := l["config"].(map[string]any)
-	function, ok := functions[strings.TrimPrefix(module, "keras.src.ops.")+"."+class]
-	if !ok {
+	function, ok := functions[textIn(l, "class_name")]
+	if !ok || !strings.HasPrefix(textIn(l, "module"), "keras.src.ops") {
 		return false
 	}
+	config := configIn(l)
 	named, ok := operations[function].argumentsOf(config)
-	nodes, _ := l["inbound_nodes"].([]any)
+	nodes := nodesIn(l)
 	calls := make([]any, len(nodes))
 	for i, node := range nodes {
 		calls[i] = g.functionCall(operations[function], node, named)

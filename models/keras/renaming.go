@@ -18,7 +18,7 @@ func RenameLayers(text string) (changed string, renamed map[string]string, err e
 	}
 	renamed = map[string]string{}
 	rename := renaming{renamed}
-	if config, ok := o["config"].(map[string]any); ok {
+	if config := configIn(o); config != nil {
 		replaceName(config)
 		rename.layers(config, "", "")
 	}
@@ -62,14 +62,14 @@ func (s renaming) layers(config map[string]any, old, new string) {
 		if old+name != new+to {
 			s.renamed[old+name] = new + to
 		}
-		settings, _ := l["config"].(map[string]any)
+		settings := configIn(l)
 		if settings != nil {
 			settings["name"] = to
 		}
 		if l["name"] != nil {
 			l["name"] = to
 		}
-		if class, _ := l["class_name"].(string); isModel(class) {
+		if isModel(textIn(l, "class_name")) {
 			s.layers(settings, old+name+"/", new+to+"/")
 		} else {
 			inner(settings)
@@ -86,22 +86,12 @@ func (s renaming) layers(config map[string]any, old, new string) {
 func inner(settings map[string]any) {
 	for _, v := range settings {
 		if o, ok := v.(map[string]any); ok && o["class_name"] != nil {
-			if config, ok := o["config"].(map[string]any); ok {
+			if config := configIn(o); config != nil {
 				replaceName(config)
 				inner(config)
 			}
 		}
 	}
-}
-
-// nameOf returns the name of a layer, which functional models have beside its settings, too.
-func nameOf(l map[string]any) string {
-	if name, ok := l["name"].(string); ok {
-		return name
-	}
-	config, _ := l["config"].(map[string]any)
-	name, _ := config["name"].(string)
-	return name
 }
 
 // Renamed returns the name of an entry of a layer, or of an optimizer's buffer for it, after the
@@ -126,7 +116,7 @@ func Differences(m *Model) iter.Seq2[string, string] {
 		for path, l := range m.All() {
 			how := ""
 			switch {
-			case isFunction(l.Class):
+			case l.Class == "TFOpLambda" || l.Class == "SlicingOpLambda":
 				how = fmt.Sprintf("no operation of Keras 3 is known for tf.%v with its arguments; Keras 3 does not load the model: build it without that function, and save its weights in Keras 2", l.Config["function"])
 			case slices.Contains(onlyKeras2, l.Class):
 				how = fmt.Sprintf("Keras 3 has no %s, and does not load the model", l.Class)
@@ -157,9 +147,7 @@ func unknownSetting(class string, config map[string]any) string {
 		}
 	}
 	if inner, _ := config["layer"].(map[string]any); inner != nil {
-		class, _ := inner["class_name"].(string)
-		config, _ := inner["config"].(map[string]any)
-		return unknownSetting(class, config)
+		return unknownSetting(textIn(inner, "class_name"), configIn(inner))
 	}
 	return ""
 }
@@ -167,8 +155,7 @@ func unknownSetting(class string, config map[string]any) string {
 // isBackwards reports whether a layer in a setting has go_backwards.
 func isBackwards(layer any) bool {
 	o, _ := layer.(map[string]any)
-	config, _ := o["config"].(map[string]any)
-	return config["go_backwards"] == true
+	return field(o, "go_backwards") == true
 }
 
 // hasHardSigmoid reports whether hard_sigmoid is among the settings of a layer, or of one that

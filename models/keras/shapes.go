@@ -118,18 +118,9 @@ func shapesOfClass(l *settings, c class, in [][]int) ([][]int, error) {
 // inputShape returns the shape that an InputLayer says, without the batch.
 func inputShape(l *Layer) [][]int {
 	for _, name := range []string{"batch_shape", "batch_input_shape"} {
-		list, ok := l.Config[name].([]any)
-		if !ok || len(list) == 0 {
-			continue
+		if shapes := shapesOf(l.Config[name]); shapes != nil {
+			return shapes
 		}
-		shape := make([]int, len(list)-1)
-		for i, n := range list[1:] {
-			shape[i] = -1
-			if size, ok := n.(float64); ok {
-				shape[i] = int(size)
-			}
-		}
-		return [][]int{shape}
 	}
 	return nil
 }

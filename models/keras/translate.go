@@ -22,7 +22,7 @@ func Translate(text string, current bool) (string, error) {
 	}
 	build := o["build_config"]
 	translator{current}.object(o)
-	if class, _ := o["class_name"].(string); !isModel(class) && build != nil {
+	if !isModel(textIn(o, "class_name")) && build != nil {
 		o["build_config"] = build // by which a program's own model makes its weights
 	}
 	return encode(o)
@@ -61,9 +61,8 @@ func (t translator) value(v any) {
 
 // object translates a layer, a model or another object that has a class.
 func (t translator) object(o map[string]any) {
-	class, _ := o["class_name"].(string)
-	config, ok := o["config"].(map[string]any)
-	if !ok {
+	class, config := textIn(o, "class_name"), configIn(o)
+	if config == nil {
 		return
 	}
 	if other := withoutCuDNN(class, config); other != class {
@@ -72,7 +71,7 @@ func (t translator) object(o map[string]any) {
 	if module, ok := o["module"].(string); ok {
 		o["module"] = strings.Replace(module, "tf_keras.", "keras.", 1)
 	}
-	if registered, _ := o["registered_name"].(string); strings.HasSuffix(registered, ">"+class) {
+	if registered := textIn(o, "registered_name"); strings.HasSuffix(registered, ">"+class) {
 		class = registered // not Keras's class of that name
 		if !t.current {
 			o["class_name"] = registered // by which Keras 2 finds it in an .h5
@@ -128,7 +127,7 @@ func (t translator) model(o, config map[string]any) {
 // returnOne makes the only output of a functional model one tensor, where it is in a list of one,
 // which neither the next layer of a Sequential nor TimeDistributed takes in Keras 3.
 func returnOne(l map[string]any) {
-	config, _ := l["config"].(map[string]any)
+	config := configIn(l)
 	if outputs, _ := config["output_layers"].([]any); len(outputs) == 1 {
 		config["output_layers"] = outputs[0]
 	}
@@ -151,7 +150,7 @@ func withInput(layers []map[string]any) []map[string]any {
 		return layers
 	}
 	first := layers[0]
-	config, _ := first["config"].(map[string]any)
+	config := configIn(first)
 	shape := config["batch_input_shape"]
 	if shape == nil {
 		return layers
@@ -238,10 +237,8 @@ func (t translator) layer(o map[string]any, class string, config map[string]any)
 	if class != "InputLayer" {
 		delete(config, "batch_input_shape")
 	}
-	if policy, ok := config["dtype"].(map[string]any); ok {
-		if settings, ok := policy["config"].(map[string]any); ok && fmt.Sprint(policy["class_name"]) != "DTypePolicyMap" && settings["name"] != nil {
-			config["dtype"] = settings["name"]
-		}
+	if policy, _ := config["dtype"].(map[string]any); textIn(policy, "class_name") != "DTypePolicyMap" && field(policy, "name") != nil {
+		config["dtype"] = field(policy, "name")
 	}
 	switch class {
 	case "BatchNormalization", "SyncBatchNormalization":

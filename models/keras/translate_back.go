@@ -6,36 +6,21 @@ import (
 	"maps"
 )
 
-// hasArguments reports whether the calls of a layer are objects, as Keras 3 writes them.
-func (g graph) hasArguments() bool {
-	for _, l := range g.layers {
-		nodes, _ := l["inbound_nodes"].([]any)
-		for _, node := range nodes {
-			if call, ok := node.(map[string]any); ok && call["args"] != nil {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // restore writes calls as Keras 2 does, which does not read those of rewrite.
 func (g graph) restore() {
 	for _, l := range g.layers {
-		name, _ := l["name"].(string)
-		switch class, _ := l["class_name"].(string); {
+		switch class := textIn(l, "class_name"); {
 		case class == "Sequential":
 			withoutInput(l)
 		case isModel(class):
-			g.counts[name] = 1
+			g.counts[textIn(l, "name")] = 1
 		}
 	}
 	for _, l := range g.layers {
 		if g.function(l) {
 			continue
 		}
-		class, _ := l["class_name"].(string)
-		nodes, _ := l["inbound_nodes"].([]any)
+		nodes := nodesIn(l)
 		for i, node := range nodes {
 			call, ok := node.(map[string]any)
 			if !ok {
@@ -44,7 +29,7 @@ func (g graph) restore() {
 			if args, _ := call["args"].([]any); len(args) == 1 && isNamed(args[0]) {
 				nodes[i] = g.namedInputs(args[0].(map[string]any))
 			} else {
-				nodes[i] = g.inputs(class, call)
+				nodes[i] = g.inputs(textIn(l, "class_name"), call)
 			}
 		}
 	}
@@ -109,11 +94,11 @@ func (g graph) withRefs(v any) any {
 		}
 		return list
 	case map[string]any:
-		if v["class_name"] == "__keras_tensor__" {
+		if v["class_name"] == tensorClass {
 			return g.ref(v)
 		}
-		if config, _ := v["config"].(map[string]any); v["class_name"] == "__numpy__" && config["value"] != nil {
-			return config["value"]
+		if value := field(v, "value"); v["class_name"] == "__numpy__" && value != nil {
+			return value
 		}
 		object := map[string]any{}
 		for name, one := range v {
@@ -126,11 +111,10 @@ func (g graph) withRefs(v any) any {
 
 // ref returns the reference of the object of a tensor. It is the reverse of tensor.
 func (g graph) ref(tensor map[string]any) any {
-	config, _ := tensor["config"].(map[string]any)
-	ref, ok := config["keras_history"].([]any)
-	if !ok || !isRef(ref) {
+	ref, _ := field(tensor, "keras_history").([]any)
+	if !isRef(ref) {
 		return tensor
 	}
-	name, _ := ref[0].(string)
+	name := ref[0].(string)
 	return []any{name, json.Number(fmt.Sprint(nodeOf(ref) + g.counts[name])), ref[2]}
 }

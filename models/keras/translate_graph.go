@@ -12,42 +12,43 @@ import (
 // functional models, but only in output_layers.
 func (t translator) graph(config map[string]any, layers []map[string]any) {
 	g := graph{config: config, layers: layers, counts: map[string]int{}}
-	if !t.current && g.hasArguments() {
+	if !t.current && slices.ContainsFunc(layers, isOfKeras3) {
 		g.restore()
 		return
 	}
-	current := false
+	last, shifted := g.lastCalls(), map[string]bool{}
 	for _, l := range layers {
-		name, _ := l["name"].(string)
-		class, _ := l["class_name"].(string)
-		nodes, _ := l["inbound_nodes"].([]any)
-		if isModel(class) {
-			fromOne := g.fromOne(name, len(nodes))
-			if class == "Sequential" && !t.current {
-				withoutInput(l)
-			}
-			switch {
-			case !fromOne:
-			case class == "Sequential":
-				g.shift(name)
-			default:
-				g.counts[name] = 1
-				current = true
-			}
+		name, class := textIn(l, "name"), textIn(l, "class_name")
+		if !isModel(class) {
+			continue
+		}
+		if class == "Sequential" && !t.current {
+			withoutInput(l)
+		}
+		switch fromOne := last[name] == len(nodesIn(l)); {
+		case fromOne && class == "Sequential":
+			shifted[name] = true
+		case fromOne:
+			g.counts[name] = 1
 		}
 	}
+	g.shift(g.each, shifted)
 	if t.current {
-		g.rewrite(current)
+		g.rewrite(len(g.counts) > 0)
 	}
 }
 
+// A graph is the layers of a functional model, and their calls.
 type graph struct {
 	config map[string]any
 	layers []map[string]any
 	counts map[string]int // 1 for functional models whose calls are counted from 1
 }
 
-// each calls visit with every reference, [layer, call, output, …], to an output of a layer.
+// isOfKeras3 reports whether a layer has calls that are objects of arguments.
+func isOfKeras3(o map[string]any) bool { return len(callsOfKeras3(o)) > 0 }
+
+// each calls visit with every reference to an output of a layer.
 func (g graph) each(visit func(ref []any)) {
 	for _, l := range g.layers {
 		eachRef(l["inbound_nodes"], visit)
@@ -60,63 +61,40 @@ func (g graph) eachOutput(visit func(ref []any)) {
 	eachRef(g.config["output_layers"], visit)
 }
 
-func eachRef(v any, visit func(ref []any)) {
-	switch v := v.(type) {
-	case []any:
-		if isRef(v) {
-			visit(v)
-		}
-		for _, one := range v {
-			eachRef(one, visit)
-		}
-	case map[string]any:
-		for _, one := range v {
-			eachRef(one, visit)
-		}
-	}
+// lastCalls returns the last call of each layer whose output is taken.
+func (g graph) lastCalls() map[string]int {
+	last := map[string]int{}
+	g.each(func(ref []any) { last[ref[0].(string)] = max(last[ref[0].(string)], nodeOf(ref)) })
+	return last
 }
 
-// isRef reports whether v is [layer, call, output] or, in a call of Keras 2, that and the
-// arguments.
-func isRef(v []any) bool {
-	if len(v) != 3 && len(v) != 4 {
-		return false
-	}
-	_, name := v[0].(string)
-	_, node := v[1].(json.Number)
-	_, tensor := v[2].(json.Number)
-	return name && node && tensor
-}
-
-func nodeOf(ref []any) int {
-	n, _ := ref[1].(json.Number).Int64()
-	return int(n)
-}
-
-// fromOne reports whether calls of the named layer, of which there are n, are counted from 1.
-func (g graph) fromOne(name string, n int) bool {
-	last := 0
-	g.each(func(ref []any) {
-		if ref[0] == name {
-			last = max(last, nodeOf(ref))
-		}
-	})
-	return last == n
-}
-
-// shift counts the calls of the named layer from 0.
-func (g graph) shift(name string) {
-	g.each(func(ref []any) {
-		if ref[0] == name {
+// shift counts the calls of the named layers from 0, in some of the references.
+func (g graph) shift(each func(visit func(ref []any)), names map[string]bool) {
+	each(func(ref []any) {
+		if names[ref[0].(string)] {
 			ref[1] = json.Number(fmt.Sprint(nodeOf(ref) - 1))
 		}
 	})
 }
 
+// countFromZero makes references to calls of models within the model count from 0, as graph has them.
+func (g graph) countFromZero() {
+	last, shifted, current := g.lastCalls(), map[string]bool{}, slices.ContainsFunc(g.layers, isOfKeras3)
+	for _, l := range g.layers {
+		name, class := nameOf(l), textIn(l, "class_name")
+		shifted[name] = isModel(class) && (current && class != "Sequential" || !current && last[name] == len(nodesIn(l)))
+	}
+	if current {
+		g.shift(g.eachOutput, shifted)
+	} else {
+		g.shift(g.each, shifted)
+	}
+}
+
 // withoutInput takes the InputLayer from a Sequential: both versions of Keras count the calls
 // of one without it from 0. Keras 3 alone does so with it.
 func withoutInput(l map[string]any) {
-	config, _ := l["config"].(map[string]any)
+	config := configIn(l)
 	if layers := objectsIn(config["layers"]); len(layers) > 1 && layers[0]["class_name"] == "InputLayer" {
 		config["layers"] = config["layers"].([]any)[1:]
 	}
@@ -127,11 +105,11 @@ func withoutInput(l map[string]any) {
 // with tensors among their named arguments, and with the states of a recurrent layer.
 func (g graph) rewrite(all bool) {
 	for _, l := range g.layers {
-		class, _ := l["class_name"].(string)
-		if isFunction(class) {
+		class := textIn(l, "class_name")
+		if class == "TFOpLambda" || class == "SlicingOpLambda" {
 			g.operation(l)
 		}
-		nodes, _ := l["inbound_nodes"].([]any)
+		nodes := nodesIn(l)
 		for i, node := range nodes {
 			if named, ok := node.(map[string]any); ok && isNamedCall(named) {
 				nodes[i] = map[string]any{"args": []any{g.tensors(named)}, "kwargs": map[string]any{}}
@@ -223,9 +201,9 @@ func (g graph) tensors(v any) any {
 
 // tensor returns the object for a reference. Keras finds its shape in the graph.
 func (g graph) tensor(ref []any) map[string]any {
-	name, _ := ref[0].(string)
+	name := ref[0].(string)
 	node := json.Number(fmt.Sprint(nodeOf(ref) - g.counts[name]))
-	return map[string]any{"class_name": "__keras_tensor__", "config": map[string]any{
+	return map[string]any{"class_name": tensorClass, "config": map[string]any{
 		"shape": []any{nil}, "dtype": "float32", "keras_history": []any{name, node, ref[2]},
 	}}
 }
