@@ -20,8 +20,8 @@ type Translation struct {
 	// Notes say which layers do something in training that the graph does not.
 	Notes []string
 
-	kernels  map[string]weights.Op // what else is done to kernels, by the paths of layers
-	flattens map[string]bool       // layers that flatten with the channels first, by path
+	kernels map[string]weights.Op // what else is done to kernels, by the paths of layers
+	flat    map[string][][]int    // shapes of features that layers take flattened with the channels first, by path
 }
 
 // An Input is an input of a translated model.
@@ -37,11 +37,17 @@ type Input struct {
 //
 // Layers that package nn may not have yet, such as lstm, are translated all the same. An
 // error of kind weights.ErrUnsupported names the layer that cannot be.
-func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) {
-	b := &builder{
+func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) { return newBuilder(m, o).translate(m) }
+
+func newBuilder(m *Model, o LinkOptions) *builder {
+	return &builder{
 		modules: map[string]string{}, emitted: map[string]string{}, taken: map[string]bool{}, kernels: map[string]weights.Op{},
-		version: m.Version, flattens: map[string]bool{}, given: o.Flatten,
+		version: m.Version, flat: map[string][][]int{}, given: o.Flatten,
 	}
+}
+
+// translate returns the translation of a model.
+func (b *builder) translate(m *Model) (*Translation, error) {
 	var inputs []value
 	var names []any
 	for _, r := range m.Inputs {
@@ -76,7 +82,7 @@ func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) {
 	if outputs := outputNames(m); len(outputs) > 1 && !slices.Equal(outputs, last) {
 		graph["output_names"] = outputs
 	}
-	return &Translation{map[string]any{"graph": graph}, b.modules, b.inputs, b.notes, b.kernels, b.flattens}, nil
+	return &Translation{map[string]any{"graph": graph}, b.modules, b.inputs, b.notes, b.kernels, b.flat}, nil
 }
 
 // outputNames returns the names of the outputs of a model: those of the layers that they
@@ -112,8 +118,9 @@ type builder struct {
 	modules  map[string]string
 	emitted  map[string]string // nodes by what they compute: layer and part
 	taken    map[string]bool   // names
-	flattens map[string]bool   // layers that flatten with the channels first
-	given    map[string][]int  // shapes before layers that flatten, by their names
+	flat     map[string][][]int
+	flattens map[string]bool  // layers that flatten with the channels first, or not, where package nn says so
+	given    map[string][]int // shapes before layers that flatten, by their names
 	kernels  map[string]weights.Op
 	version  string // of Keras
 	notes    []string
@@ -250,46 +257,23 @@ func (b *builder) joinParts(v value) value {
 
 // model adds the layers of a model, whose inputs are given, and returns its outputs.
 func (b *builder) model(m *Model, prefix string, inputs []value) ([]value, error) {
-	calls, err := order(m)
-	if err != nil {
-		return nil, err
-	}
-	known := map[Ref]value{}
-	for i, r := range m.Inputs {
-		if i < len(inputs) {
-			known[r] = inputs[i]
+	outputs, err := walk(m, inputs, func(l *Layer, node int, in []value) ([]value, error) {
+		if l.Class == "InputLayer" {
+			return in, nil
 		}
-	}
-	for _, c := range calls {
-		l := &m.Layers[c.layer]
-		var in []value
-		for _, r := range l.Calls[c.node] {
-			v, ok := known[r]
-			if !ok {
+		for i, v := range in {
+			if r := l.Calls[node][i]; v.node == "" {
 				return nil, fmt.Errorf("%s takes output %d of %s, which does not exist: %w", l.Name, r.Tensor, r.Layer, ErrConfig)
 			}
-			in = append(in, v)
 		}
-		if l.Class == "InputLayer" {
-			continue
-		}
-		out, err := b.call(l, prefix+l.Name, in)
-		if err != nil {
-			return nil, err
-		}
-		for i, v := range out {
-			known[Ref{Layer: l.Name, Node: c.node, Tensor: i}] = v
-		}
-	}
-	var outputs []value
-	for _, r := range m.Outputs {
-		v, ok := known[r]
-		if !ok {
+		return b.call(l, prefix+l.Name, in)
+	})
+	for i, v := range outputs {
+		if r := m.Outputs[i]; v.node == "" {
 			return nil, fmt.Errorf("output %d of %s is not a layer's: %w", r.Tensor, r.Layer, ErrConfig)
 		}
-		outputs = append(outputs, v)
 	}
-	return outputs, nil
+	return outputs, err
 }
 
 // call adds one call of the layer of that path.
@@ -350,6 +334,7 @@ func (b *builder) layer(l *settings, in []value) value {
 
 // module adds a module, or its parts, for a layer.
 func (b *builder) module(l *settings, v value, m *module) value {
+	b.flat[l.path] = v.flat
 	for ; m != nil; m = m.next {
 		if m.notRun != nil {
 			l.fail(m.notRun)

@@ -180,6 +180,41 @@ func order(m *Model) ([]layerCall, error) {
 	return sorted, nil
 }
 
+// walk visits the calls of the layers of m, the inputs of each first, with the values of its inputs, and returns those of
+// the outputs of m. A value that no layer has made is the zero one. An InputLayer gets its own of the inputs of m.
+func walk[V any](m *Model, inputs []V, visit func(l *Layer, node int, in []V) ([]V, error)) ([]V, error) {
+	calls, err := order(m)
+	if err != nil {
+		return nil, err
+	}
+	given, known := map[string]V{}, map[Ref]V{}
+	for i, r := range m.Inputs[:min(len(inputs), len(m.Inputs))] {
+		given[r.Layer] = inputs[i]
+	}
+	for _, c := range calls {
+		l := &m.Layers[c.layer]
+		var in []V
+		for _, r := range l.Calls[c.node] {
+			in = append(in, known[r])
+		}
+		if v, ok := given[l.Name]; ok {
+			in = []V{v}
+		}
+		out, err := visit(l, c.node, in)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range out {
+			known[Ref{Layer: l.Name, Node: c.node, Tensor: i}] = v
+		}
+	}
+	outputs := make([]V, len(m.Outputs))
+	for i, r := range m.Outputs {
+		outputs[i] = known[r]
+	}
+	return outputs, nil
+}
+
 // refsOf returns the tensors in the arguments of a call, in order.
 func refsOf(arguments any) (all []Ref) {
 	eachTensor(arguments, func(ref []any, _ map[string]any) {

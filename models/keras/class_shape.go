@@ -82,7 +82,7 @@ func flattenNodes(b *builder, l *settings, in []value) value {
 		return v
 	}
 	shape := v.shape
-	if channelsFirst(l) && l.Class == "Flatten" { // Keras moves the channels to the end
+	if moved := channelsFirst(l); moved && l.Class == "Flatten" { // Keras moves the channels to the end
 		v = b.last(v)
 		shape = append(slices.Clone(v.shape[1:]), v.shape[0])
 		v.first, v.shape = true, shape
@@ -90,11 +90,17 @@ func flattenNodes(b *builder, l *settings, in []value) value {
 	if given := b.given[l.Name]; len(given) == n {
 		shape = given
 	}
+	channelsFirst, said := b.flattens[l.path]
+	if !said {
+		channelsFirst = product(shape) > 0 && (v.first || n > 2 && !v.outer)
+	}
 	switch channels := shape[n-1]; {
 	case channels == 1 || channels == product(shape) && channels > 0: // one order
-	case product(shape) > 0 && (v.first || n > 2 && !v.outer):
+	case channelsFirst && product(shape) < 1:
+		l.refuse("the shape %v is not known in full", shape)
+	case channelsFirst:
 		v = b.toFirst(v)
-		v.flat, b.flattens[l.path] = [][]int{shape}, true
+		v.flat = [][]int{shape}
 	default:
 		v = b.last(v)
 	}

@@ -38,13 +38,11 @@ type featureLayout struct {
 	err       error
 }
 
-// traceFeatures follows the orders of features through m, and returns those of its outputs.
-func traceFeatures(m *Model, o LinkOptions) (t tracer, outputs []featureLayout) {
-	t = tracer{given: o.Flatten, inputs: map[string]featureLayout{}, notes: map[string]string{}, translation: o.translation}
-	if o.translation == nil {
-		t.reshapes, t.refused = reshapesOf(m), map[string]error{}
-	}
-	outputs = t.model(m, "", nil)
+// traceFeatures follows the orders of features through m, and describes those of its outputs that PyTorch has in another
+// one, or not at all.
+func traceFeatures(m *Model, o LinkOptions) (*tracer, []featureLayout) {
+	t := &tracer{given: o.Flatten, inputs: map[string]featureLayout{}, reshapes: reshapesOf(m), refused: map[string]error{}, notes: map[string]string{}}
+	outputs, _ := t.model(m, "", nil) // or an error that translations of m report
 	return t, outputs
 }
 
@@ -52,12 +50,7 @@ func traceFeatures(m *Model, o LinkOptions) (t tracer, outputs []featureLayout) 
 // PyTorch has their features in another order, or computes something else.
 func describeOutputs(plans []LayerPlan, m *Model, outputs []featureLayout) []LayerPlan {
 	for i, o := range outputs {
-		name := ""
-		if len(m.Outputs) > 0 {
-			name = m.Outputs[i].Layer
-		} else if len(m.Layers) > 0 {
-			name = m.Layers[len(m.Layers)-1].Name
-		}
+		name := m.Outputs[i].Layer
 		l := m.Layer(name)
 		if l == nil || o.err == nil && o.flattened == nil {
 			continue
@@ -80,60 +73,36 @@ func describeOutputs(plans []LayerPlan, m *Model, outputs []featureLayout) []Lay
 }
 
 type tracer struct {
-	given       map[string][]int         // by the name of a layer
-	inputs      map[string]featureLayout // by the path of a layer
-	reshapes    map[string]reshape
-	refused     map[string]error  // layers that mix orders of features, by path; not recorded if nil
-	notes       map[string]string // on layers that PyTorch does not need, by path
-	translation *Translation      // which says what flattens with the channels first; nil for PyTorch
+	given    map[string][]int         // by the name of a layer
+	inputs   map[string]featureLayout // by the path of a layer
+	reshapes map[string]reshape
+	refused  map[string]error  // layers that mix orders of features, by path
+	notes    map[string]string // on layers that PyTorch does not need, by path
 }
 
 // model follows the layers of m, whose inputs have these orders, and returns those of its
 // outputs.
-func (t *tracer) model(m *Model, prefix string, inputs []featureLayout) []featureLayout {
-	outputs, previous := map[string]featureLayout{}, featureLayout{}
-	if len(inputs) > 0 {
-		previous = inputs[0]
-	}
-	for i := range m.Layers {
-		l := &m.Layers[i]
-		in := []featureLayout{previous}
-		if len(l.Calls) > 0 && len(l.Calls[0]) > 0 {
-			in = nil
-			for _, ref := range l.Calls[0] {
-				in = append(in, outputs[ref.Layer])
-			}
-		}
-		if l.Class == "InputLayer" {
+func (t *tracer) model(m *Model, prefix string, inputs []featureLayout) ([]featureLayout, error) {
+	return walk(m, inputs, func(l *Layer, node int, in []featureLayout) ([]featureLayout, error) {
+		path := prefix + l.Name
+		switch {
+		case l.Model != nil:
+			return t.model(l.Model, path+"/", in)
+		case l.Class == "InputLayer" && len(in) > 0:
+			return in, nil
+		case len(in) == 0:
 			in = []featureLayout{{}}
 		}
-		var out featureLayout
-		at := slices.IndexFunc(m.Inputs, func(r Ref) bool { return r.Layer == l.Name })
-		switch {
-		case at >= 0 && at < len(inputs):
-			out = inputs[at]
-		case l.Model != nil:
-			if results := t.model(l.Model, prefix+l.Name+"/", in); len(results) > 0 {
-				out = results[0]
-			}
-		default:
-			t.inputs[prefix+l.Name] = t.input(l, in)
-			out = t.output(l, prefix+l.Name, in)
-			var unknown *ShapeError
-			if t.refused != nil && out.err != nil && !errors.As(out.err, &unknown) && !slices.ContainsFunc(in, func(o featureLayout) bool { return o.err != nil }) {
-				t.refused[prefix+l.Name] = out.err
-			}
+		if node == 0 {
+			t.inputs[path] = t.input(l, in)
 		}
-		outputs[l.Name], previous = out, out
-	}
-	if len(m.Outputs) == 0 {
-		return []featureLayout{previous}
-	}
-	var results []featureLayout
-	for _, ref := range m.Outputs {
-		results = append(results, outputs[ref.Layer])
-	}
-	return results
+		out := t.output(l, path, in)
+		var unknown *ShapeError
+		if node == 0 && out.err != nil && !errors.As(out.err, &unknown) && !slices.ContainsFunc(in, func(o featureLayout) bool { return o.err != nil }) {
+			t.refused[path] = out.err
+		}
+		return []featureLayout{out}, nil
+	})
 }
 
 // input returns the order of the input of l.
@@ -166,9 +135,6 @@ func newOrder(*tracer, *Layer, string, []featureLayout) featureLayout { return f
 
 // flattenOrder is the order of the output of a Flatten.
 func flattenOrder(t *tracer, l *Layer, path string, in []featureLayout) featureLayout {
-	if t.translation != nil && !t.translation.flattens[path] {
-		return in[0]
-	}
 	t.checkFlattened(l, path, in[0])
 	return t.flatten(l, in[0])
 }
@@ -239,7 +205,6 @@ func (t *tracer) flatten(l *Layer, in featureLayout) featureLayout {
 		switch {
 		case len(shape) < 2:
 			return in
-		case t.translation != nil:
 		case len(shape) == 2 && !in.spatial: // (steps, features)
 			return featureLayout{}
 		case in.layout == channelsAreFirst && !flattensFirst(l): // as PyTorch flattens them

@@ -19,7 +19,12 @@ func layers(list ...Layer) *Model {
 				l.Name += "_1"
 			}
 		}
+		l.Calls = [][]Ref{nil}
+		if i > 0 {
+			l.Calls = [][]Ref{{{Layer: m.Layers[i-1].Name}}}
+		}
 		m.Layers = append(m.Layers, l)
+		m.Outputs = []Ref{{Layer: l.Name}}
 	}
 	return m
 }
@@ -129,8 +134,8 @@ func TestFeatureOrders(t *testing.T) {
 // TestConcatenatedFeatures joins flattened images and a vector.
 func TestConcatenatedFeatures(t *testing.T) {
 	m := &Model{Class: "Functional", Inputs: []Ref{{Layer: "image"}, {Layer: "vector"}}, Layers: []Layer{
-		{Class: "InputLayer", Name: "image", OutputShapes: [][]int{{2, 3, 4}}},
-		{Class: "InputLayer", Name: "vector", OutputShapes: [][]int{{5}}},
+		{Class: "InputLayer", Name: "image", Calls: [][]Ref{nil}, OutputShapes: [][]int{{2, 3, 4}}},
+		{Class: "InputLayer", Name: "vector", Calls: [][]Ref{nil}, OutputShapes: [][]int{{5}}},
 		{Class: "Flatten", Name: "flatten", Calls: [][]Ref{{{Layer: "image"}}}, InputShapes: [][]int{{2, 3, 4}}},
 		{Class: "Concatenate", Name: "join", Calls: [][]Ref{{{Layer: "flatten"}, {Layer: "vector"}}}, InputShapes: [][]int{{24}, {5}}},
 		{Class: "Dense", Name: "dense", Calls: [][]Ref{{{Layer: "join"}}}, InputShapes: [][]int{{29}}},

@@ -73,7 +73,7 @@ func (t *tracer) note(path, format string, args ...any) {
 func (t *tracer) checkFlattened(l *Layer, path string, in featureLayout) {
 	var err error
 	switch {
-	case t.refused == nil || !in.spatial:
+	case !in.spatial:
 		return
 	case in.layout == channelsAreLast && flattensFirst(l):
 		err = notInPyTorch("data_format channels_first, of images that have the channels last")

@@ -132,10 +132,7 @@ func moduleOf(layer *Layer) (text string, err error) {
 	switch {
 	case c.links != nil && c.module != nil:
 		m := c.module(l, inputsOf(layer))
-		if text, err = m.String(), m.differs; l.failed() != nil {
-			err = l.failed()
-		}
-		if err != nil && !errors.Is(err, weights.ErrUnsupported) {
+		if text, err = m.String(), first(l.failed(), m.differs); err != nil && !errors.Is(err, weights.ErrUnsupported) {
 			return "", err
 		}
 	case c.differs != nil:

@@ -14,8 +14,6 @@ type LinkOptions struct {
 	// say.
 	Flatten map[string][]int
 	Rules   weights.Rules // of which Modules matter here
-
-	translation *Translation // of the model to package nn; nil for PyTorch
 }
 
 // A LayerPlan is how one layer of a Keras model becomes a module of PyTorch.
@@ -38,6 +36,17 @@ type LayerPlan struct {
 // PyTorch cannot express, are converted. Weights are named after the paths of layers,
 // parameters after PyTorch's modules.
 func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
+	trace, outputs := traceFeatures(m, o)
+	plans, err := linkAll(m, o, trace.inModule)
+	if err != nil {
+		return nil, err
+	}
+	return describeOutputs(plans, m, outputs), nil
+}
+
+// linkAll plans the layers of m, which become modules by a function: it returns one that has no name yet, and the links of
+// the layer's weights, by their names within the layer and the module.
+func linkAll(m *Model, o LinkOptions, plan func(path string, l *Layer) (LayerPlan, []weights.Link)) ([]LayerPlan, error) {
 	if err := checkGiven(m, o.Flatten); err != nil {
 		return nil, err
 	}
@@ -48,33 +57,29 @@ func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
 	if err := o.Rules.CheckModules(paths); err != nil {
 		return nil, err
 	}
-	trace, outputs := traceFeatures(m, o)
-	k := linker{model: m, options: o, trace: trace, layers: map[string]string{}, stacks: map[string]*stack{}}
+	k := linker{model: m, rules: o.Rules, plan: plan, layers: map[string]string{}, stacks: map[string]*stack{}}
 	for path, l := range m.All() {
 		if err := k.add(path, l); err != nil {
 			return nil, err
 		}
-	}
-	if o.translation == nil {
-		k.plans = describeOutputs(k.plans, m, outputs)
 	}
 	return k.plans, nil
 }
 
 // A linker plans the layers of a model in their order.
 type linker struct {
-	model   *Model
-	options LinkOptions
-	trace   tracer
-	layers  map[string]string // the path of the last layer of each module
-	stacks  map[string]*stack // by the name of the module
-	plans   []LayerPlan
+	model  *Model
+	rules  weights.Rules
+	plan   func(path string, l *Layer) (LayerPlan, []weights.Link)
+	layers map[string]string // the path of the last layer of each module
+	stacks map[string]*stack // by the name of the module
+	plans  []LayerPlan
 }
 
 // add plans the layer of that path.
 func (k *linker) add(path string, l *Layer) error {
 	p, links := k.plan(path, l)
-	module, named, err := k.options.Rules.Module(path)
+	module, named, err := k.rules.Module(path)
 	if err != nil {
 		return err
 	}
@@ -101,37 +106,27 @@ func (k *linker) add(path string, l *Layer) error {
 	return nil
 }
 
-// plan returns how a layer becomes a module that has no name yet, and the links of its weights,
-// by their names within the layer and the module.
-func (k *linker) plan(path string, l *Layer) (p LayerPlan, links []weights.Link) {
-	order := k.trace.inputs[path]
-	p = LayerPlan{Path: path, Layer: l, Note: k.trace.notes[path]}
-	links, p.Refused = k.links(l, order)
-	p.Module, p.Differs = moduleOf(inOrder(l, order))
-	if r, ok := k.trace.reshapes[path]; ok && r.layout == unknownLayout && (r.shape != nil || order.flattened == nil) {
-		links, p.Note = r.features(links), r.note
-	}
-	if p.Refused == nil {
-		p.Refused = k.trace.refused[path]
-	}
-	return p, links
-}
-
-// links returns the links of a layer whose inputs have their features in an order.
-func (k *linker) links(l *Layer, order featureLayout) ([]weights.Link, error) {
-	c := classes[l.Class]
+// inModule returns how a layer becomes a module of PyTorch.
+func (t *tracer) inModule(path string, l *Layer) (LayerPlan, []weights.Link) {
+	order, c := t.inputs[path], classes[l.Class]
+	p := LayerPlan{Path: path, Layer: l, Note: t.notes[path]}
 	rule := c.links
-	if c.linksFirst != nil && k.options.translation == nil && order.layout == channelsAreFirst {
+	if c.linksFirst != nil && order.layout == channelsAreFirst {
 		rule = c.linksFirst
 	}
 	links, err := layerLinks(l, rule)
 	if err == nil {
 		links, err = reordered(l, links, order)
 	}
-	if err == nil && k.options.translation == nil {
+	if err == nil {
 		links, err = axesToFront(l, links, order)
 	}
-	return links, err
+	p.Refused = first(err, t.refused[path])
+	p.Module, p.Differs = moduleOf(inOrder(l, order))
+	if r, ok := t.reshapes[path]; ok && r.layout == unknownLayout && (r.shape != nil || order.flattened == nil) {
+		links, p.Note = r.features(links), r.note
+	}
+	return p, links
 }
 
 // stacked returns the links of a layer of which a rule makes the next layer of a recurrent module

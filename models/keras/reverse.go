@@ -25,8 +25,8 @@ func FromH5dnn(description any, inputs []Input) (*Model, *Translation, error) {
 		return nil, nil, fmt.Errorf("model: %w", err)
 	}
 	r := &reverser{
-		model:       &Model{Class: "Functional", Name: "model"},
-		Translation: Translation{Modules: map[string]string{}, flattens: map[string]bool{}}, shared: map[string]string{},
+		model:   &Model{Class: "Functional", Name: "model"},
+		modules: map[string]string{}, flattens: map[string]bool{}, shared: map[string]string{},
 	}
 	var values []tensor
 	for _, in := range inputs {
@@ -49,7 +49,16 @@ func FromH5dnn(description any, inputs []Input) (*Model, *Translation, error) {
 		return nil, nil, err
 	}
 	m, err := Parse(config)
-	return m, &r.Translation, err
+	if err != nil {
+		return nil, nil, err
+	}
+	b := newBuilder(m, LinkOptions{})
+	b.flattens = r.flattens
+	t, err := b.translate(m)
+	if err == nil {
+		t.Modules = r.modules
+	}
+	return m, t, err
 }
 
 // A tensor is an output of a layer of the Keras model.
@@ -61,9 +70,10 @@ type tensor struct {
 
 // A reverser collects the layers of a Keras model.
 type reverser struct {
-	model *Model
-	Translation
-	shared map[string]string // layers by paths of modules that nodes share
+	model    *Model
+	modules  map[string]string // by the names of layers
+	flattens map[string]bool   // whether a Flatten has the channels first in package nn, by its name
+	shared   map[string]string // layers by paths of modules that nodes share
 }
 
 // firstLayer returns the name of the first layer of a description, or "".
@@ -155,7 +165,7 @@ func (r *reverser) layer(class, path string, config map[string]any, in ...tensor
 	config["name"] = name
 	r.model.Layers = append(r.model.Layers, Layer{Class: class, Name: name, Config: config, Calls: [][]Ref{call}})
 	if path != "" {
-		r.Modules[name], r.shared[path] = path, name
+		r.modules[name], r.shared[path] = path, name
 	}
 	out.ref = Ref{Layer: name}
 	return out

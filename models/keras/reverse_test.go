@@ -184,7 +184,18 @@ func examine(t *testing.T, arrays, dir string) {
 // says, and no layer of the model of Keras.
 func TestFlattenNeedsNoOtherLayer(t *testing.T) {
 	for _, name := range []string{"signal", "steps", "channels"} {
-		m, _, err := keras.FromH5dnn(json.RawMessage(ours[name].description), []keras.Input{{Name: "x", Shape: ours[name].shapes[0]}})
+		model, err := nn.FromConfig(json.RawMessage(ours[name].description))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := nn.Build(model, ours[name].shapes...); err != nil {
+			t.Fatal(err)
+		}
+		description, err := nn.Describe(model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _, err := keras.FromH5dnn(description, []keras.Input{{Name: "x", Shape: ours[name].shapes[0]}})
 		if err != nil {
 			t.Fatal(err)
 		}

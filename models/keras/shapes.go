@@ -42,35 +42,18 @@ func inferShapes(m *Model) { inferModel(m, nil) }
 // inferModel infers the shapes within m for inputs of those shapes, or for those that its
 // InputLayers have, and returns the shapes of the outputs.
 func inferModel(m *Model, inputs [][]int) [][]int {
-	known := map[Ref][]int{}
-	calls, err := order(m)
-	if err != nil {
-		return nil // as translations of m report
-	}
-	for _, c := range calls {
-		l := &m.Layers[c.layer]
-		var in [][]int
-		for _, r := range l.Calls[c.node] {
-			in = append(in, known[r])
-		}
-		at := slices.IndexFunc(m.Inputs, func(r Ref) bool { return r.Layer == l.Name })
-		if at >= 0 && at < len(inputs) && inputs[at] != nil {
-			in = [][]int{inputs[at]}
-		}
+	out, err := walk(m, inputs, func(l *Layer, node int, in [][]int) ([][]int, error) {
 		out := outputShapes(l, in)
-		if c.node == 0 {
+		if node == 0 {
 			l.OutputShapes = out
 			if len(in) > 0 && !slices.ContainsFunc(in, func(s []int) bool { return s == nil }) {
 				l.InputShapes = in
 			}
 		}
-		for i, shape := range out {
-			known[Ref{Layer: l.Name, Node: c.node, Tensor: i}] = shape
-		}
-	}
-	var out [][]int
-	for _, r := range m.Outputs {
-		out = append(out, known[r])
+		return out, nil
+	})
+	if err != nil {
+		return nil // as translations of m report
 	}
 	return out
 }
@@ -78,7 +61,7 @@ func inferModel(m *Model, inputs [][]int) [][]int {
 // outputShapes returns the shapes of the outputs of l, or nil.
 func outputShapes(l *Layer, in [][]int) [][]int {
 	switch {
-	case l.Class == "InputLayer" && len(in) == 0:
+	case l.Class == "InputLayer" && (len(in) == 0 || in[0] == nil):
 		return inputShape(l)
 	case l.Class == "InputLayer":
 		return in

@@ -10,8 +10,14 @@ import (
 // Links returns how the layers of the model of Keras become the modules of t. Parameters that package nn
 // does not have are left out.
 func (t *Translation) Links(m *Model, o LinkOptions) ([]LayerPlan, error) {
-	o.translation = t
-	plans, err := ModelLinks(m, o)
+	plans, err := linkAll(m, o, func(path string, l *Layer) (p LayerPlan, links []weights.Link) {
+		p = LayerPlan{Path: path, Layer: l}
+		if links, p.Refused = LayerLinks(l); p.Refused == nil {
+			links, p.Refused = reordered(l, links, featureLayout{flattened: t.flat[path]})
+		}
+		p.Module, p.Differs = moduleOf(l)
+		return p, links
+	})
 	if err != nil {
 		return nil, err
 	}
