@@ -38,13 +38,6 @@ func (n *ClassNames) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// labels are targets that name classes: strings, or integers with names.
-type labels struct {
-	texts  func() ([]string, error) // nil for integers
-	names  []string                 // of the integers
-	values []int64                  // that the names belong to; 0, 1, … if nil
-}
-
 // nameClasses turns the named labels of parts into class numbers, and returns the
 // names of the classes of each target. c.ClassNames, where it has the target, are
 // these names and their order. Otherwise strings are sorted, and the names of
@@ -70,7 +63,7 @@ func (c Config) nameClasses(parts []*part) (map[string][]string, error) {
 			for i := range p.fields {
 				f := &p.fields[i]
 				if f.Name == target && f.labels == nil && values != nil && f.Array.Type.IsInt() {
-					f.labels = &labels{names: names, values: values}
+					f.labels = &Found{Names: names, Values: values}
 				}
 				if f.Name != target || f.labels == nil {
 					continue
@@ -116,16 +109,16 @@ func collectNames(fields []field) ([]string, error) {
 	seen := map[string]bool{}
 	texts := false
 	for _, f := range fields {
-		list := f.labels.names
-		if f.labels.texts != nil {
+		list := f.labels.Names
+		if f.labels.Texts != nil {
 			texts = true
 			var err error
-			if list, err = f.labels.texts(); err != nil {
+			if list, err = f.labels.Texts(); err != nil {
 				return nil, err
 			}
 		}
 		for _, name := range list {
-			if seen[name] || name == "" && f.labels.texts != nil && f.Role == dataset.Target { // the label is missing
+			if seen[name] || name == "" && f.labels.Texts != nil && f.Role == dataset.Target { // the label is missing
 				continue
 			}
 			seen[name] = true
@@ -190,7 +183,7 @@ func (c coding) missing(p *part, row int, format string, args ...any) (int64, er
 func (p *part) number(f *field, c coding) error {
 	var numbers []int64
 	var err error
-	if f.labels.texts != nil {
+	if f.labels.Texts != nil {
 		numbers, err = p.numberTexts(f.labels, c)
 	} else {
 		numbers, err = p.numberIntegers(f, c)
@@ -201,8 +194,8 @@ func (p *part) number(f *field, c coding) error {
 	return err
 }
 
-func (p *part) numberTexts(l *labels, c coding) ([]int64, error) {
-	texts, err := l.texts()
+func (p *part) numberTexts(l *Found, c coding) ([]int64, error) {
+	texts, err := l.Texts()
 	if err != nil {
 		return nil, err
 	}
@@ -226,10 +219,10 @@ func (p *part) numberTexts(l *labels, c coding) ([]int64, error) {
 // numberIntegers returns nil if the integers are the numbers of their names already.
 func (p *part) numberIntegers(f *field, c coding) ([]int64, error) {
 	nameOf := map[int64]string{}
-	for i, name := range f.labels.names {
+	for i, name := range f.labels.Names {
 		value := int64(i)
-		if f.labels.values != nil {
-			value = f.labels.values[i]
+		if f.labels.Values != nil {
+			value = f.labels.Values[i]
 		}
 		nameOf[value] = name
 	}

@@ -86,13 +86,9 @@ func (c Config) openColumns(p *part, name string, paths []string, found []Found)
 		case f.Texts != nil && c.encoding(name) == asStored:
 			err = fmt.Errorf("%s: %s holds strings; categorical: %s takes integers: %w", p.file, paths[i], asStored, dtype.ErrType)
 		case f.Texts != nil:
-			var texts []string
-			if texts, err = f.Texts(); err == nil {
-				col.labels = &labels{texts: func() ([]string, error) { return texts, nil }}
-				col.Array = storage.From(make([]int64, len(texts)), len(texts)) // until encode
-			}
+			err = col.readTexts(f)
 		case f.Names != nil && c.encoding(name) != asStored:
-			col.labels = &labels{names: f.Names, values: f.Values}
+			col.labels = &f
 		}
 		if err == nil && (col.Array.Rank() == 0 || i > 0 && col.Array.Shape[0] != in.columns[0].Array.Shape[0]) {
 			err = fmt.Errorf("%s: %s is %v and %s is %v; want the same number of samples along the first axis: %w", p.file, paths[0], in.columns[0].Array.Shape, paths[i], col.Array.Shape, views.ErrShape)
@@ -158,7 +154,7 @@ func (c Config) encodeColumn(parts []*part, input string, j int, path string) ([
 			}
 			col := &f.columns[j]
 			if given && col.labels == nil {
-				col.labels = &labels{texts: Found{Array: col.Array}.words}
+				col.labels = &Found{Texts: Found{Array: col.Array}.words}
 			}
 			if col.labels != nil {
 				named = append(named, *col)

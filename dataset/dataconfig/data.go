@@ -54,7 +54,7 @@ func New(c Config, seed uint64, train, val []dataset.NamedArray) (*Data, error) 
 			return nil, err
 		}
 	}
-	return c.data(nil, seed, training, validation)
+	return c.data(seed, training, validation)
 }
 
 func partOf(arrays []dataset.NamedArray) *part {
@@ -80,11 +80,11 @@ func Open(c Config, seed uint64, files Files) (*Data, error) {
 			return nil, err
 		}
 	}
-	return c.data(files, seed, training, validation)
+	return c.data(seed, training, validation)
 }
 
 // data makes samples of parts.
-func (c Config) data(files Files, seed uint64, training, validation []*part) (*Data, error) {
+func (c Config) data(seed uint64, training, validation []*part) (*Data, error) {
 	d := &Data{config: c}
 	var err error
 	if d.ClassNames, err = c.nameClasses(slices.Concat(training, validation)); err != nil {
@@ -104,7 +104,7 @@ func (c Config) data(files Files, seed uint64, training, validation []*part) (*D
 		d.targets, err = concat(long, c.targets)
 	}
 	if err == nil {
-		err = d.split(c, files, seed, long, validation)
+		err = d.split(c, seed, long, validation)
 	}
 	if err == nil {
 		err = d.check(c)
@@ -116,7 +116,7 @@ func (c Config) data(files Files, seed uint64, training, validation []*part) (*D
 }
 
 // split makes samples of the two sides that c divides parts into.
-func (d *Data) split(c Config, files Files, seed uint64, training, validation []*part) error {
+func (d *Data) split(c Config, seed uint64, training, validation []*part) error {
 	if c.Split.Fraction > 0 && c.Split == (Split{Fraction: c.Split.Fraction, By: c.Split.By}) && !c.episodes() { // each sample for itself
 		all, err := concat(training, c.samples)
 		if err == nil {
@@ -127,7 +127,7 @@ func (d *Data) split(c Config, files Files, seed uint64, training, validation []
 	var err error
 	if c.Split != (Split{}) {
 		var divided sides
-		divided, err = c.divide(files, training, seed)
+		divided, err = c.divide(training, seed)
 		training, validation, d.Notes = divided.train, divided.val, append(d.Notes, divided.notes...)
 	} else {
 		validation, err = c.dropShort(validation)

@@ -26,17 +26,17 @@ func (c Config) episodes() bool {
 }
 
 // divide returns the rows of parts for training and for validation.
-func (c Config) divide(files Files, parts []*part, seed uint64) (sides, error) {
+func (c Config) divide(parts []*part, seed uint64) (sides, error) {
 	s := c.Split
 	switch {
 	case !s.random():
-		return s.divideByName(files, parts)
+		return s.divideByName(parts)
 	case c.episodes() && s.Group == "" && len(parts) == 1:
 		return s.divideInTime(parts[0])
 	case c.episodes() && s == (Split{Fraction: s.Fraction, By: s.By}):
 		return s.divideEpisodes(parts, seed)
 	}
-	return c.divideRows(files, parts, seed)
+	return c.divideRows(parts, seed)
 }
 
 // divideInTime selects the end of the only part, or one of as many blocks as there are
@@ -73,13 +73,13 @@ func (s Split) divideEpisodes(parts []*part, seed uint64) (d sides, err error) {
 }
 
 // divideRows selects rows, or whole groups of rows, at random.
-func (c Config) divideRows(files Files, parts []*part, seed uint64) (d sides, err error) {
+func (c Config) divideRows(parts []*part, seed uint64) (d sides, err error) {
 	s := c.Split
 	how := dataset.Division{Fraction: s.Fraction, Folds: s.Folds, Seed: seed}
-	groups, groupNames, err := c.groups(files, parts)
+	groups, groupNames, err := c.groups(parts)
 	if err == nil {
 		how.Groups = groups
-		how.Classes, err = c.classes(files, parts, groups)
+		how.Classes, err = c.classes(parts, groups)
 	}
 	if err != nil {
 		return d, err
@@ -149,7 +149,7 @@ func countRows(parts []*part) (n int) {
 
 // groups returns the group of each selected row and the names of the groups: the values
 // of a column, or the episodes. Without either there are none.
-func (c Config) groups(files Files, parts []*part) (ids []int, names []string, err error) {
+func (c Config) groups(parts []*part) (ids []int, names []string, err error) {
 	if c.Split.Group == "" && !c.episodes() {
 		return nil, nil, nil
 	}
@@ -157,7 +157,7 @@ func (c Config) groups(files Files, parts []*part) (ids []int, names []string, e
 	for i, p := range parts {
 		list := slices.Repeat([]string{fmt.Sprint(i)}, p.len())
 		if c.Split.Group != "" {
-			if list, err = p.words(files, c.Split.Group); err != nil {
+			if list, err = p.words(c.Split.Group); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -188,13 +188,13 @@ func runsOf(list []string) []int {
 
 // classes returns the class of each selected row; each side gets its share of every class. It is nil
 // without stratify. Every class must have two members, rows or groups.
-func (c Config) classes(files Files, parts []*part, groups []int) ([]int, error) {
+func (c Config) classes(parts []*part, groups []int) ([]int, error) {
 	if c.Split.Stratify == "" {
 		return nil, nil
 	}
 	var words []string
 	for _, p := range parts {
-		list, err := c.strata(files, p)
+		list, err := c.strata(p)
 		if err != nil {
 			return nil, fmt.Errorf("stratify: %w", err)
 		}
@@ -228,9 +228,9 @@ func (c Config) classes(files Files, parts []*part, groups []int) ([]int, error)
 }
 
 // strata returns the label of each row of p that c stratifies by.
-func (c Config) strata(files Files, p *part) ([]string, error) {
+func (c Config) strata(p *part) ([]string, error) {
 	if c.Split.Stratify != stratifyTargets {
-		return p.words(files, string(c.Split.Stratify))
+		return p.words(string(c.Split.Stratify))
 	}
 	i := slices.IndexFunc(p.fields, func(f field) bool { return f.Role == dataset.Target })
 	y := p.fields[i]
@@ -242,9 +242,9 @@ func (c Config) strata(files Files, p *part) ([]string, error) {
 
 // words returns the values of a column, or of an attribute attr:NAME of the episode, for
 // each row of p.
-func (p *part) words(files Files, path string) ([]string, error) {
+func (p *part) words(path string) ([]string, error) {
 	if name, ok := strings.CutPrefix(path, "attr:"); ok {
-		values, at, err := p.attribute(files, name)
+		values, at, err := p.attribute(name)
 		if err == nil && len(values) != 1 {
 			err = fmt.Errorf("%s: %s: attribute %s has %d elements; want one: %w", p.file, at, name, len(values), views.ErrShape)
 		}
@@ -253,11 +253,7 @@ func (p *part) words(files Files, path string) ([]string, error) {
 		}
 		return slices.Repeat([]string{fmt.Sprint(values[0])}, p.len()), nil
 	}
-	path, err := wildcard(path).with(p.at)
-	if err != nil {
-		return nil, err
-	}
-	found, err := files.Find(p.file, path)
+	found, path, err := p.find(p.file, path)
 	if err != nil {
 		return nil, err
 	}
@@ -332,10 +328,10 @@ func numbered(words []string) (ids []int, names []string) {
 }
 
 // divideByName divides rows as masks, columns or attributes say.
-func (s Split) divideByName(files Files, parts []*part) (d sides, err error) {
+func (s Split) divideByName(parts []*part) (d sides, err error) {
 	others := map[string]bool{}
 	for _, p := range parts {
-		chosen, left, err := s.rows(files, p, others)
+		chosen, left, err := s.rows(p, others)
 		if err != nil {
 			return d, err
 		}
@@ -354,19 +350,19 @@ func (s Split) divideByName(files Files, parts []*part) (d sides, err error) {
 
 // rows returns the rows of p for validation, and those for training. It adds the words
 // for other rows to others.
-func (s Split) rows(files Files, p *part, others map[string]bool) (chosen, left dataset.RowSet, err error) {
+func (s Split) rows(p *part, others map[string]bool) (chosen, left dataset.RowSet, err error) {
 	switch {
 	case s.Mask != "":
-		return s.masked(files, p)
+		return s.masked(p)
 	case s.Column != "":
-		words, err := p.words(files, s.Column)
+		words, err := p.words(s.Column)
 		if err != nil {
 			return nil, nil, err
 		}
 		chosen, left = bySide(words, others)
 		return chosen, left, nil
 	}
-	values, at, err := p.attribute(files, s.Attribute)
+	values, at, err := p.attribute(s.Attribute)
 	if err == nil {
 		if chosen, left, err = p.sides(values, others); err != nil {
 			err = fmt.Errorf("%s: %s: attribute %s: %w", p.file, at, s.Attribute, err)
@@ -376,16 +372,16 @@ func (s Split) rows(files Files, p *part, others map[string]bool) (chosen, left 
 }
 
 // masked returns the rows that Mask selects, and those that Train selects, or all others.
-func (s Split) masked(files Files, p *part) (chosen, left dataset.RowSet, err error) {
+func (s Split) masked(p *part) (chosen, left dataset.RowSet, err error) {
 	f, err := parseFilter(s.Mask)
 	if err == nil {
-		chosen, err = f.rows(files, p)
+		chosen, err = f.rows(p)
 	}
 	if err != nil || s.Train == "" {
 		return chosen, chosen.Complement(p.len()), err
 	}
 	if f, err = parseFilter(s.Train); err == nil {
-		left, err = f.rows(files, p)
+		left, err = f.rows(p)
 	}
 	if both := chosen.Intersect(left); err == nil && len(both) > 0 {
 		err = fmt.Errorf("%s: row %d is among %s and %s: %w", p.name(), both[0], s.Train, s.Mask, views.ErrShape)
@@ -395,12 +391,12 @@ func (s Split) masked(files Files, p *part) (chosen, left dataset.RowSet, err er
 
 // attribute returns the elements of the attribute of an episode, of its inputs or of the
 // file, and the path that has it.
-func (p *part) attribute(files Files, name string) (values []any, at string, err error) {
+func (p *part) attribute(name string) (values []any, at string, err error) {
 	for _, path := range []string{p.at.group(), p.at.path, "/"} {
 		if path == "" {
 			continue
 		}
-		values, err := files.Attribute(p.file, path, name)
+		values, err := p.files.Attribute(p.file, path, name)
 		if err != nil || values != nil {
 			return values, path, err
 		}

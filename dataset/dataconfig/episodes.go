@@ -10,12 +10,8 @@ import (
 )
 
 // divideEpisodes sets the runs of p, which windows do not leave, to its episodes.
-func (c Config) divideEpisodes(files Files, p *part) error {
-	path, err := wildcard(c.Episodes).with(p.at)
-	if err != nil {
-		return err
-	}
-	found, err := files.Find(p.file, path)
+func (c Config) divideEpisodes(p *part) error {
+	found, path, err := p.find(p.file, c.Episodes)
 	if err != nil {
 		return err
 	}

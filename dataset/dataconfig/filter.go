@@ -70,15 +70,11 @@ func unquoted(value string) string {
 }
 
 // rows returns the rows of p that f selects.
-func (f filter) rows(files Files, p *part) (dataset.RowSet, error) {
+func (f filter) rows(p *part) (dataset.RowSet, error) {
 	if f.slice != "" {
 		return sliced(f.slice, p.len())
 	}
-	path, err := f.path.with(p.at)
-	if err != nil {
-		return nil, err
-	}
-	found, err := files.Find(p.file, path)
+	found, path, err := p.find(p.file, string(f.path))
 	if err != nil {
 		return nil, err
 	}

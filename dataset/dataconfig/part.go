@@ -12,6 +12,7 @@ import (
 
 // A part is the samples of one file, or of one episode in it.
 type part struct {
+	files       Files // nil for arrays in memory
 	file, yFile string
 	at          match // of the path of the first input
 	fields      []field
@@ -23,9 +24,9 @@ type part struct {
 type field struct {
 	dataset.NamedArray
 	path   string
-	labels *labels // nil unless it holds labels with names
-	layout string  // of images, as the file records it
-	ragged bool    // rows have different lengths, and are padded
+	labels *Found // labels with names, which become numbers; nil if there are none
+	layout string // of images, as the file records it
+	ragged bool   // rows have different lengths, and are padded
 
 	columns []field // that encode joins; nil if the array is in the file
 	fixed   []bool  // whether each column along the last axis is a category's, which is not standardized
@@ -72,15 +73,33 @@ func (c Config) parts(files Files) ([]*part, error) {
 	if len(yNames) != len(names) {
 		return nil, fmt.Errorf("%d files of inputs and %d of targets; they have to pair up: %w", len(names), len(yNames), views.ErrShape)
 	}
-	var all []*part
+	all, err := partsIn(files, names, c.X[0].Path, func(p *part, file int) error {
+		p.yFile = yNames[file]
+		return c.open(p)
+	})
+	for _, p := range all {
+		if err == nil {
+			err = c.selectRows(p)
+		}
+	}
+	return all, err
+}
+
+// partsIn returns a part for each match of a path in each of the named files, with the fields that open adds.
+func partsIn(files Files, names []string, path string, open func(p *part, file int) error) (all []*part, err error) {
 	for i, name := range names {
-		matches, err := wildcard(c.X[0].Path).in(files, name)
+		matches, err := wildcard(path).in(files, name)
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range matches {
-			p := &part{file: name, yFile: yNames[i], at: m}
-			if err := c.open(files, p); err != nil {
+			p := &part{files: files, file: name, at: m}
+			if err := open(p, i); err != nil {
+				return nil, err
+			}
+			// Lengths come last, as the schema of a dataset has them.
+			slices.SortStableFunc(p.fields, func(a, b field) int { return int(a.Role) - int(b.Role) })
+			if err := p.checkLengths(); err != nil {
 				return nil, err
 			}
 			all = append(all, p)
@@ -89,30 +108,36 @@ func (c Config) parts(files Files) ([]*part, error) {
 	return all, nil
 }
 
-// open finds a part's arrays and selects its rows.
-func (c Config) open(files Files, p *part) error {
+// open finds a part's arrays.
+func (c Config) open(p *part) error {
 	for i, name := range c.X.names("x") {
-		if err := c.openInput(files, p, name, c.X[i]); err != nil {
+		if err := c.openInput(p, name, c.X[i]); err != nil {
 			return err
 		}
 	}
 	for i, name := range c.Y.names("y") {
-		if err := p.addTarget(files, c.Y[i].Path, name); err != nil {
+		if err := p.addTarget(c.Y[i].Path, name); err != nil {
 			return err
 		}
 	}
-	if c.Weights != "" {
-		if err := p.add(files, p.yFile, c.Weights, dataset.NamedArray{Name: weightsField, Role: dataset.Weight}); err != nil {
-			return err
-		}
+	if c.Weights == "" {
+		return nil
 	}
-	// Lengths come last, as the schema of a dataset has them.
-	slices.SortStableFunc(p.fields, func(a, b field) int { return int(a.Role) - int(b.Role) })
-	if err := p.checkLengths(); err != nil {
-		return err
+	return p.add(p.yFile, c.Weights, dataset.NamedArray{Name: weightsField, Role: dataset.Weight})
+}
+
+// find returns the data at a path of a file, whose stars are those of the first input.
+func (p *part) find(file, path string) (found Found, at string, err error) {
+	if at, err = wildcard(path).with(p.at); err == nil {
+		found, err = p.files.Find(file, at)
 	}
+	return found, at, err
+}
+
+// selectRows divides the rows of p into episodes, and selects some.
+func (c Config) selectRows(p *part) error {
 	if c.Episodes != "" {
-		if err := c.divideEpisodes(files, p); err != nil {
+		if err := c.divideEpisodes(p); err != nil {
 			return err
 		}
 	}
@@ -121,7 +146,7 @@ func (c Config) open(files Files, p *part) error {
 		if err != nil {
 			return err
 		}
-		rows, err := f.rows(files, p)
+		rows, err := f.rows(p)
 		if err != nil {
 			return err
 		}
@@ -137,14 +162,10 @@ const weightsField = "weights"
 const autoLengths = "auto"
 
 // openInput adds an input to p, and its lengths, if c names them.
-func (c Config) openInput(files Files, p *part, name string, at NamedPath) error {
+func (c Config) openInput(p *part, name string, at NamedPath) error {
 	paths, found := make([]string, 0, 1), make([]Found, 0, 1)
 	for _, path := range at.columns() {
-		path, err := wildcard(path).with(p.at)
-		if err != nil {
-			return err
-		}
-		one, err := c.findInput(files, p.file, name, match{path: path, steps: p.at.steps, stars: p.at.stars})
+		one, path, err := c.findInput(p, name, path)
 		if err != nil {
 			return err
 		}
@@ -153,11 +174,11 @@ func (c Config) openInput(files Files, p *part, name string, at NamedPath) error
 	if first := found[0]; len(paths) > 1 || first.Texts != nil || first.Names != nil && c.encoding(name) != asStored || c.Categories[c.X.of(name)] != nil {
 		return c.openColumns(p, name, paths, found)
 	}
-	return c.openArray(files, p, name, paths[0], found[0])
+	return c.openArray(p, name, paths[0], found[0])
 }
 
 // openArray adds an input that is an array of numbers, and its lengths, if c names them.
-func (c Config) openArray(files Files, p *part, name, path string, found Found) (err error) {
+func (c Config) openArray(p *part, name, path string, found Found) (err error) {
 	in := dataset.NamedArray{Name: name, Array: found.Array, From: originOf(p.file, path)}
 	if found.Ragged != nil {
 		rows := *found.Ragged
@@ -172,7 +193,7 @@ func (c Config) openArray(files Files, p *part, name, path string, found Found) 
 		return err
 	}
 	p.fields = append(p.fields, field{
-		NamedArray: in, path: path, layout: recordedLayout(files, p.file, path),
+		NamedArray: in, path: path, layout: p.recordedLayout(path),
 		ragged: found.Ragged != nil && c.XColumns.of(name) == "",
 	})
 	lengths := dataset.NamedArray{Name: name + " lengths", Role: dataset.Length, LengthOf: name}
@@ -189,16 +210,16 @@ func (c Config) openArray(files Files, p *part, name, path string, found Found) 
 		p.fields = append(p.fields, field{NamedArray: lengths, path: at})
 		return nil
 	default:
-		return p.add(files, p.file, at, lengths)
+		return p.add(p.file, at, lengths)
 	}
 }
 
 // recordedClasses returns the names of classes that an attribute of an array of
 // integers, or a dataset of strings beside it, records, as import writes them.
-func recordedClasses(files Files, file, path string) []string {
+func (p *part) recordedClasses(path string) []string {
 	const name = "classes"
 	path, _ = wildcard(path).split()
-	if values, err := files.Attribute(file, path, name); err == nil && len(values) > 0 {
+	if values, err := p.files.Attribute(p.yFile, path, name); err == nil && len(values) > 0 {
 		names := make([]string, len(values))
 		for i, value := range values {
 			text, ok := value.(string)
@@ -210,7 +231,7 @@ func recordedClasses(files Files, file, path string) []string {
 		return names
 	}
 	path = "/" + strings.Trim(path, "/")
-	found, err := files.Find(file, path[:strings.LastIndexByte(path, '/')+1]+name)
+	found, err := p.files.Find(p.yFile, path[:strings.LastIndexByte(path, '/')+1]+name)
 	if err != nil || found.Texts == nil {
 		return nil
 	}
@@ -223,8 +244,8 @@ func recordedClasses(files Files, file, path string) []string {
 
 // recordedLayout returns the layout of images that an attribute of the array names, as
 // import writes it, or "".
-func recordedLayout(files Files, file, path string) string {
-	values, err := files.Attribute(file, path, "layout")
+func (p *part) recordedLayout(path string) string {
+	values, err := p.files.Attribute(p.file, path, "layout")
 	if err != nil || len(values) != 1 { // such as a format without attributes
 		return ""
 	}
@@ -235,47 +256,44 @@ func recordedLayout(files Files, file, path string) string {
 }
 
 // add finds the array at a path and adds it to p's fields.
-func (p *part) add(files Files, file, path string, n dataset.NamedArray) error {
-	path, err := wildcard(path).with(p.at)
-	if err != nil {
-		return err
-	}
-	n.Array, err = array(files, file, path)
+func (p *part) add(file, path string, n dataset.NamedArray) (err error) {
+	n.Array, path, err = p.array(file, path)
 	n.From = originOf(file, path)
 	p.fields = append(p.fields, field{NamedArray: n, path: path})
 	return err
 }
 
 // addTarget adds a target, whose elements may be strings or integers with names.
-func (p *part) addTarget(files Files, path, name string) error {
-	path, err := wildcard(path).with(p.at)
-	if err != nil {
-		return err
-	}
-	found, err := files.Find(p.yFile, path)
+func (p *part) addTarget(path, name string) error {
+	found, path, err := p.find(p.yFile, path)
 	if err != nil {
 		return err
 	}
 	f := field{NamedArray: dataset.NamedArray{Name: name, Role: dataset.Target, Array: found.Array, From: originOf(p.yFile, path)}, path: path}
 	switch {
 	case found.Texts != nil:
-		texts, err := found.Texts()
-		if err != nil {
+		if err := f.readTexts(found); err != nil {
 			return err
 		}
-		f.labels = &labels{texts: func() ([]string, error) { return texts, nil }}
-		f.Array = storage.From(make([]int64, len(texts)), len(texts)) // until nameClasses
 	case found.Array.Data == nil:
 		return fmt.Errorf("%s: %s holds rows of different lengths; want an array of numbers, or strings", p.yFile, path)
 	case found.Names == nil && found.Array.Type.IsInt():
-		if names := recordedClasses(files, p.yFile, path); names != nil && numbersOf(found.Array, len(names)) {
-			f.labels = &labels{names: names}
+		if names := p.recordedClasses(path); names != nil && numbersOf(found.Array, len(names)) {
+			f.labels = &Found{Names: names}
 		}
 	case found.Names != nil:
-		f.labels = &labels{names: found.Names, values: found.Values}
+		f.labels = &found
 	}
 	p.fields = append(p.fields, f)
 	return nil
+}
+
+// readTexts makes f the texts that were found, whose numbers are yet to come.
+func (f *field) readTexts(found Found) error {
+	texts, err := found.Texts()
+	f.labels = &Found{Texts: func() ([]string, error) { return texts, nil }}
+	f.Array = storage.From(make([]int64, len(texts)), len(texts))
+	return err
 }
 
 // checkLengths reports whether every field has an element for each row.
@@ -289,43 +307,39 @@ func (p *part) checkLengths() error {
 	return nil
 }
 
-// findInput returns the rows at the path of an input.
-func (c Config) findInput(files Files, file, name string, at match) (Found, error) {
-	if offsets := c.XOffsets.of(name); offsets != "" {
-		return c.splitRows(files, file, at, offsets, c.XColumns.of(name))
+// findInput returns the rows at a path of an input: those into which another array divides values, if c says so.
+func (c Config) findInput(p *part, name, path string) (found Found, at string, err error) {
+	offsets, columns := c.XOffsets.of(name), c.XColumns.of(name)
+	if offsets == "" {
+		return p.find(p.file, path)
 	}
-	return files.Find(file, at.path)
+	values, at, err := p.array(p.file, path)
+	if err != nil {
+		return found, at, err
+	}
+	ends, _, err := p.array(p.file, offsets)
+	if err != nil {
+		return found, at, err
+	}
+	var rows dataset.Ragged
+	if columns == "" {
+		rows, err = dataset.Offsets(p.file+": "+at, values, ends)
+		return Found{Ragged: &rows}, at, err
+	}
+	places, _, err := p.array(p.file, columns)
+	if err == nil {
+		rows, err = dataset.Sparse(p.file+": "+at, values, places, ends, c.Length)
+	}
+	return Found{Ragged: &rows}, at, err
 }
 
-// splitRows returns rows into which another array of the file divides values.
-func (c Config) splitRows(files Files, file string, at match, offsets, columns string) (Found, error) {
-	var arrays [3]storage.Array
-	for i, path := range []string{at.path, offsets, columns} {
-		path, err := wildcard(path).with(at)
-		if err == nil && path != "" {
-			arrays[i], err = array(files, file, path)
-		}
-		if err != nil {
-			return Found{}, err
-		}
-	}
-	name := file + ": " + at.path
-	rows, err := dataset.Ragged{}, error(nil)
-	if columns != "" {
-		rows, err = dataset.Sparse(name, arrays[0], arrays[2], arrays[1], c.Length)
-	} else {
-		rows, err = dataset.Offsets(name, arrays[0], arrays[1])
-	}
-	return Found{Ragged: &rows}, err
-}
-
-// array returns the numbers at path.
-func array(files Files, file, path string) (storage.Array, error) {
-	found, err := files.Find(file, path)
+// array returns the numbers at a path of a file.
+func (p *part) array(file, path string) (storage.Array, string, error) {
+	found, at, err := p.find(file, path)
 	if err == nil && found.Array.Data == nil {
-		err = fmt.Errorf("%s: %s holds no numbers, or rows of different lengths; want an array of numbers", file, path)
+		err = fmt.Errorf("%s: %s holds no numbers, or rows of different lengths; want an array of numbers", file, at)
 	}
-	return found.Array, err
+	return found.Array, at, err
 }
 
 // withLastAxis returns v, an array of samples, with or without a last axis of size 1, such as

@@ -57,28 +57,15 @@ func (c Config) sourceParts(files Files, sources []Source) ([]*part, error) {
 			return nil, fmt.Errorf("%s: %d files, and %s: %d; they have to pair up: %w", sources[0].File, len(names[0]), s.File, len(names[i]), views.ErrShape)
 		}
 	}
-	var parts []*part
-	for k, name := range names[0] {
-		matches, err := wildcard(sources[0].Path).in(files, name)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range matches {
-			p := &part{at: m}
-			for i, s := range sources {
-				s.File = names[i][k]
-				if err := c.openSource(files, p, s); err != nil {
-					return nil, err
-				}
+	return partsIn(files, names[0], sources[0].Path, func(p *part, file int) error {
+		for i, s := range sources {
+			s.File = names[i][file]
+			if err := c.openSource(p, s); err != nil {
+				return err
 			}
-			slices.SortStableFunc(p.fields, func(a, b field) int { return int(a.Role) - int(b.Role) })
-			if err := p.checkLengths(); err != nil {
-				return nil, err
-			}
-			parts = append(parts, p)
 		}
-	}
-	return parts, nil
+		return nil
+	})
 }
 
 // checkKinds refuses strings and categories where a model was trained on numbers.
@@ -94,7 +81,7 @@ func (c Config) checkKinds(p *part) error {
 }
 
 // openSource adds the samples of an input to p.
-func (c Config) openSource(files Files, p *part, s Source) error {
+func (c Config) openSource(p *part, s Source) error {
 	row := s.Shape
 	if c.Steps > 1 && len(row) > 0 {
 		row = row[1:]
@@ -106,7 +93,7 @@ func (c Config) openSource(files Files, p *part, s Source) error {
 		return fmt.Errorf("%s: %v; the input %s has the columns %v: %w", s.File, s.columns(), s.Name, c.X[i].columns(), views.ErrShape)
 	}
 	p.file = s.File
-	return c.openInput(files, p, s.Name, s.NamedPath)
+	return c.openInput(p, s.Name, s.NamedPath)
 }
 
 // shape gives the samples of an input the axes of size 1 that a model takes.
