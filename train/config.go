@@ -109,22 +109,30 @@ func (c Config) checkNames() error {
 	if err := checkPrecision(c.Precision); err != nil {
 		return config.At(err, "precision")
 	}
-	if _, err := c.newLoss(); err != nil {
-		return config.At(err, "loss")
+	if _, _, _, err := c.training(); err != nil {
+		return err
 	}
 	if _, err := c.newMetrics(nil); err != nil {
 		return err
-	}
-	if _, err := nn.ScheduleFromConfig(c.Schedule); err != nil {
-		return config.At(err, "schedule")
-	}
-	if _, err := nn.OptimizerFromConfig(c.Optimizer); err != nil {
-		return config.At(err, "optimizer")
 	}
 	if _, err := c.build(1, tensor.Meta); err != nil {
 		return config.At(err, "model")
 	}
 	return nil
+}
+
+// training returns the loss, the schedule and the optimizer that c names.
+func (c Config) training() (loss nn.Loss, schedule nn.Schedule, optimizer nn.Optimizer, err error) {
+	if loss, err = c.newLoss(); err != nil {
+		return nil, nil, nil, config.At(err, "loss")
+	}
+	if schedule, err = nn.ScheduleFromConfig(c.Schedule); err != nil {
+		return nil, nil, nil, config.At(err, "schedule")
+	}
+	if optimizer, err = nn.OptimizerFromConfig(c.Optimizer); err != nil {
+		return nil, nil, nil, config.At(err, "optimizer")
+	}
+	return loss, schedule, optimizer, nil
 }
 
 // build makes the model with its parameters on d; classes is for presets.

@@ -83,8 +83,8 @@ func (t *trainer) adviseMemory(err error) error {
 	case errors.Is(err, dataset.ErrMemory):
 		return &MemoryError{Err: err, Loading: true}
 	case errors.Is(err, storage.ErrMemory):
-		e := &MemoryError{Err: err, Resident: t.plan.Resident, BatchSize: t.Config.BatchSize}
-		if precisions[t.Config.Precision] == dtype.Invalid {
+		e := &MemoryError{Err: err, Resident: t.plan.Resident, BatchSize: t.r.Config.BatchSize}
+		if precisions[t.r.Config.Precision] == dtype.Invalid {
 			e.Precision = "bf16"
 		}
 		return e

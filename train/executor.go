@@ -21,7 +21,7 @@ type executor interface {
 
 // newExecutor returns the executor for t's device.
 func (t *trainer) newExecutor() (executor, error) {
-	if _, streams := t.Device.(storage.AsyncDevice); !streams {
+	if _, streams := t.r.Device.(storage.AsyncDevice); !streams {
 		return t.newSynchronous(), nil
 	}
 	return t.newQueued()
@@ -29,7 +29,7 @@ func (t *trainer) newExecutor() (executor, error) {
 
 // nextArgs returns the arguments of the next step.
 func (t *trainer) nextArgs() stepArgs {
-	t.Optimizer.SetRate(t.rateAt(t.Position.Consumed))
+	t.r.Optimizer.SetRate(t.rateAt(t.r.Position.Consumed))
 	if t.capturable != nil {
 		t.hyper = t.capturable.StepArgs(t.hyper[:0])
 	}
@@ -52,14 +52,14 @@ func (t *trainer) randomStream() uint64 {
 }
 
 func (t *trainer) randomStep() uint64 {
-	return t.Position.Step*uint64(max(1, t.WorldSize)) + uint64(t.Rank)
+	return t.r.Position.Step*uint64(max(1, t.options.WorldSize)) + uint64(t.options.Rank)
 }
 
 // captureArgs has the optimizer read hyperparameters from device memory.
 func (t *trainer) captureArgs(hyper storage.Array) {
 	args := tensor.StepArgs{hyper}
-	if t.scaler != nil {
-		args = append(args, t.scaler.Array)
+	if t.r.scaler != nil {
+		args = append(args, t.r.scaler.Array)
 	}
 	if t.capturable != nil {
 		t.capturable.SetStepArgs(args)
@@ -68,7 +68,7 @@ func (t *trainer) captureArgs(hyper storage.Array) {
 
 // batchInfo describes the next step's batch.
 func (t *trainer) batchInfo(b *batch) BatchInfo {
-	p := &t.Position
+	p := &t.r.Position
 	return BatchInfo{
 		Epoch: p.Epoch, Index: p.Consumed / t.fullBatch(), Samples: b.n, Size: t.fullBatch(),
 		Consumed: p.Consumed, EpochSamples: p.Samples, Step: p.Step,
@@ -79,24 +79,24 @@ func (t *trainer) batchInfo(b *batch) BatchInfo {
 // unless a hook holds the update back.
 func (t *trainer) update(info BatchInfo, loss *tensor.Tensor) (updated bool, err error) {
 	scaled := loss
-	if t.scaler != nil {
-		scaled = t.scaler.Scale(loss)
+	if t.r.scaler != nil {
+		scaled = t.r.scaler.Scale(loss)
 	}
-	if len(t.hooks) == 0 {
+	if len(t.r.hooks) == 0 {
 		grads := tensor.Gradients(scaled)
-		if t.scaler != nil {
-			t.scaler.CheckFinite(inOrder(t.params, grads)...)
+		if t.r.scaler != nil {
+			t.r.scaler.CheckFinite(inOrder(t.params, grads)...)
 		}
-		err = t.Optimizer.Step(t.params, grads)
+		err = t.r.Optimizer.Step(t.params, grads)
 		updated = true
 	} else {
 		updated, err = t.updateWithHooks(info, scaled)
 	}
-	if t.scaler != nil && updated {
-		t.scaler.Update()
+	if t.r.scaler != nil && updated {
+		t.r.scaler.Update()
 	}
-	if t.ema != nil && updated && err == nil {
-		err = t.ema.Update(loss.Tape(), t.params)
+	if t.r.ema != nil && updated && err == nil {
+		err = t.r.ema.Update(loss.Tape(), t.params)
 	}
 	return updated, err
 }
@@ -115,8 +115,8 @@ func inOrder(params iter.Seq2[string, *nn.Parameter], grads tensor.Grads) (all [
 // and NaN before the first and after each: an average over replicas brings others'.
 func (t *trainer) updateWithHooks(info BatchInfo, loss *tensor.Tensor) (updated bool, err error) {
 	s := &Step{BatchInfo: info}
-	if t.scaler != nil {
-		s.LossScale = t.scaler.Factor(loss)
+	if t.r.scaler != nil {
+		s.LossScale = t.r.scaler.Factor(loss)
 	}
 	grads, err := t.gradients(s, loss)
 	if err != nil {
@@ -128,7 +128,7 @@ func (t *trainer) updateWithHooks(info BatchInfo, loss *tensor.Tensor) (updated 
 		}
 	}
 	t.checkFinite(s)
-	for _, h := range t.hooks {
+	for _, h := range t.r.hooks {
 		if err := h.Gradients(s); err != nil {
 			return false, fmt.Errorf("hook %T: %w", h, err)
 		}
@@ -137,13 +137,13 @@ func (t *trainer) updateWithHooks(info BatchInfo, loss *tensor.Tensor) (updated 
 	if s.hold {
 		return false, nil
 	}
-	return true, t.Optimizer.Step(t.params, s.grads())
+	return true, t.r.Optimizer.Step(t.params, s.grads())
 }
 
 // gradients makes the backward pass and tells hooks about each gradient.
 func (t *trainer) gradients(s *Step, loss *tensor.Tensor) (_ tensor.Grads, err error) {
 	var ready []ReadyHook
-	for _, h := range t.hooks {
+	for _, h := range t.r.hooks {
 		if r, ok := h.(ReadyHook); ok {
 			ready = append(ready, r)
 		}
@@ -173,31 +173,26 @@ func (t *trainer) gradients(s *Step, loss *tensor.Tensor) (_ tensor.Grads, err e
 
 // checkFinite sets the loss scaler's found-inf flag.
 func (t *trainer) checkFinite(s *Step) {
-	if t.scaler == nil {
-		return
+	if t.r.scaler != nil {
+		t.r.scaler.CheckFinite(s.gradients()...)
 	}
-	all := make([]*tensor.Tensor, len(s.Gradients))
-	for i, g := range s.Gradients {
-		all[i] = g.Grad
-	}
-	t.scaler.CheckFinite(all...)
 }
 
 // lossScaleErr returns an error if the loss scale cannot fall any further.
 func (t *trainer) lossScaleErr() error {
-	if t.scaler == nil {
+	if t.r.scaler == nil {
 		return nil
 	}
-	return t.scaler.Err()
+	return t.r.scaler.Err()
 }
 
 // nonFinite returns the error of a step whose loss is infinite or NaN, of the batch after that
 // many samples of the epoch. It names the value of the batch that is missing, if there is one.
 func (t *trainer) nonFinite(loss float64, consumed int) error {
-	for rows := range t.loader.Order(t.Position.Epoch, consumed) {
+	for rows := range t.loader.Order(t.r.Position.Epoch, consumed) {
 		found, err := dataset.MissingIn(t.loader.Dataset(), rows)
 		if err == nil {
-			err = t.Config.Data.RefuseMissing(found, "in this batch")
+			err = t.r.Config.Data.RefuseMissing(found, "in this batch")
 		}
 		if err != nil {
 			return fmt.Errorf("the loss is %v: %w", loss, err)

@@ -43,17 +43,17 @@ func newGraphs(recorder *tensor.GraphCapturer) graphs {
 // newRecorder returns a recorder of t's steps, or nil and the reason why they cannot
 // be captured.
 func (t *trainer) newRecorder() (*tensor.GraphCapturer, string) {
-	if t.Config.Graph == config.No {
+	if t.r.Config.Graph == config.No {
 		return nil, ""
 	}
-	recorder, ok := tensor.NewGraphCapturer(t.Device)
+	recorder, ok := tensor.NewGraphCapturer(t.r.Device)
 	if !ok {
-		return nil, fmt.Sprintf("%v cannot capture graphs", t.Device)
+		return nil, fmt.Sprintf("%v cannot capture graphs", t.r.Device)
 	}
 	if t.capturable == nil {
-		return nil, fmt.Sprintf("%T takes its hyperparameters by value", t.Optimizer)
+		return nil, fmt.Sprintf("%T takes its hyperparameters by value", t.r.Optimizer)
 	}
-	for _, h := range t.hooks {
+	for _, h := range t.r.hooks {
 		if _, ok := h.(CapturableHook); !ok {
 			return nil, fmt.Sprintf("the hook %T cannot be captured", h)
 		}
@@ -129,7 +129,7 @@ func (q *queued) capture(s *slot, key graphKey, steps []queuedStep) error {
 		return q.timedReplay(s, key, false)
 	case !q.retried:
 		q.retried = true
-	case q.Config.Graph == config.Yes:
+	case q.r.Config.Graph == config.Yes:
 		return err
 	default:
 		q.plan.Graph, q.plan.NoGraph = false, err.Error()

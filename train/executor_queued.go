@@ -41,17 +41,17 @@ type queuedStep struct {
 }
 
 func (t *trainer) newQueued() (*queued, error) {
-	if d, ok := t.Device.(interface{ Preload() }); ok {
+	if d, ok := t.r.Device.(interface{ Preload() }); ok {
 		d.Preload()
 	}
 	q := &queued{trainer: t}
 	q.recorder, t.plan.NoGraph = t.newRecorder()
-	if why := t.plan.NoGraph; why != "" && t.Config.Graph == config.Yes {
+	if why := t.plan.NoGraph; why != "" && t.r.Config.Graph == config.Yes {
 		return nil, fmt.Errorf("graph: %s; leave it out: %w", why, storage.ErrState)
 	}
 	t.plan.Graph, t.plan.Fallbacks = q.recorder != nil, t.fallbacks()
 	var err error
-	if q.totals, err = storage.Make(t.Device, dtype.Float64, tensor.MetricCount); err != nil {
+	if q.totals, err = storage.Make(t.r.Device, dtype.Float64, tensor.MetricCount); err != nil {
 		return nil, err
 	}
 	q.graphs = newGraphs(q.recorder)
@@ -60,7 +60,7 @@ func (t *trainer) newQueued() (*queued, error) {
 
 // fallbacks returns what the device says that it does without.
 func (t *trainer) fallbacks() []string {
-	if d, ok := t.Device.(interface{ Fallbacks() []string }); ok {
+	if d, ok := t.r.Device.(interface{ Fallbacks() []string }); ok {
 		return d.Fallbacks()
 	}
 	return nil
@@ -79,9 +79,9 @@ func (q *queued) noteFallbacks() error {
 }
 
 func (q *queued) beginEpoch() error {
-	running := q.Position.Running
-	q.samples, q.first, q.enqueued = running.Samples, q.Position.Step, q.Position.Step
-	q.start = q.Position.Consumed
+	running := q.r.Position.Running
+	q.samples, q.first, q.enqueued = running.Samples, q.r.Position.Step, q.r.Position.Step
+	q.start = q.r.Position.Consumed
 	q.collected, q.pending = time.Now(), 0
 	start := make([]float64, tensor.MetricCount)
 	start[tensor.MetricLoss], start[tensor.MetricCorrect], start[tensor.MetricIgnored] = running.Loss, float64(running.Correct), float64(running.Ignored)
@@ -90,7 +90,7 @@ func (q *queued) beginEpoch() error {
 
 func (q *queued) step(b *batch) error {
 	if err := q.enqueue(b); err != nil {
-		return fmt.Errorf("epoch %d, step %d: %w", q.Position.Epoch+1, q.Position.Step+1, err)
+		return fmt.Errorf("epoch %d, step %d: %w", q.r.Position.Epoch+1, q.r.Position.Step+1, err)
 	}
 	if q.trial.complete() || len(q.group) == 0 && q.pending >= minPending && time.Since(q.collected) > maxAge {
 		return q.collect()
@@ -103,7 +103,7 @@ func (q *queued) step(b *batch) error {
 func (q *queued) enqueue(b *batch) (err error) {
 	s := queuedStep{batch: *b, info: q.batchInfo(b)}
 	if q.recorder != nil && b.n == q.fullBatch() {
-		s.variant, s.same = variantOf(q.hooks, s.info)
+		s.variant, s.same = variantOf(q.r.hooks, s.info)
 	}
 	q.group = append(q.group, s)
 	updated := q.updates[s.variant]
@@ -130,7 +130,7 @@ func (q *queued) launch() (updated bool, err error) {
 	if slot.launched {
 		return q.issue(slot, group)
 	}
-	err = slot.launch(func() (err error) {
+	err = q.ring.launch(slot, func() (err error) {
 		updated, err = q.issue(slot, group)
 		return err
 	})
@@ -170,11 +170,11 @@ func (q *queued) run(s queuedStep) (updated bool, err error) {
 
 // compute makes a step as the device runs it.
 func (q *queued) compute(t *tensor.Tape, b *queuedStep) (updated bool, err error) {
-	t.SeedAt(q.Config.Seed, b.args.random)
-	q.autocast(t)
-	c := q.compare(exampleOf(t, q.Inputs, q.binding, b.fields, b.rows))
-	correct, ignored := q.correct(c)
-	tensor.AddMetrics(q.totals, b.n, q.measure(c, q.metrics), correct, ignored)
+	t.SeedAt(q.r.Config.Seed, b.args.random)
+	q.r.autocast(t)
+	c := q.r.compare(exampleOf(t, q.r.Inputs, q.binding, b.fields, b.rows))
+	correct, ignored := q.r.correct(c)
+	tensor.AddMetrics(q.totals, b.n, q.r.measure(c, q.r.metrics), correct, ignored)
 	return q.update(b.info, c.loss)
 }
 
@@ -183,20 +183,20 @@ func (q *queued) collect() error {
 		return nil
 	}
 	if _, err := q.launch(); err != nil {
-		return fmt.Errorf("epoch %d, by step %d: %w", q.Position.Epoch+1, q.enqueued, err)
+		return fmt.Errorf("epoch %d, by step %d: %w", q.r.Position.Epoch+1, q.enqueued, err)
 	}
 	sums, err := readTotals(q.totals)
 	if err != nil {
-		return fmt.Errorf("epoch %d, by step %d: %w", q.Position.Epoch+1, q.enqueued, err)
+		return fmt.Errorf("epoch %d, by step %d: %w", q.r.Position.Epoch+1, q.enqueued, err)
 	}
 	if bad := sums[tensor.MetricFirstNonFinite]; bad != 0 {
 		err := q.nonFinite(sums[tensor.MetricLoss], q.start+(int(bad)-1)*q.fullBatch())
-		return fmt.Errorf("epoch %d, step %d: %w", q.Position.Epoch+1, q.first+uint64(bad), err)
+		return fmt.Errorf("epoch %d, step %d: %w", q.r.Position.Epoch+1, q.first+uint64(bad), err)
 	}
 	if err := q.lossScaleErr(); err != nil {
-		return fmt.Errorf("epoch %d, by step %d: %w", q.Position.Epoch+1, q.enqueued, err)
+		return fmt.Errorf("epoch %d, by step %d: %w", q.r.Position.Epoch+1, q.enqueued, err)
 	}
-	running := &q.Position.Running
+	running := &q.r.Position.Running
 	running.Samples, running.Loss = q.samples, sums[tensor.MetricLoss]
 	running.Correct, running.Ignored = int(sums[tensor.MetricCorrect]), int(sums[tensor.MetricIgnored])
 	q.collected, q.pending = time.Now(), 0

@@ -16,7 +16,7 @@ type synchronous struct {
 
 func (t *trainer) newSynchronous() *synchronous {
 	s := &synchronous{trainer: t}
-	if t.scaler != nil {
+	if t.r.scaler != nil {
 		n := t.hyperCount()
 		s.args = storage.From(make([]float64, n), n)
 	}
@@ -27,7 +27,7 @@ func (s *synchronous) beginEpoch() error { return nil }
 func (s *synchronous) collect() error    { return nil }
 
 func (s *synchronous) step(b *batch) error {
-	s.Optimizer.SetRate(s.rateAt(s.Position.Consumed))
+	s.r.Optimizer.SetRate(s.rateAt(s.r.Position.Consumed))
 	if s.args.Data != nil {
 		copy(storage.Elements[float64](s.args), s.nextArgs().hyper)
 		s.captureArgs(s.args)
@@ -36,31 +36,31 @@ func (s *synchronous) step(b *batch) error {
 	var correct, ignored int
 	var updated bool
 	err := tensor.Step(func(t *tensor.Tape) (err error) {
-		t.Seed(s.Config.Seed, s.randomStep())
-		s.autocast(t)
-		c := s.compare(exampleOf(t, s.Inputs, s.binding, b.fields, b.rows))
+		t.Seed(s.r.Config.Seed, s.randomStep())
+		s.r.autocast(t)
+		c := s.r.compare(exampleOf(t, s.r.Inputs, s.binding, b.fields, b.rows))
 		if loss = c.loss.Item(); !isFinite(loss) {
-			return s.nonFinite(loss, s.Position.Consumed)
+			return s.nonFinite(loss, s.r.Position.Consumed)
 		}
-		counts, left := s.correct(c)
+		counts, left := s.r.correct(c)
 		if counts != nil {
 			correct = int(counts.Item())
 		}
 		if left != nil {
 			ignored = int(left.Item())
 		}
-		if shown := s.measure(c, s.metrics); shown != c.loss {
+		if shown := s.r.measure(c, s.r.metrics); shown != c.loss {
 			loss = shown.Item()
 		}
 		updated, err = s.update(s.batchInfo(b), c.loss)
 		return err
 	})
 	if err = cmp.Or(err, s.lossScaleErr()); err != nil {
-		return fmt.Errorf("epoch %d, step %d: %w", s.Position.Epoch+1, s.Position.Step+1, err)
+		return fmt.Errorf("epoch %d, step %d: %w", s.r.Position.Epoch+1, s.r.Position.Step+1, err)
 	}
 	if s.args.Data != nil && updated {
 		s.capturable.CountStep()
 	}
-	s.Position.Running.add(b.n, loss, correct, ignored)
+	s.r.Position.Running.add(b.n, loss, correct, ignored)
 	return nil
 }

@@ -92,12 +92,12 @@ func (q *queued) timedReplay(s *slot, key graphKey, again bool) error {
 	if !again || len(t.timers[key.order]) >= timedReplays {
 		return g.Replay()
 	}
-	timer, err := newReplayTimer(s.ring)
+	timer, err := newReplayTimer(q.ring)
 	if err != nil {
 		return err
 	}
 	t.timers[key.order] = append(t.timers[key.order], timer)
-	stream := s.ring.device.ComputeStream()
+	stream := q.ring.device.ComputeStream()
 	if err := stream.Record(timer.before); err != nil {
 		return err
 	}

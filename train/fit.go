@@ -82,7 +82,7 @@ func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 func (r *Run) fit(ctx context.Context, data *Data, o Options, loader *dataset.Loader) (err error) {
 	runtime.LockOSThread() // the pool of arithmetic threads belongs to the thread that calls it
 	defer runtime.UnlockOSThread()
-	t := &trainer{Run: r, Options: o, params: r.params(), given: loader}
+	t := &trainer{r: r, options: o, params: r.params(), given: loader}
 	defer panics.Recover(&err) // in what follows
 	defer func() {
 		err = cmp.Or(t.adviseMemory(err), t.close())
@@ -105,14 +105,15 @@ func (r *Run) fit(ctx context.Context, data *Data, o Options, loader *dataset.Lo
 
 // A trainer holds the state of one call of Fit.
 type trainer struct {
-	*Run
-	Options
+	r                 *Run
+	options           Options
 	given             *dataset.Loader // by the caller, or nil
 	loader            *dataset.Loader // of the training data
 	source, valSource batchSource     // valSource is nil if there is no validation data
 	binding           binding         // of the training data
 	val               dataset.Dataset // validation data, or nil
 	valBinding        binding         // of it
+	ring              *ring           // of batches to train on; nil on the host
 	executor          executor
 	params            iter.Seq2[string, *nn.Parameter]
 	validator         *Predictor
@@ -126,21 +127,21 @@ type trainer struct {
 
 // open prepares everything that training needs.
 func (t *trainer) open(ctx context.Context, data *Data) (err error) {
-	if err := t.CheckOptimizer(); err != nil {
+	if err := t.r.CheckOptimizer(); err != nil {
 		return err
 	}
 	if err := t.openSaver(); err != nil {
 		return err
 	}
-	if err := t.Config.checkDevice(t.Device); err != nil {
+	if err := t.r.Config.checkDevice(t.r.Device); err != nil {
 		return err
 	}
-	if err := t.CheckTargets(data); err != nil {
+	if err := t.r.CheckTargets(data); err != nil {
 		return err
 	}
-	t.setTF32()
-	t.capturable, _ = t.Optimizer.(nn.Capturable)
-	if err := t.setHooks(append(t.Hooks[:len(t.Hooks):len(t.Hooks)], t.Config.configHooks()...)); err != nil {
+	t.r.setTF32()
+	t.capturable, _ = t.r.Optimizer.(nn.Capturable)
+	if err := t.r.setHooks(append(t.options.Hooks[:len(t.options.Hooks):len(t.options.Hooks)], t.r.Config.configHooks()...)); err != nil {
 		return err
 	}
 	if err := t.openTraining(ctx, data); err != nil {
@@ -157,27 +158,27 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 
 // openSaver prepares the saving of the run, if it is saved.
 func (t *trainer) openSaver() (err error) {
-	if t.File == "" {
+	if t.options.File == "" {
 		return nil
 	}
-	if t.SaveEvery == (Interval{}) {
-		t.SaveEvery = t.Config.SaveEvery
+	if t.options.SaveEvery == (Interval{}) {
+		t.options.SaveEvery = t.r.Config.SaveEvery
 	}
-	if t.saver, err = newSaver(t.File, t.Lock, t.SaveEvery, t.Position.Step, sizeOf(t.arrays())); err != nil {
+	if t.saver, err = newSaver(t.options.File, t.options.Lock, t.options.SaveEvery, t.r.Position.Step, sizeOf(t.r.arrays())); err != nil {
 		return err
 	}
-	if t.saver.keep = t.Config.Keep; t.saver.keep == 0 {
+	if t.saver.keep = t.r.Config.Keep; t.saver.keep == 0 {
 		return nil
 	}
-	return checkKept(t.File, t.Position.Step)
+	return checkKept(t.options.File, t.r.Position.Step)
 }
 
 // openTraining opens the samples to train on.
 func (t *trainer) openTraining(ctx context.Context, data *Data) (err error) {
-	if t.binding, err = t.bindTraining(data.Train); err != nil {
+	if t.binding, err = t.r.bindTraining(data.Train); err != nil {
 		return err
 	}
-	t.targetShapes = shapesOf(t.binding.arrangements)
+	t.r.targetShapes = shapesOf(t.binding.arrangements)
 	if err := t.openSource(ctx, data, t.trainingOptions(data)); err != nil {
 		return err
 	}
@@ -186,41 +187,41 @@ func (t *trainer) openTraining(ctx context.Context, data *Data) (err error) {
 
 // begin tells what is to be done, and sets the position that a resumed run compares.
 func (t *trainer) begin() error {
-	for _, c := range t.Callbacks {
+	for _, c := range t.options.Callbacks {
 		if f, ok := c.(CallbackFuncs); !ok || f.OnStepEnd != nil || f.OnProgress != nil {
 			t.stepCallbacks = append(t.stepCallbacks, c)
 		}
 	}
 	if t.plan.Plan = t.loader.Plan(); t.plan.Samples < 1 || t.given != nil && t.given.Options().DropLast && t.plan.Samples < t.given.Options().BatchSize {
-		return fmt.Errorf("train: %d samples to train on, none of them in a batch of %d: %w", t.plan.Samples, t.Config.BatchSize, views.ErrShape)
+		return fmt.Errorf("train: %d samples to train on, none of them in a batch of %d: %w", t.plan.Samples, t.r.Config.BatchSize, views.ErrShape)
 	}
-	if err := callbacks(t.Callbacks).each(func(c Callback) error { return c.RunBegin(t.plan) }); err != nil {
+	if err := callbacks(t.options.Callbacks).each(func(c Callback) error { return c.RunBegin(t.plan) }); err != nil {
 		return err
 	}
-	if text := t.compute.differs(computeOn(t.Device)); text != "" {
+	if text := t.r.compute.differs(computeOn(t.r.Device)); text != "" {
 		if err := t.note(text); err != nil {
 			return err
 		}
 	}
-	p := &t.Position
+	p := &t.r.Position
 	p.Samples, p.Shuffle, p.Window = t.plan.Samples, t.plan.Shuffle, t.plan.Window
 	if t.given != nil && t.given.Options().DropLast {
 		p.Samples -= p.Samples % t.fullBatch()
 	}
-	return cmp.Or(t.useAverages(false), t.beginAverages())
+	return cmp.Or(t.r.useAverages(false), t.r.beginAverages())
 }
 
 // openValidation prepares predictions, and their comparison with the targets of val
 // unless that is nil.
 func (t *trainer) openValidation(val dataset.Dataset) (err error) {
 	t.val = val
-	if t.validator, err = t.predictor(); err != nil || val == nil {
+	if t.validator, err = t.r.predictor(); err != nil || val == nil {
 		return err
 	}
-	if t.valBinding, err = t.bindTraining(val); err != nil {
+	if t.valBinding, err = t.r.bindTraining(val); err != nil {
 		return fmt.Errorf("validate: %w", err)
 	}
-	if t.valSource, err = t.validator.source(val, t.Config.loading(), validationShare, t.checkLabels(t.valBinding)); err != nil {
+	if t.valSource, err = t.validator.source(val, t.r.Config.loading(), validationShare, t.r.checkLabels(t.valBinding)); err != nil {
 		return fmt.Errorf("validate: %w", err)
 	}
 	return nil
@@ -258,9 +259,9 @@ func (t *trainer) trainingOptions(data *Data) dataset.Options {
 	if t.given != nil {
 		return t.given.Options()
 	}
-	o := t.Config.loading()
-	o.Rank, o.WorldSize = t.Rank, t.WorldSize
-	if p := t.Position; p.Samples != 0 {
+	o := t.r.Config.loading()
+	o.Rank, o.WorldSize = t.options.Rank, t.options.WorldSize
+	if p := t.r.Position; p.Samples != 0 {
 		o.Shuffle, o.Window = p.Shuffle, p.Window
 	}
 	if data.Val != nil {
@@ -271,7 +272,7 @@ func (t *trainer) trainingOptions(data *Data) dataset.Options {
 
 // checkSamples refuses to resume with another number of samples.
 func (t *trainer) checkSamples() error {
-	if have, want := t.loader.Plan().Samples, t.Position.Samples; want != 0 && have != want {
+	if have, want := t.loader.Plan().Samples, t.r.Position.Samples; want != 0 && have != want {
 		return fmt.Errorf("resume: %d samples to train on, %d when the run began; the data has changed: %w", have, want, storage.ErrState)
 	}
 	return nil
@@ -279,24 +280,24 @@ func (t *trainer) checkSamples() error {
 
 // checkFingerprint refuses to resume with other samples than those the run began with.
 func (t *trainer) checkFingerprint(d dataset.Dataset) error {
-	if t.saver == nil && t.fingerprint == "" {
+	if t.saver == nil && t.r.fingerprint == "" {
 		return nil
 	}
 	have, err := dataset.Fingerprint(d)
 	if err != nil {
 		return err
 	}
-	if t.fingerprint != "" && have != t.fingerprint {
+	if t.r.fingerprint != "" && have != t.r.fingerprint {
 		return fmt.Errorf("resume: the samples to train on are not those that the run began with; the data has changed: %w", storage.ErrState)
 	}
-	t.fingerprint = have
+	t.r.fingerprint = have
 	return nil
 }
 
 // fullBatch returns the number of samples in every batch but an epoch's last.
 func (t *trainer) fullBatch() int {
 	if t.batchSize == 0 {
-		t.batchSize = min(t.Config.BatchSize, t.loader.Plan().Samples)
+		t.batchSize = min(t.r.Config.BatchSize, t.loader.Plan().Samples)
 	}
 	return t.batchSize
 }
@@ -323,22 +324,22 @@ const evalBatch = 1024
 
 // epoch trains the rest of an epoch, validates and saves.
 func (t *trainer) epoch(ctx context.Context) error {
-	start, clock := t.Position.Consumed, t.clock()
+	start, clock := t.r.Position.Consumed, t.clock()
 	if start == 0 {
-		t.metrics.reset()
+		t.r.metrics.reset()
 	}
 	if err := t.executor.beginEpoch(); err != nil {
 		return err
 	}
-	for b, err := range t.source.epoch(ctx, t.Position.Epoch, start) {
+	for b, err := range t.source.epoch(ctx, t.r.Position.Epoch, start) {
 		if err != nil {
 			return err
 		}
 		if err := t.executor.step(b); err != nil {
 			return err
 		}
-		t.Position.Step++
-		t.Position.Consumed = b.next
+		t.r.Position.Step++
+		t.r.Position.Consumed = b.next
 		if err := t.afterStep(start, clock); err != nil {
 			return err
 		}
@@ -362,8 +363,8 @@ func (t *trainer) afterStep(start int, clock clock) error {
 		return err
 	}
 	if len(t.stepCallbacks) > 0 {
-		at := &t.Position
-		p := Progress{at.Epoch + 1, t.Config.Epochs, at.Consumed, at.Samples, at.Running, elapsed, waited, at.Consumed - start, &t.plan}
+		at := &t.r.Position
+		p := Progress{at.Epoch + 1, t.r.Config.Epochs, at.Consumed, at.Samples, at.Running, elapsed, waited, at.Consumed - start, &t.plan}
 		for _, c := range t.stepCallbacks {
 			if err := c.StepEnd(p); err != nil {
 				return errors.Join(err, t.executor.collect())
@@ -376,7 +377,7 @@ func (t *trainer) afterStep(start int, clock clock) error {
 	if err := t.saved(t.saver.poll()); err != nil {
 		return err
 	}
-	if t.saver.due(t.Position.Step) {
+	if t.saver.due(t.r.Position.Step) {
 		return t.save()
 	}
 	return nil
@@ -388,11 +389,11 @@ type clock func() (elapsed, waited time.Duration, err error)
 
 // clock starts a clock for the epoch, or the rest of it.
 func (t *trainer) clock() clock {
-	began, before := time.Now(), t.Position.Running
+	began, before := time.Now(), t.r.Position.Running
 	return func() (elapsed, waited time.Duration, err error) {
 		waited, err = t.source.waited()
 		elapsed = time.Since(began)
-		running := &t.Position.Running
+		running := &t.r.Position.Running
 		running.Seconds, running.Waited = before.Seconds+elapsed.Seconds(), before.Waited+waited.Seconds()
 		return elapsed, waited, err
 	}
@@ -400,16 +401,16 @@ func (t *trainer) clock() clock {
 
 // rateAt returns the learning rate after a number of samples of the epoch.
 func (t *trainer) rateAt(consumed int) float64 {
-	epochs := float64(t.Position.Epoch) + float64(consumed)/float64(t.Position.Samples)
-	steps := float64(t.Position.Samples) / float64(t.fullBatch())
-	return t.baseRate * t.schedule.Factor(nn.Progress{Epoch: epochs, Epochs: float64(t.Config.Epochs), StepsPerEpoch: steps})
+	epochs := float64(t.r.Position.Epoch) + float64(consumed)/float64(t.r.Position.Samples)
+	steps := float64(t.r.Position.Samples) / float64(t.fullBatch())
+	return t.r.baseRate * t.r.schedule.Factor(nn.Progress{Epoch: epochs, Epochs: float64(t.r.Config.Epochs), StepsPerEpoch: steps})
 }
 
 // endEpoch validates, writes history, turns to the next epoch and saves.
 func (t *trainer) endEpoch(ctx context.Context) error {
-	p := &t.Position
-	e := Epoch{Number: p.Epoch + 1, Epochs: t.Config.Epochs, Train: p.Running, Plan: t.plan}
-	if err := t.reduceMetrics(&e.Train, t.metrics); err != nil {
+	p := &t.r.Position
+	e := Epoch{Number: p.Epoch + 1, Epochs: t.r.Config.Epochs, Train: p.Running, Plan: t.plan}
+	if err := t.reduceMetrics(&e.Train, t.r.metrics); err != nil {
 		return err
 	}
 	if t.valSource != nil {
@@ -420,21 +421,21 @@ func (t *trainer) endEpoch(ctx context.Context) error {
 		e.Val = &val
 	}
 	t.addHistory(e)
-	if s, ok := t.schedule.(nn.EpochObserver); ok {
+	if s, ok := t.r.schedule.(nn.EpochObserver); ok {
 		s.EndEpoch(e.loss())
 	}
 	p.Epoch, p.Consumed, p.Running = p.Epoch+1, 0, Metrics{}
-	if t.saver != nil && t.SaveEvery == (Interval{}) {
+	if t.saver != nil && t.options.SaveEvery == (Interval{}) {
 		if err := t.save(); err != nil {
 			return err
 		}
 	}
-	return callbacks(t.Callbacks).each(func(c Callback) error { return c.EpochEnd(e) })
+	return callbacks(t.options.Callbacks).each(func(c Callback) error { return c.EpochEnd(e) })
 }
 
 // reduceMetrics adds up m and set over the replicas, and adds the results of set to m.
 func (t *trainer) reduceMetrics(m *Metrics, set metricSet) (err error) {
-	for _, h := range t.hooks {
+	for _, h := range t.r.hooks {
 		if h, ok := h.(MetricsHook); ok {
 			sums := []float64{float64(m.Samples), m.Loss, float64(m.Correct), float64(m.Ignored)}
 			if err := h.ReduceMetrics(sums); err != nil {
@@ -451,51 +452,51 @@ func (t *trainer) reduceMetrics(m *Metrics, set metricSet) (err error) {
 
 // validate evaluates the model on the validation data.
 func (t *trainer) validate(ctx context.Context) (m Metrics, err error) {
-	nn.Eval(t.Model)
-	defer nn.Train(t.Model)
-	if err := t.useAverages(true); err != nil {
+	nn.Eval(t.r.Model)
+	defer nn.Train(t.r.Model)
+	if err := t.r.useAverages(true); err != nil {
 		return m, err
 	}
-	defer func() { err = cmp.Or(err, t.useAverages(false)) }()
-	set, err := t.newMetrics()
+	defer func() { err = cmp.Or(err, t.r.useAverages(false)) }()
+	set, err := t.r.newMetrics()
 	if err != nil {
 		return m, err
 	}
-	if m, err = t.evaluate(ctx, t.validator, t.valSource, t.valBinding, set); err != nil {
+	if m, err = t.r.evaluate(ctx, t.validator, t.valSource, t.valBinding, set); err != nil {
 		return m, err
 	}
 	if err := t.reduceMetrics(&m, set); err != nil {
 		return m, err
 	}
-	return m, t.checkEvaluated(ctx, m, t.val)
+	return m, t.r.checkEvaluated(ctx, m, t.val)
 }
 
 // addHistory appends e to the history.
 func (t *trainer) addHistory(e Epoch) {
-	if t.History == nil {
-		t.History = History{}
+	if t.r.History == nil {
+		t.r.History = History{}
 	}
-	t.History.add("loss", e.Train.MeanLoss())
-	t.History.add("seconds", e.Train.Seconds)
-	t.History.add("lr", t.rateAt(0))
+	t.r.History.add("loss", e.Train.MeanLoss())
+	t.r.History.add("seconds", e.Train.Seconds)
+	t.r.History.add("lr", t.rateAt(0))
 	if e.Val != nil {
-		t.History.add("val_loss", e.Val.MeanLoss())
+		t.r.History.add("val_loss", e.Val.MeanLoss())
 	}
-	if t.HasAccuracy() {
-		t.History.add("accuracy", e.Train.Accuracy())
+	if t.r.HasAccuracy() {
+		t.r.History.add("accuracy", e.Train.Accuracy())
 		if e.Val != nil {
-			t.History.add("val_accuracy", e.Val.Accuracy())
+			t.r.History.add("val_accuracy", e.Val.Accuracy())
 		}
 	}
-	t.History.addValues(e.Number, "", e.Train.Values)
+	t.r.History.addValues(e.Number, "", e.Train.Values)
 	if e.Val != nil {
-		t.History.addValues(e.Number, "val_", e.Val.Values)
+		t.r.History.addValues(e.Number, "val_", e.Val.Values)
 	}
 }
 
 // note passes text to the callbacks.
 func (t *trainer) note(text string) error {
-	return callbacks(t.Callbacks).each(func(c Callback) error { return c.Note(text) })
+	return callbacks(t.options.Callbacks).each(func(c Callback) error { return c.Note(text) })
 }
 
 // save starts to write the run as it is after the steps so far.
@@ -508,7 +509,7 @@ func (t *trainer) save() error {
 	if err := t.saved(t.saver.wait()); err != nil {
 		return err
 	}
-	return t.saver.start(t.Run)
+	return t.saver.start(t.r)
 }
 
 // saved passes the end of a write on to the callbacks.
@@ -516,7 +517,7 @@ func (t *trainer) saved(ended bool, err error) error {
 	if !ended || err != nil {
 		return err
 	}
-	return callbacks(t.Callbacks).each(func(c Callback) error { return c.Saved(t.File) })
+	return callbacks(t.options.Callbacks).each(func(c Callback) error { return c.Saved(t.options.File) })
 }
 
 // finishSaving saves the run if something has changed since the last time, and waits
@@ -528,7 +529,7 @@ func (t *trainer) finishSaving() error {
 		}
 		return nil
 	}
-	if !t.saver.upToDate(t.Run) {
+	if !t.saver.upToDate(t.r) {
 		if err := t.save(); err != nil {
 			return err
 		}

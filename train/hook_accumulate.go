@@ -21,7 +21,7 @@ func Accumulate(n int) StatefulHook { return &accumulate{every: n} }
 
 type accumulate struct {
 	every int
-	sums  map[string]*tensor.Tensor // of gradients since the last update, by parameter
+	sums  map[string]storage.Array // of gradients since the last update, by parameter
 }
 
 // A group is the batches of one update.
@@ -50,7 +50,7 @@ func (a *accumulate) Gradients(s *Step) error {
 		s.HoldUpdate()
 	}
 	if a.sums == nil {
-		a.sums = map[string]*tensor.Tensor{}
+		a.sums = map[string]storage.Array{}
 	}
 	for i := range s.Gradients {
 		if err := a.add(g, s, &s.Gradients[i]); err != nil {
@@ -87,15 +87,15 @@ func (a *accumulate) add(g group, s *Step, gradient *Gradient) error {
 
 // sum returns the memory for the sum of a parameter's gradients.
 func (a *accumulate) sum(g *Gradient) (*tensor.Tensor, error) {
-	if sum, ok := a.sums[g.Name]; ok {
-		return sum, nil
+	sum, ok := a.sums[g.Name]
+	if !ok {
+		var err error
+		if sum, err = storage.Make(g.Grad.Data.Device(), g.Grad.Type, g.Grad.Shape...); err != nil {
+			return nil, err
+		}
+		a.sums[g.Name] = sum
 	}
-	array, err := storage.Make(g.Grad.Data.Device(), g.Grad.Type, g.Grad.Shape...)
-	if err != nil {
-		return nil, err
-	}
-	a.sums[g.Name] = tensor.FromArray(array)
-	return a.sums[g.Name], nil
+	return tensor.FromArray(sum), nil
 }
 
 // Variant tells apart a group's first batch, those in its middle and its last.
@@ -115,20 +115,12 @@ func (a *accumulate) Variant(b BatchInfo) (int, bool) {
 func (*accumulate) Name() string { return "accumulate" }
 
 // State yields the sums.
-func (a *accumulate) State() iter.Seq2[string, storage.Array] {
-	return func(yield func(string, storage.Array) bool) {
-		for _, name := range slices.Sorted(maps.Keys(a.sums)) {
-			if !yield(name, a.sums[name].Array) {
-				return
-			}
-		}
-	}
-}
+func (a *accumulate) State() iter.Seq2[string, storage.Array] { return byName(a.sums) }
 
 // Load puts state in the place of the sums.
 func (a *accumulate) Load(params iter.Seq2[string, *nn.Parameter], state iter.Seq2[string, storage.Array]) error {
 	known := maps.Collect(params)
-	sums := map[string]*tensor.Tensor{}
+	sums := map[string]storage.Array{}
 	for name, from := range state {
 		p, ok := known[name]
 		if !ok || !slices.Equal(p.Shape, from.Shape) {
@@ -141,7 +133,7 @@ func (a *accumulate) Load(params iter.Seq2[string, *nn.Parameter], state iter.Se
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		sums[name] = tensor.FromArray(to)
+		sums[name] = to
 	}
 	a.sums = sums
 	return nil

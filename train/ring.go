@@ -33,16 +33,13 @@ type ring struct {
 	closers []io.Closer // the stream and all events
 }
 
-// A slot is device memory for one batch, and the batch in it. If all samples are on the
-// device, it is memory for the arguments of several steps.
+// A slot is device memory for one batch. If all samples are on the device, it is memory
+// for the arguments of several steps.
 type slot struct {
-	batch
-	buffers    []storage.Array // for full batches; none if all samples are on the device
-	argsBuffer                 // the step arguments, when training
-	turn       int
-	graphs     map[graphKey]tensor.Graph // the captured steps on this slot's memory
-
-	ring     *ring
+	buffers  []storage.Array           // for full batches; none if all samples are on the device
+	args     argsBuffer                // of steps, when training
+	graphs   map[graphKey]tensor.Graph // the captured steps on this slot's memory
+	turn     int
 	taken    int  // number of steps whose arguments are set
 	launched bool // whether they were launched, so that the slot takes no more
 }
@@ -68,13 +65,12 @@ func (r *ring) allocate(fields []dataset.Field, samples int, openEvent func() (s
 		return err
 	}
 	for range ringSize {
-		s := &slot{buffers: make([]storage.Array, len(fields))}
+		s := &slot{buffers: make([]storage.Array, len(fields)), launched: true}
 		for i, field := range fields {
 			if s.buffers[i], err = newBatchArray(r.device, field, samples); err != nil {
 				return err
 			}
 		}
-		s.fields, s.slot, s.ring, s.launched = slices.Clone(s.buffers), s, r, true
 		r.slots = append(r.slots, s)
 	}
 	for range 2 * ringSize {
@@ -129,16 +125,15 @@ func (r *ring) next() (*slot, error) {
 	return s, r.copies.WaitEvent(before.computed)
 }
 
-// send returns the next slot, with the copies that fill enqueues in progress.
-func (r *ring) send(fill func(s *slot) error) (*slot, error) {
-	s, err := r.next()
-	if err != nil {
+// send returns b on the next slot, with the copies that fill enqueues in progress.
+func (r *ring) send(b batch, fill func(b *batch) error) (_ *batch, err error) {
+	if b.slot, err = r.next(); err != nil {
 		return nil, err
 	}
-	if err := fill(s); err != nil {
+	if err := fill(&b); err != nil {
 		return nil, err
 	}
-	return s, r.copies.Record(r.eventsOf(s.turn).copied)
+	return &b, r.copies.Record(r.eventsOf(b.slot.turn).copied)
 }
 
 // open returns a slot that takes the arguments of another step, until they are launched:
@@ -156,16 +151,16 @@ func (r *ring) open() (*slot, error) {
 	return s, err
 }
 
-// launch uploads the arguments of the slot's steps and calls work, which enqueues them.
-func (s *slot) launch(work func() error) error {
+// launch uploads the arguments of a slot's steps and calls work, which enqueues them.
+func (r *ring) launch(s *slot, work func() error) error {
 	s.launched = true
-	if err := s.argsBuffer.upload(s.ring.copies); err != nil {
+	if err := s.args.upload(r.copies); err != nil {
 		return err
 	}
-	if err := s.ring.copies.Record(s.ring.eventsOf(s.turn).copied); err != nil {
+	if err := r.copies.Record(r.eventsOf(s.turn).copied); err != nil {
 		return err
 	}
-	return s.ring.compute(s, work)
+	return r.compute(s, work)
 }
 
 // compute calls work: computation that it enqueues waits for the copies to s, and later
@@ -180,15 +175,15 @@ func (r *ring) compute(s *slot, work func() error) error {
 	return r.device.ComputeStream().Record(r.eventsOf(s.turn).computed)
 }
 
-// serve yields the batches of slots that were sent. Computation that is enqueued from
-// then on waits for the copies. A batch is valid until the next is yielded.
-func (r *ring) serve(sent iter.Seq2[*slot, error]) iter.Seq2[*batch, error] {
+// serve yields batches that were sent. Computation that is enqueued from then on waits
+// for the copies. A batch is valid until the next is yielded.
+func (r *ring) serve(sent iter.Seq2[*batch, error]) iter.Seq2[*batch, error] {
 	return func(yield func(*batch, error) bool) {
 		defer r.waitCopies() // an error of a copy is an error of the next step, too
-		for s, err := range sent {
+		for b, err := range sent {
 			if err == nil {
-				err = r.compute(s, func() error {
-					if !yield(&s.batch, nil) {
+				err = r.compute(b.slot, func() error {
+					if !yield(b, nil) {
 						return errStopped
 					}
 					return nil
@@ -207,16 +202,16 @@ func (r *ring) serve(sent iter.Seq2[*slot, error]) iter.Seq2[*batch, error] {
 // errStopped says that no more batches are wanted.
 var errStopped = errors.New("stopped")
 
-// oneAhead takes each slot before it yields the one before it, so that copies overlap
+// oneAhead takes each batch before it yields the one before it, so that copies overlap
 // with code that waits for the computation.
-func oneAhead(sent iter.Seq2[*slot, error]) iter.Seq2[*slot, error] {
-	return func(yield func(*slot, error) bool) {
-		var ready *slot
-		for s, err := range sent {
+func oneAhead(sent iter.Seq2[*batch, error]) iter.Seq2[*batch, error] {
+	return func(yield func(*batch, error) bool) {
+		var ready *batch
+		for b, err := range sent {
 			if ready != nil && !yield(ready, nil) {
 				return
 			}
-			if ready = s; err != nil {
+			if ready = b; err != nil {
 				yield(nil, err)
 				return
 			}

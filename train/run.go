@@ -182,14 +182,8 @@ func (r *Run) outputShapes() (_ [][]int, err error) {
 // assemble builds the model, loss, schedule and optimizer of r.Config. Once there is a
 // model, findFields sets r.Inputs and r.targets.
 func (r *Run) assemble(outputs int, d storage.Device, findFields func() error) (err error) {
-	if r.loss, err = r.Config.newLoss(); err != nil {
-		return config.At(err, "loss")
-	}
-	if r.schedule, err = nn.ScheduleFromConfig(r.Config.Schedule); err != nil {
-		return config.At(err, "schedule")
-	}
-	if r.Optimizer, err = nn.OptimizerFromConfig(r.Config.Optimizer); err != nil {
-		return config.At(err, "optimizer")
+	if r.loss, r.schedule, r.Optimizer, err = r.Config.training(); err != nil {
+		return err
 	}
 	r.baseRate = r.Optimizer.Rate()
 	if r.Model, err = r.Config.build(outputs, d); err != nil {
@@ -218,17 +212,9 @@ func (r *Run) assemble(outputs int, d storage.Device, findFields func() error) (
 // SetTraining sets the loss, the schedule and the learning rate of a run without updates, such
 // as one that was converted from another framework's model, to those of c.
 func (r *Run) SetTraining(c Config) error {
-	loss, err := c.newLoss()
+	loss, schedule, optimizer, err := c.training()
 	if err != nil {
-		return config.At(err, "loss")
-	}
-	schedule, err := nn.ScheduleFromConfig(c.Schedule)
-	if err != nil {
-		return config.At(err, "schedule")
-	}
-	optimizer, err := nn.OptimizerFromConfig(c.Optimizer)
-	if err != nil {
-		return config.At(err, "optimizer")
+		return err
 	}
 	r.loss, r.schedule, r.baseRate = loss, schedule, optimizer.Rate()
 	r.Config.Loss, r.Config.Schedule, r.Config.Optimizer = c.Loss, c.Schedule, c.Optimizer

@@ -98,7 +98,7 @@ func (*hostSource) close() error { return nil }
 
 // openSource opens the source of the training data, and its loader.
 func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Options) (err error) {
-	device, _ := f.Device.(storage.AsyncDevice)
+	device, _ := f.r.Device.(storage.AsyncDevice)
 	if f.plan.Resident, err = f.keepResident(device, data); err != nil {
 		return err
 	}
@@ -107,16 +107,17 @@ func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Op
 	}
 	if f.given != nil && device == nil {
 		f.loader = f.given
-		f.source = &hostSource{loader: f.given, check: f.checkLabels(f.binding)}
+		f.source = &hostSource{loader: f.given, check: f.r.checkLabels(f.binding)}
 		return nil
 	}
-	if f.source, f.loader, err = newBatchSource(f.Device, data.Train, loading, f.checkLabels(f.binding)); err != nil {
+	if f.source, f.loader, err = newBatchSource(f.r.Device, data.Train, loading, f.r.checkLabels(f.binding)); err != nil {
 		return err
 	}
 	if err := f.checkSamples(); err != nil {
 		return err
 	}
 	if s, ok := f.source.(*streamedSource); ok {
+		f.ring = s.ring
 		s.args, err = f.newArgs(s.ring, 1)
 	}
 	return err
@@ -125,7 +126,7 @@ func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Op
 // keepResident reports whether to keep all samples on the device: by default, if they
 // take at most half of its free memory.
 func (f *trainer) keepResident(device storage.AsyncDevice, data *Data) (bool, error) {
-	choice := f.Config.Data.Resident
+	choice := f.r.Config.Data.Resident
 	if device == nil || choice != config.Auto {
 		return choice == config.Yes, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
@@ -11,9 +12,11 @@ import (
 
 // A residentSource holds all samples on the device; its batches are lists of rows.
 type residentSource struct {
-	*ring
+	ring  *ring
 	order *dataset.Loader
 	args  setArgs
+	all   []storage.Array // the samples, by field
+	last  batch           // that was yielded
 }
 
 // openResident opens the source of d, whose samples it copies to the device, and the
@@ -30,9 +33,9 @@ func (f *trainer) openResident(ctx context.Context, device storage.AsyncDevice, 
 	if err != nil {
 		return err
 	}
-	there := &residentSource{ring: r, order: f.loader}
-	f.source = there
 	all := make([]storage.Array, len(d.Fields()))
+	there := &residentSource{ring: r, order: f.loader, all: all}
+	f.source, f.ring = there, r
 	for i, field := range d.Fields() {
 		if all[i], err = newBatchArray(device, field, d.Len()); err != nil {
 			return fmt.Errorf("keep %d samples on %v: %w", d.Len(), device, err)
@@ -41,11 +44,8 @@ func (f *trainer) openResident(ctx context.Context, device storage.AsyncDevice, 
 	if there.args, err = f.newArgs(r, maxStepsPerGraph); err != nil {
 		return err
 	}
-	for _, s := range r.slots {
-		s.fields = all
-	}
 	o.OrderOnly, o.Rank, o.WorldSize = false, 0, 0
-	return there.fill(ctx, d, o, all, f.checkLabels(f.binding))
+	return r.fill(ctx, d, o, all, f.r.checkLabels(f.binding))
 }
 
 // uploadBytes is roughly the size of one copy when samples are moved to a device.
@@ -63,14 +63,14 @@ func (r *ring) fill(ctx context.Context, d dataset.Dataset, o dataset.Options, a
 	}); err != nil {
 		return err
 	}
-	sent := func(yield func(*slot, error) bool) {
+	sent := func(yield func(*batch, error) bool) {
 		for from, err := range l.Epoch(ctx, 0, 0) {
-			var s *slot
+			var b *batch
 			if err == nil {
 				err = check.run(from)
 			}
 			if err == nil {
-				s, err = r.send(func(*slot) error {
+				b, err = r.send(batch{}, func(*batch) error {
 					for i, field := range from.Fields {
 						if err := r.upload(all[i], from.Rows[0], field); err != nil {
 							return err
@@ -79,7 +79,7 @@ func (r *ring) fill(ctx context.Context, d dataset.Dataset, o dataset.Options, a
 					return nil
 				})
 			}
-			if !yield(s, err) || err != nil {
+			if !yield(b, err) || err != nil {
 				return
 			}
 		}
@@ -94,8 +94,8 @@ func (r *ring) fill(ctx context.Context, d dataset.Dataset, o dataset.Options, a
 
 func (f *residentSource) epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error] {
 	return func(yield func(*batch, error) bool) {
-		defer f.waitCopies() // an error of a copy is an error of the next step, too
-		f.begin()
+		defer f.ring.waitCopies() // an error of a copy is an error of the next step, too
+		f.ring.begin()
 		for picked, next := range f.order.Order(number, start) {
 			b, err := f.batch(ctx, picked, next)
 			if !yield(b, err) || err != nil {
@@ -110,13 +110,16 @@ func (f *residentSource) batch(ctx context.Context, picked []int, next int) (*ba
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	s, err := f.open()
+	s, err := f.ring.open()
 	if err != nil {
 		return nil, err
 	}
 	f.args(s, s.taken, picked)
-	args := s.steps[s.taken]
+	args := s.args.steps[s.taken]
 	s.taken++
-	s.n, s.next, s.args, s.batch.rows = len(picked), next, args, rows(args.rows, 0, len(picked))
-	return &s.batch, nil
+	f.last = batch{fields: f.all, rows: rows(args.rows, 0, len(picked)), n: len(picked), next: next, slot: s, args: args}
+	return &f.last, nil
 }
+
+func (f *residentSource) waited() (time.Duration, error) { return f.ring.waited() }
+func (f *residentSource) close() error                   { return f.ring.close() }

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
@@ -10,7 +11,7 @@ import (
 
 // A streamedSource copies each batch to a ring as it is read.
 type streamedSource struct {
-	*ring
+	ring   *ring
 	loader *dataset.Loader
 	check  batchCheck
 	args   setArgs // nil unless training
@@ -22,53 +23,55 @@ type setArgs func(s *slot, step int, rows []int)
 // newArgs gives each slot of r a buffer for the arguments of a number of steps.
 func (f *trainer) newArgs(r *ring, steps int) (_ setArgs, err error) {
 	for _, s := range r.slots {
-		if s.argsBuffer, err = newArgsBuffer(r.device, steps, f.hyperCount(), f.fullBatch()); err != nil {
+		if s.args, err = newArgsBuffer(r.device, steps, f.hyperCount(), f.fullBatch()); err != nil {
 			return nil, err
 		}
 	}
-	return func(s *slot, step int, rows []int) { s.set(step, f.nextArgs(), rows) }, r.afterAllocations()
+	return func(s *slot, step int, rows []int) { s.args.set(step, f.nextArgs(), rows) }, r.afterAllocations()
 }
 
 func (f *streamedSource) epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error] {
-	sent := func(yield func(*slot, error) bool) {
-		f.begin()
+	sent := func(yield func(*batch, error) bool) {
+		f.ring.begin()
 		for from, err := range f.loader.Epoch(ctx, number, start) {
-			var s *slot
+			var b *batch
 			if err == nil {
-				s, err = f.send(from)
+				b, err = f.send(from)
 			}
-			if !yield(s, err) || err != nil {
+			if !yield(b, err) || err != nil {
 				return
 			}
 		}
 	}
 	if f.args == nil {
-		return f.serve(oneAhead(sent))
+		return f.ring.serve(oneAhead(sent))
 	}
-	return f.serve(sent)
+	return f.ring.serve(sent)
 }
 
-// send returns a slot with the copies of from in progress.
-func (f *streamedSource) send(from *dataset.Batch) (*slot, error) {
+func (f *streamedSource) waited() (time.Duration, error) { return f.ring.waited() }
+func (f *streamedSource) close() error                   { return f.ring.close() }
+
+// send returns a batch with the copies of from in progress.
+func (f *streamedSource) send(from *dataset.Batch) (*batch, error) {
 	if err := f.check.run(from); err != nil {
 		return nil, err
 	}
-	if f.turn < f.timed { // there is no computation before the first batch
-		f.wait += from.Waited
+	if f.ring.turn < f.ring.timed { // there is no computation before the first batch
+		f.ring.wait += from.Waited
 	}
-	n := len(from.Rows)
-	return f.ring.send(func(s *slot) error {
-		s.n, s.next = n, from.Consumed
+	fields, n := make([]storage.Array, len(from.Fields)), len(from.Rows)
+	return f.ring.send(batch{fields: fields, n: n, next: from.Consumed}, func(b *batch) error {
 		if f.args != nil {
-			f.args(s, 0, nil)
-			s.args = s.steps[0]
-			if err := s.argsBuffer.upload(f.copies); err != nil {
+			f.args(b.slot, 0, nil)
+			b.args = b.slot.args.steps[0]
+			if err := b.slot.args.upload(f.ring.copies); err != nil {
 				return err
 			}
 		}
 		for i, field := range from.Fields {
-			s.fields[i] = rows(s.buffers[i], 0, n)
-			if err := f.upload(s.buffers[i], 0, field); err != nil {
+			fields[i] = rows(b.slot.buffers[i], 0, n)
+			if err := f.ring.upload(b.slot.buffers[i], 0, field); err != nil {
 				return err
 			}
 		}
