@@ -84,6 +84,8 @@ class Group(Mapping):
         if not isinstance(name, str):
             raise _library.DTypeError(f"{self.name}[{name!r}]: want the name of a member")
         path = self._path(name)
+        if not name:
+            raise MissingError(f"{self._file.filename}: {self.name} has no member without a name")
         if path == "/":
             return Group(self._file, "/")
         return self._file._make(self._file._object(path), path)
@@ -146,13 +148,13 @@ class File(Group):
         if mode != "r":
             raise ValueError(f"{path}: mode {mode!r}; h5dnn.File reads, mode 'r'; write with h5py")
         super().__init__(self, "/")
-        self.filename = os.fspath(path)
+        self.filename = os.fsdecode(path)
         self._handle, self._listed = None, None
         self._open()
 
     def _open(self):
         self._call = _library.caller(self.filename)
-        self._handle = Handle("close", "open", os.fsencode(self.filename), by=self._call)
+        self._handle = Handle("close", "open", _library.encoded(self.filename, "file"), by=self._call)
 
     def _number(self):
         if self._handle is None:
@@ -162,7 +164,7 @@ class File(Group):
         return self._handle.number
 
     def _object(self, path):
-        return call_json("object", self._number(), path.encode(), by=self._call)
+        return call_json("object", self._number(), _library.encoded(path), by=self._call)
 
     def _tree(self):
         if self._listed is None:
@@ -306,14 +308,14 @@ class Dataset:
         """The handle of the array in the file."""
         if self._array is None or self._array[0].stale or self._array[1] is not self._file._handle:
             number = self._file._number()
-            self._array = Handle("free", "get", number, self.name.encode(), by=self._file._call), self._file._handle
+            self._array = Handle("free", "get", number, _library.encoded(self.name), by=self._file._call), self._file._handle
         return self._array[0]
 
     def _slice(self, axes):
         return Handle("free", "slice", self._numbers().number, _expression(axes))
 
     def _objects(self, axes):
-        found = call_json("values", self._file._number(), self.name.encode(), _expression(axes), by=self._file._call)
+        found = call_json("values", self._file._number(), _library.encoded(self.name), _expression(axes), by=self._file._call)
         array = np.empty(len(found["values"]), object)
         for k, value in enumerate(found["values"]):
             array[k] = np.asarray(value) if isinstance(value, list) else value
@@ -325,7 +327,7 @@ class Dataset:
     def _member(self, name):
         """The numbers of a field, or nothing if they are not numbers."""
         try:
-            return Handle("free", "member", self._file._number(), self.name.encode(), name.encode())
+            return Handle("free", "member", self._file._number(), _library.encoded(self.name), _library.encoded(name))
         except _library.DTypeError:
             return None
 
@@ -354,7 +356,7 @@ class Dataset:
                 columns[name] = _numbers(Handle("free", "slice", member.number, _expression(axes)), None, self._file._call)
             else:
                 if objects is None:
-                    objects = call_json("values", self._file._number(), self.name.encode(), _expression(_normalized(index, self)), by=self._file._call)
+                    objects = call_json("values", self._file._number(), _library.encoded(self.name), _expression(_normalized(index, self)), by=self._file._call)
                 k = known.index(name)
                 columns[name] = _objects([value[k] for value in objects["values"]], 1).reshape(objects["shape"])
         if names is not None and len(names) == 1:
@@ -450,7 +452,9 @@ def _axis(part, size, dataset):
         if array.size == 0 or array.dtype.kind in "iu":
             return array.tolist()
     try:
-        return operator.index(part)
+        if not isinstance(part, (bool, np.bool_)):
+            return operator.index(part)
+        raise ValueError
     except Exception:
         raise ShapeError(f"{dataset.name}[{part!r}]: want integers, slices, lists of integers, masks or an ellipsis") from None
 

@@ -157,6 +157,13 @@ def call(name, *arguments):
         raise failure(status)
 
 
+def encoded(text, what="name"):
+    """A text for the library, which ends C strings with a zero."""
+    if "\0" in text:
+        raise MissingError(f"there is no {what} {text!r}: it has a zero byte")
+    return text.encode("utf-8", "surrogateescape")
+
+
 def call_slowly(name, *arguments):
     """Calls a function that may wait for a server. The main thread stays free to be interrupted: Python handles
     signals, such as Ctrl-C, between its own instructions only."""

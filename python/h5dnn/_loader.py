@@ -1,6 +1,7 @@
 """Loaders of shuffled batches, read ahead by threads of the library."""
 import ctypes
 import json
+import operator
 import os
 import weakref
 
@@ -45,12 +46,12 @@ class Loader:
 
     def __init__(self, paths, fields, batch_size=64, shuffle="auto", seed=0, *, drop_last=False, window=0, rows=None, steps=0,
                  frames=None, episodes=None, memory=0, workers=0, rank=None, world_size=None, to="numpy", transform=None, index=None, **settings):
-        names = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+        names = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
         if not isinstance(fields, dict) or not fields:
             raise ValueError(f"fields={fields!r}; want a dict of paths in the file by name, such as {{'x': 'images'}}")
         if shuffle not in _SHUFFLE:
             raise ValueError(f"shuffle={shuffle!r}; want auto, exact, window or none")
-        data = {"file": [os.fspath(name) for name in names], "x": dict(fields), "shuffle": _SHUFFLE[shuffle],
+        data = {"file": [os.fsdecode(name) for name in names], "x": dict(fields), "shuffle": _SHUFFLE[shuffle],
                 "window": window, "steps": steps, "categorical": "codes", **settings}
         data.update({name: value for name, value in (("rows", rows), ("frames", frames), ("episodes", episodes)) if value is not None})
         self._begin({"data": data, "batch_size": batch_size, "drop_last": drop_last, "seed": seed, "memory": memory,
@@ -61,14 +62,14 @@ class Loader:
                     world_size=None, to="numpy", transform=None, index=None):
         """The loader of the samples to train on, or to validate on, of the configuration of a run: a YAML file."""
         self = cls.__new__(cls)
-        self._begin({"config": os.fspath(path), "validation": validation, "batch_size": batch_size, "drop_last": drop_last,
+        self._begin({"config": os.fsdecode(path), "validation": validation, "batch_size": batch_size, "drop_last": drop_last,
                      "seed": seed, "memory": memory, "workers": workers}, rank, world_size, to, transform, index, None)
         return self
 
     def _begin(self, settings, rank, world_size, to, transform, index, order):
         if to not in ("numpy", "torch"):
             raise ValueError(f"to={to!r}; want numpy or torch")
-        if settings["batch_size"] < 0 or settings["batch_size"] == 0 and "config" not in settings:
+        if operator.index(settings["batch_size"]) < 0 or settings["batch_size"] == 0 and "config" not in settings:
             raise ValueError(f"batch_size={settings['batch_size']}; want a number from 1 on")
         if (rank is None) != (world_size is None):
             raise ValueError("rank and world_size go together; name both or neither")
@@ -76,13 +77,13 @@ class Loader:
             rank, world_size = _distributed()
         self._settings = {**settings, "rank": rank, "world_size": world_size}
         self._to, self.transform, self._index, self._order = to, transform, index, order
-        self._call = _library.caller(json.dumps(settings))
+        self._call = _library.caller(_text(settings))
         self._epoch, self._consumed, self._next = 0, None, (0, 0)
         self._handle = self._iterator = None
         self._open()
 
     def _open(self):
-        self._handle = Handle("loader_close", "loader_open", json.dumps(self._settings).encode(), by=self._call)
+        self._handle = Handle("loader_close", "loader_open", _library.encoded(_text(self._settings), "setting"), by=self._call)
         self._about = call_json("loader_about", self._handle.number)
         fields = self._about["fields"]
         for f in fields:
@@ -170,7 +171,7 @@ class Loader:
         return self._batch(handles, rows)
 
     def _batch(self, handles, rows):
-        arrays = dict(zip(self._names, (self._array(Handle.of("free", h)) for h in handles)))
+        arrays = dict(zip(self._names, map(self._array, [Handle.of("free", h) for h in handles])))
         batch = {name: arrays[name] for name in self._order}
         if self._index:
             batch[self._index] = rows if self._to == "numpy" else _torch(rows, "int64")
@@ -208,6 +209,11 @@ class Loader:
         return f"<h5dnn.Loader {fields}: {self.samples} samples in {len(self)} batches, {self._about['shuffle']}>"
 
 
+def _text(settings):
+    """Settings as JSON, of numbers of NumPy too."""
+    return json.dumps(settings, default=operator.index)
+
+
 class _Epoch:
     """The batches of an epoch."""
 
@@ -215,8 +221,6 @@ class _Epoch:
         self.loader, self.ended = loader, False
         self.number, self.handle = loader._number(), loader._handle
         call("loader_start", self.number, loader._epoch, loader._consumed)
-        self.handles = (ctypes.c_uint64 * len(loader._names))()
-        self.rows, self.consumed = ctypes.c_uint64(), ctypes.c_int64()
         self.function = _library.library().h5dnn_loader_next
 
     def __iter__(self):
@@ -227,19 +231,19 @@ class _Epoch:
             raise StopIteration
         if self.handle.stale:
             self._resume()
-        rows = ctypes.byref(self.rows) if self.loader._index else None
-        status = AGAIN
+        loader, status = self.loader, AGAIN
+        handles, rows, consumed = (ctypes.c_uint64 * len(loader._names))(), ctypes.c_uint64(), ctypes.c_int64()
         while status == AGAIN:
-            status = self.function(self.number, _WAIT, self.handles, rows, ctypes.byref(self.consumed))
-        loader = self.loader
+            status = self.function(self.number, _WAIT, handles, ctypes.byref(rows) if loader._index else None, ctypes.byref(consumed))
         if status:
             raise _library.failure(status)
-        if self.consumed.value < 0:
-            self.ended, loader._consumed = True, None
+        if consumed.value < 0:
+            if not self.ended:
+                self.ended, loader._consumed = True, None
             raise StopIteration
-        loader._consumed = self.consumed.value
-        indices = _library.show(Handle.of("free", self.rows.value))[0] if self.loader._index else None
-        return loader._batch(self.handles, indices)
+        loader._consumed = consumed.value
+        indices = _library.show(Handle.of("free", rows.value))[0] if loader._index else None
+        return loader._batch(handles, indices)
 
     def _resume(self):
         """Goes on in the child of a fork."""

@@ -47,7 +47,8 @@ def test_errors_are_pythons():
     for kind, act in (
             (FileNotFoundError, lambda: h5dnn.open("nowhere.h5")), (KeyError, lambda: f["test/imges"]), (KeyError, lambda: f["test/images"].attrs["x"]),
             (IndexError, lambda: f["test/images"][400]), (IndexError, lambda: f["test/images"][0, 0, 0, 0]), (ValueError, lambda: f["test/images"][1.5]),
-            (KeyError, lambda: f["test/images"]["field"]), (ValueError, lambda: h5dnn.File(DIGITS, "w")), (h5dnn.Error, lambda: h5dnn.open(TESTDATA)),
+            (KeyError, lambda: f["test/images"]["field"]), (KeyError, lambda: f["test\0"]), (FileNotFoundError, lambda: h5dnn.open(DIGITS + "\0")), (KeyError, lambda: f[""]),
+            (ValueError, lambda: f["test/images"][True]), (KeyError, lambda: f["\udc80"]), (ValueError, lambda: h5dnn.File(DIGITS, "w")), (h5dnn.Error, lambda: h5dnn.open(TESTDATA)),
             (ValueError, lambda: f["test/images"][np.ones(5, bool)]), (IndexError, lambda: f["test/images"][[0, 999]]), (TypeError, lambda: f["test"][3])):
         with refused(kind):
             act()
@@ -144,7 +145,7 @@ def test_other_formats():
 
 
 def test_files_and_datasets_are_pickled_by_name():
-    f = pickle.loads(pickle.dumps(h5dnn.File(DIGITS)))
+    f = pickle.loads(pickle.dumps(h5dnn.File(DIGITS.encode())))
     d = pickle.loads(pickle.dumps(f["test/labels"]))
     assert (d[:] == f["test/labels"][:]).all()
 

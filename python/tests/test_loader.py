@@ -2,6 +2,7 @@
 import gc
 import os
 import pickle
+import threading
 
 import numpy as np
 
@@ -107,6 +108,20 @@ def test_loops_that_are_left():
         iter(l)
 
 
+def test_threads_share_a_loop():
+    it, shares = iter(loader(batch_size=10)), [[] for _ in range(4)]
+
+    def work(mine):
+        for b in it:
+            mine.append(b)
+    threads = [threading.Thread(target=work, args=(mine,)) for mine in shares]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert sorted(rows(sum(shares, []))) == list(range(1437))
+
+
 def test_ranks_share_an_epoch():
     shares = [rows(loader(rank=k, world_size=3)) for k in range(3)]
     assert sorted(sum(shares, [])) == list(range(1437)) and max(map(len, shares)) - min(map(len, shares)) <= 1
@@ -150,8 +165,13 @@ def test_settings_are_checked():
             (h5dnn.Error, {"rank": 3, "world_size": 2}, ""), (ValueError, {"index": "x"}, "name of a field"), (ValueError, {"batch_size": -1}, "")):
         with refused(kind, text):
             loader(**settings)
+    with refused(TypeError):
+        loader(batch_size="64")
+    assert len(loader(batch_size=np.int64(100), seed=np.uint8(3))) == 15
     with refused(FileNotFoundError):
         h5dnn.Loader("nowhere.h5", FIELDS)
+    with refused(KeyError, "no member"):
+        h5dnn.Loader(DIGITS, {"x": "train/images\0"})
     with refused(KeyError, "did you mean /train/images"):
         h5dnn.Loader(DIGITS, {"x": "train/imges"})
     with refused(ValueError, "same number of samples"):
