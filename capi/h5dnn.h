@@ -150,6 +150,11 @@ h5dnn_status h5dnn_objects(h5dnn_file file, const char *name, char **json);
  * are lists of the values of their members. */
 h5dnn_status h5dnn_values(h5dnn_file file, const char *name, const char *index, char **json);
 
+/* Checks a file: of HDF5 every structure and chunk, of other formats every array and the checksums
+ * that the format has. The result is a JSON list of problems, each with path and message; an
+ * empty one if the file is intact. */
+h5dnn_status h5dnn_verify(const char *path, char **json);
+
 /* Frees a text of one of these functions. */
 h5dnn_status h5dnn_free_text(char *text);
 

@@ -204,6 +204,10 @@ static void describing(const char *path) {
 	CHECK(strstr(text, "\"/test/images\"") && strstr(text, "\"/train/labels\""));
 	OK(h5dnn_free_text(text));
 	OK(h5dnn_free_text(NULL));
+	OK(h5dnn_verify(path, &text));
+	CHECK(strcmp(text, "[]") == 0);
+	OK(h5dnn_free_text(text));
+	CHECK(h5dnn_verify("no such file", &text) == H5DNN_MISSING);
 	OK(h5dnn_values(file, "/test/images", "[0]", &text));
 	CHECK(strstr(text, "\"values\":[]")); /* numbers are for h5dnn_read */
 	OK(h5dnn_free_text(text));

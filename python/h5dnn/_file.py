@@ -1,7 +1,10 @@
 """Files of arrays: groups, datasets and attributes, read as h5py reads them."""
+from __future__ import annotations
+
 import operator
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +18,15 @@ class Attributes(Mapping):
     def __init__(self, listed):
         self._all = {a["name"]: a for a in listed or ()}
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         if name not in self._all:
             raise MissingError(f"no attribute {name}; there are {', '.join(self._all) or 'none'}")
         return _attribute(self._all[name])
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._all)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._all)
 
     def __repr__(self):
@@ -66,21 +69,21 @@ class Group(Mapping):
         self._file, self.name, self._about = file, name, about
 
     @property
-    def file(self):
+    def file(self) -> File:
         return self._file
 
     @property
-    def parent(self):
+    def parent(self) -> Group:
         return self._file[os.path.dirname(self.name)]
 
     @property
-    def attrs(self):
+    def attrs(self) -> Attributes:
         return Attributes(self._file._object(self.name).get("attributes"))
 
     def _path(self, name):
         return "/" + "/".join(part for part in (self.name + "/" + name if name[:1] != "/" else name).split("/") if part)
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         if not isinstance(name, str):
             raise _library.DTypeError(f"{self.name}[{name!r}]: want the name of a member")
         path = self._path(name)
@@ -90,23 +93,23 @@ class Group(Mapping):
             return Group(self._file, "/")
         return self._file._make(self._file._object(path), path)
 
-    def __contains__(self, name):
+    def __contains__(self, name: object) -> bool:
         try:
             self[name]
         except Error:
             return False
         return True
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         below = "/" if self.name == "/" else self.name + "/"
         for path in self._file._tree():
             if path.startswith(below) and path != below and "/" not in path[len(below):]:
                 yield path[len(below):]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def visititems(self, function):
+    def visititems(self, function: Callable[[str, Group | Dataset], Any]) -> Any:
         """Calls function with the name and the object of each member below, until it returns something."""
         below = "/" if self.name == "/" else self.name + "/"
         for path, about in self._file._tree().items():
@@ -116,11 +119,11 @@ class Group(Mapping):
                     return result
         return None
 
-    def visit(self, function):
+    def visit(self, function: Callable[[str], Any]) -> Any:
         """Calls function with the name of each member below, until it returns something."""
         return self.visititems(lambda name, _: function(name))
 
-    def tree(self):
+    def tree(self) -> str:
         """All objects below, a line for each."""
         lines = []
         self.visititems(lambda name, o: lines.append("  " * name.count("/") + name.rsplit("/", 1)[-1] + o._summary()))
@@ -144,7 +147,7 @@ class File(Group):
 
     Arrays are read when they are indexed. In the child of a fork, and after unpickling, the file is opened again."""
 
-    def __init__(self, path, mode="r"):
+    def __init__(self, path: str | bytes | os.PathLike, mode: str = "r"):
         if mode != "r":
             raise ValueError(f"{path}: mode {mode!r}; h5dnn.File reads, mode 'r'; write with h5py")
         super().__init__(self, "/")
@@ -179,13 +182,13 @@ class File(Group):
             return Dataset(self, path, about)
         raise MissingError(f"{self.filename}: {path} is a {about['kind']}; h5dnn.File reads groups and datasets: {about.get('error', '')}".rstrip(": "))
 
-    def close(self):
+    def close(self) -> None:
         """Closes the file. Its datasets can no longer be read."""
         if self._handle is not None:
             self._handle.close()
         self._handle = None
 
-    def __enter__(self):
+    def __enter__(self) -> File:
         return self
 
     def __exit__(self, *_):
@@ -209,32 +212,32 @@ class Dataset:
         self._file, self.name, self._about, self._array = file, name, about, None
 
     @property
-    def file(self):
+    def file(self) -> File:
         return self._file
 
     @property
-    def parent(self):
+    def parent(self) -> Group:
         return self._file[os.path.dirname(self.name)]
 
     @property
-    def attrs(self):
+    def attrs(self) -> Attributes:
         about = self._file._object(self.name)
         return Attributes(about.get("attributes"))
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...] | None:
         return None if self._about["shape"] is None else tuple(self._about["shape"])
 
     @property
-    def maxshape(self):
+    def maxshape(self) -> tuple[int | None, ...]:
         return tuple(None if n < 0 else n for n in self._about["maxshape"] or ())
 
     @property
-    def chunks(self):
+    def chunks(self) -> tuple[int, ...] | None:
         return tuple(self._about["chunks"]) if self._about["chunks"] else None
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype:
         """NumPy's type of what is read. Types that NumPy does not have, such as bfloat16, are read as float32."""
         if self._about["numbers"]:
             return NUMPY.get(self._about["dtype"], np.dtype(np.float32))
@@ -243,23 +246,23 @@ class Dataset:
         return np.dtype(object)
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         return len(self.shape)
 
     @property
-    def size(self):
+    def size(self) -> int:
         return int(np.prod(self.shape, dtype=np.int64))
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         return self.size * self.dtype.itemsize
 
-    def __len__(self):
+    def __len__(self) -> int:
         if not self.shape:
             raise _library.DTypeError(f"{self.name} is a single value, which has no length")
         return self.shape[0]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         for k in range(len(self)):
             yield self[k]
 
@@ -267,15 +270,15 @@ class Dataset:
         array = self[()]
         return array if dtype is None else array.astype(dtype)
 
-    def asstr(self, *_, **__):
+    def asstr(self, *_: Any, **__: Any) -> Dataset:
         """The dataset itself: strings are read as str."""
         return self
 
-    def astype(self, dtype):
+    def astype(self, dtype: Any) -> _Converted:
         """The dataset whose elements are converted when they are read."""
         return _Converted(self, np.dtype(dtype))
 
-    def read_direct(self, dest, source_sel=(), dest_sel=()):
+    def read_direct(self, dest: np.ndarray, source_sel: Any = (), dest_sel: Any = ()) -> None:
         """Reads what source_sel selects into an array, or into what dest_sel selects of it."""
         into = dest[dest_sel]
         if into.flags.c_contiguous and into.dtype.name in CODES and self._about["numbers"]:
@@ -286,7 +289,7 @@ class Dataset:
         else:
             dest[dest_sel] = self[source_sel]
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         return self._read(index, None)
 
     def _read(self, index, dtype):
@@ -394,7 +397,7 @@ class _Converted:
     def __getitem__(self, index):
         return self._dataset._read(index, self.dtype)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._dataset)
 
 
@@ -469,7 +472,7 @@ def _expression(axes):
     return ("[" + ", ".join(map(text, axes)) + "]").encode() if axes else b""
 
 
-def load_state_dict(path, to="numpy"):
+def load_state_dict(path: str | os.PathLike, to: str = "numpy") -> dict[str, Any]:
     """All arrays of numbers of a file of any format by name, as NumPy arrays or PyTorch tensors (to="torch")."""
     if to not in ("numpy", "torch"):
         raise ValueError(f"to={to!r}; want numpy or torch")
@@ -480,6 +483,13 @@ def load_state_dict(path, to="numpy"):
                 dataset = Dataset(file, name, about)
                 arrays[name[1:]] = _tensor(dataset._numbers()) if to == "torch" else np.asarray(dataset[()])
     return arrays
+
+
+def verify(path: str | os.PathLike) -> list[str]:
+    """Checks a file of any format: every structure and chunk of HDF5, every array of others, and all checksums. Returns
+    what is wrong, a line for each problem; nothing if the file is intact."""
+    problems = call_json("verify", _library.encoded(os.fsdecode(path), "file"), by=_library.call_slowly)
+    return [": ".join(filter(None, (p["path"], p["message"]))) for p in problems]
 
 
 def _tensor(array):

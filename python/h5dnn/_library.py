@@ -79,7 +79,7 @@ _text, _json = c_char_p, POINTER(c_void_p)
 _functions = {
     "open": [_text, _out], "close": [_handle], "get": [_handle, _text, _out], "member": [_handle, _text, _text, _out],
     "object": [_handle, _text, _json], "objects": [_handle, _text, _json], "values": [_handle, _text, _text, _json],
-    "free_text": [c_void_p], "slice": [_handle, _text, _out], "describe": [_handle, POINTER(POINTER(Tensor))],
+    "verify": [_text, _json], "free_text": [c_void_p], "slice": [_handle, _text, _out], "describe": [_handle, POINTER(POINTER(Tensor))],
     "read": [_handle, _text, POINTER(Tensor)], "free": [_handle],
     "loader_open": [_text, _out], "loader_about": [_handle, _json], "loader_start": [_handle, c_int64, c_int64],
     "loader_next": [_handle, c_int64, _out, _out, POINTER(c_int64)],
@@ -140,6 +140,8 @@ def library():
                 so = _load_copy(_path()) if _inherited else ctypes.CDLL(_path())
                 so.h5dnn_message.restype = c_char_p
                 for name, arguments in _functions.items():
+                    if not hasattr(so, "h5dnn_" + name):
+                        raise Error(f"{_path()} is of another version of h5dnn: it has no h5dnn_{name}; make capi builds it")
                     getattr(so, "h5dnn_" + name).argtypes = arguments
                 _library = so
     return _library

@@ -1,9 +1,13 @@
 """Loaders of shuffled batches, read ahead by threads of the library."""
+from __future__ import annotations
+
 import ctypes
 import json
 import operator
 import os
 import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -44,22 +48,26 @@ class Loader:
     settings     other settings of data in a run's configuration (docs/configuration.md), such as x_offsets, missing
     """
 
-    def __init__(self, paths, fields, batch_size=64, shuffle="auto", seed=0, *, drop_last=False, window=0, rows=None, steps=0,
-                 frames=None, episodes=None, memory=0, workers=0, rank=None, world_size=None, to="numpy", transform=None, index=None, **settings):
+    def __init__(self, paths: str | os.PathLike | Iterable[str | os.PathLike], fields: Mapping[str, str | list[str]], batch_size: int = 64,
+                 shuffle: str | bool = "auto", seed: int = 0, *, drop_last: bool = False, window: int = 0, rows: str | list[str] | None = None,
+                 steps: int = 0, frames: Mapping[str, str] | None = None, episodes: str | None = None, memory: int = 0, workers: int = 0,
+                 rank: int | None = None, world_size: int | None = None, to: str = "numpy", transform: Callable[[dict], Any] | None = None,
+                 index: str | None = None, **settings: Any):
         names = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
-        if not isinstance(fields, dict) or not fields:
+        if not isinstance(fields, Mapping) or not fields:
             raise ValueError(f"fields={fields!r}; want a dict of paths in the file by name, such as {{'x': 'images'}}")
         if shuffle not in _SHUFFLE:
             raise ValueError(f"shuffle={shuffle!r}; want auto, exact, window or none")
         data = {"file": [os.fsdecode(name) for name in names], "x": dict(fields), "shuffle": _SHUFFLE[shuffle],
                 "window": window, "steps": steps, "categorical": "codes", **settings}
-        data.update({name: value for name, value in (("rows", rows), ("frames", frames), ("episodes", episodes)) if value is not None})
+        data.update({name: dict(value) if name == "frames" else value for name, value in (("rows", rows), ("frames", frames), ("episodes", episodes)) if value is not None})
         self._begin({"data": data, "batch_size": batch_size, "drop_last": drop_last, "seed": seed, "memory": memory,
                      "workers": workers}, rank, world_size, to, transform, index, list(fields))
 
     @classmethod
-    def from_config(cls, path, validation=False, *, batch_size=0, seed=None, drop_last=False, memory=0, workers=0, rank=None,
-                    world_size=None, to="numpy", transform=None, index=None):
+    def from_config(cls, path: str | os.PathLike, validation: bool = False, *, batch_size: int = 0, seed: int | None = None,
+                    drop_last: bool = False, memory: int = 0, workers: int = 0, rank: int | None = None, world_size: int | None = None,
+                    to: str = "numpy", transform: Callable[[dict], Any] | None = None, index: str | None = None) -> Loader:
         """The loader of the samples to train on, or to validate on, of the configuration of a run: a YAML file."""
         self = cls.__new__(cls)
         self._begin({"config": os.fsdecode(path), "validation": validation, "batch_size": batch_size, "drop_last": drop_last,
@@ -104,34 +112,34 @@ class Loader:
         return self._handle.number
 
     @property
-    def fields(self):
+    def fields(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """The fields of a batch: the type and the shape of one sample, by name."""
         return {f["name"]: (f["dtype"], tuple(f["shape"])) for f in self._about["fields"]}
 
     @property
-    def plan(self):
+    def plan(self) -> dict[str, Any]:
         """How samples are loaded: order, window, memory, and notes on what to know."""
         return {k: v for k, v in self._about.items() if k != "fields"}
 
     @property
-    def samples(self):
+    def samples(self) -> int:
         """The number of samples in an epoch of this rank."""
         return self._about["samples"]
 
     @property
-    def epoch(self):
+    def epoch(self) -> int:
         """The number of the epoch in progress, or else of the next one."""
         return self._next[0] if self._consumed is None else self._epoch
 
-    def __len__(self):
+    def __len__(self) -> int:
         """The number of batches in an epoch of this rank."""
         return self._about["batches"]
 
-    def set_epoch(self, epoch):
+    def set_epoch(self, epoch: int) -> None:
         """Makes the next loop that epoch, from its beginning."""
         self._next, self._consumed = (epoch, 0), None
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         """Starts the next epoch, or goes on where the state that was loaded was saved. A loop in progress ends."""
         running = self._iterator and self._iterator()
         if running is not None:
@@ -142,12 +150,12 @@ class Loader:
         self._iterator = weakref.ref(epoch)
         return epoch
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """The place after the batch that the loop got last, with what the order of samples follows from."""
         epoch, consumed = self._next if self._consumed is None else (self._epoch, self._consumed)
         return {"epoch": epoch, "consumed": consumed, **self._identity()}
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Makes the next loop go on at a place that state_dict returned, with the same samples in the same order."""
         for name, value in self._identity().items():
             if state.get(name) != value:
@@ -161,7 +169,7 @@ class Loader:
         return {"seed": about["seed"], "shuffle": about["shuffle"], "window": about["window"], "total": about["total"],
                 "rank": self._settings["rank"], "world_size": self._settings["world_size"]}
 
-    def read(self, rows):
+    def read(self, rows: Any) -> Any:
         """The samples with these indices, in this order, as one batch."""
         rows = np.ascontiguousarray(rows, np.int64)
         if rows.ndim != 1:
@@ -181,13 +189,13 @@ class Loader:
         array, kind = _library.show(handle)
         return array if self._to == "numpy" else _torch(array, kind)
 
-    def close(self):
+    def close(self) -> None:
         """Closes the loader and its files. Batches stay valid."""
         if self._handle is not None:
             self._handle.close()
         self._handle = None
 
-    def __enter__(self):
+    def __enter__(self) -> Loader:
         return self
 
     def __exit__(self, *_):

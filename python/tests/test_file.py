@@ -144,6 +144,22 @@ def test_other_formats():
         assert f["X"].ndim == 2 and f["X"][:3].shape == (3, f["X"].shape[1])  # CSR, read as dense
 
 
+def test_files_are_verified():
+    for name in ("digits.h5", "checkpoint.safetensors", "cells.npz", "cells.h5ad"):
+        assert h5dnn.verify(os.path.join(TESTDATA, name)) == []
+    with folder() as at:
+        path = os.path.join(at, "x.h5")
+        with open(DIGITS, "rb") as f:
+            content = bytearray(f.read())
+        content[20000:20100] = bytes(100)
+        with open(path, "wb") as f:
+            f.write(content)
+        problems = h5dnn.verify(path)
+        assert problems and all("\n" not in p for p in problems) and "/train/images" in problems[0], problems
+    with refused(FileNotFoundError):
+        h5dnn.verify("nowhere.h5")
+
+
 def test_files_and_datasets_are_pickled_by_name():
     f = pickle.loads(pickle.dumps(h5dnn.File(DIGITS.encode())))
     d = pickle.loads(pickle.dumps(f["test/labels"]))
