@@ -6,6 +6,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -101,6 +102,16 @@ func (x *Tensor) sumTo(shape []int) *Tensor {
 		}
 	}
 	return x.SumKeepDims(axes...).Reshape(shape...)
+}
+
+// registerBroadcasts registers a method of two operands for operands of one shape and of shapes that broadcast. The
+// second is drawn from kind.
+func registerBroadcasts(name string, f func(x, y *Tensor) *Tensor, kind samples.Kind) bool {
+	call := func(in ...*Tensor) *Tensor { return f(in[0], in[1]) }
+	samples.Register(name, call, samples.In(2, 3).Rows(), samples.In(2, 3).Of(kind).Rows())
+	samples.Register(name, call, samples.In(2, 3), samples.In(3).Of(kind))
+	samples.Register(name, call, samples.In(4, 1), samples.In(1, 5).Of(kind))
+	return samples.Register(name, call, samples.In(2, 3, 4), samples.In().Of(kind))
 }
 
 // ifNeeded returns gradient() if x requires a gradient, else nil.

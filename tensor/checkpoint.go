@@ -32,7 +32,11 @@ func Checkpoint(f func(xs ...*Tensor) *Tensor, xs ...*Tensor) *Tensor {
 		return y
 	}
 	out := &Tensor{Array: y.Array, tape: t, block: y.block}
-	op.leaves = otherLeaves(y, locals)
+	for x := range leafUses(y) {
+		if !slices.Contains(locals, x) && !slices.Contains(op.leaves, x) {
+			op.leaves = append(op.leaves, x)
+		}
+	}
 	for _, b := range t.used[first:] {
 		if b != y.block {
 			t.release(b)
@@ -90,25 +94,4 @@ func (op *checkpoint) Backward(out, grads, in []*Tensor) []*Tensor {
 		}
 	}
 	return dxs
-}
-
-// otherLeaves returns the leaves that require a gradient, and that y was computed from,
-// without those of known.
-func otherLeaves(y *Tensor, known []*Tensor) (leaves []*Tensor) {
-	seen := map[*node]bool{}
-	var visit func(n *node)
-	visit = func(n *node) {
-		if n == nil || seen[n] {
-			return
-		}
-		seen[n] = true
-		for _, x := range n.in {
-			if x.node == nil && x.requiresGrad && !slices.Contains(known, x) && !slices.Contains(leaves, x) {
-				leaves = append(leaves, x)
-			}
-			visit(x.node)
-		}
-	}
-	visit(y.node)
-	return leaves
 }

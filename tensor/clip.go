@@ -20,11 +20,7 @@ func ClipGradNorm(gradients []*Tensor, limit float64, lossScale *Tensor) []*Tens
 		in, o.LossScale = append(gradients[:len(gradients):len(gradients)], lossScale), true
 	}
 	factor := runKernel(kernels.ClipFactor, o, Spec{Type: dtype.Float64, View: views.Of()}, in...)
-	specs := make([]Spec, len(gradients))
-	for i, g := range gradients {
-		specs[i] = like(g)
-	}
-	return RunKernel(kernels.ScaleAll, nil, specs, append(gradients[:len(gradients):len(gradients)], factor)...)
+	return RunKernel(kernels.ScaleAll, nil, likeAll(gradients), append(gradients[:len(gradients):len(gradients)], factor)...)
 }
 
 // ClipGradValue returns gradients whose elements are limited to the range from −limit to limit, times lossScale, a
@@ -37,9 +33,14 @@ func ClipGradValue(gradients []*Tensor, limit float64, lossScale *Tensor) []*Ten
 	if lossScale != nil {
 		in = append(gradients[:len(gradients):len(gradients)], lossScale)
 	}
-	specs := make([]Spec, len(gradients))
-	for i, g := range gradients {
-		specs[i] = like(g)
+	return RunKernel(kernels.ClampAll, kernels.ClampAllOptions{Limit: limit}, likeAll(gradients), in...)
+}
+
+// likeAll describes tensors like all of xs.
+func likeAll(xs []*Tensor) []Spec {
+	specs := make([]Spec, len(xs))
+	for i, x := range xs {
+		specs[i] = like(x)
 	}
-	return RunKernel(kernels.ClampAll, kernels.ClampAllOptions{Limit: limit}, specs, in...)
+	return specs
 }

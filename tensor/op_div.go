@@ -12,9 +12,4 @@ func divGrad(x, y, z, dz *Tensor) (dx, dy *Tensor) {
 	return x.ifNeeded(func() *Tensor { return dz.Div(y) }), y.ifNeeded(func() *Tensor { return dz.Mul(z).Div(y).Neg() })
 }
 
-var (
-	_ = samples.Register("div", func(in ...*Tensor) *Tensor { return in[0].Div(in[1]) }, samples.In(2, 3).Rows(), samples.In(2, 3).Of(samples.Positive).Rows())
-	_ = samples.Register("div", func(in ...*Tensor) *Tensor { return in[0].Div(in[1]) }, samples.In(2, 3), samples.In(3).Of(samples.Positive))
-	_ = samples.Register("div", func(in ...*Tensor) *Tensor { return in[0].Div(in[1]) }, samples.In(4, 1), samples.In(1, 5).Of(samples.Positive))
-	_ = samples.Register("div", func(in ...*Tensor) *Tensor { return in[0].Div(in[1]) }, samples.In(2, 3, 4), samples.In().Of(samples.Positive))
-)
+var _ = registerBroadcasts("div", (*Tensor).Div, samples.Positive)

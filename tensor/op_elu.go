@@ -4,7 +4,6 @@ import (
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // ELU returns scale·x where x > 0 and scale·alpha·(exp(x) − 1) elsewhere. Its derivative at 0
@@ -17,10 +16,7 @@ type elu struct{ kernels.ELUOptions }
 
 func (elu) Name() string { return kernels.ELU.Name }
 
-func (op elu) Infer(in []Spec) []Spec {
-	wantFloat(op.Name(), in[0])
-	return one(in[0].Type, views.Like(in[0].View))
-}
+func (op elu) Infer(in []Spec) []Spec { return likeFloat(op.Name(), in[0]) }
 
 func (op elu) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(kernels.ELU, op.ELUOptions, out, in...)

@@ -4,7 +4,6 @@ import (
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // MulScalar returns s·x for x of floats, in the type of x. Cast integers first.
@@ -37,10 +36,7 @@ type scaleOffset struct {
 
 func (op scaleOffset) Name() string { return op.name }
 
-func (op scaleOffset) Infer(in []Spec) []Spec {
-	wantFloat(op.Name(), in[0])
-	return one(in[0].Type, views.Like(in[0].View))
-}
+func (op scaleOffset) Infer(in []Spec) []Spec { return likeFloat(op.Name(), in[0]) }
 
 func (op scaleOffset) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(kernels.ScaleOffset, kernels.ScaleOffsetOptions{Scale: op.scale, Offset: op.offset}, out, in...)

@@ -4,7 +4,6 @@ import (
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // Softmax returns eˣ / Σ eˣ along axis, without overflow.
@@ -25,10 +24,7 @@ type softmax struct {
 
 func (op softmax) Name() string { return op.f.Name }
 
-func (op softmax) Infer(in []Spec) []Spec {
-	wantFloat(op.Name(), in[0])
-	return one(in[0].Type, views.Like(in[0].View))
-}
+func (op softmax) Infer(in []Spec) []Spec { return likeFloat(op.Name(), in[0]) }
 
 func (op softmax) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(op.f, kernels.SoftmaxOptions{Axis: op.axis}, out, in...)

@@ -1,5 +1,7 @@
 package tensor
 
+import "iter"
+
 // GradientsReady is Gradients that also calls ready, unless it is nil, with each
 // leaf and its gradient as soon as that is complete: while the rest is still to be
 // computed. ready must not change the gradient.
@@ -22,24 +24,33 @@ type notifier struct {
 // newNotifier counts how often the operations that y was computed by use each leaf.
 func newNotifier(y *Tensor, ready func(leaf, grad *Tensor)) *notifier {
 	t := &notifier{ready: ready, uses: map[*Tensor]int{}}
-	seen := map[*node]bool{}
-	var visit func(n *node)
-	visit = func(n *node) {
-		if n == nil || seen[n] {
-			return
-		}
-		seen[n] = true
-		for _, x := range n.in {
-			if x.node == nil && x.requiresGrad {
-				if t.uses[x]++; t.uses[x] == 1 {
-					t.leaves = append(t.leaves, x)
-				}
-			}
-			visit(x.node)
+	for x := range leafUses(y) {
+		if t.uses[x]++; t.uses[x] == 1 {
+			t.leaves = append(t.leaves, x)
 		}
 	}
-	visit(y.node)
 	return t
+}
+
+// leafUses yields the leaves that require a gradient and that y was computed from, once for each use by an operation.
+func leafUses(y *Tensor) iter.Seq[*Tensor] {
+	return func(yield func(*Tensor) bool) {
+		seen := map[*node]bool{nil: true}
+		var visit func(n *node) bool
+		visit = func(n *node) bool {
+			if seen[n] {
+				return true
+			}
+			seen[n] = true
+			for _, x := range n.in {
+				if x.node == nil && x.requiresGrad && !yield(x) || !visit(x.node) {
+					return false
+				}
+			}
+			return true
+		}
+		visit(y.node)
+	}
 }
 
 // used counts the uses of leaves by an operation whose gradients have been added.

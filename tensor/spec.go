@@ -26,6 +26,12 @@ func one(t dtype.Type, v views.View) []Spec { return []Spec{{Type: t, View: v}} 
 // like is the Spec of an array of the type and shape of x, in a dense layout like x's.
 func like(x *Tensor) Spec { return Spec{Type: x.Type, View: views.Like(x.View)} }
 
+// likeFloat is the specification of a result like x, which must have a derivative.
+func likeFloat(op string, x Spec) []Spec {
+	wantFloat(op, x)
+	return one(x.Type, views.Like(x.View))
+}
+
 // wantFloat fails for operands that have no derivative.
 func wantFloat(op string, xs ...Spec) {
 	for i := range xs {
