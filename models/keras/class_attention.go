@@ -12,10 +12,9 @@ import (
 // rows of one weight (3·width, width); that of the output (heads, head size, width) is
 // merged and transposed. PyTorch's head size is width/heads.
 var _ = register(class{
-	variables: multiHeadAttention, examples: biased, shapes: attentionShapes, module: attentionModule, nodes: attentionNodes, several: true,
-	arrays:  shaped(map[string]string{"query/kernel": "features num_heads key_dim", "key/kernel": "? num_heads key_dim"}),
-	pytorch: "nn.MultiheadAttention",
-	links:   attentionLinks,
+	variables: multiHeadAttention, shapes: attentionShapes, module: attentionModule, nodes: attentionNodes, several: true,
+	arrays: shaped(map[string]string{"query/kernel": "features num_heads key_dim", "key/kernel": "? num_heads key_dim"}),
+	links:  attentionLinks,
 	samples: []Layer{
 		sample(map[string]any{"num_heads": 2.0, "key_dim": 3.0, "value_dim": 3.0, "use_bias": true}, attention(6, 6, 6, true)...),
 		sample(map[string]any{"num_heads": 2.0, "key_dim": 3.0, "use_bias": false}, attention(6, 6, 6, false)...),

@@ -8,7 +8,7 @@ import (
 
 // Bidirectional: the parameters of the layer that goes backwards end in _reverse.
 var _ = register(class{
-	examples: wrapping("LSTM"), shapes: bidirectionalShapes, module: bidirectionalModule, axes: asInKeras,
+	shapes: bidirectionalShapes, module: bidirectionalModule, axes: asInKeras,
 	variables: func(l *settings) []Variable {
 		list := variablesOf(l.wrapped("layer"))
 		return append(within("forward/", "forward_layer", list), within("backward/", "backward_layer", list)...)
@@ -21,8 +21,7 @@ var _ = register(class{
 		}
 		return both
 	},
-	pytorch: "nn.RNN, nn.LSTM, nn.GRU with bidirectional",
-	links:   bidirectionalLinks,
+	links: bidirectionalLinks,
 	samples: []Layer{
 		sample(map[string]any{"merge_mode": "concat", "layer": map[string]any{"class_name": "LSTM", "config": map[string]any{"units": 2.0}}},
 			w("forward/kernel", 3, 8), w("forward/recurrent_kernel", 2, 8), w("forward/bias", 8),
@@ -30,6 +29,8 @@ var _ = register(class{
 		sample(map[string]any{"layer": map[string]any{"class_name": "GRU", "config": map[string]any{"units": 2.0, "reset_after": true}}},
 			w("forward/kernel", 3, 6), w("forward/recurrent_kernel", 2, 6), w("forward/bias", 2, 6),
 			w("backward/kernel", 3, 6), w("backward/recurrent_kernel", 2, 6), w("backward/bias", 2, 6)),
+		sample(map[string]any{"layer": map[string]any{"class_name": "LSTM", "config": map[string]any{"units": 2.0, "use_bias": false}}},
+			w("forward/kernel", 3, 8), w("forward/recurrent_kernel", 2, 8), w("backward/kernel", 3, 8), w("backward/recurrent_kernel", 2, 8)),
 	},
 }, "Bidirectional")
 

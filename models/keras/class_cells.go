@@ -30,8 +30,8 @@ var (
 			}
 			return m
 		},
-		axes:    asInKeras,
-		pytorch: "nn.RNN, nn.LSTM, nn.GRU", links: cellLinks,
+		axes:  asInKeras,
+		links: cellLinks,
 		samples: []Layer{
 			sample(map[string]any{"cell": map[string]any{"class_name": "LSTMCell", "config": map[string]any{"units": 2.0}}},
 				w("kernel", 3, 8), w("recurrent_kernel", 2, 8), w("bias", 8)),

@@ -24,14 +24,13 @@ var (
 // conv is the class of Conv1D, 2D and 3D: kernel (k…, in/groups, out) becomes (out, in/groups, k…).
 func conv(rank int) class {
 	return class{
-		variables: weighted("kernel"), examples: biased, shapes: convShapes, module: convModule, axes: spatially, activated: true, spatial: true,
+		variables: weighted("kernel"), shapes: convShapes, module: convModule, axes: spatially, activated: true, spatial: true,
 		arrays: func(l *settings, features int) map[string][]int {
 			if groups := l.Int("groups", 1); groups > 1 && features > 0 {
 				features /= groups
 			}
 			return shaped(map[string]string{"kernel": strings.Repeat("? ", rank) + "features filters", "bias": "filters"})(l, features)
 		},
-		pytorch: fmt.Sprintf("nn.Conv%dd", rank),
 		links: func(l *settings) []weights.Link {
 			return biasedLinks(l, "bias", linked("kernel", "weight", kernelToFront(rank)))
 		},
@@ -103,7 +102,7 @@ func (m *module) after(before, after []int) *module {
 // a convolution with a group for each input channel.
 func depthwiseConv(rank int) class {
 	return class{
-		variables: weighted("kernel"), examples: biased, activated: true, spatial: true, axes: spatially,
+		variables: weighted("kernel"), activated: true, spatial: true, axes: spatially,
 		shapes: func(l *settings, in [][]int) [][]int {
 			w, s := sliding(l, in[0], "kernel_size", false)
 			return s.with(w.sizes(l, s.sizes), max(-1, s.channels*l.Int("depth_multiplier", 1)))
@@ -111,8 +110,7 @@ func depthwiseConv(rank int) class {
 		module: func(l *settings, in [][]int) *module {
 			return depthwise(l, in[0], "kernel", l.Bool("use_bias", l.hasWeight("bias")))
 		},
-		arrays:  shaped(map[string]string{"kernel": strings.Repeat("? ", rank) + "features depth_multiplier"}),
-		pytorch: fmt.Sprintf("nn.Conv%dd with groups", rank),
+		arrays: shaped(map[string]string{"kernel": strings.Repeat("? ", rank) + "features depth_multiplier"}),
 		links: func(l *settings) []weights.Link {
 			return biasedLinks(l, "bias", linked("kernel", "weight", depthwiseOp(l, "kernel", rank)))
 		},
@@ -153,7 +151,7 @@ func depthwiseOp(l *settings, weight string, rank int) weights.Op {
 // which has the bias.
 func separableConv(rank int) class {
 	return class{
-		variables: weighted("depthwise_kernel", "pointwise_kernel"), examples: biased, activated: true, spatial: true,
+		variables: weighted("depthwise_kernel", "pointwise_kernel"), activated: true, spatial: true,
 		shapes: convShapes, axes: spatially,
 		module: func(l *settings, in [][]int) *module {
 			m := depthwise(l, in[0], "depthwise_kernel", false)
@@ -165,7 +163,6 @@ func separableConv(rank int) class {
 			m.part, pointwise.part, m.next = "depthwise", "pointwise", pointwise.size("in_channels", channels)
 			return m
 		},
-		pytorch: fmt.Sprintf("two nn.Conv%dd, depthwise and pointwise", rank),
 		links: func(l *settings) []weights.Link {
 			return biasedLinks(l, "pointwise.bias",
 				linked("depthwise_kernel", "depthwise.weight", depthwiseOp(l, "depthwise_kernel", rank)),
@@ -201,9 +198,8 @@ func spatially(b *builder, l *settings, v value) value {
 // transposedConv is the class of Conv1DTranspose, 2D and 3D: kernel (k…, out, in) becomes (in, out, k…), without a flip.
 func transposedConv(rank int) class {
 	return class{
-		variables: weighted("kernel"), examples: biased, shapes: transposedShapes, module: transposedModule, axes: spatially, activated: true, spatial: true,
-		arrays:  shaped(map[string]string{"kernel": strings.Repeat("? ", rank) + "filters features", "bias": "filters"}),
-		pytorch: fmt.Sprintf("nn.ConvTranspose%dd", rank),
+		variables: weighted("kernel"), shapes: transposedShapes, module: transposedModule, axes: spatially, activated: true, spatial: true,
+		arrays: shaped(map[string]string{"kernel": strings.Repeat("? ", rank) + "filters features", "bias": "filters"}),
 		links: func(l *settings) []weights.Link {
 			return biasedLinks(l, "bias", linked("kernel", "weight", kernelToFront(rank)))
 		},

@@ -9,9 +9,8 @@ import (
 
 // Dense: kernel (in, out) is the transpose of Linear's weight (out, in).
 var _ = register(class{
-	variables: weighted("kernel"), examples: biased, shapes: denseShapes, nodes: denseNodes, module: denseModule, activated: true, order: denseOrder,
-	arrays:  shaped(map[string]string{"kernel": "features units", "bias": "units"}),
-	pytorch: "nn.Linear",
+	variables: weighted("kernel"), shapes: denseShapes, nodes: denseNodes, module: denseModule, activated: true, order: denseOrder,
+	arrays: shaped(map[string]string{"kernel": "features units", "bias": "units"}),
 	links: func(l *settings) []weights.Link {
 		return biasedLinks(l, "bias", linked("kernel", "weight", weights.TransposeOp(1, 0)))
 	},

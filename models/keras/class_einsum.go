@@ -10,7 +10,7 @@ import (
 // EinsumDense is a Dense where its equation multiplies the last axis of the input by a
 // matrix, as in "...x,xy->...y" and "abc,cd->abd".
 var _ = register(class{
-	examples: []map[string]any{{}, {"bias_axes": "a"}}, shapes: einsumShapes, activated: true, order: denseOrder,
+	shapes: einsumShapes, activated: true, order: denseOrder,
 	variables: func(l *settings) []Variable { return weighted("kernel")(asDense(l)) },
 	module:    func(l *settings, in [][]int) *module { return denseModule(asDense(l), in) },
 	nodes: func(b *builder, l *settings, in []value) value {
@@ -21,7 +21,7 @@ var _ = register(class{
 		}
 		return denseNodes(b, dense, in)
 	},
-	pytorch: "nn.Linear", features: []string{"kernel"},
+	features: []string{"kernel"},
 	links: func(l *settings) []weights.Link {
 		checkEinsum(l)
 		return biasedLinks(asDense(l), "bias", linked("kernel", "weight", weights.TransposeOp(1, 0)))

@@ -8,12 +8,11 @@ import (
 
 // Embedding: both have a table (vocabulary, width).
 var _ = register(class{
-	variables: fixed(positions("embeddings")...), examples: always, module: embeddingModule, axes: asInKeras,
+	variables: fixed(positions("embeddings")...), module: embeddingModule, axes: asInKeras,
 	shapes: func(l *settings, in [][]int) [][]int {
 		return [][]int{append(slices.Clone(in[0]), l.Int("output_dim", 0))}
 	},
-	arrays:  shaped(map[string]string{"embeddings": "input_dim output_dim"}),
-	pytorch: "nn.Embedding",
+	arrays: shaped(map[string]string{"embeddings": "input_dim output_dim"}),
 	links: func(*settings) []weights.Link {
 		return []weights.Link{linked("embeddings", "weight", weights.Same)}
 	},

@@ -11,11 +11,10 @@ import (
 // or both of gamma and beta; ones and zeros stand for the one that Keras leaves out.
 // Keras's momentum is the weight of the running statistics, PyTorch's the weight of the batch.
 var _ = register(class{
-	variables: normalized("moving_mean", "moving_variance"), examples: append(centered, map[string]any{"scale": false, "center": false}), training: true,
+	variables: normalized("moving_mean", "moving_variance"), training: true,
 	module: batchNormModule, axes: batchNormAxes,
 	reverse: map[string]reversal{"batchnorm1d": reversed("BatchNormalization", batchNormSettings), "batchnorm2d": reversed("BatchNormalization", batchNormSettings), "batchnorm3d": reversed("BatchNormalization", batchNormSettings)},
 	arrays:  lastAxisVectors("gamma", "beta", "moving_mean", "moving_variance"),
-	pytorch: "nn.BatchNorm1d, 2d, 3d",
 	links: func(l *settings) []weights.Link {
 		return append(gammaAndBeta(l), linked("moving_mean", "running_mean", weights.Same), linked("moving_variance", "running_var", weights.Same),
 			weights.Link{To: []string{"num_batches_tracked"}, Op: weights.CounterOp})
@@ -110,7 +109,7 @@ func gammaAndBeta(l *settings) []weights.Link {
 // LayerNormalization and RMSNormalization: the same vectors.
 var (
 	_ = register(class{
-		variables: normalized(), examples: centered, module: layerNormModule, axes: layerNormAxes,
+		variables: normalized(), module: layerNormModule, axes: layerNormAxes,
 		reverse: map[string]reversal{"layernorm": reversed("LayerNormalization", func(l *settings, v tensor) map[string]any {
 			if v.first && v.rank > 1 {
 				l.refuse("its input has the channels first in package nn")
@@ -129,7 +128,6 @@ var (
 			}
 			return nil
 		},
-		pytorch: "nn.LayerNorm",
 		links: func(l *settings) []weights.Link {
 			if l.Bool("rms_scaling", false) {
 				l.fail(notInPyTorch("rms_scaling"))
@@ -152,7 +150,7 @@ var (
 		},
 	}, "LayerNormalization")
 	_ = register(class{
-		variables: fixed(positions("scale")...), examples: always, axes: asInKeras,
+		variables: fixed(positions("scale")...), axes: asInKeras,
 		module: func(l *settings, in [][]int) *module {
 			m := constructed("rmsnorm", "nn.RMSNorm normalized_shape eps=", map[string]any{"eps": l.Float("epsilon", 1e-6)})
 			if normalizes(m, l, in[0], "scale"); normalizedAxis(l, len(in[0])) != len(in[0]) {
@@ -160,8 +158,7 @@ var (
 			}
 			return m
 		},
-		arrays:  lastAxisVectors("scale"),
-		pytorch: "nn.RMSNorm",
+		arrays: lastAxisVectors("scale"),
 		links: func(l *settings) []weights.Link {
 			checkLastAxes(l)
 			return []weights.Link{linked("scale", "weight", weights.Same)}
@@ -238,7 +235,7 @@ func checkLastAxes(l *settings) {
 
 // GroupNormalization: the same vectors. PyTorch has both of them or none.
 var _ = register(class{
-	variables: normalized(), examples: centered,
+	variables: normalized(),
 	module: func(l *settings, in [][]int) *module {
 		channels := l.sizeOr(l.sizeOr(featuresOf(in[0]), "gamma", 0), "beta", 0)
 		groups := l.Int("groups", 32)
@@ -248,10 +245,9 @@ var _ = register(class{
 		m := constructed("groupnorm", "nn.GroupNorm num_groups num_channels eps=", map[string]any{"eps": l.Float("epsilon", 1e-3)})
 		return m.size("num_groups", groups).size("num_channels", channels)
 	},
-	axes:    func(b *builder, _ *settings, v value) value { return b.toFirst(v) },
-	arrays:  lastAxisVectors("gamma", "beta"),
-	pytorch: "nn.GroupNorm",
-	links:   gammaAndBeta,
+	axes:   func(b *builder, _ *settings, v value) value { return b.toFirst(v) },
+	arrays: lastAxisVectors("gamma", "beta"),
+	links:  gammaAndBeta,
 	samples: []Layer{
 		sample(map[string]any{"groups": 2}, w("gamma", 4), w("beta", 4)),
 		sample(map[string]any{"groups": 2, "scale": false}, w("beta", 4)),
@@ -260,8 +256,6 @@ var _ = register(class{
 }, "GroupNormalization")
 
 var _ = register(class{kept: true}, "UnitNormalization")
-
-var centered = []map[string]any{{}, {"scale": false}, {"center": false}}
 
 // axis returns an axis of Keras, counted from 0 with the batch.
 func axis(setting, rank int) int {
@@ -289,7 +283,7 @@ func lastAxisVectors(names ...string) func(*settings, int) map[string][]int {
 // Normalization: the statistics that Keras has adapted to data, as those of a batch
 // normalization in evaluation mode. Keras divides by at least 1e-7, the root of epsilon.
 var _ = register(class{
-	examples: always, axes: normalizationAxes,
+	axes: normalizationAxes,
 	variables: func(l *settings) []Variable {
 		if l.Config["mean"] != nil { // among the settings
 			return nil
@@ -299,7 +293,6 @@ var _ = register(class{
 	module: func(l *settings, in [][]int) *module {
 		return batchNorm(l, in[0], len(in[0]), "mean", map[string]any{"eps": 1e-14, "affine": false})
 	},
-	pytorch: "nn.BatchNorm1d, 2d, 3d with affine=False",
 	links: func(l *settings) []weights.Link {
 		if l.Config["mean"] != nil {
 			l.fail(notInPyTorch("mean and variance among the settings; scale the inputs"))

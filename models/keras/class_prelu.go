@@ -8,7 +8,7 @@ import (
 
 // PReLU: alpha of the channels is PyTorch's weight if it is shared over all other axes.
 var _ = register(class{
-	variables: fixed(positions("alpha")...), examples: always,
+	variables: fixed(positions("alpha")...),
 	module: func(l *settings, in [][]int) *module {
 		m := constructed("prelu", "nn.PReLU num_parameters", map[string]any{})
 		if alpha, ok := l.Weight("alpha"); ok {
@@ -29,7 +29,6 @@ var _ = register(class{
 		}
 		return map[string][]int{"alpha": alphaShape(l.of(&bare))}
 	},
-	pytorch:    "nn.PReLU",
 	links:      func(l *settings) []weights.Link { return preluLinks(l, false) },
 	linksFirst: func(l *settings) []weights.Link { return preluLinks(l, true) },
 	features:   []string{"alpha"}, kept: true,

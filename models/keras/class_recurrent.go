@@ -11,18 +11,18 @@ import (
 // are transposed. PyTorch adds two biases where Keras has one.
 var (
 	// SimpleRNN has no gates.
-	_ = register(recurrentClass("nn.RNN", 1, 1), "SimpleRNN")
+	_ = register(recurrentClass(1, 1), "SimpleRNN")
 	// LSTM: both order the gates input, forget, cell, output.
-	_ = register(recurrentClass("nn.LSTM", 4, 1), "LSTM")
+	_ = register(recurrentClass(4, 1), "LSTM")
 	// GRU: Keras orders the gates update, reset, candidate; PyTorch reset, update, candidate.
 	// Its bias has a row for the input and one for the state. With reset_after=False, Keras
 	// multiplies the state by the reset gate before the product, and PyTorch cannot.
-	_ = register(recurrentClass("nn.GRU", 3, 2), "GRU")
+	_ = register(recurrentClass(3, 2), "GRU")
 	_ = register(class{variables: recurrent, shapes: convRecurrentShapes, spatial: true}, "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
 )
 
 // recurrentClass returns the class of layers with a number of gates and of biases.
-func recurrentClass(constructor string, gates, biases int) class {
+func recurrentClass(gates, biases int) class {
 	const in, units = 3, 2
 	bias := w("bias", biases, gates*units)
 	if biases == 1 {
@@ -30,9 +30,9 @@ func recurrentClass(constructor string, gates, biases int) class {
 	}
 	arrays := []Weight{w("kernel", in, gates*units), w("recurrent_kernel", units, gates*units), bias}
 	return class{
-		variables: recurrent, examples: biased, shapes: recurrentShapes, module: recurrentModule, axes: asInKeras,
-		arrays:  shaped(map[string]string{"kernel": fmt.Sprintf("features %d*units", gates), "recurrent_kernel": fmt.Sprintf("units %d*units", gates)}),
-		pytorch: constructor, links: recurrentLinks,
+		variables: recurrent, shapes: recurrentShapes, module: recurrentModule, axes: asInKeras,
+		arrays: shaped(map[string]string{"kernel": fmt.Sprintf("features %d*units", gates), "recurrent_kernel": fmt.Sprintf("units %d*units", gates)}),
+		links:  recurrentLinks,
 		samples: []Layer{
 			sample(map[string]any{"units": units, "use_bias": true}, arrays...),
 			sample(map[string]any{"units": units, "use_bias": false}, arrays[:2]...),
@@ -120,9 +120,9 @@ func convRecurrentShapes(l *settings, in [][]int) [][]int {
 
 // recurrentModule returns the module of a layer whose settings are PyTorch's but for their names.
 func recurrentModule(l *settings, in [][]int) *module {
-	class := classes[l.Class].pytorch
-	m := constructed(strings.ToLower(strings.TrimPrefix(class, "nn.")),
-		class+" input_size hidden_size batch_first= bidirectional=False nonlinearity='tanh' bias=True num_layers=1", map[string]any{
+	class := strings.TrimPrefix(l.Class, "Simple")
+	m := constructed(strings.ToLower(class),
+		"nn."+class+" input_size hidden_size batch_first= bidirectional=False nonlinearity='tanh' bias=True num_layers=1", map[string]any{
 			"bias": l.Bool("use_bias", l.hasWeight("bias")), "return_sequences": l.Bool("return_sequences", false),
 		})
 	m.size("hidden_size", l.sizeOr(l.Int("units", 0), "recurrent_kernel", 0)).size("input_size", l.sizeOr(featuresOf(in[0]), "kernel", 0))

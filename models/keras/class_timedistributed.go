@@ -4,8 +4,7 @@ import "github.com/h5dnn/h5dnn/models/weights"
 
 // TimeDistributed applies a layer to each step, as PyTorch's Linear does by itself.
 var _ = register(class{
-	variables: timeDistributed, examples: wrapping("Dense"), shapes: timeDistributedShapes, order: denseOrder,
-	pytorch: "its layer",
+	variables: timeDistributed, shapes: timeDistributedShapes, order: denseOrder,
 	links: func(l *settings) []weights.Link {
 		inner := l.within()
 		if links := classes[inner.Class].links; links != nil {
@@ -29,8 +28,10 @@ var _ = register(class{
 		}
 		return b.activated(inner, denseNodes(b, inner, in))
 	},
-	samples: []Layer{sample(map[string]any{"layer": map[string]any{"class_name": "Dense", "config": map[string]any{"units": 5.0}}},
-		w("kernel", 3, 5), w("bias", 5))},
+	samples: []Layer{
+		sample(map[string]any{"layer": map[string]any{"class_name": "Dense", "config": map[string]any{"units": 5.0}}}, w("kernel", 3, 5), w("bias", 5)),
+		sample(map[string]any{"layer": map[string]any{"class_name": "Dense", "config": map[string]any{"units": 5.0, "use_bias": false}}}, w("kernel", 3, 5)),
+	},
 }, "TimeDistributed")
 
 // within returns the layer that l is around, with its name and weights.

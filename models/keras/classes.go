@@ -13,11 +13,7 @@ import (
 type class struct {
 	// variables returns the variables of a layer; nil if it has none.
 	variables func(l *settings) []Variable
-	// examples are settings, one for each set of variables that a layer may have,
-	// by which InferNames knows the variables of a layer without its configuration. Nil if it
-	// does not.
-	examples []map[string]any
-	several  bool // takes several tensors
+	several   bool // takes several tensors
 	// activated is set if there is a setting activation, which is applied to the output.
 	activated bool
 	training  bool // computes something else in training
@@ -36,9 +32,6 @@ type class struct {
 	// nodes adds the layers of package nn, where they are not one module of one input.
 	nodes func(b *builder, l *settings, in []value) value
 
-	// pytorch is the module of PyTorch, for documentation: "nn.Linear". Its parameters are
-	// those of package nn, in part under other names.
-	pytorch string
 	// links returns how the weights of l map to the parameters. An error of kind
 	// ErrUnsupported names the setting that PyTorch does not have. Nil for layers without weights.
 	links func(l *settings) []weights.Link
@@ -60,7 +53,8 @@ type class struct {
 	features []string
 	// reverse adds the layers of Keras for layers of package nn, by their names.
 	reverse map[string]reversal
-	// samples are layers with weights, for tests.
+	// samples are layers with weights, one for each set of variables that a layer may have: for tests, and for
+	// InferNames, which knows the variables of a layer without its configuration.
 	samples []Layer
 }
 

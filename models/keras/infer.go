@@ -3,6 +3,7 @@ package keras
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -19,13 +20,13 @@ func InferNames(group string, paths []string, shapes [][]int) ([]string, error) 
 		return withoutVars(paths), nil
 	}
 	var found [][]string
-	for _, settings := range classes[class].examples {
-		l := &Layer{Class: class, Name: group, Config: settings}
-		variables, _, err := Variables(l)
+	for i := range classes[class].samples {
+		variables, _, err := Variables(&classes[class].samples[i])
 		if err != nil {
 			return nil, err
 		}
-		if names, ok := matchPaths(class, variables, paths, shapes); ok {
+		names, ok := matchPaths(class, variables, paths, shapes)
+		if ok && !slices.ContainsFunc(found, func(other []string) bool { return slices.Equal(other, names) }) {
 			found = append(found, names)
 		}
 	}
@@ -41,26 +42,11 @@ func InferNames(group string, paths []string, shapes [][]int) ([]string, error) 
 		len(paths), class, strings.Join(found[0], ", "), strings.Join(found[1], ", "), ErrConfig)
 }
 
-// The settings of layers with one set of variables, and of layers with a bias or none.
-var (
-	always = []map[string]any{{}}
-	biased = []map[string]any{{}, {"use_bias": false}}
-)
-
-// wrapping returns settings of a layer around another one. All recurrent layers have
-// variables of the same names.
-func wrapping(class string) (list []map[string]any) {
-	for _, settings := range biased {
-		list = append(list, map[string]any{"layer": map[string]any{"class_name": class, "config": settings}})
-	}
-	return list
-}
-
 // classOf returns the class whose layers have groups of that name, or "".
 func classOf(group string) string {
 	for class, c := range classes {
 		name := Snake(class)
-		if c.examples != nil && (name == group || name == numbered.ReplaceAllString(group, "")) {
+		if c.samples != nil && (name == group || name == numbered.ReplaceAllString(group, "")) {
 			return class
 		}
 	}

@@ -44,22 +44,25 @@ func WithModules(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	addModules(o)
+	eachObject(o, func(o map[string]any) {
+		if config := configIn(o); config != nil {
+			addModule(o, textIn(o, "class_name"), config)
+		}
+	})
 	return encode(o)
 }
 
-func addModules(v any) {
+// eachObject visits all objects within a value, the outer ones first.
+func eachObject(v any, visit func(o map[string]any)) {
 	switch v := v.(type) {
 	case []any:
 		for _, one := range v {
-			addModules(one)
+			eachObject(one, visit)
 		}
 	case map[string]any:
-		if config := configIn(v); config != nil {
-			addModule(v, textIn(v, "class_name"), config)
-		}
+		visit(v)
 		for _, one := range v {
-			addModules(one)
+			eachObject(one, visit)
 		}
 	}
 }
@@ -74,21 +77,9 @@ func WithoutLoRA(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dropLoRA(o)
+	eachObject(o, func(o map[string]any) {
+		delete(o, "lora_rank")
+		delete(o, "lora_alpha")
+	})
 	return encode(o)
-}
-
-func dropLoRA(v any) {
-	switch v := v.(type) {
-	case []any:
-		for _, one := range v {
-			dropLoRA(one)
-		}
-	case map[string]any:
-		delete(v, "lora_rank")
-		delete(v, "lora_alpha")
-		for _, one := range v {
-			dropLoRA(one)
-		}
-	}
 }

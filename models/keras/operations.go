@@ -11,7 +11,7 @@ import (
 // An operation is what Keras 3 has for a function of TensorFlow that Keras 2 has as a layer in
 // graphs, such as x+3.
 type operation struct {
-	class    string         // with its module below keras.src.ops: "numpy.Mean"
+	class    string         // "Mean"
 	list     bool           // takes a list of tensors
 	operands []string       // TensorFlow's names of the arguments after the first
 	settings [][2]string    // names of TensorFlow and of Keras
@@ -27,42 +27,38 @@ var operations = func() map[string]operation {
 		defaults           map[string]any
 		functions          string
 	}{
-		{functions: `math.exp=numpy.Exp math.sqrt=numpy.Sqrt math.square=numpy.Square math.abs=numpy.Absolute math.negative=numpy.Negative
-			math.tanh=numpy.Tanh nn.tanh=numpy.Tanh math.log=numpy.Log math.log1p=numpy.Log1p math.expm1=numpy.Expm1 math.sin=numpy.Sin
-			math.cos=numpy.Cos math.tan=numpy.Tan math.sinh=numpy.Sinh math.cosh=numpy.Cosh math.floor=numpy.Floor math.ceil=numpy.Ceil
-			math.round=numpy.Round math.sign=numpy.Sign math.reciprocal=numpy.Reciprocal math.rsqrt=math.Rsqrt math.erf=math.Erf
-			math.logical_not=numpy.LogicalNot zeros_like=numpy.ZerosLike ones_like=numpy.OnesLike identity=numpy.Copy
-			stop_gradient=core.StopGradient nn.relu=nn.Relu nn.relu6=nn.Relu6 nn.sigmoid=nn.Sigmoid math.sigmoid=nn.Sigmoid nn.elu=nn.Elu
-			nn.selu=nn.Selu math.softplus=nn.Softplus nn.softsign=nn.Softsign nn.silu=nn.Silu`},
-		{operands: "y", functions: `__operators__.add=numpy.Add math.add=numpy.Add math.subtract=numpy.Subtract math.multiply=numpy.Multiply
-			math.truediv=numpy.TrueDivide math.divide=numpy.Divide math.divide_no_nan=numpy.DivideNoNan compat.v1.floor_div=numpy.FloorDivide
-			math.floormod=numpy.Mod math.pow=numpy.Power math.maximum=numpy.Maximum math.minimum=numpy.Minimum math.greater=numpy.Greater
-			math.greater_equal=numpy.GreaterEqual math.less=numpy.Less math.less_equal=numpy.LessEqual math.equal=numpy.Equal
-			math.not_equal=numpy.NotEqual math.logical_and=numpy.LogicalAnd math.logical_or=numpy.LogicalOr`},
-		{settings: "axis keepdims", functions: `math.reduce_mean=numpy.Mean math.reduce_sum=numpy.Sum math.reduce_max=numpy.Max math.reduce_min=numpy.Min
-			math.reduce_prod=numpy.Prod math.reduce_std=numpy.Std math.reduce_variance=numpy.Var math.reduce_any=numpy.Any math.reduce_all=numpy.All
-			math.reduce_logsumexp=math.Logsumexp`},
-		{settings: "axis", functions: `expand_dims=numpy.ExpandDims compat.v1.squeeze=numpy.Squeeze reverse=numpy.Flip unstack=core.Unstack
-			nn.softmax=nn.Softmax nn.log_softmax=nn.LogSoftmax`},
-		{settings: "axis", defaults: map[string]any{"axis": json.Number("0")}, functions: "math.cumsum=numpy.Cumsum math.argmax=numpy.Argmax math.argmin=numpy.Argmin"},
-		{settings: "axis", list: true, functions: "concat=numpy.Concatenate stack=numpy.Stack"},
-		{settings: "axis", defaults: map[string]any{"axis": nil, "order": json.Number("2"), "epsilon": json.Number("1e-06")}, functions: "math.l2_normalize=nn.Normalize"}, // of the norm, not of its square
-		{settings: "axis", operands: "indices", functions: "compat.v1.gather=numpy.Take gather=numpy.Take"},
-		{operands: "x y", functions: "where=numpy.Where"},
-		{operands: "b", functions: "linalg.matmul=numpy.Matmul"},
-		{operands: "slice_spec", functions: getItem + "=numpy.GetItem"},
-		{settings: "shape=newshape", functions: "reshape=numpy.Reshape"},
-		{settings: "shape", functions: "broadcast_to=numpy.BroadcastTo"},
-		{settings: "perm=axes", functions: "compat.v1.transpose=numpy.Transpose transpose=numpy.Transpose"},
-		{settings: "multiples=repeats", functions: "tile=numpy.Tile"},
-		{settings: "paddings=pad_width", functions: "compat.v1.pad=numpy.Pad pad=numpy.Pad"},
-		{settings: "num_or_size_splits=indices_or_sections axis", functions: "split=numpy.Split"},
-		{settings: "clip_value_min=x_min clip_value_max=x_max", functions: "clip_by_value=numpy.Clip"},
-		{settings: "dtype", functions: "cast=core.Cast"},
-		{settings: "depth=num_classes axis dtype", functions: "one_hot=nn.OneHot"},
-		{settings: "alpha=negative_slope", functions: "nn.leaky_relu=nn.LeakyRelu"},
-		{settings: "approximate", defaults: map[string]any{"approximate": false}, functions: "nn.gelu=nn.Gelu"},
-		{settings: "block_size", functions: "nn.depth_to_space=nn.DepthToSpace"},
+		{functions: `math.exp=Exp math.sqrt=Sqrt math.square=Square math.abs=Absolute math.negative=Negative math.tanh=Tanh nn.tanh=Tanh math.log=Log
+			math.log1p=Log1p math.expm1=Expm1 math.sin=Sin math.cos=Cos math.tan=Tan math.sinh=Sinh math.cosh=Cosh math.floor=Floor math.ceil=Ceil
+			math.round=Round math.sign=Sign math.reciprocal=Reciprocal math.rsqrt=Rsqrt math.erf=Erf math.logical_not=LogicalNot zeros_like=ZerosLike
+			ones_like=OnesLike identity=Copy stop_gradient=StopGradient nn.relu=Relu nn.relu6=Relu6 nn.sigmoid=Sigmoid math.sigmoid=Sigmoid nn.elu=Elu
+			nn.selu=Selu math.softplus=Softplus nn.softsign=Softsign nn.silu=Silu`},
+		{operands: "y", functions: `__operators__.add=Add math.add=Add math.subtract=Subtract math.multiply=Multiply math.truediv=TrueDivide
+			math.divide=Divide math.divide_no_nan=DivideNoNan compat.v1.floor_div=FloorDivide math.floormod=Mod math.pow=Power math.maximum=Maximum
+			math.minimum=Minimum math.greater=Greater math.greater_equal=GreaterEqual math.less=Less math.less_equal=LessEqual math.equal=Equal
+			math.not_equal=NotEqual math.logical_and=LogicalAnd math.logical_or=LogicalOr`},
+		{settings: "axis keepdims", functions: `math.reduce_mean=Mean math.reduce_sum=Sum math.reduce_max=Max math.reduce_min=Min math.reduce_prod=Prod
+			math.reduce_std=Std math.reduce_variance=Var math.reduce_any=Any math.reduce_all=All math.reduce_logsumexp=Logsumexp`},
+		{settings: "axis", functions: `expand_dims=ExpandDims compat.v1.squeeze=Squeeze reverse=Flip unstack=Unstack nn.softmax=Softmax
+			nn.log_softmax=LogSoftmax`},
+		{settings: "axis", defaults: map[string]any{"axis": json.Number("0")}, functions: "math.cumsum=Cumsum math.argmax=Argmax math.argmin=Argmin"},
+		{settings: "axis", list: true, functions: "concat=Concatenate stack=Stack"},
+		{settings: "axis", defaults: map[string]any{"axis": nil, "order": json.Number("2"), "epsilon": json.Number("1e-06")}, functions: "math.l2_normalize=Normalize"}, // of the norm, not of its square
+		{settings: "axis", operands: "indices", functions: "compat.v1.gather=Take gather=Take"},
+		{operands: "x y", functions: "where=Where"},
+		{operands: "b", functions: "linalg.matmul=Matmul"},
+		{operands: "slice_spec", functions: getItem + "=GetItem"},
+		{settings: "shape=newshape", functions: "reshape=Reshape"},
+		{settings: "shape", functions: "broadcast_to=BroadcastTo"},
+		{settings: "perm=axes", functions: "compat.v1.transpose=Transpose transpose=Transpose"},
+		{settings: "multiples=repeats", functions: "tile=Tile"},
+		{settings: "paddings=pad_width", functions: "compat.v1.pad=Pad pad=Pad"},
+		{settings: "num_or_size_splits=indices_or_sections axis", functions: "split=Split"},
+		{settings: "clip_value_min=x_min clip_value_max=x_max", functions: "clip_by_value=Clip"},
+		{settings: "dtype", functions: "cast=Cast"},
+		{settings: "depth=num_classes axis dtype", functions: "one_hot=OneHot"},
+		{settings: "alpha=negative_slope", functions: "nn.leaky_relu=LeakyRelu"},
+		{settings: "approximate", defaults: map[string]any{"approximate": false}, functions: "nn.gelu=Gelu"},
+		{settings: "block_size", functions: "nn.depth_to_space=DepthToSpace"},
 	} {
 		o := operation{list: group.list, operands: strings.Fields(group.operands), defaults: group.defaults}
 		for _, setting := range strings.Fields(group.settings) {
@@ -103,12 +99,12 @@ func (g graph) operation(l map[string]any) {
 	if !ok || len(nodes) != 1 { // calls of an operation have its settings in common
 		return
 	}
-	first, named, ok := g.arguments(nodes[0], o.list)
-	if !ok {
+	tensors, named, ok := g.inputs(nodes[0])
+	if !ok || len(tensors) == 0 || len(tensors) > 1 && !o.list {
 		return
 	}
 	if subscripts := transposed[[2]bool{named["transpose_a"] == true, named["transpose_b"] == true}]; subscripts != "" {
-		o.class, o.defaults = "numpy.Einsum", map[string]any{"subscripts": subscripts}
+		o.class, o.defaults = "Einsum", map[string]any{"subscripts": subscripts}
 		delete(named, "transpose_a")
 		delete(named, "transpose_b")
 	}
@@ -116,7 +112,10 @@ func (g graph) operation(l map[string]any) {
 	if !ok {
 		return
 	}
-	args := []any{first}
+	args := []any{tensors[0]}
+	if o.list {
+		args[0] = tensors
+	}
 	for _, name := range o.operands {
 		v, has := named[name]
 		if args = append(args, g.operand(name, v)); !has || args[len(args)-1] == nil {
@@ -124,46 +123,9 @@ func (g graph) operation(l map[string]any) {
 		}
 	}
 	settings["name"] = field(l, "name")
-	module, class, _ := strings.Cut(o.class, ".")
-	l["module"], l["class_name"], l["registered_name"] = "keras.src.ops."+module, class, class
+	l["module"], l["class_name"], l["registered_name"] = "keras.src.ops", o.class, o.class
 	l["config"], l["inbound_nodes"] = settings, []any{map[string]any{"args": args, "kwargs": map[string]any{}}}
 }
-
-// arguments returns the first argument of a call, a tensor, several of them or a number, and those
-// that have names.
-func (g graph) arguments(node any, list bool) (first any, named map[string]any, ok bool) {
-	inputs, _ := node.([]any)
-	if isRef(inputs) || isConstant(inputs) {
-		inputs = []any{inputs}
-	}
-	var tensors []any
-	for _, one := range inputs {
-		ref, _ := one.([]any)
-		if !isRef(ref) && !isConstant(ref) {
-			return nil, nil, false
-		}
-		if len(ref) == 4 {
-			named, _ = ref[3].(map[string]any)
-		}
-		if ref[0] == constantValue {
-			tensors = append(tensors, g.operand("", ref[2]))
-		} else {
-			tensors = append(tensors, g.tensor(ref))
-		}
-	}
-	named = maps.Clone(named)
-	if list {
-		return tensors, named, len(tensors) > 0
-	}
-	if len(tensors) != 1 {
-		return nil, nil, false
-	}
-	return tensors[0], named, true
-}
-
-// isConstant reports whether v is a number or an array, and the arguments, where a call of Keras 2
-// has a tensor.
-func isConstant(v []any) bool { return len(v) >= 3 && v[0] == constantValue }
 
 // settingsOf returns the settings of the operation for arguments of the function, and whether it has
 // all of them.
@@ -237,45 +199,54 @@ func array(list []any) any {
 
 // slicesOfKeras3 returns an index expression as Keras 3 writes it, where slices say that they are some.
 func slicesOfKeras3(spec any) any {
-	switch v := spec.(type) {
-	case []any:
-		list := make([]any, len(v))
-		for i, one := range v {
-			list[i] = slicesOfKeras3(one)
+	return rewritten(spec, func(v any) (any, bool) {
+		o, ok := v.(map[string]any)
+		if o["class_name"] != nil { // an ellipsis
+			return map[string]any{"class_name": o["class_name"], "config": map[string]any{}}, true
 		}
-		return list
-	case map[string]any:
-		if v["class_name"] != nil { // an ellipsis
-			return map[string]any{"class_name": v["class_name"], "config": map[string]any{}}
-		}
-		return map[string]any{"class_name": "__slice__", "config": v}
-	}
-	return spec
+		return map[string]any{"class_name": "__slice__", "config": v}, ok
+	})
 }
 
 // slicesOfKeras2 is the reverse of slicesOfKeras3.
 func slicesOfKeras2(key any) any {
-	switch v := key.(type) {
+	return rewritten(key, func(v any) (any, bool) {
+		o, ok := v.(map[string]any)
+		if o["class_name"] == "__slice__" {
+			return o["config"], true
+		}
+		return map[string]any{"class_name": o["class_name"]}, ok
+	})
+}
+
+// rewritten returns a copy of a value in which f has replaced values within others, the outer ones first. It reports
+// whether it does.
+func rewritten(v any, f func(v any) (any, bool)) any {
+	if other, ok := f(v); ok {
+		return other
+	}
+	switch v := v.(type) {
 	case []any:
 		list := make([]any, len(v))
 		for i, one := range v {
-			list[i] = slicesOfKeras2(one)
+			list[i] = rewritten(one, f)
 		}
 		return list
 	case map[string]any:
-		if v["class_name"] == "__slice__" {
-			return v["config"]
+		object := map[string]any{}
+		for name, one := range v {
+			object[name] = rewritten(one, f)
 		}
-		return map[string]any{"class_name": v["class_name"]}
+		return object
 	}
-	return key
+	return v
 }
 
 // functions are the functions of TensorFlow by the classes of operations of Keras 3.
 var functions = func() map[string]string {
 	inverse := map[string]string{}
 	for _, function := range slices.Sorted(maps.Keys(operations)) { // __operators__ and math before nn
-		if _, class, _ := strings.Cut(operations[function].class, "."); inverse[class] == "" {
+		if class := operations[function].class; inverse[class] == "" {
 			inverse[class] = function
 		}
 	}

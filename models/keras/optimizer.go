@@ -198,32 +198,23 @@ func (r optimizerRule) export(t weights.Tensor, prefix string, rate float64, sti
 
 // json returns the value of a setting.
 func (s groupKey) json(o *Optimizer) (string, error) {
-	value := s.value
-	var several []any
-	for i, name := range s.keras {
-		given, ok := o.Config[name]
-		if name == "weight_decay" && (given == nil || given == false) {
-			given, ok = nil, false
-		}
-		switch {
-		case !ok || given == nil:
-			if list, isList := s.value.([]any); isList {
-				given = list[i]
-			} else {
-				given = s.value
-			}
-		case name == "learning_rate":
-			if _, number := given.(float64); !number {
-				if _, number := given.(json.Number); !number {
-					return "", notInPyTorch("a schedule of the learning rate")
-				}
-			}
-		}
-		value = given
-		several = append(several, given)
+	values, several := s.value.([]any)
+	if values = slices.Clone(values); !several {
+		values = []any{s.value}
 	}
-	if len(several) > 1 {
-		value = several
+	for i, name := range s.keras {
+		given := o.Config[name]
+		if given == nil || name == "weight_decay" && given == false {
+			continue
+		}
+		if _, ok := number(given); name == "learning_rate" && !ok {
+			return "", notInPyTorch("a schedule of the learning rate")
+		}
+		values[i] = given
+	}
+	var value any = values
+	if !several {
+		value = values[0]
 	}
 	text, err := json.Marshal(value)
 	return string(text), err

@@ -17,10 +17,9 @@ func RenameLayers(text string) (changed string, renamed map[string]string, err e
 		return "", nil, err
 	}
 	renamed = map[string]string{}
-	rename := renaming{renamed}
 	if config := configIn(o); config != nil {
 		replaceName(config)
-		rename.layers(config, "", "")
+		renameLayers(config, "", "", renamed)
 	}
 	if len(renamed) == 0 {
 		return text, nil, nil
@@ -37,11 +36,9 @@ func replaceName(config map[string]any) {
 
 var underscores = strings.NewReplacer("/", "_", ".", "_")
 
-// A renaming collects the paths of renamed layers.
-type renaming struct{ renamed map[string]string }
-
-// layers renames the layers of a model, whose paths begin with old, and with new afterwards.
-func (s renaming) layers(config map[string]any, old, new string) {
+// renameLayers renames the layers of a model, whose paths begin with old, and with new afterwards, and collects the paths
+// of those.
+func renameLayers(config map[string]any, old, new string, renamed map[string]string) {
 	layers := objectsIn(config["layers"])
 	taken := map[string]bool{}
 	for _, l := range layers {
@@ -60,7 +57,7 @@ func (s renaming) layers(config map[string]any, old, new string) {
 			names[name] = to
 		}
 		if old+name != new+to {
-			s.renamed[old+name] = new + to
+			renamed[old+name] = new + to
 		}
 		settings := configIn(l)
 		if settings != nil {
@@ -70,7 +67,7 @@ func (s renaming) layers(config map[string]any, old, new string) {
 			l["name"] = to
 		}
 		if isModel(textIn(l, "class_name")) {
-			s.layers(settings, old+name+"/", new+to+"/")
+			renameLayers(settings, old+name+"/", new+to+"/", renamed)
 		} else {
 			inner(settings)
 		}

@@ -29,7 +29,7 @@ func (g graph) restore() {
 			if args, _ := call["args"].([]any); len(args) == 1 && isNamed(args[0]) {
 				nodes[i] = g.namedInputs(args[0].(map[string]any))
 			} else {
-				nodes[i] = g.inputs(textIn(l, "class_name"), call)
+				nodes[i] = g.callOfKeras2(textIn(l, "class_name"), call)
 			}
 		}
 	}
@@ -55,9 +55,9 @@ func (g graph) namedInputs(tensors map[string]any) map[string]any {
 // attentionArguments are the names of the arguments of a MultiHeadAttention by position.
 var attentionArguments = []string{"query", "value", "key"}
 
-// inputs returns a call as Keras 2 writes it: the tensors by position, each with the named
+// callOfKeras2 returns a call as Keras 2 writes it: the tensors by position, each with the named
 // arguments.
-func (g graph) inputs(class string, call map[string]any) []any {
+func (g graph) callOfKeras2(class string, call map[string]any) []any {
 	args, _ := call["args"].([]any)
 	named, _ := call["kwargs"].(map[string]any)
 	kwargs := map[string]any{}
@@ -86,27 +86,16 @@ func (g graph) inputs(class string, call map[string]any) []any {
 // withRefs returns an argument with references, [layer, call, output], in place of the objects of
 // tensors, and with lists in place of those of arrays.
 func (g graph) withRefs(v any) any {
-	switch v := v.(type) {
-	case []any:
-		list := make([]any, len(v))
-		for i, one := range v {
-			list[i] = g.withRefs(one)
+	return rewritten(v, func(v any) (any, bool) {
+		o, _ := v.(map[string]any)
+		switch value := field(o, "value"); {
+		case o["class_name"] == tensorClass:
+			return g.ref(o), true
+		case o["class_name"] == "__numpy__" && value != nil:
+			return value, true
 		}
-		return list
-	case map[string]any:
-		if v["class_name"] == tensorClass {
-			return g.ref(v)
-		}
-		if value := field(v, "value"); v["class_name"] == "__numpy__" && value != nil {
-			return value
-		}
-		object := map[string]any{}
-		for name, one := range v {
-			object[name] = g.withRefs(one)
-		}
-		return object
-	}
-	return v
+		return nil, false
+	})
 }
 
 // ref returns the reference of the object of a tensor. It is the reverse of tensor.

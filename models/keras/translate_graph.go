@@ -114,12 +114,9 @@ func (g graph) rewrite(all bool) {
 			if named, ok := node.(map[string]any); ok && isNamedCall(named) {
 				nodes[i] = map[string]any{"args": []any{g.tensors(named)}, "kwargs": map[string]any{}}
 			}
-			inputs, ok := node.([]any)
-			if ok && isRef(inputs) { // of a single tensor
-				inputs = []any{inputs}
-			}
-			if ok && len(inputs) > 0 && (all || g.needsNames(class, inputs)) {
-				nodes[i] = g.call(class, inputs)
+			tensors, named, ok := g.inputs(node)
+			if ok && len(tensors) > 0 && (all || hasRefs(named) || takesSeveral[class] != "" && len(tensors) > 1) {
+				nodes[i] = g.call(class, tensors, named)
 			}
 		}
 	}
@@ -135,37 +132,44 @@ func isNamedCall(node map[string]any) bool {
 	return len(node) > 0
 }
 
-func (g graph) needsNames(class string, inputs []any) bool {
-	named := false
-	for _, one := range inputs {
-		if ref, ok := one.([]any); ok && len(ref) == 4 {
-			eachRef(ref[3], func([]any) { named = true })
-		}
-	}
-	return named || takesSeveral[class] != "" && len(inputs) > 1
-}
-
 // takesSeveral has the names of the arguments of layers whose further inputs are arguments of
 // their own in Keras 3.
 var takesSeveral = map[string]string{"LSTM": "initial_state", "GRU": "initial_state", "SimpleRNN": "initial_state", "RNN": "initial_state", "ConvLSTM2D": "initial_state", "Bidirectional": "initial_state"}
 
-// call returns a call as Keras 3 writes it: the tensors among args and kwargs are objects.
-func (g graph) call(class string, inputs []any) map[string]any {
-	kwargs := map[string]any{}
-	var tensors []any
+// inputs returns the tensors of a call of Keras 2, or numbers in place of them, and the arguments that have names. It reports
+// whether there is nothing else.
+func (g graph) inputs(node any) (tensors []any, named map[string]any, ok bool) {
+	inputs, _ := node.([]any)
+	if isRef(inputs) || isConstant(inputs) {
+		inputs = []any{inputs} // a single one
+	}
+	named = map[string]any{}
 	for _, one := range inputs {
-		ref, ok := one.([]any)
-		if !ok || !isRef(ref) {
-			continue
+		ref, _ := one.([]any)
+		switch {
+		case isConstant(ref):
+			tensors = append(tensors, g.operand("", ref[2]))
+		case isRef(ref):
+			tensors = append(tensors, g.tensor(ref))
+		default:
+			return nil, nil, false
 		}
-		tensors = append(tensors, g.tensor(ref))
 		if len(ref) == 4 {
-			if named, ok := ref[3].(map[string]any); ok {
-				maps.Copy(kwargs, named)
-			}
+			more, _ := ref[3].(map[string]any)
+			maps.Copy(named, more)
 		}
 	}
-	for name, v := range kwargs {
+	return tensors, named, true
+}
+
+// isConstant reports whether v is a number or an array, and the arguments, where a call of Keras 2
+// has a tensor.
+func isConstant(v []any) bool { return len(v) >= 3 && v[0] == constantValue }
+
+// call returns a call as Keras 3 writes it: the tensors among args and kwargs are objects.
+func (g graph) call(class string, tensors []any, named map[string]any) map[string]any {
+	kwargs := map[string]any{}
+	for name, v := range named {
 		kwargs[name] = g.tensors(v)
 	}
 	if name := takesSeveral[class]; name != "" && len(tensors) > 1 {
@@ -181,22 +185,12 @@ func (g graph) call(class string, inputs []any) map[string]any {
 
 // tensors replaces the references in an argument.
 func (g graph) tensors(v any) any {
-	switch v := v.(type) {
-	case []any:
-		if isRef(v) {
-			return g.tensor(v)
+	return rewritten(v, func(v any) (any, bool) {
+		if ref, _ := v.([]any); isRef(ref) {
+			return g.tensor(ref), true
 		}
-		list := make([]any, len(v))
-		for i, one := range v {
-			list[i] = g.tensors(one)
-		}
-		return list
-	case map[string]any:
-		for name, one := range v {
-			v[name] = g.tensors(one)
-		}
-	}
-	return v
+		return nil, false
+	})
 }
 
 // tensor returns the object for a reference. Keras finds its shape in the graph.
