@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/inspect"
@@ -30,7 +31,8 @@ type Plan struct {
 	file    inspect.File
 	source  *inspect.HDF5 // file, if objects are copied as they are stored
 	path    string
-	rows    int // of a table that becomes another, if hasRows is set
+	objects bool // the output has groups and attributes of all objects, as HDF5 files that this package writes
+	rows    int  // of a table that becomes another, if hasRows is set
 	hasRows bool
 }
 
@@ -44,6 +46,17 @@ type Options struct {
 	// such as dense arrays instead of sparse matrices. Without it a whole file is copied to
 	// HDF5 as it is stored. Other formats, and objects that are named, are always decoded.
 	Decode bool
+
+	// Select reports whether arrays and metadata of a name are written; nil for all.
+	Select func(name string) bool
+
+	// Transform returns what is written of the arrays, such as elements of another type; nil to write
+	// them as they are. It is called once, by New.
+	Transform func(serialize.Contents) serialize.Contents
+
+	// Save writes the named file; nil for serialize.Save. With it, or with Select or Transform, arrays are
+	// written, and not copied as they are stored.
+	Save func(name string, c serialize.Contents) error
 
 	// Verify makes Write compare every element of the output with the input.
 	Verify bool
@@ -59,8 +72,9 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 	if _, err := serialize.ByName(format); err != nil {
 		return nil, err
 	}
-	p := &Plan{Format: format, options: o, path: inspect.Clean(path)}
-	if h5, ok := file.(inspect.HDF5); ok && format == "hdf5" && (p.path == "/" && !o.Decode || !h5.Meant(path)) {
+	p := &Plan{Format: format, options: o, path: inspect.Clean(path), objects: format == "hdf5" && o.Save == nil}
+	arrays := o.Select != nil || o.Transform != nil || o.Save != nil
+	if h5, ok := file.(inspect.HDF5); ok && format == "hdf5" && !arrays && (p.path == "/" && !o.Decode || !h5.Meant(path)) {
 		h5 = h5.Plain()
 		file, p.source = h5, &h5
 	}
@@ -73,18 +87,38 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 		if o.Err != nil && file.Format() == "hdf5" {
 			return nil, o.Err // a conversion is complete or an error
 		}
+		if arrays && o.Kind == "group" && o.Path != "/" && file.Format() != "hdf5" && len(o.Attrs) == 0 {
+			continue // which names imply
+		}
 		p.Steps = append(p.Steps, &Step{Object: o, To: target(o, p.path)})
 	}
 	if p.source != nil {
 		return p, p.repack(ctx, o.Out, hdf5write.RepackOptions{DryRun: true})
 	}
+	p.find()
+	p.choose()
+	p.transform()
 	if err := p.decide(ctx); err != nil {
 		return nil, err
 	}
 	if err := p.check(ctx, file.Name()); err != nil {
 		return nil, err
 	}
+	if arrays {
+		p.forgetDescriptions()
+	}
 	return p, nil
+}
+
+// forgetDescriptions frees the descriptions of arrays, 448 bytes each, which nobody reads of a copy of arrays.
+func (p *Plan) forgetDescriptions() {
+	var none inspect.Dataset
+	for s := range p.Arrays() {
+		s.Data = &none
+	}
+	if many := 10_000; len(p.Steps) > many {
+		debug.FreeOSMemory()
+	}
 }
 
 // check returns an error if the format cannot hold the arrays of the file together, or none

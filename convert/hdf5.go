@@ -111,7 +111,7 @@ func (s *Step) write(ctx context.Context, w *hdf5write.Writer, written map[strin
 }
 
 // writeDataset writes data as a dataset. Numbers are streamed.
-func writeDataset(ctx context.Context, w *hdf5write.Writer, path string, data inspect.Selection) error {
+func writeDataset(ctx context.Context, w *hdf5write.Writer, path string, data serialize.Entry) error {
 	if data.Numbers() {
 		return w.Write(path, blocks.WithContext(ctx, data.Array))
 	}

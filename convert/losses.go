@@ -38,16 +38,19 @@ func (p *Plan) decideStep(s *Step) {
 		return
 	case s.Data != nil:
 		p.decideData(s)
-	case s.Kind == "group" && p.Format == "hdf5" && hdf5write.CheckPath(s.To) != nil:
+	case s.Kind == "group" && p.objects && hdf5write.CheckPath(s.To) != nil:
 		s.leaveOut("%v", hdf5write.CheckPath(s.To))
 	case s.Kind == "group":
 	case s.Kind == "datatype":
 		s.leaveOut("%s has no committed datatypes; datasets keep their own types", p.Format)
+	case p.objects:
+		s.LeftOut = true
+		s.Lost.Add(s.Path, loss.Link, 1, "%s links are copied only with objects as they are stored, as by convert IN.h5 OUT.h5", s.Kind)
 	default:
 		s.leaveOut("%s has no %s links", p.Format, s.Kind)
 	}
 	p.notePrefix(s)
-	if p.Format != "hdf5" {
+	if !p.objects {
 		p.decideAttrs(s)
 		return
 	}
@@ -109,15 +112,7 @@ func (p *Plan) decideAttrs(s *Step) {
 }
 
 func (p *Plan) decideData(s *Step) {
-	data, err := p.file.Find(s.Path)
-	s.data = data
-	switch {
-	case s.Unread != nil:
-		err = s.Unread
-	case err == nil:
-		err = data.CheckSize()
-	}
-	format := p.targetFormat()
+	data, err, format := s.data, s.Unread, p.targetFormat()
 	switch {
 	case s.Data.Shape == nil:
 		s.leaveOut("%s has no datasets without a value", p.Format)
@@ -233,15 +228,13 @@ func (p *Plan) loseValues(ctx context.Context) error {
 // loseGroups leaves out the groups that no array's name implies, where the format has
 // no groups.
 func (p *Plan) loseGroups() {
-	if p.Format == "hdf5" {
+	if p.objects {
 		return
 	}
 	implied := map[string]bool{"/": true}
 	for s := range p.Arrays() {
-		for k := range s.To {
-			if k > 0 && s.To[k] == '/' {
-				implied[s.To[:k]] = true
-			}
+		for group := range groupsOf(s.To) {
+			implied[group] = true
 		}
 	}
 	for _, s := range p.Steps {

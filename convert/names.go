@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,10 +23,21 @@ func target(e inspect.Object, base string) string {
 	}
 }
 
+// groupsOf yields the groups that the path of an array implies, but for the root.
+func groupsOf(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for k := range path {
+			if k > 0 && path[k] == '/' && !yield(path[:k]) {
+				return
+			}
+		}
+	}
+}
+
 // name returns the name of an array in the output: that in the input, which may begin or
 // end with a slash as paths do not, if the format has such names.
 func (p *Plan) name(s *Step) string {
-	if s.data.Listed && p.path == "/" && p.Format != "hdf5" && !s.renamed {
+	if s.listed && p.path == "/" && !p.objects && !s.renamed {
 		return s.data.Name
 	}
 	return strings.TrimPrefix(s.To, "/")
@@ -34,7 +46,7 @@ func (p *Plan) name(s *Step) string {
 // moveBelowArrays renames the groups that have the name of an array: an object of HDF5 is a
 // dataset or a group. The variable w and its slot w/Adam of TensorFlow become w and w'/Adam.
 func (p *Plan) moveBelowArrays() {
-	if p.Format != "hdf5" {
+	if !p.objects {
 		return
 	}
 	names := hierarchy{arrays: map[string]bool{}, taken: map[string]bool{}, groups: map[string]string{}}

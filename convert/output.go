@@ -18,7 +18,7 @@ func (p *Plan) Write(ctx context.Context, out string) error {
 		return p.repack(ctx, out, hdf5write.RepackOptions{SkipVerify: !p.options.Verify})
 	}
 	write := p.writeArrays
-	if p.Format == "hdf5" {
+	if p.objects {
 		write = p.writeHDF5
 	}
 	if err := write(ctx, out); err != nil || !p.options.Verify {
@@ -36,12 +36,15 @@ func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
 }
 
 func (p *Plan) writeArrays(ctx context.Context, out string) error {
+	if p.options.Save != nil {
+		return p.options.Save(out, p.contents(ctx))
+	}
 	return serialize.Save(out, p.Format, p.contents(ctx))
 }
 
 // contents returns what is written.
 func (p *Plan) contents(ctx context.Context) serialize.Contents {
-	return serialize.Contents{Meta: p.meta, Entries: p.entries(ctx)}
+	return serialize.Contents{Meta: p.meta, Entries: p.entries(ctx), Context: ctx}
 }
 
 // entries yields what the steps write.

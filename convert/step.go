@@ -1,24 +1,43 @@
 package convert
 
 import (
+	"strings"
+
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 )
 
-// A Step writes one object, or leaves it out.
+// A Step writes one object, or leaves it out. Its Data is empty in a plan with Select, Transform or Save.
 type Step struct {
 	inspect.Object
-	data    inspect.Selection // of datasets
-	To      string            // the path it is written to
-	LeftOut bool
+	To      string    // the path it is written to
 	Lost    loss.List // the object, or parts of it
 	Notes   []string  // what is changed
-	renamed bool      // the format does not have the name of the entry
+	LeftOut bool
+	renamed bool            // the format does not have the name of the entry
+	listed  bool            // data has its name in the file, which may begin or end with a slash as paths do not
+	data    serialize.Entry // of datasets
 }
 
 // writesData reports whether the step writes an array.
 func (s *Step) writesData() bool { return s.Data != nil && !s.LeftOut }
+
+// Bytes returns the size of the numbers that the step writes.
+func (s *Step) Bytes() int {
+	if s.data.Numbers() {
+		return s.data.Array.NBytes()
+	}
+	return 0
+}
+
+// source returns the name of an array in the input.
+func (s *Step) source() string {
+	if s.listed {
+		return s.data.Name
+	}
+	return strings.TrimPrefix(s.Path, "/")
+}
 
 // kind returns the kind of loss that the object is when it is left out.
 func (s *Step) kind() loss.Kind {
@@ -44,7 +63,7 @@ func (s *Step) leaveOut(format string, args ...any) {
 
 // withAttrs returns the data of a step with those of its attributes that any format can have.
 func (s *Step) withAttrs() serialize.Entry {
-	e := s.data.Entry
+	e := s.data
 	e.Attrs = nil
 	for _, a := range s.Attrs {
 		if value, err := a.Keep(); err == nil { // else it is lost

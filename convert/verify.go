@@ -37,7 +37,7 @@ func (p *Plan) verify(ctx context.Context, out string) error {
 		}
 		written, err := serialize.Lookup(file, name)
 		if err == nil {
-			err = sameData(ctx, s.data.Entry, written)
+			err = sameData(ctx, s.data, written)
 		}
 		if err != nil {
 			return fmt.Errorf("verify %s: %s: %w", out, s.To, err)

@@ -19,10 +19,11 @@ import (
 // An arrayFile is a file of a format without groups, such as .npy and .npz.
 type arrayFile struct {
 	serialize.File
-	name, format string
-	entries      []entry           // each group once with all that is in it, where its first member is in the file
-	index        map[string]int    // of the entries, by path
-	first        map[string]string // the first path of each Entry.Shared that several entries have
+	name    string
+	format  serialize.Format
+	entries []entry           // each group once with all that is in it, where its first member is in the file
+	index   map[string]int    // of the entries, by path
+	first   map[string]string // the first path of each Entry.Shared that several entries have
 }
 
 // An entry is an array, or one that cannot be read.
@@ -40,7 +41,7 @@ func Arrays(file File) serialize.File {
 	return nil
 }
 
-func newArrays(file serialize.File, name, format string) *arrayFile {
+func newArrays(file serialize.File, name string, format serialize.Format) *arrayFile {
 	f := &arrayFile{File: file, name: name, format: format, first: map[string]string{}}
 	names, paths, sharing := map[string]bool{}, map[string]bool{}, map[string]string{}
 	for e, err := range file.All() {
@@ -136,7 +137,9 @@ func groupsAbove(path, before string) iter.Seq[string] {
 }
 
 func (f *arrayFile) Name() string   { return f.name }
-func (f *arrayFile) Format() string { return f.format }
+func (f *arrayFile) Format() string { return f.format.Name }
+
+func (f *arrayFile) Detected() serialize.Format { return f.format }
 
 // Entries yields the root with the metadata, the groups that names imply, and the arrays.
 // Each group comes once, with all that is in it, wherever the file has its members.
@@ -191,13 +194,13 @@ func (f *arrayFile) object(e entry) Object {
 	o := Object{Path: e.path, Kind: e.kind(), Attrs: e.attrs(), Err: e.err}
 	switch {
 	case e.Array.Data != nil:
-		o.Data = e.describe()
+		o.Data = Describe(e.Entry)
 		o.Data.Renamed = e.Renamed
 		if first := f.first[e.Shared]; first != "" && first != e.path {
 			o.Data.Shares = first
 		}
 	case e.Elements != nil:
-		o.Err, o.Unread, o.Data = nil, e.err, e.describe()
+		o.Err, o.Unread, o.Data = nil, e.err, Describe(e.Entry)
 	}
 	return o
 }
@@ -268,8 +271,8 @@ func numbers(a storage.Array) (any, error) {
 	return list, nil
 }
 
-// describe describes the data of an entry.
-func (e entry) describe() *Dataset {
+// Describe describes the data of an entry.
+func Describe(e serialize.Entry) *Dataset {
 	if e.Elements == nil {
 		return describeArray(e.Array)
 	}

@@ -67,7 +67,7 @@ func TestGroupsComeOnceWithTheirMembers(t *testing.T) {
 				root.add(parts)
 			}
 		}
-		f := newArrays(file, "file", "test")
+		f := newArrays(file, "file", serialize.Format{Name: "test"})
 		for _, below := range append([]string{""}, root.order...) {
 			objects, err := f.Entries(below)
 			if err != nil {
@@ -105,7 +105,7 @@ func TestManyArraysInDeepGroups(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	objects, err := newArrays(file, "file", "test").Entries("/")
+	objects, err := newArrays(file, "file", serialize.Format{Name: "test"}).Entries("/")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
 	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
@@ -18,13 +19,17 @@ import (
 type HDF5 struct {
 	*hdf5.File
 	convention *h5format.File
+	detected   serialize.Format
 }
 
 // Format implements File: hdf5, or the name of a convention.
 func (f HDF5) Format() string { return f.convention.Format() }
 
+// Detected implements File.
+func (f HDF5) Detected() serialize.Format { return f.detected }
+
 // Plain returns the file without its convention: the objects as they are stored.
-func (f HDF5) Plain() HDF5 { return HDF5{f.File, f.convention.Plain()} }
+func (f HDF5) Plain() HDF5 { return HDF5{f.File, f.convention.Plain(), f.detected} }
 
 // Meant reports whether objects at and below a path have meanings that HDF5 does not know.
 func (f HDF5) Meant(path string) bool {
@@ -93,7 +98,7 @@ func describeItem(i h5format.Item, err error) Object {
 	} else {
 		o.Err = err
 	}
-	data := (entry{Entry: *i.Meaning.Entry, err: err}).describe()
+	data := Describe(*i.Meaning.Entry)
 	if stored := o.Data; stored != nil {
 		data.Layout, data.Chunks, data.Filters = stored.Layout, stored.Chunks, stored.Filters
 		data.MaxShape = stored.MaxShape
@@ -163,7 +168,7 @@ func describeAttributes(o *hdf5.Object) (list []Attr, err error) {
 }
 
 func describeAttribute(a hdf5.Attribute) Attr {
-	return Attr{Name: a.Name, Shape: a.Shape, DType: h5format.TypeName(a.Type), Get: a.Value, Keep: func() (any, error) { return keepAttribute(a) }, References: a.Type.HasReferences()}
+	return Attr{Name: a.Name, Shape: a.Shape, DType: h5format.TypeName(a.Type), Get: a.Value, Keep: func() (any, error) { return keepAttribute(a) }}
 }
 
 // keepAttribute returns an attribute's value as hdf5write.Writer.SetAttr takes it.

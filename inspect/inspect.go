@@ -28,6 +28,8 @@ type File interface {
 	Name() string
 	// Format names the file's format: hdf5, npy, npz, anndata.
 	Format() string
+	// Detected returns the format that the content of the file fits best, such as keras-h5 of an HDF5 file.
+	Detected() serialize.Format
 	// Entries yields the objects at and below path; "" is the whole file. Objects
 	// that could not be read have their Err set.
 	Entries(path string) (iter.Seq[Object], error)
@@ -62,8 +64,6 @@ type Attr struct {
 	Get func() (any, error)
 	// Keep returns the value as [hdf5write.Writer.SetAttr] takes it.
 	Keep func() (any, error)
-	// References is set if the value refers to objects of the file.
-	References bool
 }
 
 // A Dataset describes how a file stores an array.
@@ -183,27 +183,33 @@ const blockTexts, maxShared = 1 << 16, 1 << 16
 // whoever wrote them, with the meanings of MATLAB, NetCDF and AnnData; Options.Format hdf5
 // leaves these out.
 func Open(name string, options ...serialize.Options) (File, error) {
-	format, err := serialize.FormatOf(name)
-	options = append([]serialize.Options{{}}, options...)
-	chosen := &options[len(options)-1].Format
-	switch {
-	case *chosen != "":
-		format, err = serialize.ByName(*chosen)
-	case h5format.IsConvention(format.Name):
-	case serialize.Fits(name, "hdf5"):
-		*chosen = "hdf5"
-	default:
-		*chosen = format.Name // as it was detected
+	var o serialize.Options
+	if len(options) > 0 {
+		o = options[len(options)-1]
 	}
+	if o.Choose == nil {
+		o.Choose = Objects
+	}
+	file, format, err := serialize.OpenDetected(name, o)
 	if err != nil {
 		return nil, err
 	}
-	file, err := serialize.Open(name, options...)
-	if err != nil {
-		return nil, err
+	return Of(file, name, format), nil
+}
+
+// Objects chooses to open what is an HDF5 file as such, with the convention that it follows.
+func Objects(found serialize.Format, fits func(format string) bool) string {
+	if h5format.IsConvention(found.Name) || !fits("hdf5") {
+		return found.Name
 	}
+	return "hdf5"
+}
+
+// Of returns an open file, whose content fits a format best, as one whose objects are described. Closing
+// either closes both.
+func Of(file serialize.File, name string, format serialize.Format) File {
 	if h5, ok := file.(*h5format.File); ok {
-		return HDF5{h5.HDF5(), h5}, nil
+		return HDF5{h5.HDF5(), h5, format}
 	}
-	return newArrays(file, name, format.Name), nil
+	return newArrays(file, name, format)
 }

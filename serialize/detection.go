@@ -76,19 +76,30 @@ func detect(r io.ReaderAt, size int64, name string) (Format, error) {
 	return Format{}, fmt.Errorf("may be %s or %s; name the format: %w", found[0].Name, found[1].Name, ErrFormat)
 }
 
-// formatOf returns the format in which in is to be opened.
-func formatOf(in Input) (Format, error) {
-	format, err := ByName(in.Format)
-	if in.Format == "" {
-		format, err = detect(in, in.Size, in.Name)
+// fits reports whether the content of in fits a format, even if another one fits better.
+func (in Input) fits(format string) bool {
+	known, err := ByName(format)
+	return err == nil && known.Match != nil && known.Match(newProbe(in), in.Size) > ContainerMatch
+}
+
+// formatOf returns the format of Options.Format, or else the one that the content of in fits best, and the
+// format in which in is to be opened.
+func formatOf(in Input) (found, format Format, err error) {
+	if in.Format != "" {
+		found, err = ByName(in.Format)
+	} else {
+		found, err = detect(in, in.Size, in.Name)
+	}
+	if format = found; err == nil && in.Format == "" && in.Choose != nil {
+		format, err = ByName(in.Choose(found, in.fits))
 	}
 	if err == nil && format.Open == nil {
 		err = fmt.Errorf("%s files are written and not read: %w", format.Name, ErrFormat)
 	}
 	if err != nil {
-		return Format{}, fmt.Errorf("%s: %w", in.Name, err)
+		return Format{}, Format{}, fmt.Errorf("%s: %w", in.Name, err)
 	}
-	return format, nil
+	return found, format, nil
 }
 
 // nameHint returns what to do with a file that is of no known format by its name, or "".

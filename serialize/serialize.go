@@ -267,6 +267,9 @@ func Arrays(list iter.Seq2[string, storage.Array]) iter.Seq2[Entry, error] {
 type Options struct {
 	// Format is the name of the format, instead of the one that matches best.
 	Format string
+	// Choose returns the name of the format to open a file in that matches one best and fits others, too:
+	// files of Keras are HDF5 files. Nil is the one that matches best.
+	Choose func(found Format, fits func(format string) bool) string
 	// Follow is a folder whose files may be opened where this one refers to them,
 	// such as by external links in HDF5. Without it no other file is opened.
 	Follow string
@@ -305,16 +308,22 @@ func (o Options) NoteOpened(name string) {
 // Open opens the named file, a folder by the file that FileOf returns, or the file at a URL if
 // package storage/remote is linked. It chooses the format by content.
 func Open(name string, options ...Options) (File, error) {
+	file, _, err := OpenDetected(name, options...)
+	return file, err
+}
+
+// OpenDetected is Open, and returns the format that matches best, or the one of Options.Format.
+func OpenDetected(name string, options ...Options) (File, Format, error) {
 	in, err := openInput(name, options)
 	if err != nil {
-		return nil, err
+		return nil, Format{}, err
 	}
-	file, err := open(in)
+	file, format, err := open(in)
 	if err != nil {
 		in.Close()
-		return nil, err
+		return nil, Format{}, err
 	}
-	return file, nil
+	return file, format, nil
 }
 
 // Salvage opens a file that was cut short or damaged, of the named format or, if that is "", the one
@@ -403,8 +412,7 @@ func Fits(name, format string) bool {
 		return false
 	}
 	defer in.Close()
-	known, err := ByName(format)
-	return err == nil && known.Match != nil && known.Match(newProbe(in.ReaderAt), in.Size) > ContainerMatch
+	return in.fits(format)
 }
 
 // OpenReader opens size bytes of r, such as a file in memory or inside an archive.
@@ -415,22 +423,24 @@ func OpenReader(r io.ReaderAt, size int64, name string, options ...Options) (Fil
 	for _, o := range options {
 		in.Options = o
 	}
-	return open(in)
+	file, _, err := open(in)
+	return file, err
 }
 
-func open(in Input) (File, error) {
-	format, err := formatOf(in)
+// open opens in, and returns the format of formatOf.
+func open(in Input) (File, Format, error) {
+	found, format, err := formatOf(in)
 	if err != nil {
-		return nil, err
+		return nil, Format{}, err
 	}
 	file, err := format.Open(in)
 	if err != nil && !strings.HasPrefix(err.Error(), in.Name+": ") { // as errors of HDF5 do
 		err = fmt.Errorf("%s: %w", in.Name, err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, Format{}, err
 	}
-	return file, nil
+	return file, found, nil
 }
 
 // Save writes the named file in the named format or, if that is "", in the one of

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/convert"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -96,20 +97,28 @@ func castWeights(c *cli.Context) error {
 		}
 		return isState(name)
 	}
-	change := func(k *copier, arrays serialize.Contents) serialize.Contents {
+	format, err := copyFormat(c, out)
+	if err == nil && !format.Holds(to) {
+		err = fmt.Errorf("%s files cannot store %v; write .safetensors or .h5dn, or cast to f32", format.Name, to)
+	}
+	if err != nil {
+		return err
+	}
+	var ranges rangeLosses
+	change := func(arrays serialize.Contents) serialize.Contents {
 		if to == dtype.Int8 {
 			return transform.Quantize(arrays, quantize)
 		}
-		return transform.Cast(arrays, transform.CastOptions{To: to, Skip: skip, Lost: k.ranges.add})
+		return transform.Cast(arrays, transform.CastOptions{To: to, Skip: skip, Lost: ranges.add})
 	}
-	return arrayCopy{change: change, done: func(k *copier, out string) string {
-		k.ranges.lose(&k.lost, to)
+	finish := func(p *convert.Plan) { ranges.lose(&p.Lost, to) }
+	return arrayCopy{Options: convert.Options{Transform: change}, finish: finish, done: func(arrays, bytes int, out string) string {
 		state := ""
 		if kept > 0 {
 			state = fmt.Sprintf(" (%s of optimizer state not cast)", plural(kept, "array"))
 		}
-		return fmt.Sprintf("%s written to %s, weights as %v%s, %s", plural(k.arrays, "array"), out, to, state, arrayfmt.Bytes(k.bytes))
-	}}.write(c, file, out)
+		return fmt.Sprintf("%s written to %s, weights as %v%s, %s", plural(arrays, "array"), out, to, state, arrayfmt.Bytes(bytes))
+	}}.write(c, file, in, out)
 }
 
 // rangeLosses are the values of arrays that another type does not have.

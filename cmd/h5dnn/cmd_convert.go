@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -125,13 +124,16 @@ func checkConverted(c *cli.Context, out, format string) error {
 // unless it is copied as HDF5 or one of its objects is named.
 func openToConvert(c *cli.Context, at address, format string) (inspect.File, error) {
 	if c.IsSet(fromName) || at.path != "" || format == "hdf5" {
-		return openAsked(c, at.file)
+		return open(c.Context, at.file)
 	}
-	ctx := c.Context
-	if in, err := serialize.FormatOf(at.file); err == nil && in.Name == "h5ck" {
-		ctx = context.WithValue(ctx, fromKey{}, in.Name)
+	o := inputOptions(c.Context)
+	o.Choose = func(found serialize.Format, fits func(format string) bool) string {
+		if found.Name == "h5ck" {
+			return found.Name
+		}
+		return inspect.Objects(found, fits)
 	}
-	return open(ctx, at.file)
+	return openWith(at.file, o)
 }
 
 // outputFormat returns the name of the format to write out in: that of a flag, or of the extension.

@@ -42,17 +42,17 @@ func diffCommand() *cli.Command {
 			if !(o.Absolute >= 0 && o.Relative >= 0) {
 				return fmt.Errorf("--atol %v and --rtol %v: tolerances are not negative", o.Absolute, o.Relative)
 			}
-			a, err := openArrays(c, args[0])
+			a, formatA, err := openArrays(c, args[0])
 			if err != nil {
 				return err
 			}
 			defer a.Close()
-			b, err := openArrays(c, args[1])
+			b, formatB, err := openArrays(c, args[1])
 			if err != nil {
 				return err
 			}
 			defer b.Close()
-			o.IgnoreNames = namedByFile(args[0], a) || namedByFile(args[1], b)
+			o.IgnoreNames = namedByFile(args[0], a, formatA) || namedByFile(args[1], b, formatB)
 			report, err := diff.Files(c.Context, a, b, o)
 			if err != nil {
 				return err
@@ -73,7 +73,7 @@ func diffCommand() *cli.Command {
 
 // namedByFile reports whether the array of a file has the name of the file, as those of formats with
 // one array have, and a bare tensor in a .pt.
-func namedByFile(name string, file serialize.File) bool {
+func namedByFile(name string, file serialize.File, format serialize.Format) bool {
 	n, named := 0, false
 	for e := range file.All() {
 		if n++; n > 1 {
@@ -81,11 +81,7 @@ func namedByFile(name string, file serialize.File) bool {
 		}
 		named = e.Name == serialize.Input{Name: name}.ArrayName()
 	}
-	if named {
-		return true
-	}
-	format, err := serialize.FormatOf(name)
-	return err == nil && format.Single
+	return named || format.Single
 }
 
 func diffReport(w io.Writer, r diff.Report, a, b string, all bool) error {

@@ -62,7 +62,7 @@ func allFlag(usage string) cli.Flag { return &cli.BoolFlag{Name: "all", Usage: u
 
 // inspectOne shows what is at and below an address.
 func inspectOne(c *cli.Context, w io.Writer, at address) error {
-	file, err := openAsked(c, at.file)
+	file, err := open(c.Context, at.file)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ func mergeCommand() *cli.Command {
 			"The shards are unchanged. OUT may be - for standard output, with --format.",
 		Flags: copyFlags(),
 		Action: func(c *cli.Context) error {
-			return arrayCopy{done: func(k *copier, out string) string {
-				return fmt.Sprintf("%s written to %s, %s", plural(k.arrays, "array"), out, arrayfmt.Bytes(k.bytes))
+			return arrayCopy{done: func(arrays, bytes int, out string) string {
+				return fmt.Sprintf("%s written to %s, %s", plural(arrays, "array"), out, arrayfmt.Bytes(bytes))
 			}}.run(c)
 		},
 	}

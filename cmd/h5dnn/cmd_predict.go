@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/convert"
 	loader "github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
@@ -100,20 +101,14 @@ func predict(c *cli.Context) error {
 	if err := checkSamples(samples, inputs, name); err != nil {
 		return err
 	}
-	predicted := make([]inspect.Selection, len(outputs))
+	predicted := make([]serialize.Entry, len(outputs))
 	for i, o := range outputs {
 		if predicted[i], err = o.predictions(c, format, samples, name); err != nil {
 			return err
 		}
 	}
-	if output := c.String("output"); namesFile(output) {
-		return toFile(c.Context, format, output, predicted...)
-	}
-	return toPipe(c.Context, format, c.App.Writer, predicted...)
+	return toOutput(c, format, predicted)
 }
-
-// namesFile reports whether output is a file and not standard output.
-func namesFile(output string) bool { return output != "" && output != "-" }
 
 // A modelOutput is an output of a model, predicted on its own.
 type modelOutput struct {
@@ -193,20 +188,21 @@ func checkOutputs(outputs []modelOutput, format *serialize.Format) error {
 
 // predictions returns what o predicts for samples as an array that is computed when it is
 // read, classes by their names where they have names.
-func (o modelOutput) predictions(c *cli.Context, format *serialize.Format, samples loader.Dataset, run string) (inspect.Selection, error) {
+func (o modelOutput) predictions(c *cli.Context, format *serialize.Format, samples loader.Dataset, run string) (serialize.Entry, error) {
 	v := views.Of(append([]int{samples.Len()}, o.OutputShape...)...)
 	if o.Vector && format.Table && v.Rank() > 2 {
 		v = views.Of(samples.Len(), v.Len()/max(1, samples.Len()))
 	}
 	data := predictionSource{c.Context, o.Predictor, samples, storage.File(run), v.Len() * o.Type.Size()}
 	array := storage.Array{Data: data, Type: o.Type, View: v}
-	made := inspect.Selection{Entry: serialize.Entry{Name: o.name, Array: array}}
 	if c.String("as") == "classes" && o.classes != nil {
-		if made = withNames(made, o.classes); checkType(format, made) != nil {
-			return made, fmt.Errorf("%s files cannot store the names of classes; use --as indices, or csv or h5", format.Name)
+		if format.Elements == nil || !format.Elements("string") {
+			return serialize.Entry{}, fmt.Errorf("%s files cannot store the names of classes; use --as indices, or csv or h5", format.Name)
 		}
+		return serialize.Entry{Name: o.name, Elements: withNames(array, o.classes)}, nil
 	}
-	return made, nil
+	made, _, err := convert.Part(c.Context, inspect.Selection{Entry: serialize.Entry{Name: o.name, Array: array}}, nil, format.Name)
+	return made, err
 }
 
 // askedKind returns what --as asks for, which makes sense for the named run.
@@ -249,9 +245,9 @@ func lossName(description any) string {
 }
 
 // withNames returns predicted classes as their names.
-func withNames(indices inspect.Selection, names []string) inspect.Selection {
+func withNames(indices storage.Array, names []string) *serialize.Elements {
 	values := func(v views.View) ([]any, error) {
-		classes, err := storage.Read[int64](indices.Array.With(v))
+		classes, err := storage.Read[int64](indices.With(v))
 		values := make([]any, len(classes))
 		for i, class := range classes {
 			if values[i] = fmt.Sprint(class); class < int64(len(names)) {
@@ -260,8 +256,7 @@ func withNames(indices inspect.Selection, names []string) inspect.Selection {
 		}
 		return values, err
 	}
-	elements := &serialize.Elements{View: indices.Array.View, Type: "string", Values: values}
-	return inspect.Selection{Entry: serialize.Entry{Name: indices.Name, Elements: elements}}
+	return &serialize.Elements{View: indices.View, Type: "string", Values: values}
 }
 
 // sourcesOf returns where the arguments say that the inputs of the named run are: a file

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/convert"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/transform"
 )
@@ -47,33 +49,28 @@ func repair(c *cli.Context) error {
 	}
 	defer file.Close()
 	addInput(c.Context, in, nil)
-	k, err := newCopier(c, file, out)
-	if err != nil {
-		return err
-	}
-	if err := checkWritten(c, out, k.format.Name); err != nil {
-		return err
-	}
-	arrays, whole, err := intact(c.Context, file)
+	mark, whole, err := intact(c.Context, file)
 	if err != nil {
 		return err
 	}
 	if whole == 0 {
 		return fmt.Errorf("%s: no array is intact, so %s was not written", in, out)
 	}
-	if err := k.save(out, arrays); err != nil {
+	p, err := arrayCopy{Options: convert.Options{Transform: mark}}.copy(c, file, in, out)
+	if err != nil {
 		return err
 	}
-	err = k.report(in, out, fmt.Sprintf("%s of %s written to %s", plural(k.arrays, "array"), in, target(out)), k.lost.Summary())
-	if err == nil && len(k.lost) > 0 {
+	arrays, _ := sizeOfArrays(p)
+	err = copyReport(c, p, in, out, fmt.Sprintf("%s of %s written to %s", plural(arrays, "array"), in, target(out)), p.Lost.Summary())
+	if err == nil && len(p.Lost) > 0 {
 		return errNegative
 	}
 	return err
 }
 
-// intact returns the entries of a file, and the damaged ones with what is wrong with them. It
-// reads everything whose checksum the file has, and counts the others.
-func intact(ctx context.Context, file serialize.File) (arrays serialize.Contents, whole int, err error) {
+// intact returns a function that adds to damaged entries of a file what is wrong with them, and the number
+// of the others. It reads everything whose checksum the file has.
+func intact(ctx context.Context, file serialize.File) (mark func(serialize.Contents) serialize.Contents, whole int, err error) {
 	damaged := map[string]error{}
 	if v, ok := file.(serialize.Verifier); ok {
 		for name, err := range v.Verify(ctx) {
@@ -82,16 +79,15 @@ func intact(ctx context.Context, file serialize.File) (arrays serialize.Contents
 			}
 		}
 	}
-	arrays = transform.Replace(serialize.Contents{Entries: file.All()}, func(e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
-		if err == nil && damaged[e.Name] != nil {
-			e, err = serialize.Entry{Name: e.Name}, damaged[e.Name]
-		}
-		return yield(e, err)
-	})
-	for _, err := range arrays.Entries {
-		if err == nil {
+	for e, err := range file.All() {
+		if err == nil && damaged[e.Name] == nil {
 			whole++
 		}
 	}
-	return arrays, whole, ctx.Err()
+	mark = func(c serialize.Contents) serialize.Contents {
+		return transform.Replace(c, func(e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
+			return yield(e, cmp.Or(damaged[e.Name], err))
+		})
+	}
+	return mark, whole, ctx.Err()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/convert"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/kerasfile"
 	"github.com/h5dnn/h5dnn/serialize/sharded"
@@ -67,8 +68,8 @@ func shardCommand() *cli.Command {
 				}
 				return sharded.Save(out, contents, sharded.Options{Size: size, Check: check, Old: remove})
 			}
-			return arrayCopy{save: save, done: func(k *copier, out string) string {
-				done := fmt.Sprintf("%s written to %s and %s", plural(k.arrays, "array"), out, plural(shards, "shard"))
+			return arrayCopy{Options: convert.Options{Save: save}, done: func(arrays, _ int, out string) string {
+				done := fmt.Sprintf("%s written to %s and %s", plural(arrays, "array"), out, plural(shards, "shard"))
 				if removed > 0 {
 					done += fmt.Sprintf(", and %s removed", plural(removed, "old shard"))
 				}

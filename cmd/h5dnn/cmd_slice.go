@@ -53,7 +53,7 @@ func sliceCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			file, err := openAsked(c, at.file)
+			file, err := open(c.Context, at.file)
 			if err != nil {
 				return err
 			}
@@ -74,14 +74,12 @@ func sliceCommand() *cli.Command {
 				return buffered(c.App.Writer, func(w io.Writer) error { return writeAllJSON(c.Context, w, arrays) })
 			case format == nil:
 				return showAll(c.App.Writer, arrays)
-			case c.String("output") == "" || c.String("output") == "-":
-				return toPipe(c.Context, format, c.App.Writer, selections(arrays)...)
-			default:
+			case namesFile(c.String("output")):
 				if err := checkOutput(c, c.String("output")); err != nil {
 					return err
 				}
-				return sliceToFile(c, file, arrays, format)
 			}
+			return sliceTo(c, file, arrays, format)
 		},
 	}
 }
@@ -90,13 +88,6 @@ func sliceCommand() *cli.Command {
 type sliced struct {
 	inspect.Selection
 	at address
-}
-
-func selections(parts []sliced) (list []inspect.Selection) {
-	for _, p := range parts {
-		list = append(list, p.Selection)
-	}
-	return list
 }
 
 // findAll is find for all arrays that match a path with stars. Those that a list of episodes leaves
@@ -153,17 +144,27 @@ func writeAllJSON(ctx context.Context, w io.Writer, parts []sliced) error {
 	return nil
 }
 
-// sliceToFile writes arrays to the output file, with the attributes of their datasets if the format
-// has attributes, and reports what is lost.
-func sliceToFile(c *cli.Context, file inspect.File, parts []sliced, f *serialize.Format) error {
+// namesFile reports whether output is a file and not standard output.
+func namesFile(output string) bool { return output != "" && output != "-" }
+
+// sliceTo writes arrays to the output. A file has the attributes of their datasets if the format has
+// attributes, and what is lost is reported.
+func sliceTo(c *cli.Context, file inspect.File, parts []sliced, f *serialize.Format) error {
 	var lost loss.List
-	for i, p := range parts {
-		attrs, more := attributesFor(file, p.at, f, p.Selection)
-		parts[i].Attrs = attrs
-		lost = append(lost, more...)
-	}
+	var entries []serialize.Entry
 	out := c.String("output")
-	if err := toFile(c.Context, f, out, selections(parts)...); err != nil {
+	for _, p := range parts {
+		var attrs []inspect.Attr
+		if namesFile(out) {
+			attrs = attributesAt(file, p.at)
+		}
+		e, more, err := convert.Part(c.Context, p.Selection, attrs, f.Name)
+		if err != nil {
+			return fmt.Errorf("%w; csv and --json take any type", err)
+		}
+		entries, lost = append(entries, e), append(lost, more...)
+	}
+	if err := toOutput(c, f, entries); err != nil {
 		return err
 	}
 	if len(lost) > 0 {
@@ -176,43 +177,19 @@ func sliceToFile(c *cli.Context, file inspect.File, parts []sliced, f *serialize
 	return lossStatus(c, lost)
 }
 
-// attributesFor returns the attributes of the dataset at an address that a file of
-// format f can hold with data from there.
-func attributesFor(file inspect.File, at address, f *serialize.Format, data inspect.Selection) (attrs map[string]any, lost loss.List) {
+// attributesAt returns the attributes of the dataset at an address.
+func attributesAt(file inspect.File, at address) []inspect.Attr {
 	path, _ := views.CutIndex(at.path)
 	entries, err := file.Entries(path)
 	if err != nil {
-		return nil, nil // find has read it: the name has brackets
+		return nil // find has read it: the name has brackets
 	}
 	for o := range entries {
-		if o.Data == nil && inspect.Clean(path) == "/" {
-			continue // of a file with one array, which is not named
+		if o.Data != nil || inspect.Clean(path) != "/" { // else it is of a file with one array, which is not named
+			return o.Attrs
 		}
-		attrs = map[string]any{}
-		for _, a := range o.Attrs {
-			value, err := a.Keep()
-			switch {
-			case err == nil:
-				attrs[a.Name] = value
-			case !f.Attrs:
-				lost.AddInherent(o.Path, loss.Attribute, 1, "%s has no attributes", f.Name)
-			case a.References:
-				lost.AddInherent(o.Path, loss.Attribute, 1, "%s refers to objects of %s", a.Name, file.Name())
-			default:
-				lost.Add(o.Path, loss.Attribute, 1, "%s: %v", a.Name, err)
-			}
-		}
-		a := data.Array
-		if data.Numbers() && !f.Holds(a.Type) {
-			a = convert.ForNumPy(a) // as it is written
-		}
-		attrs, n := f.KeepAttrs(serialize.Entry{Array: a, Attrs: attrs})
-		if n > 0 {
-			lost.AddInherent(o.Path, loss.Attribute, n, "%s", f.NoAttrs())
-		}
-		return attrs, lost
 	}
-	return nil, nil
+	return nil
 }
 
 // find returns the data at an address, which may end in an index expression. A

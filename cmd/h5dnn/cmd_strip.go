@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
-	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/convert"
 	"github.com/h5dnn/h5dnn/serialize/transform"
 )
 
@@ -28,9 +27,16 @@ func stripCommand() *cli.Command {
 			}
 			defer file.Close()
 			isState := transform.OptimizerState(file.Meta())
-			found, weights := false, false
+			found, weights, dropped, droppedBytes := false, false, 0, 0
 			for e := range file.All() {
-				found, weights = found || isState(e.Name), weights || !isState(e.Name)
+				if !isState(e.Name) {
+					weights = true
+					continue
+				}
+				found, dropped = true, dropped+1
+				if e.Array.Data != nil {
+					droppedBytes += e.Array.NBytes()
+				}
 			}
 			for key := range file.Meta() {
 				found = found || isState(key)
@@ -41,29 +47,10 @@ func stripCommand() *cli.Command {
 			case !weights:
 				return fmt.Errorf("%s has nothing but optimizer state", in)
 			}
-			dropped, bytes := 0, 0
-			change := func(_ *copier, arrays serialize.Contents) serialize.Contents {
-				return transform.WithoutOptimizerState(arrays, isState, func(e serialize.Entry) {
-					if dropped++; e.Elements == nil {
-						bytes += e.Array.NBytes()
-					}
-				})
-			}
-			return arrayCopy{change: change, done: func(k *copier, out string) string {
-				return fmt.Sprintf("%s written to %s, %s of optimizer state left out (%s)", plural(k.arrays, "array"), out, plural(dropped, "array"), arrayfmt.Bytes(bytes))
-			}}.write(c, strippedFile{file, isState}, out)
+			selected := func(name string) bool { return !isState(name) }
+			return arrayCopy{Options: convert.Options{Select: selected}, done: func(arrays, _ int, out string) string {
+				return fmt.Sprintf("%s written to %s, %s of optimizer state left out (%s)", plural(arrays, "array"), out, plural(dropped, "array"), arrayfmt.Bytes(droppedBytes))
+			}}.write(c, file, in, out)
 		},
 	}
-}
-
-// A strippedFile has no metadata of an optimizer, such as the settings of its parameter groups.
-type strippedFile struct {
-	serialize.File
-	isState func(name string) bool
-}
-
-func (f strippedFile) Meta() map[string]string {
-	meta := f.File.Meta()
-	maps.DeleteFunc(meta, func(key, _ string) bool { return f.isState(key) })
-	return meta
 }

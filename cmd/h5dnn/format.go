@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/h5dnn/h5dnn/convert"
-	"github.com/h5dnn/h5dnn/inspect"
-	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/urfave/cli/v2"
+
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/all"
 	"github.com/h5dnn/h5dnn/spell"
@@ -55,69 +53,41 @@ func writableFormat(name string) (serialize.Format, error) {
 // writableFormats lists the formats that are written.
 func writableFormats() string { return strings.Join(serialize.Writable(), ", ") }
 
-// contentsOf returns arrays as the contents of a file of format f.
-func contentsOf(ctx context.Context, f *serialize.Format, arrays []inspect.Selection) serialize.Contents {
-	var entries iter.Seq2[serialize.Entry, error] = func(yield func(serialize.Entry, error) bool) {
-		for _, data := range arrays {
-			e := entryOf(ctx, f, data)
-			if f.Name == "csv" && len(arrays) == 1 {
-				e.Name = "" // elements alone, without a header
-			}
-			if !yield(e, nil) {
-				return
-			}
-		}
+// contentsOf returns entries as the contents of a file of format f.
+func contentsOf(ctx context.Context, f *serialize.Format, entries []serialize.Entry) serialize.Contents {
+	if f.Name == "csv" && len(entries) == 1 {
+		entries[0].Name = "" // elements alone, without a header
 	}
-	return serialize.Contents{Entries: entries, Context: ctx}
+	return serialize.Contents{Entries: serialize.Entries(entries...), Context: ctx}
 }
 
-func entryOf(ctx context.Context, f *serialize.Format, data inspect.Selection) serialize.Entry {
-	e := data.Entry
-	if !e.Numbers() {
-		return e
+// toOutput writes arrays to the output of a command.
+func toOutput(c *cli.Context, f *serialize.Format, entries []serialize.Entry) error {
+	if out := c.String("output"); namesFile(out) {
+		return toFile(c.Context, f, out, entries)
 	}
-	if e.Shared = ""; !f.Holds(e.Array.Type) {
-		e.Array = convert.ForNumPy(e.Array)
-	}
-	e.Array = blocks.WithContext(ctx, e.Array)
-	return e
-}
-
-// checkType refuses arrays that the format cannot hold.
-func checkType(f *serialize.Format, arrays ...inspect.Selection) error {
-	for _, data := range arrays {
-		if !data.Numbers() && (f.Elements == nil || !f.Elements(data.Type())) {
-			return fmt.Errorf("%s files cannot store %s, which has elements of type %s; csv and --json take any type", f.Name, data.Name, data.Type())
-		}
-	}
-	return nil
+	return toPipe(c.Context, f, c.App.Writer, entries)
 }
 
 // toFile replaces the named file atomically, or writes to a named pipe or device.
-func toFile(ctx context.Context, f *serialize.Format, path string, arrays ...inspect.Selection) error {
-	if err := checkType(f, arrays...); err != nil {
-		return err
-	}
+func toFile(ctx context.Context, f *serialize.Format, path string, entries []serialize.Entry) error {
 	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() || info.IsDir() {
-		return serialize.Save(path, f.Name, contentsOf(ctx, f, arrays))
+		return serialize.Save(path, f.Name, contentsOf(ctx, f, entries))
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(toPipe(ctx, f, file, arrays...), file.Close())
+	return errors.Join(toPipe(ctx, f, file, entries), file.Close())
 }
 
 // toPipe writes arrays to a stream.
-func toPipe(ctx context.Context, f *serialize.Format, w io.Writer, arrays ...inspect.Selection) error {
-	if err := checkType(f, arrays...); err != nil {
-		return err
-	}
+func toPipe(ctx context.Context, f *serialize.Format, w io.Writer, entries []serialize.Entry) error {
 	if f.Name == "sharded" {
 		return errShards
 	}
 	if isTerminal(w) && f.Name != "csv" {
 		return fmt.Errorf("%s is binary; add -o FILE or pipe the output", f.Name)
 	}
-	return serialize.Write(w, f.Name, contentsOf(ctx, f, arrays))
+	return serialize.Write(w, f.Name, contentsOf(ctx, f, entries))
 }

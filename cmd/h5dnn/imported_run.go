@@ -187,7 +187,7 @@ func planOf(c *cli.Context, name, architecture string, o models.Options) (*model
 // sampleShape returns the shape of a sample of the data at an address, which may end in
 // an index expression.
 func sampleShape(c *cli.Context, at address) ([]int, error) {
-	file, err := openAsked(c, at.file)
+	file, err := open(c.Context, at.file)
 	if err != nil {
 		return nil, err
 	}

@@ -18,8 +18,7 @@ import (
 // parameters, and the optimizer. It prints nothing for other files, and why the model
 // cannot be read for damaged ones.
 func showModel(w io.Writer, file inspect.File, options serialize.Options) error {
-	format, err := formatOf(file)
-	if err != nil || !strings.HasPrefix(format.Name, "keras") {
+	if !strings.HasPrefix(file.Detected().Name, "keras") {
 		return nil
 	}
 	f, done, err := arraysOf(file, options)

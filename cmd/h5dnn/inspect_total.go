@@ -24,7 +24,7 @@ const runAttribute = "h5dnn_config"
 
 // isModel reports whether a file is a checkpoint or a run rather than data.
 func isModel(file inspect.File) bool {
-	if format, err := formatOf(file); err == nil && !isData(format) {
+	if !isData(file.Detected()) {
 		return true
 	}
 	h5, ok := file.(inspect.HDF5)
@@ -42,8 +42,7 @@ func isModel(file inspect.File) bool {
 // checkpointTotal counts what a checkpoint holds: arrays, bytes, shared elements, and the state of
 // an optimizer. It is empty for other files, and for a part of one.
 func checkpointTotal(c *cli.Context, file inspect.File, at address) string {
-	format, err := formatOf(file)
-	if err != nil || isData(format) || inspect.Clean(at.path) != "/" || c.Bool("json") {
+	if isData(file.Detected()) || inspect.Clean(at.path) != "/" || c.Bool("json") {
 		return ""
 	}
 	list, done, err := arraysOf(file, inputOptions(c.Context))

@@ -23,12 +23,17 @@ import (
 
 // open opens a file. Its format is found by content.
 func open(ctx context.Context, name string) (inspect.File, error) {
+	return openWith(name, inputOptions(ctx))
+}
+
+// openWith is open with options.
+func openWith(name string, o serialize.Options) (inspect.File, error) {
 	if err := isFile(name); err != nil {
 		return nil, err
 	}
-	file, err := inspect.Open(name, inputOptions(ctx))
+	file, err := inspect.Open(name, o)
 	if err == nil {
-		addInput(ctx, name, linkedBy(file))
+		addInput(o.Context, name, linkedBy(file))
 	}
 	return file, err
 }
@@ -176,11 +181,6 @@ func remember(c *cli.Context) error {
 func followed(ctx context.Context) string {
 	folder, _ := ctx.Value(followKey{}).(string)
 	return folder
-}
-
-// openAsked opens a file with the options in the command's flags.
-func openAsked(c *cli.Context, name string) (inspect.File, error) {
-	return open(c.Context, name)
 }
 
 // neighbours lists the other files in the folder of name.

@@ -23,7 +23,7 @@ func verifyArrays(c *cli.Context, name string, format serialize.Format) error {
 		}
 	}
 	v := arrayVerification{name: name, format: format.Name, checksums: true}
-	file, err := openArrays(c, name)
+	file, _, err := openArrays(c, name)
 	if err != nil {
 		v.problems = append(v.problems, hdf5.Finding{Path: "/", Message: withoutKind(err.Error())})
 	} else {
@@ -104,7 +104,7 @@ func reindex(c *cli.Context, name string, format serialize.Format) error {
 	if format.Name != "h5ck" {
 		return fmt.Errorf("%s is a %s file; HDF5 checkpoints alone have an index", name, format.Name)
 	}
-	file, err := openArrays(c, name)
+	file, _, err := openArrays(c, name)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func holdsModel(c *cli.Context, file inspect.File, in address, format string) bo
 	if err != nil || in.path != "" || target.Single || format == "hdf5" {
 		return false
 	}
-	if f, err := formatOf(file); err == nil && strings.HasPrefix(f.Name, "keras") {
+	if strings.HasPrefix(file.Detected().Name, "keras") {
 		return true
 	}
 	if format != "torch" && format != "safetensors" {

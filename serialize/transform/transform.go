@@ -1,6 +1,6 @@
 // Package transform changes the contents of files of named arrays on their way from one
-// file to another: it leaves out optimizer state and casts elements. Elements are computed
-// when they are read, array by array.
+// file to another: it casts and quantizes elements, which are computed when they are read, array by
+// array, and knows the names of optimizer state.
 package transform
 
 import (
@@ -95,18 +95,6 @@ func OptimizerState(meta map[string]string) func(name string) bool {
 	}
 }
 
-// WithoutOptimizerState leaves out the arrays of optimizer state, as a function that
-// OptimizerState returns knows it, and calls dropped for each.
-func WithoutOptimizerState(c serialize.Contents, isState func(name string) bool, dropped func(serialize.Entry)) serialize.Contents {
-	return Replace(c, func(e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
-		if isState(e.Name) {
-			dropped(e)
-			return true
-		}
-		return yield(e, err)
-	})
-}
-
 // CastOptions configure Cast.
 type CastOptions struct {
 	To dtype.Type
@@ -138,7 +126,7 @@ func (l *RangeLoss) Add(other RangeLoss) {
 func Cast(c serialize.Contents, o CastOptions) serialize.Contents {
 	return Replace(c, func(e serialize.Entry, err error, yield func(serialize.Entry, error) bool) bool {
 		if err == nil && e.Elements == nil && e.Array.Type.IsFloat() && e.Array.Type != o.To && (o.Skip == nil || !o.Skip(e.Name)) {
-			e.Array.Data = &castSource{name: e.Name, data: e.Array.Data, from: e.Array.Type, size: e.Array.Len(), CastOptions: o}
+			e.Array.Data = &castSource{name: e.Name, data: e.Array.Data, from: e.Array.Type, size: e.Array.Len(), CastOptions: &o}
 			e.Array.Type = o.To
 		}
 		return yield(e, err)
@@ -155,7 +143,7 @@ type castSource struct {
 	from dtype.Type
 	size int          // elements of the array
 	read atomic.Int64 // elements that were read so far
-	CastOptions
+	*CastOptions
 }
 
 func (s *castSource) Len() int               { return s.data.Len() / s.from.Size() * s.To.Size() }
@@ -274,8 +262,7 @@ func Quantize(c serialize.Contents, o QuantizeOptions) serialize.Contents {
 		}
 		axis, err := views.Axis(at, e.Array.Rank())
 		if err != nil {
-			yield(e, err)
-			return false
+			return yield(e, err)
 		}
 		q := quantizedOf(shared, e, axis)
 		weight, scale := e, serialize.Entry{Name: e.Name + ScaleSuffix, Shared: q.share("scale")}

@@ -184,12 +184,6 @@ func TestOptimizerStateIsKnownByItsName(t *testing.T) {
 			t.Errorf("%q: %v", name, got)
 		}
 	}
-	dropped := 0
-	w := storage.From([]float32{1})
-	got := show(t, transform.WithoutOptimizerState(contents(serialize.Entry{Name: "w", Array: w}, serialize.Entry{Name: "optim/m/w", Array: w}), transform.IsOptimizerState, func(serialize.Entry) { dropped++ }))
-	if got != "w float32[] [1]" || dropped != 1 {
-		t.Errorf("%s, %d dropped", got, dropped)
-	}
 }
 
 // TestOptimizersOfPyTorchAreKnownByTheirSettings: programs with two models keep an optimizer
