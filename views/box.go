@@ -60,14 +60,16 @@ func divide(v, to, whole View, yield func(View, Box) bool) bool {
 		}
 		step := stride / whole.Stride[k]
 		inside := (whole.Shape[k]-1-box.Start[k])/step + 1 // indices before the end of axis k
-		if n > inside {
-			if step == 1 && box.Start[k] == 0 {
-				if rest := n % inside; rest > 0 {
-					return divideAt(v, to, whole, axis, n-rest, yield)
-				}
-				return divide(fold(v, axis, inside), fold(to, axis, inside), whole, yield)
-			}
+		switch rest := n % inside; {
+		case n <= inside:
+		case whole.Shape[k]%step != 0: // rows begin at several indices
+			return divideAt(v, to, whole, axis, max(inside, n/2), yield)
+		case box.Start[k] >= step:
 			return divideAt(v, to, whole, axis, inside, yield)
+		case rest > 0:
+			return divideAt(v, to, whole, axis, n-rest, yield)
+		default:
+			return divide(fold(v, axis, inside), fold(to, axis, inside), whole, yield)
 		}
 		box.Count[k], box.Step[k], part.Stride[k] = n, step, to.Stride[axis]
 	}

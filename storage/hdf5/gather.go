@@ -8,8 +8,7 @@ import (
 )
 
 // writeFill writes the fill value to every element of a transfer.
-func (s *source) writeFill(dst []byte, p transfer, h hyperslab) {
-	from := views.View{Offset: s.memberOffset, Shape: p.from.Shape, Stride: make([]int, len(p.from.Shape))}
+func (s *source) writeFill(dst []byte, p transfer) {
 	if s.d.Fill == nil { // zero, in every number type
 		to := inBytes(p.to, s.elemSize())
 		views.Walk(func(at, step []int, n int) {
@@ -23,14 +22,8 @@ func (s *source) writeFill(dst []byte, p transfer, h hyperslab) {
 		}, to)
 		return
 	}
-	for axis := len(s.d.Shape); axis < len(h); axis++ {
-		step := s.stride[axis-len(s.d.Shape)]
-		from.Offset += h[axis].start * step
-		if k := h[axis].axis; k >= 0 {
-			from.Stride[k] = h[axis].step * step
-		}
-	}
-	s.gather(dst, s.d.Fill, p.to, from)
+	element := views.View{Offset: s.memberOffset, Stride: slices.Concat(make([]int, len(s.d.Shape)), s.stride)}
+	s.gather(dst, s.d.Fill, p.to, p.from.Of(element))
 }
 
 // inBytes returns a view of elements as a view of bytes.

@@ -187,19 +187,18 @@ func (f *File) followExternalLink(link *Object, budget *int) (*Object, error) {
 // readBuffered reads elements that are contiguous but not mapped: in external files, or
 // behind an io.ReaderAt. read fills a buffer with bytes of the dataset from an offset on.
 // A range with few of the requested elements, or a large one, is divided.
-func (s *source) readBuffered(dst []byte, p transfer, h hyperslab, read func(buf []byte, at int) error) error {
+func (s *source) readBuffered(dst []byte, p transfer, read func(buf []byte, at int) error) error {
 	const maxBuffer, minBuffer = 32 << 20, 64 << 10
-	from := s.viewOfChunk(p, h, nil, s.d.Shape)
+	from := s.viewOf(p.from)
 	lo, hi := from.Bounds()
 	size := hi - lo + s.size
-	if n := p.from.Len(); n > 1 && (size > maxBuffer || size > max(minBuffer, 4*n*s.size)) {
-		low, high := p.halve(s.shape, widest(p.from))
-		for _, half := range []transfer{low, high} {
-			if err := s.readTransfer(dst, half); err != nil {
-				return err
-			}
+	if n := p.to.Len(); n > 1 && (size > maxBuffer || size > max(minBuffer, 4*n*s.size)) {
+		axis := widest(from)
+		n := from.Shape[axis]
+		if err := s.readBuffered(dst, p.part(axis, 0, n/2), read); err != nil {
+			return err
 		}
-		return nil
+		return s.readBuffered(dst, p.part(axis, n/2, n), read)
 	}
 	buf := scratch.Get(size)
 	defer scratch.Put(buf)
@@ -213,7 +212,7 @@ func (s *source) readBuffered(dst []byte, p transfer, h hyperslab, read func(buf
 
 // widest returns the axis along which a view extends furthest.
 func widest(v views.View) (axis int) {
-	extent := func(k int) int { return max(v.Stride[k], -v.Stride[k]) * (v.Shape[k] - 1) }
+	extent := func(k int) int { return v.Stride[k] * (v.Shape[k] - 1) }
 	for k := range v.Shape {
 		if extent(k) > extent(axis) {
 			axis = k

@@ -163,23 +163,21 @@ func (s *source) PrefetchView(v views.View) {
 	if s.d.file.remote == nil || v.Len() == 0 || !v.Within(s.count) {
 		return
 	}
-	eachHyperslab(s.shape, transfer{v, views.Of(v.Shape...)}, func(p transfer, h hyperslab) error {
-		s.prefetch(p, h)
-		return nil
-	})
+	for _, box := range views.Boxes(v, v, s.shape) {
+		s.prefetch(box)
+	}
 }
 
-// prefetch starts to fetch the elements of a hyperslab.
-func (s *source) prefetch(p transfer, h hyperslab) {
+// prefetch starts to fetch the elements of a box.
+func (s *source) prefetch(box views.Box) {
 	switch l := s.d.layout; {
 	case l.class == layoutChunked:
-		a, err := s.chunksOf(h)
+		a, err := s.chunksOf(box)
 		if err == nil {
 			a.prefetch(0, a.jobs)
 		}
 	case l.class == layoutContiguous && l.address != undefined && len(s.d.External) == 0:
-		from := s.viewOfChunk(p, h, nil, s.d.Shape)
-		lo, hi := from.Bounds()
+		lo, hi := s.viewOf(box).Bounds()
 		if at, err := s.d.file.span(l.address+uint64(lo), hi-lo+s.size); err == nil {
 			s.d.file.remote.Prefetch([]storage.Range{{At: at, Len: int64(hi - lo + s.size)}})
 		}

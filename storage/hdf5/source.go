@@ -22,6 +22,7 @@ type source struct {
 	stride       []int // in bytes, along the axes of an element
 	memberOffset int   // of the number in an element
 	count        int   // of numbers
+	bytes        int   // of the dataset
 }
 
 // newSource returns a source of the numbers that n converts, at an offset in each element.
@@ -34,6 +35,7 @@ func (d *Dataset) newSource(n conversion, at int) (*source, error) {
 		return nil, err
 	}
 	s.count, _ = format.Product(s.shape...)
+	s.bytes = d.Type.Size * views.Of(d.Shape...).Len()
 	s.stride = make([]int, len(n.dims))
 	step := n.size
 	for axis := len(n.dims) - 1; axis >= 0; axis-- {
@@ -160,8 +162,8 @@ func (s *source) FillValue(v views.View) ([]byte, bool) {
 	return element, true
 }
 
-// unwritten reports whether no element of v is stored. It returns false for views that are not
-// a hyperslab of a dataset in chunks of which some are stored.
+// unwritten reports whether no element of v is stored. It returns false for views that are not one
+// box of a dataset in chunks of which some are stored.
 func (s *source) unwritten(v views.View) bool {
 	if s.d.unwritten() {
 		return true
@@ -170,19 +172,17 @@ func (s *source) unwritten(v views.View) bool {
 		return false
 	}
 	index, err := s.d.index()
-	h, bad := hyperslabOf(s.shape, v)
-	if err != nil || bad >= 0 {
-		return false
+	for part, box := range views.Boxes(v, v, s.shape) {
+		return err == nil && part.Len() == v.Len() && !index.storedWithin(s.d.chunkBounds(box))
 	}
-	return !index.storedWithin(s.d.chunkBounds(h))
+	return false
 }
 
-// chunkBounds returns the coordinates, in chunks, of the first and the last chunk of a
-// hyperslab along each axis.
-func (d *Dataset) chunkBounds(h hyperslab) (first, last []int) {
+// chunkBounds returns the coordinates, in chunks, of the first and the last chunk of a box along each axis.
+func (d *Dataset) chunkBounds(b views.Box) (first, last []int) {
 	for axis, size := range d.Chunks {
-		lo, hi := h[axis].start, h[axis].start+(h[axis].n-1)*h[axis].step
-		first, last = append(first, min(lo, hi)/size), append(last, max(lo, hi)/size)
+		first = append(first, b.Start[axis]/size)
+		last = append(last, (b.Start[axis]+(b.Count[axis]-1)*b.Step[axis])/size)
 	}
 	return first, last
 }
@@ -210,7 +210,7 @@ func (s *source) ReadView(dst []byte, t dtype.Type, v views.View) error {
 }
 
 func (s *source) read(dst []byte, v views.View) error {
-	err := s.readTransfer(dst, transfer{from: v, to: views.Of(v.Shape...)})
+	err := s.readTo(dst, views.Of(v.Shape...), v)
 	if s.d.file.closed.Load() { // before or during the read
 		err = errClosed
 	}
@@ -220,46 +220,53 @@ func (s *source) read(dst []byte, v views.View) error {
 	return nil
 }
 
-func (s *source) readTransfer(dst []byte, p transfer) error {
-	return eachHyperslab(s.shape, p, func(p transfer, h hyperslab) error { return s.readHyperslab(dst, p, h) })
+// readTo reads the elements that v selects to where a view of the same shape selects them in dst.
+func (s *source) readTo(dst []byte, to, v views.View) error {
+	for part, box := range views.Boxes(v, to, s.shape) {
+		if err := s.readBox(dst, transfer{box, part}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// readHyperslab reads a transfer whose elements are a hyperslab.
-func (s *source) readHyperslab(dst []byte, p transfer, h hyperslab) error {
+func (s *source) readBox(dst []byte, p transfer) error {
 	if err := s.d.file.err(); err != nil {
 		return err
 	}
 	switch {
 	case s.d.layout.class == layoutChunked:
-		return s.readChunks(dst, p, h)
+		return s.readChunks(dst, p)
 	case s.d.layout.class == layoutVirtual:
-		return s.readVirtual(dst, p, h)
+		return s.readVirtual(dst, p)
 	case len(s.d.External) > 0:
-		return s.readBuffered(dst, p, h, s.d.readExternal)
+		return s.readBuffered(dst, p, s.d.readExternal)
 	}
-	from := s.viewOfChunk(p, h, nil, s.d.Shape)
+	from := s.viewOf(p.from)
 	switch l := s.d.layout; {
 	case l.class == layoutCompact:
 		s.gather(dst, l.data, p.to, from)
 		return nil
 	case l.address == undefined:
-		s.writeFill(dst, p, h)
+		s.writeFill(dst, p)
 		return nil
 	case s.d.file.file == nil:
-		return s.readBuffered(dst, p, h, func(buf []byte, at int) error { return s.d.file.readAt(buf, l.address+uint64(at)) })
+		return s.readBuffered(dst, p, func(buf []byte, at int) error { return s.d.file.readAt(buf, l.address+uint64(at)) })
 	default:
 		return s.readContiguous(dst, p.to, from)
 	}
 }
 
-// readContiguous reads a hyperslab of a mapped contiguous dataset, in parallel.
+// readContiguous reads a view of a mapped contiguous dataset, in bytes, in parallel.
 func (s *source) readContiguous(dst []byte, to, from views.View) error {
-	axis := max(0, slices.IndexFunc(to.Shape, func(n int) bool { return n > 1 }))
-	if to.Rank() == 0 {
-		to, from = views.View{Offset: to.Offset, Shape: []int{1}, Stride: []int{0}}, views.View{Offset: from.Offset, Shape: []int{1}, Stride: []int{0}}
+	axis := slices.IndexFunc(to.Shape, func(n int) bool { return n > 1 })
+	if axis < 0 {
+		at := from.Offset
+		from.Offset = 0
+		return s.copyStored(dst, s.d.layout.address+uint64(at), s.size, to, from)
 	}
 	n := to.Shape[axis]
-	jobs := s.workers(n, transfer{from, to})
+	jobs := s.workers(n, to.Len())
 	return parallel.Do(jobs, jobs, func(job int) error {
 		first, end := n*job/jobs, n*(job+1)/jobs
 		to, from := subrange(to, axis, first, end), subrange(from, axis, first, end)
@@ -284,7 +291,7 @@ func (s *source) copyStored(dst []byte, address uint64, n int, to, from views.Vi
 		if err != nil {
 			return err
 		}
-		return m.Scan(int64(s.d.header.address), s.d.View().Len()*s.d.Type.Size, n, func(b []byte) error {
+		return m.Scan(int64(s.d.header.address), s.bytes, n, func(b []byte) error {
 			s.gather(dst, b, to, from)
 			return nil
 		})
@@ -313,28 +320,18 @@ func (s *source) copyStored(dst []byte, address uint64, n int, to, from views.Vi
 	return nil
 }
 
-// viewOfChunk returns the view, in bytes of a chunk of the given shape, of the part of a
-// transfer within the chunk. If in is nil, the chunk is the whole dataset.
-func (s *source) viewOfChunk(p transfer, h hyperslab, in []chunkRange, chunk []int) views.View {
-	from := views.View{Offset: s.memberOffset, Shape: slices.Clone(p.from.Shape), Stride: make([]int, len(p.from.Shape))}
+// viewOf returns the view of a box in bytes of the whole dataset.
+func (s *source) viewOf(b views.Box) views.View {
+	return b.Of(views.View{Offset: s.memberOffset, Stride: s.byteStrides(s.d.Shape)})
+}
+
+// byteStrides returns the strides, in bytes, of a dataset or chunk of a shape, and of its elements.
+func (s *source) byteStrides(shape []int) []int {
+	strides := slices.Concat(shape, s.stride)
 	unit := s.d.Type.Size
-	for axis := len(h) - 1; axis >= 0; axis-- {
-		step, first, start := 0, 0, 0
-		if inner := axis - len(chunk); inner >= 0 {
-			step = s.stride[inner]
-		} else {
-			step, unit = unit, unit*chunk[axis]
-		}
-		if in != nil && axis < len(in) {
-			first, start = in[axis].first, in[axis].chunk*chunk[axis]
-		}
-		from.Offset += (h[axis].start + first*h[axis].step - start) * step
-		if k := h[axis].axis; k >= 0 {
-			from.Stride[k] = h[axis].step * step
-			if in != nil && axis < len(in) {
-				from.Shape[k] = in[axis].n
-			}
-		}
+	for axis := len(shape) - 1; axis >= 0; axis-- {
+		strides[axis] = unit
+		unit *= shape[axis]
 	}
-	return from
+	return strides
 }

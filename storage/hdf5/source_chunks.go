@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/parallel"
@@ -11,31 +12,24 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A chunkRange is a part of an axisSlice within one chunk: n steps from step first on.
+// A chunkRange is the indices of a box along an axis that are in one chunk: n of them from first on.
 type chunkRange struct{ chunk, first, n int }
 
-// chunkRanges divides an axisSlice by chunks of the given size.
-func (t axisSlice) chunkRanges(size int) []chunkRange {
-	var all []chunkRange
-	for k := 0; k < t.n; {
-		at := t.start + k*t.step
-		chunk := at / size
-		n := t.n - k
-		switch {
-		case t.step > 0:
-			n = min(n, ((chunk+1)*size-at-1)/t.step+1)
-		case t.step < 0:
-			n = min(n, (at-chunk*size)/-t.step+1)
-		}
-		all = append(all, chunkRange{chunk, k, n})
+// chunkRanges divides an axis of a box by chunks of the given size.
+func chunkRanges(b views.Box, axis, size int) (all []chunkRange) {
+	start, step, count := b.Start[axis], b.Step[axis], b.Count[axis]
+	for k := 0; k < count; {
+		at := start + k*step
+		n := min(count-k, ((at/size+1)*size-at-1)/step+1)
+		all = append(all, chunkRange{at / size, k, n})
 		k += n
 	}
 	return all
 }
 
-// readChunks reads a hyperslab of a chunked dataset, every chunk once.
-func (s *source) readChunks(dst []byte, p transfer, h hyperslab) error {
-	a, err := s.chunksOf(h)
+// readChunks reads a box of a chunked dataset, every chunk once.
+func (s *source) readChunks(dst []byte, p transfer) error {
+	a, err := s.chunksOf(p.from)
 	if err != nil {
 		return err
 	}
@@ -46,15 +40,15 @@ func (s *source) readChunks(dst []byte, p transfer, h hyperslab) error {
 		}
 		ahead.reach(job)
 		in, number := a.job(job)
-		if err := s.readOneChunk(dst, p, h, in, a.index, number); err != nil {
+		if err := s.readOneChunk(dst, p, in, a.index, number); err != nil {
 			return fmt.Errorf("chunk %v: %w", s.coordinates(in), err)
 		}
 		return nil
 	}
-	return parallel.Do(a.jobs, s.workers(a.jobs, p), do)
+	return parallel.Do(a.jobs, s.workers(a.jobs, p.to.Len()), do)
 }
 
-// chunkJobs are the chunks of a hyperslab, as jobs of one chunk each.
+// chunkJobs are the chunks of a box, as jobs of one chunk each.
 type chunkJobs struct {
 	s     *source
 	index *index
@@ -62,21 +56,21 @@ type chunkJobs struct {
 	jobs  int
 }
 
-// chunksOf returns the chunks of a hyperslab.
-func (s *source) chunksOf(h hyperslab) (*chunkJobs, error) {
+// chunksOf returns the chunks of a box.
+func (s *source) chunksOf(b views.Box) (*chunkJobs, error) {
 	index, err := s.d.index()
 	if err != nil {
 		return nil, err
 	}
 	a := &chunkJobs{s: s, index: index, parts: make([][]chunkRange, len(s.d.Shape)), jobs: 1}
 	for axis := range a.parts {
-		a.parts[axis] = h[axis].chunkRanges(s.d.Chunks[axis])
+		a.parts[axis] = chunkRanges(b, axis, s.d.Chunks[axis])
 		a.jobs *= len(a.parts[axis])
 	}
 	return a, nil
 }
 
-// job returns the part of the hyperslab in the chunk of a job, and the chunk's number.
+// job returns the part of the box in the chunk of a job, and the chunk's number.
 func (a *chunkJobs) job(job int) (in []chunkRange, number int) {
 	in = make([]chunkRange, len(a.parts))
 	for axis := len(in) - 1; axis >= 0; axis-- {
@@ -91,9 +85,9 @@ func (a *chunkJobs) job(job int) (in []chunkRange, number int) {
 
 // workers returns the number of goroutines for a number of jobs: several for decoding, one
 // for copying little, and no more than have memory for their chunks.
-func (s *source) workers(jobs int, p transfer) int {
+func (s *source) workers(jobs, elements int) int {
 	const littleToCopy, memory = 4 << 20, 256 << 20
-	if len(s.d.Filters) == 0 && p.from.Len()*s.size < littleToCopy {
+	if len(s.d.Filters) == 0 && elements*s.size < littleToCopy {
 		return 1
 	}
 	size, err := s.d.chunkSize()
@@ -111,22 +105,35 @@ func (s *source) coordinates(in []chunkRange) []int {
 	return at
 }
 
-// readOneChunk reads the part of a transfer within one chunk.
-func (s *source) readOneChunk(dst []byte, p transfer, h hyperslab, in []chunkRange, index *index, number int) error {
-	from := s.viewOfChunk(p, h, in, s.d.Chunks)
-	to := views.View{Offset: p.to.Offset, Shape: from.Shape, Stride: p.to.Stride}
-	for axis := range in {
-		if k := h[axis].axis; k >= 0 {
-			to.Offset += in[axis].first * to.Stride[k]
+// inChunk returns the part of a transfer that is in a chunk, and its view of the chunk in bytes.
+func (s *source) inChunk(p transfer, in []chunkRange) (part transfer, from views.View) {
+	from = views.View{Offset: s.memberOffset, Shape: slices.Clone(p.from.Count), Stride: s.byteStrides(s.d.Chunks)}
+	part = transfer{p.from, p.to}
+	for axis := range from.Shape {
+		start := p.from.Start[axis]
+		if axis < len(in) {
+			start += in[axis].first*p.from.Step[axis] - in[axis].chunk*s.d.Chunks[axis]
+			part.to.Offset += in[axis].first * part.to.Stride[axis]
+			from.Shape[axis] = in[axis].n
 		}
+		from.Offset += start * from.Stride[axis]
+		from.Stride[axis] *= p.from.Step[axis]
 	}
+	part.from.Count, part.to.Shape = from.Shape, from.Shape
+	return part, from
+}
+
+// readOneChunk reads the part of a transfer within one chunk.
+func (s *source) readOneChunk(dst []byte, p transfer, in []chunkRange, index *index, number int) error {
+	part, from := s.inChunk(p, in)
+	to := part.to
 	e, stored := index.find(number)
 	size, err := s.d.chunkSize()
 	switch {
 	case err != nil:
 		return err
 	case !stored:
-		s.writeFill(dst, transfer{from, to}, h)
+		s.writeFill(dst, part)
 		return nil
 	case len(s.d.Filters) == 0 && s.d.file.file != nil:
 		return s.copyStored(dst, e.address, size, to, from)
@@ -181,7 +188,7 @@ func (s *source) takesChunk(from views.View, in []chunkRange) bool {
 // larger than the cache, of which only the last chunks would stay in it, or large and takes whole
 // chunks, which would need as much memory as where it is read to.
 func (s *source) bypassesCache(p transfer, from views.View, in []chunkRange) bool {
-	size, limit := p.from.Len()*s.size, s.d.file.chunks.limit
+	size, limit := p.to.Len()*s.size, s.d.file.chunks.limit
 	return size > limit || size > limit/4 && s.takesChunk(from, in)
 }
 

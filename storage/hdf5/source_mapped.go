@@ -34,7 +34,7 @@ func (s *source) ReadsInPlace() bool { return s.d.layout.class == layoutChunked 
 // memory can be accessed as bytes, too.
 func (s *source) arrayStorage() storage.Storage {
 	f := s.d.file
-	asInMemory := s.convert == nil && s.memberOffset == 0 && s.count > 0 && s.count*s.size == s.d.View().Len()*s.d.Type.Size
+	asInMemory := s.convert == nil && s.memberOffset == 0 && s.count > 0 && s.count*s.size == s.bytes
 	contiguous := s.d.layout.class == layoutContiguous && s.d.layout.address != undefined && len(s.d.External) == 0
 	large := s.Len() > maxMapped || f.file == nil
 	switch {

@@ -71,7 +71,8 @@ func (s rangeSource) readRange(v *vector, b []byte, at int) error {
 	return s.eachExtent(at, len(b), func(start, n int, address uint64) error {
 		into := b[start-at:][:n]
 		if address == undefined {
-			return s.source.readTransfer(into, transfer{views.View{Offset: start / s.size, Shape: []int{n / s.size}, Stride: []int{1}}, views.Of(n / s.size)})
+			n /= s.size
+			return s.source.readTo(into, views.Of(n), views.View{Offset: start / s.size, Shape: []int{n}, Stride: []int{1}})
 		}
 		return v.add(into, address)
 	})

@@ -281,35 +281,35 @@ func (d *Dataset) addSource(source *Dataset, from, to selection) error {
 	return nil
 }
 
-// readVirtual reads a hyperslab from the sources.
-func (s *source) readVirtual(dst []byte, p transfer, h hyperslab) error {
-	s.writeFill(dst, p, h)
+// readVirtual reads a box from the sources.
+func (s *source) readVirtual(dst []byte, p transfer) error {
+	s.writeFill(dst, p)
 	for _, m := range s.d.resolved {
-		if err := s.readMapping(dst, p, h, m); err != nil {
+		if err := s.readMapping(dst, p, m); err != nil {
 			return fmt.Errorf("source %s of %s: %w", m.source.Path, m.source.file.name, err)
 		}
 	}
 	return nil
 }
 
-// A run is a part of an axisSlice within a source: n steps from step first on, every
+// A run is indices of a box along an axis that are in a source: n from first on, every
 // step-th, with the coordinates at, at+by, … of the source.
 type run struct{ first, step, at, by, n int }
 
-// readMapping reads the part of a hyperslab within one source.
-func (s *source) readMapping(dst []byte, p transfer, h hyperslab, m resolvedMapping) error {
+// readMapping reads the part of a box within one source.
+func (s *source) readMapping(dst []byte, p transfer, m resolvedMapping) error {
 	if m.mismatch != nil {
 		return m.mismatch
 	}
-	axes, rank := m.axes, len(m.to)
+	rank := len(m.to)
 	for axis, r := range m.to {
-		if !h[axis].meets(r) {
+		if first, last := within(p.from, axis, r); first > last {
 			return nil
 		}
 	}
 	stretches := make([][]run, rank)
 	for axis := range stretches {
-		if stretches[axis] = h[axis].intersect(m, axis, axes[axis]); len(stretches[axis]) == 0 {
+		if stretches[axis] = m.intersect(p.from, axis); len(stretches[axis]) == 0 {
 			return nil
 		}
 	}
@@ -317,19 +317,17 @@ func (s *source) readMapping(dst []byte, p transfer, h hyperslab, m resolvedMapp
 	if err != nil {
 		return err
 	}
-	base := views.View{Shape: p.from.Shape, Stride: make([]int, len(p.from.Shape))}
 	unit := views.Of(from.shape...).Stride
+	base := views.View{Shape: p.from.Count, Stride: make([]int, len(p.from.Count))}
 	for axis, r := range m.from {
-		if !slices.Contains(axes, axis) {
+		if !slices.Contains(m.axes, axis) {
 			base.Offset += r.start * unit[axis]
 		}
 	}
 	for inner := range s.dims {
-		axis := h[rank+inner]
-		base.Offset += axis.start * unit[len(m.from)+inner]
-		if axis.axis >= 0 {
-			base.Stride[axis.axis] = axis.step * unit[len(m.from)+inner]
-		}
+		axis, step := rank+inner, unit[len(m.from)+inner]
+		base.Offset += p.from.Start[axis] * step
+		base.Stride[axis] = p.from.Step[axis] * step
 	}
 	in := make([]run, rank)
 	for job := range combinations(stretches) {
@@ -337,7 +335,8 @@ func (s *source) readMapping(dst []byte, p transfer, h hyperslab, m resolvedMapp
 			in[axis] = stretches[axis][job%len(stretches[axis])]
 			job /= len(stretches[axis])
 		}
-		if err := from.readTransfer(dst, p.restrict(base, h, in, axes, unit)); err != nil {
+		to, v := m.restrict(p.to, base, in, unit)
+		if err := from.readTo(dst, to, v); err != nil {
 			return err
 		}
 	}
@@ -353,29 +352,22 @@ func combinations(stretches [][]run) int {
 	return n
 }
 
-// restrict returns the part of a transfer that is in one run of every axis, read from the
-// source.
-func (p transfer) restrict(base views.View, h hyperslab, in []run, axes, unit []int) transfer {
-	clone := func(v views.View) views.View {
-		return views.View{Offset: v.Offset, Shape: slices.Clone(v.Shape), Stride: slices.Clone(v.Stride)}
-	}
-	from, to := clone(base), clone(p.to)
+// restrict returns the parts of a view of the buffer and of one of the source that are in one run of every axis.
+// Strides of the source are in units of its axes.
+func (m resolvedMapping) restrict(to, from views.View, in []run, unit []int) (views.View, views.View) {
+	shape := slices.Clone(to.Shape)
+	to.Stride, from.Stride = slices.Clone(to.Stride), slices.Clone(from.Stride)
 	for axis, s := range in {
-		k := h[axis].axis
-		if axes[axis] >= 0 {
-			from.Offset += s.at * unit[axes[axis]]
+		shape[axis] = s.n
+		to.Offset += s.first * to.Stride[axis]
+		to.Stride[axis] *= s.step
+		if source := m.axes[axis]; source >= 0 {
+			from.Offset += s.at * unit[source]
+			from.Stride[axis] = s.by * unit[source]
 		}
-		if k < 0 {
-			continue
-		}
-		from.Shape[k], to.Shape[k] = s.n, s.n
-		if axes[axis] >= 0 {
-			from.Stride[k] = s.by * unit[axes[axis]]
-		}
-		to.Offset += s.first * to.Stride[k]
-		to.Stride[k] *= s.step
 	}
-	return transfer{from, to}
+	to.Shape, from.Shape = shape, shape
+	return to, from
 }
 
 // sourceOf returns a source of dataset d that reads the same numbers as s.
@@ -427,13 +419,13 @@ func (m resolvedMapping) matchAxes() ([]int, error) {
 	return axes, nil
 }
 
-// intersect returns the steps of an axisSlice within a mapping's selection of that axis,
-// with their coordinates along axis from of the source.
-func (t axisSlice) intersect(m resolvedMapping, axis, from int) (all []run) {
-	r := m.to[axis]
-	first, last := t.stepsWithin(r.at(0), r.at(r.n-1))
+// intersect returns the indices of a box that are within the selection of an axis, with their coordinates
+// in the source.
+func (m resolvedMapping) intersect(b views.Box, axis int) (all []run) {
+	r, from := m.to[axis], m.axes[axis]
+	first, last := within(b, axis, r)
 	for i := first; i <= last; i++ {
-		at := t.start + i*t.step - r.start
+		at := b.Start[axis] + i*b.Step[axis] - r.start
 		block, in := at/r.stride, at%r.stride
 		k := block*r.block + in
 		if r.n <= r.block {
@@ -451,41 +443,14 @@ func (t axisSlice) intersect(m resolvedMapping, axis, from int) (all []run) {
 	return all
 }
 
-// meets reports whether steps of an axisSlice are between the first and the last of r.
-func (t axisSlice) meets(r coordinates) bool {
-	if r.n == 0 {
-		return false
+// within returns the first and the last index of a box along an axis between the first and the last of r.
+func within(b views.Box, axis int, r coordinates) (first, last int) {
+	start, step := b.Start[axis], b.Step[axis]
+	if r.n == 0 || r.at(r.n-1) < start {
+		return 0, -1
 	}
-	first, last := t.stepsWithin(r.at(0), r.at(r.n-1))
-	return first <= last
-}
-
-// stepsWithin returns the steps of an axisSlice whose coordinates are from lo to hi.
-func (t axisSlice) stepsWithin(lo, hi int) (first, last int) {
-	switch {
-	case t.step == 0 || t.n == 1:
-		if t.start < lo || t.start > hi {
-			return 0, -1
-		}
-		return 0, 0
-	case t.step > 0:
-		first, last = (lo-t.start+t.step-1)/t.step, (hi-t.start)/t.step
-		if lo < t.start {
-			first = 0
-		}
-		if hi < t.start {
-			last = -1
-		}
-	default:
-		first, last = (t.start-hi-t.step-1)/-t.step, (t.start-lo)/-t.step
-		if hi > t.start {
-			first = 0
-		}
-		if lo > t.start {
-			last = -1
-		}
-	}
-	return max(0, first), min(t.n-1, last)
+	first = max(0, (r.at(0)-start+step-1)/step)
+	return first, min(b.Count[axis]-1, (r.at(r.n-1)-start)/step)
 }
 
 // appendRun adds a step to the last run if it continues it, or else begins a new one.
