@@ -23,7 +23,7 @@ func evalCommand() *cli.Command {
 		ArgsUsage: "RUN [FILE]",
 		Description: "Evaluates on all samples of FILE, at the paths that the run was trained or validated on or at --x and\n" +
 			"--y. Without FILE, on the validation data of the run; if it has none, on its training data.",
-		Flags: append(dataFlags(), deviceFlag(),
+		Flags: append(flagsUnder(dataFlags("")), deviceFlag(),
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
 			&cli.BoolFlag{Name: "confusion", Usage: "print how many samples of each class the model takes for each class"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -30,7 +31,6 @@ import (
 )
 
 func trainCommand() *cli.Command {
-	d := train.Defaults()
 	return &cli.Command{
 		Name:      "train",
 		Usage:     "train a model on arrays in files and write a run file",
@@ -53,15 +53,7 @@ func trainCommand() *cli.Command {
 			"             split by episode, or a single episode by time, so that no row is on both sides.\n" +
 			"Settings without a flag are in CONFIG.yaml: layers, metrics, clip_norm, clip_value, accumulate, ema, the settings of\n" +
 			"losses, optimizers (such as groups) and schedules, weights and lengths of samples. h5dnn help configuration lists all.",
-		Flags: slices.Concat(
-			section("Data", append(dataFlags(), sampleFlags()...)...),
-			section("Validation", validationFlags()...),
-			section("Loading", loadingFlags()...),
-			section("Model", modelFlags(d)...),
-			section("Training", trainingFlags(d)...),
-			section("Hardware", hardwareFlags(d)...),
-			section("Output", outputFlags()...),
-		),
+		Flags: flagsUnder(trainFlags()),
 		Action: func(c *cli.Context) error {
 			if c.Bool("print-config") {
 				return printConfig(c)
@@ -82,41 +74,34 @@ func trainCommand() *cli.Command {
 	}
 }
 
-// section puts flags under a heading of --help.
-func section(heading string, flags ...cli.Flag) []cli.Flag {
-	for _, flag := range flags {
-		switch f := flag.(type) {
-		case *cli.BoolFlag:
-			f.Category = heading
-		case *cli.IntFlag:
-			f.Category = heading
-		case *cli.Int64Flag:
-			f.Category = heading
-		case *cli.Uint64Flag:
-			f.Category = heading
-		case *cli.Float64Flag:
-			f.Category = heading
-		case *cli.StringFlag:
-			f.Category = heading
-		case *cli.StringSliceFlag:
-			f.Category = heading
-		default:
-			panic(fmt.Sprintf("h5dnn: no section for %T", flag))
-		}
-	}
-	return flags
+// A resumption says when a flag may change as a run is resumed.
+type resumption int
+
+const (
+	never       resumption = iota
+	untilUpdate            // of the model, as the run may be one of a converted model
+	always
+)
+
+// A trainFlag is a flag of train.
+type trainFlag struct {
+	heading string // of --help
+	resume  resumption
+	cli.Flag
 }
 
-// dataFlags select labelled data.
-func dataFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "data", Usage: "data `FILE`; repeat it for several, or give a pattern ('part_*.h5')"},
-		&cli.StringSliceFlag{Name: "y-data", Usage: "`FILE` of --y if it is not the one of --x; as many as --data"},
-		&cli.StringFlag{Name: "x", Usage: "dataset `PATH` of inputs, with [slice] for a part; 'data/*/obs/pose' for many episodes, age,sex,height for columns of one input"},
-		&cli.StringFlag{Name: "y", Usage: "dataset `PATH` of targets (labels)"},
-		&cli.StringSliceFlag{Name: "rows", Usage: "select `ROWS`: [slice], mask, index list, or PATH==VALUE; repeat it to combine them with and"},
-		unknownFlag(),
-		followFlag(), fromFlag(), voidFlag(),
+// dataFlags select labelled data, under a heading of --help.
+func dataFlags(heading string) []trainFlag {
+	return []trainFlag{
+		{heading, always, &cli.StringSliceFlag{Name: "data", Usage: "data `FILE`; repeat it for several, or give a pattern ('part_*.h5')"}},
+		{heading, always, &cli.StringSliceFlag{Name: "y-data", Usage: "`FILE` of --y if it is not the one of --x; as many as --data"}},
+		{heading, untilUpdate, &cli.StringFlag{Name: "x", Usage: "dataset `PATH` of inputs, with [slice] for a part; 'data/*/obs/pose' for many episodes, age,sex,height for columns of one input"}},
+		{heading, untilUpdate, &cli.StringFlag{Name: "y", Usage: "dataset `PATH` of targets (labels)"}},
+		{heading, untilUpdate, &cli.StringSliceFlag{Name: "rows", Usage: "select `ROWS`: [slice], mask, index list, or PATH==VALUE; repeat it to combine them with and"}},
+		{heading, untilUpdate, unknownFlag()},
+		{heading, always, followFlag()},
+		{heading, never, fromFlag()},
+		{heading, never, voidFlag()},
 	}
 }
 
@@ -125,50 +110,62 @@ func unknownFlag() cli.Flag {
 	return &cli.IntFlag{Name: "unknown", Usage: "`CODE` of strings in inputs that are not among the categories of training, such as -1 for zeros", DefaultText: "an error"}
 }
 
-// sampleFlags describe how rows become samples.
-func sampleFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "x-offsets", Usage: "dataset `PATH` of the row offsets (indptr) of --x, for rows of different lengths"},
-		&cli.StringFlag{Name: "x-columns", Usage: "dataset `PATH` of the column indices of a sparse --x (CSR)"},
-		&cli.IntFlag{Name: "length", Usage: "`LENGTH` to which rows of different lengths are cut or padded", DefaultText: "the longest"},
-		&cli.IntFlag{Name: "steps", Usage: "window `LENGTH`, in rows", DefaultText: "1"},
-		&cli.IntFlag{Name: "y-steps", Usage: "`NUMBER` of rows at the end of the window that are targets", DefaultText: "all, or 1 with --y-ahead"},
-		&cli.IntFlag{Name: "y-ahead", Usage: "`NUMBER` of rows from the last input to the first target: 1 forecasts the next row", DefaultText: "targets are rows of the window"},
-		&cli.StringFlag{Name: "categorical", Usage: "strings, enums and categories in --x become one_hot columns, codes (integers) or values (integers as the file has them), or NAME=one of these by input", DefaultText: "one_hot"},
-		&cli.StringFlag{Name: "normalize", Usage: "none or MEAN/STD, for all channels or for each (0.5,0.4/0.2,0.2)", DefaultText: "auto: tables and the targets of a regression by column, integers as a whole"},
-		&cli.StringFlag{Name: "missing", Usage: "fill missing inputs (NaN) with `RULE`: mean, previous or a number; ignore leaves missing targets out of the loss; both as x=mean,y=ignore", DefaultText: "error"},
-		&cli.StringFlag{Name: "layout", Usage: "image layout: nchw or nhwc", DefaultText: "as the file or the shape says"},
-		&cli.BoolFlag{Name: "one-hot", Usage: "one-hot encode integer labels"},
-		&cli.IntFlag{Name: "classes", Usage: "`NUMBER` of classes", DefaultText: "from the labels"},
-	}
+// trainFlags are the flags of train.
+func trainFlags() []trainFlag {
+	d := train.Defaults()
+	return append(dataFlags("Data"), []trainFlag{
+		{"Data", never, &cli.StringFlag{Name: "x-offsets", Usage: "dataset `PATH` of the row offsets (indptr) of --x, for rows of different lengths"}},
+		{"Data", never, &cli.StringFlag{Name: "x-columns", Usage: "dataset `PATH` of the column indices of a sparse --x (CSR)"}},
+		{"Data", never, &cli.IntFlag{Name: "length", Usage: "`LENGTH` to which rows of different lengths are cut or padded", DefaultText: "the longest"}},
+		{"Data", never, &cli.IntFlag{Name: "steps", Usage: "window `LENGTH`, in rows", DefaultText: "1"}},
+		{"Data", never, &cli.IntFlag{Name: "y-steps", Usage: "`NUMBER` of rows at the end of the window that are targets", DefaultText: "all, or 1 with --y-ahead"}},
+		{"Data", never, &cli.IntFlag{Name: "y-ahead", Usage: "`NUMBER` of rows from the last input to the first target: 1 forecasts the next row", DefaultText: "targets are rows of the window"}},
+		{"Data", never, &cli.StringFlag{Name: "categorical", Usage: "strings, enums and categories in --x become one_hot columns, codes (integers) or values (integers as the file has them), or NAME=one of these by input", DefaultText: "one_hot"}},
+		{"Data", never, &cli.StringFlag{Name: "normalize", Usage: "none or MEAN/STD, for all channels or for each (0.5,0.4/0.2,0.2)", DefaultText: "auto: tables and the targets of a regression by column, integers as a whole"}},
+		{"Data", never, &cli.StringFlag{Name: "missing", Usage: "fill missing inputs (NaN) with `RULE`: mean, previous or a number; ignore leaves missing targets out of the loss; both as x=mean,y=ignore", DefaultText: "error"}},
+		{"Data", never, &cli.StringFlag{Name: "layout", Usage: "image layout: nchw or nhwc", DefaultText: "as the file or the shape says"}},
+		{"Data", untilUpdate, &cli.BoolFlag{Name: "one-hot", Usage: "one-hot encode integer labels"}},
+		{"Data", never, &cli.IntFlag{Name: "classes", Usage: "`NUMBER` of classes", DefaultText: "from the labels"}},
+		{"Validation", untilUpdate, &cli.StringFlag{Name: "split", Usage: "validate on `PART` of the samples: a fraction (0.1), attr:NAME or column:PATH (an attribute or a column with the values train and valid), mask:ROWS, or settings such as {folds: 5, fold: 0, group: PATH}", DefaultText: "none"}},
+		{"Validation", always, &cli.StringSliceFlag{Name: "val-data", Usage: "`FILE` of --val-x and --val-y if it is not the one of --data"}},
+		{"Validation", always, &cli.StringSliceFlag{Name: "val-y-data", Usage: "`FILE` of --val-y if it is not the one of --val-x"}},
+		{"Validation", untilUpdate, &cli.StringFlag{Name: "val-x", Usage: "dataset `PATH` of validation inputs"}},
+		{"Validation", untilUpdate, &cli.StringFlag{Name: "val-y", Usage: "dataset `PATH` of validation targets"}},
+		{"Validation", untilUpdate, &cli.StringSliceFlag{Name: "val-rows", Usage: "select `ROWS` of the validation data, as --rows does"}},
+		{"Loading", untilUpdate, &cli.StringFlag{Name: "shuffle", Usage: "exact, window (a shuffle buffer of chunks) or none", DefaultText: "auto: window for chunked data"}},
+		{"Loading", untilUpdate, &cli.IntFlag{Name: "window", Usage: "size of the shuffle buffer, in `CHUNKS`", DefaultText: "from the chunk size"}},
+		{"Loading", always, &cli.Int64Flag{Name: "memory", Usage: "memory limit of the loaders in `MIB`, a quarter of it for validation", DefaultText: "512 for each"}},
+		{"Model", never, &cli.StringFlag{Name: "model", Usage: "preset: " + strings.Join(nn.Presets(), ", ") + "; a YAML file can list layers", DefaultText: fmt.Sprint(d.Model)}},
+		{"Model", untilUpdate, &cli.StringFlag{Name: "loss", Usage: registered("loss"), DefaultText: fmt.Sprint(d.Loss)}},
+		{"Training", never, &cli.StringFlag{Name: "optimizer", Usage: registered("optimizer"), DefaultText: fmt.Sprint(d.Optimizer)}},
+		{"Training", untilUpdate, &cli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "the optimizer's"}},
+		{"Training", untilUpdate, &cli.StringFlag{Name: "schedule", Usage: "learning rate schedule: " + registered("schedule"), DefaultText: fmt.Sprint(d.Schedule)}},
+		{"Training", always, &cli.IntFlag{Name: "epochs", Usage: "`NUMBER` of epochs", DefaultText: fmt.Sprint(d.Epochs)}},
+		{"Training", untilUpdate, &cli.IntFlag{Name: "batch", Usage: "batch `SIZE`", DefaultText: fmt.Sprint(d.BatchSize)}},
+		{"Training", untilUpdate, &cli.Uint64Flag{Name: "seed", Usage: "`SEED` of all random numbers", DefaultText: fmt.Sprint(d.Seed)}},
+		{"Hardware", always, &cli.StringFlag{Name: "device", Usage: "cpu, or a GPU as listed by h5dnn devices (cuda:0)", DefaultText: d.Device}},
+		{"Hardware", never, &cli.StringFlag{Name: "precision", Usage: "of matrix products and convolutions: float32, tf32, bf16 or fp16; weights stay float32", DefaultText: "float32"}},
+		{"Hardware", always, &cli.StringFlag{Name: "resident", Usage: "keep all samples in GPU memory: auto, yes or no", DefaultText: "auto: if they fit half of the free memory"}},
+		{"Hardware", always, &cli.BoolFlag{Name: "graph", Usage: "capture training steps in a CUDA graph and replay it; --graph=false launches every kernel", DefaultText: "if the device can"}},
+		{"Hardware", always, &cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"}},
+		{"Output", always, &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE`", DefaultText: defaultRun}},
+		{"Output", always, &cli.StringFlag{Name: "save-every", Usage: "save the run after each `INTERVAL`: 10m, 500steps or epoch", DefaultText: "epoch"}},
+		{"Output", always, &cli.IntFlag{Name: "keep", Usage: "keep the last `N` saves beside the run, named after their steps: run-step1200.h5 for run.h5", DefaultText: "none"}},
+		{"Output", always, &cli.StringFlag{Name: "resume", Usage: "continue the run in `FILE`, and replace it and its plot"}},
+		{"Output", always, forceFlag()},
+		{"Output", always, &cli.BoolFlag{Name: "json", Usage: "print one JSON object per epoch"}},
+		{"Output", never, &cli.BoolFlag{Name: "print-config", Usage: "print the settings of the run as YAML, defaults included, and end"}},
+		{"Output", always, &cli.BoolFlag{Name: "profile", Usage: "print GPU launches, copies and allocations to standard error at the end"}},
+	}...)
 }
 
-// validationFlags select validation data.
-func validationFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "split", Usage: "validate on `PART` of the samples: a fraction (0.1), attr:NAME or column:PATH (an attribute or a column with the values train and valid), mask:ROWS, or settings such as {folds: 5, fold: 0, group: PATH}", DefaultText: "none"},
-		&cli.StringSliceFlag{Name: "val-data", Usage: "`FILE` of --val-x and --val-y if it is not the one of --data"},
-		&cli.StringSliceFlag{Name: "val-y-data", Usage: "`FILE` of --val-y if it is not the one of --val-x"},
-		&cli.StringFlag{Name: "val-x", Usage: "dataset `PATH` of validation inputs"},
-		&cli.StringFlag{Name: "val-y", Usage: "dataset `PATH` of validation targets"},
-		&cli.StringSliceFlag{Name: "val-rows", Usage: "select `ROWS` of the validation data, as --rows does"},
+// flagsUnder returns flags as package cli takes them, under their headings of --help.
+func flagsUnder(rows []trainFlag) (flags []cli.Flag) {
+	for _, f := range rows {
+		reflect.ValueOf(f.Flag).Elem().FieldByName("Category").SetString(f.heading)
+		flags = append(flags, f.Flag)
 	}
-}
-
-// loadingFlags configure the loader.
-func loadingFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "shuffle", Usage: "exact, window (a shuffle buffer of chunks) or none", DefaultText: "auto: window for chunked data"},
-		&cli.IntFlag{Name: "window", Usage: "size of the shuffle buffer, in `CHUNKS`", DefaultText: "from the chunk size"},
-		&cli.Int64Flag{Name: "memory", Usage: "memory limit of the loaders in `MIB`, a quarter of it for validation", DefaultText: "512 for each"},
-	}
-}
-
-func modelFlags(d train.Config) []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "model", Usage: "preset: " + strings.Join(nn.Presets(), ", ") + "; a YAML file can list layers", DefaultText: fmt.Sprint(d.Model)},
-		&cli.StringFlag{Name: "loss", Usage: registered("loss"), DefaultText: fmt.Sprint(d.Loss)},
-	}
+	return flags
 }
 
 // registered lists the names that a kind of setting takes: "adam, adamw or sgd".
@@ -180,40 +177,6 @@ func registered(kind string) string {
 		}
 	}
 	return choice(names)
-}
-
-func trainingFlags(d train.Config) []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "optimizer", Usage: registered("optimizer"), DefaultText: fmt.Sprint(d.Optimizer)},
-		&cli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "the optimizer's"},
-		&cli.StringFlag{Name: "schedule", Usage: "learning rate schedule: " + registered("schedule"), DefaultText: fmt.Sprint(d.Schedule)},
-		&cli.IntFlag{Name: "epochs", Usage: "`NUMBER` of epochs", DefaultText: fmt.Sprint(d.Epochs)},
-		&cli.IntFlag{Name: "batch", Usage: "batch `SIZE`", DefaultText: fmt.Sprint(d.BatchSize)},
-		&cli.Uint64Flag{Name: "seed", Usage: "`SEED` of all random numbers", DefaultText: fmt.Sprint(d.Seed)},
-	}
-}
-
-func hardwareFlags(d train.Config) []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "device", Usage: "cpu, or a GPU as listed by h5dnn devices (cuda:0)", DefaultText: d.Device},
-		&cli.StringFlag{Name: "precision", Usage: "of matrix products and convolutions: float32, tf32, bf16 or fp16; weights stay float32", DefaultText: "float32"},
-		&cli.StringFlag{Name: "resident", Usage: "keep all samples in GPU memory: auto, yes or no", DefaultText: "auto: if they fit half of the free memory"},
-		&cli.BoolFlag{Name: "graph", Usage: "capture training steps in a CUDA graph and replay it; --graph=false launches every kernel", DefaultText: "if the device can"},
-		&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
-	}
-}
-
-func outputFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE`", DefaultText: defaultRun},
-		&cli.StringFlag{Name: "save-every", Usage: "save the run after each `INTERVAL`: 10m, 500steps or epoch", DefaultText: "epoch"},
-		&cli.IntFlag{Name: "keep", Usage: "keep the last `N` saves beside the run, named after their steps: run-step1200.h5 for run.h5", DefaultText: "none"},
-		&cli.StringFlag{Name: "resume", Usage: "continue the run in `FILE`, and replace it and its plot"},
-		forceFlag(),
-		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per epoch"},
-		&cli.BoolFlag{Name: "print-config", Usage: "print the settings of the run as YAML, defaults included, and end"},
-		&cli.BoolFlag{Name: "profile", Usage: "print GPU launches, copies and allocations to standard error at the end"},
-	}
 }
 
 // A job is a training run before it starts.
@@ -276,12 +239,11 @@ func (j *job) resume(c *cli.Context) error {
 	}
 	var fixed string
 	for _, name := range c.LocalFlagNames() {
-		switch name {
-		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "save-every", "keep", "follow", "force", "json", "profile":
-		case "x", "y", "unknown", "val-x", "val-y", "rows", "val-rows", "split", "one-hot", "batch", "shuffle", "window", "seed", "loss", "lr", "schedule":
-			fixed = cmp.Or(fixed, name)
-		default:
+		switch whenChanged(name) {
+		case never:
 			return fmt.Errorf("--%s cannot change when resuming %s", name, from)
+		case untilUpdate:
+			fixed = cmp.Or(fixed, name)
 		}
 	}
 	if err := isFile(from); err != nil {
@@ -336,6 +298,16 @@ func (j *job) resume(c *cli.Context) error {
 		return err
 	}
 	return j.checkOutputs(c, replace) // none is an input
+}
+
+// whenChanged says when a flag of that name may change as a run is resumed.
+func whenChanged(name string) resumption {
+	for _, f := range trainFlags() {
+		if slices.Contains(f.Names(), name) {
+			return f.resume
+		}
+	}
+	return never
 }
 
 // checkNamedData returns an error if a data file that a flag names, or one of others, does not exist.
