@@ -86,14 +86,15 @@ func (s *search) byMarks(p pair) *division {
 		return c.Path
 	}
 	switch {
-	case valid != nil && valid.Kind == Texts && train != nil:
-		return splitAs(splitInto(valid.Path, train.Path), valid.Path, "the file lists the episodes for validation")
-	case valid != nil && valid.Kind == Texts:
-		return splitAs(splitInto(valid.Path, ""), valid.Path, "the file lists the episodes for validation")
-	case valid != nil && train != nil:
-		return splitAs(splitInto(marked(valid), marked(train)), valid.Path, "the file's own split")
 	case valid != nil:
-		return splitAs(splitInto(marked(valid), ""), valid.Path, "the file's own split")
+		reason, rest := "the file's own split", ""
+		if valid.Kind == Texts {
+			reason = "the file lists the episodes for validation"
+		}
+		if train != nil {
+			rest = marked(train)
+		}
+		return splitAs(splitInto(marked(valid), rest), valid.Path, reason)
 	case train != nil && isMask(train):
 		none := map[bool]string{true: "==false", false: "==0"}
 		return splitAs(splitInto(train.Path+none[train.Stored == "bool"], ""), train.Path, "the rows that the file does not train on")

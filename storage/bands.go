@@ -71,7 +71,7 @@ func (b bands) each(v views.View) iter.Seq[views.View] {
 	return func(yield func(views.View) bool) {
 		n := v.Shape[b.axis]
 		for start, end := 0, b.first; start < n; start, end = end, end+b.rows {
-			if !yield(subrange(v, b.axis, start, min(end, n))) {
+			if !yield(v.Narrow(b.axis, start, min(end, n))) {
 				return
 			}
 		}

@@ -77,7 +77,7 @@ func TestWritingDecodesEachChunkOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		axis := len(c.shape) - 2
-		part := subrange(whole.View, axis, 5, c.shape[axis])
+		part := whole.View.Narrow(axis, 5, c.shape[axis])
 		backwards, err := part.Flip(axis)
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func TestBandsHoldEveryElementInOrder(t *testing.T) {
 		}
 		for axis, n := range v.Shape {
 			start := r.IntN(n)
-			if v = subrange(v, axis, start, start+1+r.IntN(n-start)); r.IntN(3) == 0 {
+			if v = v.Narrow(axis, start, start+1+r.IntN(n-start)); r.IntN(3) == 0 {
 				v, _ = v.Flip(axis)
 			}
 		}

@@ -306,17 +306,8 @@ func halve(v, w views.View, n int, yield func(v, w views.View) bool) bool {
 	}
 	axis := slices.IndexFunc(v.Shape, func(size int) bool { return size > 1 })
 	half, size := v.Shape[axis]/2, v.Shape[axis]
-	return halve(subrange(v, axis, 0, half), subrange(w, axis, 0, half), n, yield) &&
-		halve(subrange(v, axis, half, size), subrange(w, axis, half, size), n, yield)
-}
-
-// subrange returns elements start to stop of an axis, which has them.
-func subrange(v views.View, axis, start, stop int) views.View {
-	w, err := v.Slice(axis, start, stop, 1)
-	if err != nil {
-		panic(err)
-	}
-	return w
+	return halve(v.Narrow(axis, 0, half), w.Narrow(axis, 0, half), n, yield) &&
+		halve(v.Narrow(axis, half, size), w.Narrow(axis, half, size), n, yield)
 }
 
 // Fill sets every element of a to x, which a's type must be able to hold; see

@@ -32,6 +32,15 @@ func (v View) Slice(axis, start, stop, step int) (View, error) {
 	return w, nil
 }
 
+// Narrow selects the elements from start to stop of an axis. It panics if there is no such axis.
+func (v View) Narrow(axis, start, stop int) View {
+	w, err := v.Slice(axis, start, stop, 1)
+	if err != nil {
+		panic(err)
+	}
+	return w
+}
+
 // slice narrows axis in place.
 func (v *View) slice(axis int, i item) {
 	start, n := i.of(v.Shape[axis])

@@ -83,7 +83,7 @@ func divideAt(v, to, whole View, axis, n int, yield func(View, Box) bool) bool {
 		if start > 0 && n > 1 {
 			end = size
 		}
-		if !divide(between(v, axis, start, end), between(to, axis, start, end), whole, yield) {
+		if !divide(v.Narrow(axis, start, end), to.Narrow(axis, start, end), whole, yield) {
 			return false
 		}
 		start = end
@@ -119,13 +119,4 @@ func fold(v View, axis, n int) View {
 		Shape:  slices.Replace(slices.Clone(v.Shape), axis, axis+1, v.Shape[axis]/n, n),
 		Stride: slices.Replace(slices.Clone(v.Stride), axis, axis+1, v.Stride[axis]*n, v.Stride[axis]),
 	}
-}
-
-// between returns v[start:stop] along an axis. It panics if that is out of range.
-func between(v View, axis, start, stop int) View {
-	w, err := v.Slice(axis, start, stop, 1)
-	if err != nil {
-		panic(err)
-	}
-	return w
 }
