@@ -32,11 +32,11 @@ func Scatter(dst, src []byte, t dtype.Type, v views.View) {
 // transpose copies elements of the given size from one view to another of the same
 // shape.
 func transpose(dst []byte, to views.View, src []byte, from views.View, size int) {
-	CopyStrided(dst, inBytes(to, size), src, inBytes(from, size), size)
+	CopyStrided(dst, InBytes(to, size), src, InBytes(from, size), size)
 }
 
-// inBytes returns a view that counts bytes instead of elements.
-func inBytes(v views.View, size int) views.View {
+// InBytes returns a view that counts bytes instead of elements of the given size.
+func InBytes(v views.View, size int) views.View {
 	w := views.View{Offset: v.Offset * size, Shape: v.Shape, Stride: slices.Clone(v.Stride)}
 	for axis := range w.Stride {
 		w.Stride[axis] *= size

@@ -10,7 +10,7 @@ import (
 // writeFill writes the fill value to every element of a transfer.
 func (s *source) writeFill(dst []byte, p transfer) {
 	if s.d.Fill == nil { // zero, in every number type
-		to := inBytes(p.to, s.elemSize())
+		to := storage.InBytes(p.to, s.elemSize())
 		views.Walk(func(at, step []int, n int) {
 			if step[0] == s.elemSize() {
 				clear(dst[at[0]:][:n*s.elemSize()])
@@ -26,21 +26,12 @@ func (s *source) writeFill(dst []byte, p transfer) {
 	s.gather(dst, s.d.Fill, p.to, p.from.Of(element))
 }
 
-// inBytes returns a view of elements as a view of bytes.
-func inBytes(v views.View, unit int) views.View {
-	w := views.View{Offset: v.Offset * unit, Shape: v.Shape, Stride: slices.Clone(v.Stride)}
-	for axis := range w.Stride {
-		w.Stride[axis] *= unit
-	}
-	return w
-}
-
 // gather copies numbers from src, where from selects them in bytes, to dst, where to
 // selects them in elements, and converts them.
 func (s *source) gather(dst, src []byte, to, from views.View) {
 	in, out := s.size, s.elemSize()
 	if s.convert == nil {
-		storage.CopyStrided(dst, inBytes(to, out), src, from, in)
+		storage.CopyStrided(dst, storage.InBytes(to, out), src, from, in)
 		return
 	}
 	views.Walk(func(at, step []int, n int) {
@@ -49,47 +40,22 @@ func (s *source) gather(dst, src []byte, to, from views.View) {
 		} else {
 			s.convertRun(dst, src, at, step, n)
 		}
-	}, inBytes(to, out), from)
+	}, storage.InBytes(to, out), from)
 }
 
-// copyStrided copies n elements with the given steps between them.
-func copyStrided(dst, src []byte, to, from, dstep, sstep, n, size int) {
-	switch size {
-	case 1:
-		for range n {
-			dst[to] = src[from]
-			to, from = to+dstep, from+sstep
-		}
-	case 4:
-		for range n {
-			*(*[4]byte)(dst[to:]) = *(*[4]byte)(src[from:])
-			to, from = to+dstep, from+sstep
-		}
-	case 8:
-		for range n {
-			*(*[8]byte)(dst[to:]) = *(*[8]byte)(src[from:])
-			to, from = to+dstep, from+sstep
-		}
-	default:
-		for range n {
-			copy(dst[to:to+size], src[from:from+size])
-			to, from = to+dstep, from+sstep
-		}
-	}
-}
-
-// convertRun converts n elements with steps between them, through a small contiguous
-// buffer.
+// convertRun converts n elements with steps between them, through a small contiguous buffer.
 func (s *source) convertRun(dst, src []byte, at, step []int, n int) {
-	const block = 256
+	const block = 4096
 	in, out := s.size, s.elemSize()
-	packed, made := make([]byte, block*in), make([]byte, block*out)
-	to, from := at[0], at[1]
-	for n > 0 {
-		k := min(n, block)
-		copyStrided(packed, src, 0, from, in, step[1], k, in)
-		s.convert(made[:k*out], packed[:k*in])
-		copyStrided(dst, made, to, 0, step[0], out, k, out)
-		to, from, n = to+k*step[0], from+k*step[1], n-k
+	packed, made := make([]byte, min(n, block)*in), make([]byte, min(n, block)*out)
+	for k := 0; k < n; k += block {
+		shape := []int{min(n-k, block)}
+		dense := func(size int) views.View { return views.View{Shape: shape, Stride: []int{size}} }
+		strided := func(i int) views.View {
+			return views.View{Offset: at[i] + k*step[i], Shape: shape, Stride: step[i : i+1]}
+		}
+		storage.CopyStrided(packed, dense(in), src, strided(1), in)
+		s.convert(made[:shape[0]*out], packed[:shape[0]*in])
+		storage.CopyStrided(dst, strided(0), made, dense(out), out)
 	}
 }

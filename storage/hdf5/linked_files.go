@@ -24,9 +24,15 @@ type linkedFiles struct {
 	folder string // absolute
 	root   *os.Root
 
-	mu       sync.Mutex
-	files    map[string]*File    // by path relative to the folder
-	external map[string]*os.File // files of external raw data
+	mu    sync.Mutex
+	files map[string]*linkedFile // by path relative to the folder
+}
+
+// A linkedFile is an open file of the folder.
+type linkedFile struct {
+	file *os.File
+	size int64
+	hdf5 *File // nil for raw data
 }
 
 // maxLinkedFiles limits the number of files that one file may refer to.
@@ -42,12 +48,12 @@ func (f *File) allowFolder(folder string) error {
 	if err != nil {
 		return fmt.Errorf("folder of files that may be opened: %w", err)
 	}
-	f.linked = &linkedFiles{folder: absolute, root: root, files: map[string]*File{}, external: map[string]*os.File{}}
+	f.linked = &linkedFiles{folder: absolute, root: root, files: map[string]*linkedFile{}}
 	if f.file == nil {
 		return nil
 	}
 	if path, err := f.resolveName(filepath.Base(f.file.Name())); err == nil {
-		f.linked.files[path] = f
+		f.linked.files[path] = &linkedFile{f.file, int64(f.size), f}
 	}
 	return nil
 }
@@ -58,12 +64,13 @@ func (m *linkedFiles) close(f *File) error {
 	defer m.mu.Unlock()
 	all := []error{m.root.Close()}
 	for _, path := range slices.Sorted(maps.Keys(m.files)) {
-		if other := m.files[path]; other != f {
-			all = append(all, other.closeSelf())
+		switch other := m.files[path]; other.hdf5 {
+		case f:
+		case nil:
+			all = append(all, other.file.Close())
+		default:
+			all = append(all, other.hdf5.closeSelf())
 		}
-	}
-	for _, path := range slices.Sorted(maps.Keys(m.external)) {
-		all = append(all, m.external[path].Close())
 	}
 	return errors.Join(all...)
 }
@@ -111,68 +118,65 @@ func outside(path string) bool {
 }
 
 // linkedFile returns the HDF5 file that f refers to by name.
-func (f *File) linkedFile(name string) (*File, error) {
+func (f *File) linkedFile(name string) (g *File, err error) {
 	if name == "." {
 		return f, nil
 	}
-	path, err := f.resolveName(name)
+	err = f.follow(name, func(l *linkedFile, path string) error {
+		if g = l.hdf5; g != nil {
+			return nil
+		}
+		g = &File{name: path, dir: filepath.Dir(path), r: l.file, file: l.file, close: l.file.Close, linked: f.linked, options: f.options, chunks: f.chunks}
+		if err := g.start(l.size); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		l.hdf5 = g
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	m := f.linked
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if known, ok := m.files[path]; ok {
-		return known, nil
-	}
-	file, err := m.open(path)
-	if err != nil {
-		return nil, err
-	}
-	g := &File{name: filepath.Join(m.folder, path), r: file, file: file, close: file.Close, linked: m, options: f.options, chunks: f.chunks}
-	g.dir = filepath.Dir(g.name)
-	size, err := regularSize(file)
-	if err == nil {
-		err = g.start(size)
-	}
-	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("%s: %w", g.name, err)
-	}
-	m.files[path] = g
 	return g, nil
 }
 
-// open opens a file of the folder, without waiting for the writer of a pipe.
-func (m *linkedFiles) open(path string) (*os.File, error) {
-	if len(m.files)+len(m.external) >= maxLinkedFiles {
-		return nil, fmt.Errorf("refers to more than %d files", maxLinkedFiles)
-	}
-	return m.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+// externalFile returns the file of raw data that f refers to by name.
+func (f *File) externalFile(name string) (file *os.File, err error) {
+	err = f.follow(name, func(l *linkedFile, _ string) error {
+		file = l.file
+		return nil
+	})
+	return file, err
 }
 
-// externalFile returns the file of raw data that f refers to by name.
-func (f *File) externalFile(name string) (*os.File, error) {
+// follow calls use with the file that f refers to by name, which is opened once, without waiting for the
+// writer of a pipe, and its absolute path. One goroutine at a time calls use.
+func (f *File) follow(name string, use func(l *linkedFile, path string) error) error {
 	path, err := f.resolveName(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	m := f.linked
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known, ok := m.external[path]; ok {
-		return known, nil
+	absolute := filepath.Join(m.folder, path)
+	l := m.files[path]
+	if l == nil {
+		if len(m.files) >= maxLinkedFiles {
+			return fmt.Errorf("refers to more than %d files", maxLinkedFiles)
+		}
+		file, err := m.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return err
+		}
+		size, err := regularSize(file)
+		if err != nil {
+			file.Close()
+			return fmt.Errorf("%s: %w", absolute, err)
+		}
+		l = &linkedFile{file: file, size: size}
+		m.files[path] = l
 	}
-	file, err := m.open(path)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := regularSize(file); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	m.external[path] = file
-	return file, nil
+	return use(l, absolute)
 }
 
 // followExternalLink returns the object that an external link leads to.
@@ -265,28 +269,20 @@ func (f *File) LinkedFiles() (all []fs.FileInfo) {
 	}
 	f.linked.mu.Lock()
 	defer f.linked.mu.Unlock()
-	add := func(file *os.File) {
-		if info, err := file.Stat(); err == nil {
+	for _, l := range f.linked.files {
+		if info, err := l.file.Stat(); err == nil && l.hdf5 != f {
 			all = append(all, info)
 		}
-	}
-	for _, g := range f.linked.files {
-		if g != f {
-			add(g.file)
-		}
-	}
-	for _, file := range f.linked.external {
-		add(file)
 	}
 	return all
 }
 
-// unseen lists the open files that are not in seen.
+// unseen lists the open HDF5 files that are not in seen.
 func (m *linkedFiles) unseen(seen map[*File]bool) (files []*File) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, path := range slices.Sorted(maps.Keys(m.files)) {
-		if g := m.files[path]; !seen[g] {
+		if g := m.files[path].hdf5; g != nil && !seen[g] {
 			files = append(files, g)
 		}
 	}

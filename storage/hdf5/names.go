@@ -11,7 +11,7 @@ func CompareNames(a, b string) int {
 	for len(a) > 0 && len(b) > 0 {
 		m, n := digits(a), digits(b)
 		if m > 0 && n > 0 {
-			x, y := withoutZeros(a[:m]), withoutZeros(b[:n])
+			x, y := strings.TrimLeft(a[:m], "0"), strings.TrimLeft(b[:n], "0")
 			if c := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y)); c != 0 {
 				return c
 			}
@@ -27,17 +27,4 @@ func CompareNames(a, b string) int {
 }
 
 // digits counts the leading digits of s.
-func digits(s string) (n int) {
-	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
-		n++
-	}
-	return n
-}
-
-// withoutZeros returns digits without those at their beginning that are 0.
-func withoutZeros(digits string) string {
-	for len(digits) > 0 && digits[0] == '0' {
-		digits = digits[1:]
-	}
-	return digits
-}
+func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }

@@ -74,35 +74,28 @@ func (d *Dataset) checkReadable() error {
 // Array returns the dataset's numbers as an array that reads them on demand. Bools are
 // those of h5py; compounds of r and i are complex numbers; enums and bitfields are
 // integers. If elements are arrays, their axes come after those of the dataset.
-func (d *Dataset) Array() (storage.Array, error) {
-	n, err := d.Type.conversion()
-	var s *source
-	if err == nil {
-		s, err = d.newSource(n, 0)
-	}
-	if err != nil {
-		return storage.Array{}, d.file.fail(d.Path, err)
-	}
-	return storage.Array{Data: s.arrayStorage(), Type: n.to, View: views.Of(s.shape...)}, nil
-}
+func (d *Dataset) Array() (storage.Array, error) { return d.array(d.Path, d.Type, 0) }
 
 // Member returns one member of a dataset of compounds as an array.
 func (d *Dataset) Member(name string) (storage.Array, error) {
-	for _, m := range d.Type.Members {
-		if m.Name != name {
-			continue
-		}
-		n, err := m.Type.conversion()
-		var s *source
-		if err == nil {
-			s, err = d.newSource(n, m.Offset)
-		}
-		if err != nil {
-			return storage.Array{}, d.file.fail(d.Path+"."+name, err)
-		}
-		return storage.Array{Data: s.arrayStorage(), Type: n.to, View: views.Of(s.shape...)}, nil
+	k := slices.IndexFunc(d.Type.Members, func(m Member) bool { return m.Name == name })
+	if k < 0 {
+		return storage.Array{}, d.file.fail(d.Path, fmt.Errorf("no member %q in %v: %w", name, d.Type, dtype.ErrType))
 	}
-	return storage.Array{}, d.file.fail(d.Path, fmt.Errorf("no member %q in %v: %w", name, d.Type, dtype.ErrType))
+	return d.array(d.Path+"."+name, d.Type.Members[k].Type, d.Type.Members[k].Offset)
+}
+
+// array returns the numbers of a type at an offset of each element.
+func (d *Dataset) array(path string, t *Type, at int) (storage.Array, error) {
+	n, err := t.conversion()
+	var s *source
+	if err == nil {
+		s, err = d.newSource(n, at)
+	}
+	if err != nil {
+		return storage.Array{}, d.file.fail(path, err)
+	}
+	return storage.Array{Data: s.arrayStorage(), Type: n.to, View: views.Of(s.shape...)}, nil
 }
 
 // View returns the view of all elements, from which smaller ones can be sliced.

@@ -473,6 +473,5 @@ func (o *Object) HasSymbolTable() bool {
 
 // CheckDecodable returns an error if chunks of the dataset cannot be decoded.
 func (d *Dataset) CheckDecodable() error {
-	err := filter.CanDecode(d.Filters)
-	return err
+	return filter.CanDecode(d.Filters)
 }

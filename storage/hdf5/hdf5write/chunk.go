@@ -154,16 +154,7 @@ func (d *DatasetWriter) fill(c *partialChunk, from []int, a storage.Array) error
 
 // copyElements copies the elements of src that from selects to dst, where to selects.
 func copyElements(dst []byte, to views.View, src []byte, from views.View, size int) {
-	views.Walk(func(at, step []int, n int) {
-		if step[0] == 1 && step[1] == 1 {
-			copy(dst[at[0]*size:(at[0]+n)*size], src[at[1]*size:])
-			return
-		}
-		for k := range n {
-			i, j := (at[0]+k*step[0])*size, (at[1]+k*step[1])*size
-			copy(dst[i:i+size], src[j:j+size])
-		}
-	}, to, from)
+	storage.CopyStrided(dst, storage.InBytes(to, size), src, storage.InBytes(from, size), size)
 }
 
 // capacity returns the largest number of elements that c can have.
