@@ -82,6 +82,11 @@ bench-io: build ## benchmark reading against h5py (creates files of 25 GiB, one 
 bench-checkpoint: build ## benchmark checkpoints of 4 GiB in each format (creates such files, one after the other), or BASE=commit
 	$(MAKE) -C bench bench-checkpoint BASE="$(BASE)"
 
+.PHONY: bench-loaders
+bench-loaders: setup ## benchmark the Python loader against h5py and DataLoader (PYTHON=interpreter with h5py and PyTorch)
+	@sh scripts/capi.sh release
+	$(or $(PYTHON),python3) -B bench/loaders/loaders.py --output bench/LOADERS.md
+
 .PHONY: bench-host
 bench-host: build ## benchmark the host overhead of training on a GPU (no GPU needed)
 	$(MAKE) -C bench bench-host

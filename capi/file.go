@@ -13,6 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/capi/dlpack"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/inspect"
+	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/all"
 	_ "github.com/h5dnn/h5dnn/storage/remote" // opens URLs
 )
@@ -25,9 +26,17 @@ type file struct {
 }
 
 //export h5dnn_open
-func h5dnn_open(path *C.text, out *C.h5dnn_file) C.h5dnn_status {
+func h5dnn_open(path *C.text, out *C.h5dnn_file) C.h5dnn_status { return openAs(path, nil, out) }
+
+//export h5dnn_open_as
+func h5dnn_open_as(path, format *C.text, out *C.h5dnn_file) C.h5dnn_status {
+	return openAs(path, format, out)
+}
+
+// openAs opens a file of a format, or, if that is NULL or "", of the one that its content says.
+func openAs(path, format *C.text, out *C.h5dnn_file) C.h5dnn_status {
 	return call(func() error {
-		f, err := inspect.Open(C.GoString(path))
+		f, err := inspect.Open(C.GoString(path), serialize.Options{Format: C.GoString(format)})
 		if err != nil {
 			return err
 		}

@@ -125,6 +125,9 @@ const char *h5dnn_message(void);
  * external data are not followed. */
 h5dnn_status h5dnn_open(const char *path, h5dnn_file *file);
 
+/* Opens a file as one of a format, such as hdf5 for the stored objects of AnnData or NetCDF. */
+h5dnn_status h5dnn_open_as(const char *path, const char *format, h5dnn_file *file);
+
 /* Closes a file. Its arrays can no longer be read, and still have to be freed. */
 h5dnn_status h5dnn_close(h5dnn_file file);
 
@@ -213,7 +216,7 @@ h5dnn_status h5dnn_stream(const char *device, uint64_t *stream);
 /* Plans the loading of samples. The settings are a JSON object: data, as documented for run
  * configurations in docs/configuration.md, of which y may be absent; or config, the name of such a
  * YAML file; validation (true for the samples to validate on), batch_size, drop_last, seed, rank,
- * world_size, workers and memory (bytes). */
+ * world_size, workers, memory (bytes) and format (as for h5dnn_open_as). */
 h5dnn_status h5dnn_loader_open(const char *settings, h5dnn_loader *loader);
 
 /* Describes a loader as JSON: fields, in the order of the arrays of a batch, samples, batches, and

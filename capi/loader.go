@@ -36,6 +36,7 @@ type loaderSettings struct {
 	WorldSize  int               `json:"world_size"`
 	Workers    int               `json:"workers"`
 	Memory     int64             `json:"memory"`
+	Format     string            `json:"format"` // of the files; by content if empty
 }
 
 // A loader is a loader that C has a handle of.
@@ -97,7 +98,7 @@ func (s loaderSettings) open() (_ *loader, err error) {
 		return nil, fmt.Errorf("loader: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &loader{files: sampleFiles{ctx, map[string]inspect.File{}}, pool: &pool{free: map[int][][]byte{}}, cancel: cancel}
+	l := &loader{files: sampleFiles{ctx, s.Format, map[string]inspect.File{}}, pool: &pool{free: map[int][][]byte{}}, cancel: cancel}
 	defer func() {
 		if err != nil {
 			l.close()

@@ -21,8 +21,9 @@ import (
 
 // A sampleFiles is the open files of samples, by name.
 type sampleFiles struct {
-	ctx  context.Context // ends long reads
-	open map[string]inspect.File
+	ctx    context.Context // ends long reads
+	format string          // of all files; by content if empty
+	open   map[string]inspect.File
 }
 
 var _ dataconfig.Files = sampleFiles{}
@@ -38,7 +39,7 @@ func (f sampleFiles) file(name string) (inspect.File, error) {
 	if file, ok := f.open[name]; ok {
 		return file, nil
 	}
-	file, err := inspect.Open(name, serialize.Options{Context: f.ctx})
+	file, err := inspect.Open(name, serialize.Options{Context: f.ctx, Format: f.format})
 	if err == nil {
 		f.open[name] = file
 	}

@@ -42,9 +42,20 @@ def _attribute(a):
         if dtype.kind == "c":
             value = np.asarray(value, np.float64)
             value = value[..., 0] + 1j * value[..., 1]
-        value = np.asarray(value, dtype)
-        return value[()] if value.ndim == 0 else value
+        try:
+            value = np.asarray(value, dtype)
+            return value[()] if value.ndim == 0 else value
+        except ValueError:
+            pass  # the names of an enum
     return value if shape == [] else _objects(value, len(shape))
+
+
+def _sequence(value, texts):
+    """An array of a list of numbers; other values as they are."""
+    if not isinstance(value, list) or texts:
+        return value
+    numbers = [float(v) if v in ("NaN", "Infinity", "-Infinity") else v for v in value]
+    return np.asarray(numbers) if all(isinstance(v, (int, float)) for v in numbers) else value
 
 
 def _objects(value, rank):
@@ -145,19 +156,20 @@ class Group(Mapping):
 class File(Group):
     """A file of any format that h5dnn reads, by path or URL, opened for reading.
 
-    Arrays are read when they are indexed. In the child of a fork, and after unpickling, the file is opened again."""
+    Arrays are read when they are indexed. In the child of a fork, and after unpickling, the file is opened again. The format
+    is found by content; format="hdf5" shows the stored objects of AnnData, NetCDF and MATLAB instead of what they mean."""
 
-    def __init__(self, path: str | bytes | os.PathLike, mode: str = "r"):
+    def __init__(self, path: str | bytes | os.PathLike, mode: str = "r", format: str = ""):
         if mode != "r":
             raise ValueError(f"{path}: mode {mode!r}; h5dnn.File reads, mode 'r'; write with h5py")
         super().__init__(self, "/")
-        self.filename = os.fsdecode(path)
+        self.filename, self._format = os.fsdecode(path), format
         self._handle, self._listed = None, None
         self._open()
 
     def _open(self):
         self._call = _library.caller(self.filename)
-        self._handle = Handle("close", "open", _library.encoded(self.filename, "file"), by=self._call)
+        self._handle = Handle("close", "open_as", _library.encoded(self.filename, "file"), self._format.encode(), by=self._call)
 
     def _number(self):
         if self._handle is None:
@@ -198,7 +210,7 @@ class File(Group):
         return self._handle is not None
 
     def __reduce__(self):
-        return File, (self.filename,)
+        return File, (self.filename, "r", self._format)
 
     def __repr__(self):
         return f"<h5dnn.File {self.filename}{'' if self else ', closed'}>"
@@ -281,11 +293,12 @@ class Dataset:
     def read_direct(self, dest: np.ndarray, source_sel: Any = (), dest_sel: Any = ()) -> None:
         """Reads what source_sel selects into an array, or into what dest_sel selects of it."""
         into = dest[dest_sel]
-        if into.flags.c_contiguous and into.dtype.name in CODES and self._about["numbers"]:
+        plain = into.dtype.isnative and into.dtype.name in CODES and into.flags.c_contiguous and into.flags.aligned and into.flags.writeable
+        if plain and self._about["numbers"] and np.may_share_memory(into, dest):  # lists of indices copy
             part = self._slice(_normalized(source_sel, self))
             if _library.describe(part)[1] != into.shape:
                 raise ShapeError(f"{self.name}: {_library.describe(part)[1]} elements do not fit into {into.shape}")
-            _library.read(part, into.ctypes.data, into.shape, into.dtype.name, self._file._call)
+            _library.read(part, into, into.ctypes.data, into.shape, into.dtype.name, self._file._call)
         else:
             dest[dest_sel] = self[source_sel]
 
@@ -321,7 +334,7 @@ class Dataset:
         found = call_json("values", self._file._number(), _library.encoded(self.name), _expression(axes), by=self._file._call)
         array = np.empty(len(found["values"]), object)
         for k, value in enumerate(found["values"]):
-            array[k] = np.asarray(value) if isinstance(value, list) else value
+            array[k] = _sequence(value, "string" in self._about["dtype"])
         return array.reshape(found["shape"])[()] if found["shape"] else array[0]
 
     def _members(self):
@@ -409,7 +422,7 @@ def _numbers(array, dtype, by):
         kind = dtype.newbyteorder("=")
     out = np.empty(shape, kind)
     if out.size:
-        _library.read(array, out.ctypes.data, shape, kind.name, by)
+        _library.read(array, out, out.ctypes.data, shape, kind.name, by)
     if dtype not in (None, kind):
         out = out.astype(dtype)
     return out[()] if shape == () else out
@@ -497,5 +510,5 @@ def _tensor(array):
     name, shape, _, _ = _library.describe(array)
     out = torch.empty(shape, dtype=getattr(torch, name))
     if out.numel():
-        _library.read(array, out.data_ptr(), shape, name)
+        _library.read(array, out, out.data_ptr(), shape, name)
     return out

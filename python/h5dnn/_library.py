@@ -77,7 +77,7 @@ NUMPY = {name: np.dtype(name) for name in TYPES.values() if name != "bfloat16" a
 _handle, _out = c_uint64, POINTER(c_uint64)
 _text, _json = c_char_p, POINTER(c_void_p)
 _functions = {
-    "open": [_text, _out], "close": [_handle], "get": [_handle, _text, _out], "member": [_handle, _text, _text, _out],
+    "open_as": [_text, _text, _out], "close": [_handle], "get": [_handle, _text, _out], "member": [_handle, _text, _text, _out],
     "object": [_handle, _text, _json], "objects": [_handle, _text, _json], "values": [_handle, _text, _text, _json],
     "verify": [_text, _json], "free_text": [c_void_p], "slice": [_handle, _text, _out], "describe": [_handle, POINTER(POINTER(Tensor))],
     "read": [_handle, _text, POINTER(Tensor)], "free": [_handle],
@@ -244,11 +244,14 @@ def describe(array):
     return TYPES[t.type.code, t.type.bits], tuple(t.shape[:rank]), tuple(t.strides[:rank]), t.data
 
 
-def read(array, address, shape, type_name, by=call):
-    """Copies all elements of an array to row-major memory."""
+def read(array, into, address, shape, type_name, by=call):
+    """Copies all elements of an array to the row-major memory of an object. The call keeps the object, as it may go on
+    on its thread after an interrupt."""
     code, bits = CODES[type_name]
     sizes = (c_int64 * len(shape))(*shape)
-    by("read", array.number, b"", byref(Tensor(address, Device(1, 0), len(shape), Type(code, bits, 1), sizes, None, 0)))
+    tensor = Tensor(address, Device(1, 0), len(shape), Type(code, bits, 1), sizes, None, 0)
+    tensor.kept = into
+    by("read", array.number, b"", byref(tensor))
 
 
 class _Memory:

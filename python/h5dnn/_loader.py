@@ -45,6 +45,7 @@ class Loader:
     to           "numpy", or "torch" for tensors
     transform    a function of a batch, whose result is yielded in its place
     index        the name of a field with the indices of the samples, after rows, if given
+    format       of the files, as for File
     settings     other settings of data in a run's configuration (docs/configuration.md), such as x_offsets, missing
     """
 
@@ -52,7 +53,7 @@ class Loader:
                  shuffle: str | bool = "auto", seed: int = 0, *, drop_last: bool = False, window: int = 0, rows: str | list[str] | None = None,
                  steps: int = 0, frames: Mapping[str, str] | None = None, episodes: str | None = None, memory: int = 0, workers: int = 0,
                  rank: int | None = None, world_size: int | None = None, to: str = "numpy", transform: Callable[[dict], Any] | None = None,
-                 index: str | None = None, **settings: Any):
+                 index: str | None = None, format: str = "", **settings: Any):
         names = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
         if not isinstance(fields, Mapping) or not fields:
             raise ValueError(f"fields={fields!r}; want a dict of paths in the file by name, such as {{'x': 'images'}}")
@@ -62,7 +63,7 @@ class Loader:
                 "window": window, "steps": steps, "categorical": "codes", **settings}
         data.update({name: dict(value) if name == "frames" else value for name, value in (("rows", rows), ("frames", frames), ("episodes", episodes)) if value is not None})
         self._begin({"data": data, "batch_size": batch_size, "drop_last": drop_last, "seed": seed, "memory": memory,
-                     "workers": workers}, rank, world_size, to, transform, index, list(fields))
+                     "workers": workers, "format": format}, rank, world_size, to, transform, index, list(fields))
 
     @classmethod
     def from_config(cls, path: str | os.PathLike, validation: bool = False, *, batch_size: int = 0, seed: int | None = None,
@@ -171,9 +172,10 @@ class Loader:
 
     def read(self, rows: Any) -> Any:
         """The samples with these indices, in this order, as one batch."""
+        rows = np.asarray(rows)
+        if rows.ndim != 1 or rows.size and rows.dtype.kind not in "iu":
+            raise _library.ShapeError(f"rows of {rows.dtype}, shape {rows.shape}; want a list of indices")
         rows = np.ascontiguousarray(rows, np.int64)
-        if rows.ndim != 1:
-            raise _library.ShapeError(f"rows of shape {rows.shape}; want a list of indices")
         number, handles = self._number(), (ctypes.c_uint64 * len(self._names))()
         self._call("loader_read", number, len(rows), rows.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), handles)
         return self._batch(handles, rows)

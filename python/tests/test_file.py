@@ -28,6 +28,15 @@ def test_arrays_are_read_where_they_are_indexed():
         into = np.zeros((4, 8, 8), np.float32)
         d.read_direct(into, np.s_[2:4], np.s_[1:3])
         assert (into[1:3] == whole[2:4]).all() and not into[3].any()
+        for dtype, at in ((">i4", ()), ("i4", [1, 0]), ("i4", np.s_[:, ::-1]), ("f8", ())):
+            into = np.zeros((2, 8, 8), dtype)
+            d.read_direct(into, np.s_[2:4], at)
+            assert (into[at] == whole[2:4]).all(), (dtype, at)
+        into = np.frombuffer(bytes(128), np.uint8).reshape(2, 8, 8)
+        with refused(ValueError, "read-only"):
+            d.read_direct(into, np.s_[2:4])
+        with refused(ValueError):
+            d.read_direct(np.zeros((3, 8, 8)), np.s_[2:4])
 
 
 def test_groups_are_mappings():
@@ -108,6 +117,8 @@ def test_fields_and_strings():
             f["text"] = ["a", "β", ""]
             f["one"] = "single"
             f.create_dataset("v", (2,), h5py.vlen_dtype(np.int32))[0] = [1, 2]
+            f.create_dataset("w", (2,), h5py.vlen_dtype(np.float32))[0] = [1, np.nan]
+            f.attrs.create("colour", 1, dtype=h5py.enum_dtype({"red": 0, "green": 1}, "i1"))
             f["flag"] = np.array([True, False])
             f["z"] = np.array([1 + 2j], np.complex64)
             f["empty"] = h5py.Empty("f4")
@@ -118,6 +129,7 @@ def test_fields_and_strings():
             assert t.dtype.names == ("a", "b", "c") and t["a"].tolist() == [0, 1, 2, 3, 4] and t["b", 1:3].tolist() == [[3, 4, 5], [6, 7, 8]]
             assert t[1:3]["b"].tolist() == [[3, 4, 5], [6, 7, 8]] and t[2]["a"] == 2 and t["c"][0] == "xy"
             assert f["text"][:].tolist() == ["a", "β", ""] and f["text"][1] == "β" and f["one"][()] == "single" and f["text"].asstr()[0] == "a"
+            assert np.isnan(f["w"][0][1]) and f["w"][0].dtype == np.float64 and f.attrs["colour"] == "green"
             assert f["v"][0].tolist() == [1, 2] and f["flag"].dtype == bool and f["z"][0] == 1 + 2j and f["soft"][0] == "a"
             assert f.attrs["words"].tolist() == ["x", "y"] and f.attrs["z"] == 1 + 2j and np.isnan(f.attrs["nan"]) and f.attrs["text"] == "hello"
             assert f["empty"].shape is None
@@ -142,6 +154,12 @@ def test_other_formats():
     assert weights and all(isinstance(w, np.ndarray) for w in weights.values())
     with h5dnn.open(os.path.join(TESTDATA, "cells.h5ad")) as f:
         assert f["X"].ndim == 2 and f["X"][:3].shape == (3, f["X"].shape[1])  # CSR, read as dense
+        dense = f["X"][()]
+    with h5dnn.open(os.path.join(TESTDATA, "cells.h5ad"), format="hdf5") as f:
+        f = pickle.loads(pickle.dumps(f))
+        assert isinstance(f["X"], h5dnn.Group) and (f["X/data"][()] == dense[dense != 0]).all()
+    with refused(h5dnn.Error, "hdf6"):
+        h5dnn.open(DIGITS, format="hdf6")
 
 
 def test_files_are_verified():

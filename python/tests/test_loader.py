@@ -135,8 +135,9 @@ def test_samples_by_index():
         l.read([1437])
     with refused(IndexError):
         l.read([-1])
-    with refused(IndexError):
-        l.read([[1]])
+    for wrong in ([[1]], [1.5], [True], ["a"], 3):
+        with refused(IndexError, "want a list of indices"):
+            l.read(wrong)
 
 
 def test_an_error_in_transform_ends_nothing_else():

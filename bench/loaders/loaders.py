@@ -1,0 +1,251 @@
+"""Compares h5dnn's Python loader with h5py and PyTorch's DataLoader on shuffled batches.
+
+    python3 bench/loaders/loaders.py [--rounds 3] [--folder /tmp/h5dnn-loaders] [--output bench/LOADERS.md]
+
+Each side runs in a process of its own, on a warm page cache; rounds go through the sides in turn, every second one
+backwards. A side's figure is the median of its rounds: samples a second after 5 batches of warm-up. The sides are checked
+to deliver the same samples for the same indices.
+"""
+import argparse
+import importlib.metadata
+import itertools
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+import h5py
+import numpy as np
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(here, "..", "..", "python"))
+
+FRAMES, EPISODE, SPAN, STRIDE = 8000, 125, 20, 5
+IMAGES = 30000
+
+
+def make_windows(path):
+    random = np.random.default_rng(1)
+    with h5py.File(path, "w") as f:
+        pixels = f.create_dataset("pixels", (FRAMES, 224, 224, 3), "u1", chunks=(1, 224, 224, 3))
+        for k in range(0, FRAMES, EPISODE):
+            pixels[k:k + EPISODE] = random.integers(0, 256, (EPISODE, 224, 224, 3), np.uint8)
+        f["action"] = random.standard_normal((FRAMES, 7)).astype(np.float32)
+        f["ep_len"] = np.full(FRAMES // EPISODE, EPISODE)
+
+
+def make_images(path):
+    random = np.random.default_rng(2)
+    with h5py.File(path, "w") as f:
+        images = f.create_dataset("images", (IMAGES, 64, 64, 3), "u1", chunks=(32, 64, 64, 3), compression="gzip", compression_opts=4)
+        smooth = random.integers(0, 256, (64, 64, 3), np.uint8)
+        for k in range(0, IMAGES, 1000):
+            images[k:k + 1000] = (smooth // 2 + random.integers(0, 16, (1000, 64, 64, 3), np.uint8) + (k // 1000)).astype(np.uint8)
+        f["labels"] = np.arange(IMAGES) % 10
+
+
+def starts():
+    """The first frames of windows, which lie within an episode."""
+    return np.concatenate([np.arange(k, k + EPISODE - SPAN + 1) for k in range(0, FRAMES, EPISODE)])
+
+
+def windows_careful(path, batch):
+    """One thread, which reads the wanted frames of a batch alone, as chunks, in the order of the file."""
+    f = h5py.File(path)
+    chunks, action = f["pixels"].id, f["action"][:]
+    order = np.random.default_rng(0).permutation(starts())
+    for k in range(0, len(order) - batch + 1, batch):
+        rows = order[k:k + batch, None] + np.arange(0, SPAN, STRIDE)
+        pixels = np.empty((batch, 4, 224, 224, 3), np.uint8)
+        flat = pixels.reshape(-1, 224 * 224 * 3)
+        for at in np.argsort(rows.ravel(), kind="stable"):
+            chunks.read_direct_chunk((int(rows.flat[at]), 0, 0, 0), out=flat[at])
+        yield {"pixels": pixels, "action": action[order[k:k + batch, None] + np.arange(SPAN)]}
+
+
+def windows_h5dnn(path, batch):
+    import h5dnn
+    while True:
+        yield from h5dnn.Loader(path, {"pixels": "pixels", "action": "action"}, batch_size=batch, steps=SPAN, frames={"pixels": f"::{STRIDE}"},
+                                episodes="ep_len", seed=1, drop_last=True)
+
+
+def _torch_windows(path, batch, workers):
+    import torch.utils.data
+
+    class Windows(torch.utils.data.Dataset):
+        def __init__(self):
+            self.starts, self.file = starts(), None
+
+        def __len__(self):
+            return len(self.starts)
+
+        def __getitem__(self, k):
+            self.file = self.file or h5py.File(path)
+            s = self.starts[k]
+            return {"pixels": self.file["pixels"][s:s + SPAN][::STRIDE].copy(), "action": self.file["action"][s:s + SPAN]}
+    while True:
+        yield from torch.utils.data.DataLoader(Windows(), batch_size=batch, shuffle=True, num_workers=workers, drop_last=True)
+
+
+def images_h5dnn(path, batch):
+    import h5dnn
+    loader = h5dnn.Loader(path, {"x": "images", "y": "labels"}, batch_size=batch, seed=1, drop_last=True, to="torch")
+    while True:
+        yield from loader
+
+
+def images_careful(path, batch):
+    """Two threads, which decode chunks in a random order with zlib, ahead of a buffer of 170 chunks that batches are drawn from."""
+    import collections
+    import concurrent.futures
+    import zlib
+    f = h5py.File(path)
+    chunks, labels, random, lock = f["images"].id, f["labels"][:], np.random.default_rng(0), threading.Lock()
+
+    def decode(first):
+        with lock:
+            _, raw = chunks.read_direct_chunk((int(first), 0, 0, 0))
+        return int(first), np.frombuffer(zlib.decompress(raw), np.uint8).reshape(32, 64, 64, 3)
+    pool = concurrent.futures.ThreadPoolExecutor(2)
+    while True:
+        order = iter(random.permutation(np.arange(0, IMAGES, 32)))
+        ahead = collections.deque(pool.submit(decode, first) for first in itertools.islice(order, 8))
+        opened, left = [], []
+        while ahead or left:
+            while ahead and len(left) < 170 * 32:
+                first, images = ahead.popleft().result()
+                opened.append((first, images))
+                left += [(len(opened) - 1, k) for k in range(min(32, IMAGES - first))]
+                ahead += [pool.submit(decode, first) for first in itertools.islice(order, 1)]
+            x, y = np.empty((batch, 64, 64, 3), np.uint8), np.empty(batch, np.int64)
+            if len(left) < batch:
+                break
+            for at in range(batch):
+                pick = random.integers(len(left))
+                left[pick], left[-1] = left[-1], left[pick]
+                block, k = left.pop()
+                first, images = opened[block]
+                x[at], y[at] = images[k], labels[first + k]
+            yield {"x": x, "y": y}
+
+
+def _torch_images(path, batch, workers):
+    import torch.utils.data
+
+    class Images(torch.utils.data.Dataset):
+        file = None
+
+        def __len__(self):
+            return IMAGES
+
+        def __getitem__(self, k):
+            self.file = self.file or h5py.File(path)
+            return {"x": self.file["images"][k], "y": self.file["labels"][k]}
+    while True:
+        yield from torch.utils.data.DataLoader(Images(), batch_size=batch, shuffle=True, num_workers=workers, drop_last=True)
+
+
+WORK = {
+    "windows": (make_windows, 64, {
+        "h5dnn.Loader": (windows_h5dnn, 100), "h5py, one thread, wanted chunks sorted": (windows_careful, 100),
+        "h5py in DataLoader, 0 workers": (lambda p, b: _torch_windows(p, b, 0), 8), "h5py in DataLoader, 2 workers": (lambda p, b: _torch_windows(p, b, 2), 12)}),
+    "images": (make_images, 256, {
+        "h5dnn.Loader": (images_h5dnn, 100), "h5py and zlib, two threads, by window": (images_careful, 100),
+        "h5py in DataLoader, 0 workers": (lambda p, b: _torch_images(p, b, 0), 4), "h5py in DataLoader, 2 workers": (lambda p, b: _torch_images(p, b, 2), 6)}),
+}
+TITLES = {"windows": "Windows: 4 of 20 frames at stride 5, 224x224x3, and 20 actions; 8,000 frames in 64 episodes, one uncompressed frame a chunk; batches of 64, shuffled",
+          "images": "Images: 30,000 of 64x64x3, gzip, 32 a chunk; batches of 256, shuffled: exactly by DataLoader, else by window"}
+
+
+def check(folder):
+    """The sides' samples: those of h5dnn are what h5py reads."""
+    import h5dnn
+    with h5py.File(os.path.join(folder, "windows.h5")) as f:
+        first = starts()
+        loader = h5dnn.Loader(f.filename, {"pixels": "pixels", "action": "action"}, steps=SPAN, frames={"pixels": f"::{STRIDE}"}, episodes="ep_len", index="row", batch_size=4)
+        assert loader.samples == len(first)
+        batch = next(iter(loader))
+        for k, row in enumerate(batch["row"]):
+            s = first[row]
+            assert (batch["pixels"][k] == f["pixels"][s:s + SPAN][::STRIDE]).all() and (batch["action"][k] == f["action"][s:s + SPAN]).all()
+    with h5py.File(os.path.join(folder, "images.h5")) as f:
+        batch = next(iter(h5dnn.Loader(f.filename, {"x": "images", "y": "labels"}, index="row")))
+        for k, row in enumerate(batch["row"]):
+            assert (batch["x"][k] == f["images"][row]).all() and batch["y"][k] == f["labels"][row]
+
+
+def run(work, side, folder):
+    """Measures one side in this process, and prints the result."""
+    make, batch, sides = WORK[work]
+    function, count = sides[side]
+    import torch  # by all sides, so that its memory and its import count for none
+    began = time.perf_counter()
+    batches = iter(function(os.path.join(folder, work + ".h5"), batch))
+    next(batches)
+    first = time.perf_counter() - began
+    for _ in range(4 if count > 20 else 1):
+        next(batches)
+    began, total = time.perf_counter(), 0
+    for _ in range(count):
+        b = next(batches)
+        total += int(b["pixels" if work == "windows" else "x"][0].reshape(-1)[:100].sum())
+    seconds = time.perf_counter() - began
+    with open("/proc/self/status") as f:
+        peak = int(next(line for line in f if line.startswith("VmHWM")).split()[1]) / 1024
+    print(json.dumps({"rate": count * batch / seconds, "first": first, "memory": peak}), flush=True)
+    os._exit(0)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", default="/tmp/h5dnn-loaders")
+    parser.add_argument("--output")
+    parser.add_argument("--side", nargs=2)
+    args = parser.parse_args()
+    if args.side:
+        run(*args.side, args.folder)
+    os.makedirs(args.folder, exist_ok=True)
+    lines = []
+    for work, (make, _, sides) in WORK.items():
+        path = os.path.join(args.folder, work + ".h5")
+        if not os.path.exists(path):
+            make(path + ".new")
+            os.rename(path + ".new", path)
+    check(args.folder)
+    for work, (_, _, sides) in WORK.items():
+        with open(os.path.join(args.folder, work + ".h5"), "rb") as f:  # into the page cache
+            while f.read(1 << 24):
+                pass
+        results, loads = {side: [] for side in sides}, []
+        for k in range(args.rounds):
+            for side in list(sides)[::-1 if k % 2 else 1]:
+                loads.append(os.getloadavg()[0])
+                out = subprocess.run([sys.executable, "-B", __file__, "--folder", args.folder, "--side", work, side], stdout=subprocess.PIPE, text=True, check=True)
+                results[side].append(json.loads(out.stdout))
+                print(work, side, results[side][-1], file=sys.stderr)
+        ours = statistics.median(r["rate"] for r in results["h5dnn.Loader"])
+        lines += [f"## {TITLES[work]}", "", "| | samples/s, median (all) | h5dnn is faster | first batch, s | peak memory, MiB |", "|---|---|---|---|---|"]
+        for side, rounds in results.items():
+            rate = statistics.median(r["rate"] for r in rounds)
+            lines.append(f"| {side} | {rate:,.0f} ({', '.join(format(r['rate'], ',.0f') for r in rounds)}) | {ours / rate:.1f}x | "
+                         f"{statistics.median(r['first'] for r in rounds):.2f} | {statistics.median(r['memory'] for r in rounds):,.0f} |")
+        lines += ["", f"Load of the machine before each process: {min(loads):.1f} to {max(loads):.1f}.", ""]
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("h5py", "numpy", "torch"))
+    text = "\n".join(["# Loaders in Python", "", "What a Python process receives: `make bench-loaders` ([script](loaders/loaders.py)), warm page cache.",
+                      f"{platform.machine()}, {os.cpu_count()} processors; Python {platform.python_version()}, {versions}, HDF5 {h5py.version.hdf5_version}. "
+                      f"The loop reads 100 batches of the first epoch, of the DataLoader 4 to 12; h5dnn reads with two threads. Peak memory has PyTorch's 400 MiB and the pages of mapped files, and not DataLoader's workers.",
+                      "With a load above the number of processors, other programs took part of them: trust the ratios of this run, not its rates.", "", *lines])
+    print(text)
+    if args.output:
+        with open(args.output, "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+if __name__ == "__main__":
+    main()
