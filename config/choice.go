@@ -33,3 +33,14 @@ func (c *Choice) UnmarshalJSON(text []byte) (err error) {
 	*c, err = ParseChoice(written)
 	return err
 }
+
+// OneOrMore reads a value, or a list of values.
+func OneOrMore[T any](text []byte) ([]T, error) {
+	var one T
+	if json.Unmarshal(text, &one) == nil {
+		return []T{one}, nil
+	}
+	var list []T
+	err := json.Unmarshal(text, &list)
+	return list, err
+}

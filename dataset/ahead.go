@@ -61,9 +61,6 @@ func (p *planner) blocksAhead() int {
 	return min(mostAhead, max(leastAhead, aheadBytes/max(1, p.blocks.largest*p.d.SampleBytes)))
 }
 
-// A rowRange is the rows from first to end-1.
-type rowRange struct{ first, end int }
-
 // prefetch announces the blocks ahead of a place whose block is about to be decoded, half of them at a time:
 // neighbours are then fetched together. The lock is held, so that nobody reads a block before it is announced.
 func (f *pipeline) prefetch(place int) {
@@ -72,27 +69,24 @@ func (f *pipeline) prefetch(place int) {
 	if ahead == 0 || f.advised-place > ahead/2 {
 		return
 	}
-	var rows []rowRange
+	var list []int
 	for end := min(place+ahead, f.last); f.advised < end; f.advised++ {
-		block := f.r.order.blockAt(f.advised)
-		if f.byBlock[block] != nil {
-			continue
+		if block := f.r.order.blockAt(f.advised); f.byBlock[block] == nil {
+			list = append(list, block)
 		}
-		rows = appendBlock(rows, f.blocks, block)
 	}
-	for _, r := range rows {
-		f.d.prefetch(r.first, r.end)
-	}
+	prefetchBlocks(f.d, f.blocks, list)
 }
 
-// appendBlock appends the rows of a block, to the last rows if it follows them.
-func appendBlock(rows []rowRange, b blocks, block int) []rowRange {
-	first, end := b.start(block), b.ends[block]
-	if last := len(rows) - 1; last >= 0 && rows[last].end == first {
-		rows[last].end = end
-		return rows
+// prefetchBlocks announces blocks of d, those that follow each other in the list and in d together.
+func prefetchBlocks(d reader, b blocks, list []int) {
+	for k := 0; k < len(list); {
+		first, end := b.start(list[k]), b.ends[list[k]]
+		for k++; k < len(list) && b.start(list[k]) == end; k++ {
+			end = b.ends[list[k]]
+		}
+		d.prefetch(first, end)
 	}
-	return append(rows, rowRange{first, end})
 }
 
 // prefetchGroups announces the row groups of samples, whose indices are in their order, if they come over a network.

@@ -177,13 +177,11 @@ func (s *scattering) prefetch(to int) {
 		}
 		to = max(to, s.next+ahead)
 	}
-	var rows []rowRange
+	var list []int
 	for to = min(to, s.r.order.numBlocks()); s.advised < to; s.advised++ {
-		rows = appendBlock(rows, s.blocks, s.r.order.blockAt(s.advised))
+		list = append(list, s.r.order.blockAt(s.advised))
 	}
-	for _, r := range rows {
-		s.r.l.d.prefetch(r.first, r.end)
-	}
+	prefetchBlocks(s.r.l.d, s.blocks, list)
 }
 
 // finish delivers the batches of t of which nothing is missing.

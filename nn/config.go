@@ -38,7 +38,7 @@ func Describe(m Module) (any, error) {
 	for i, one := range s {
 		description, err := Describe(one)
 		if err != nil {
-			return nil, at(config.Item{Kind: "layer", Index: i}, err)
+			return nil, config.At(err, config.Item{Kind: "layer", Index: i})
 		}
 		list[i] = description
 	}
@@ -69,7 +69,7 @@ func fromJSON(text json.RawMessage, d storage.Device) (Module, error) {
 	for i, one := range list {
 		m, err := fromJSON(one, d)
 		if err != nil {
-			return nil, at(config.Item{Kind: "layer", Index: i}, err)
+			return nil, config.At(err, config.Item{Kind: "layer", Index: i})
 		}
 		s[i] = m
 	}
@@ -78,6 +78,3 @@ func fromJSON(text json.RawMessage, d storage.Device) (Module, error) {
 
 // A ConfigError is an error at some place in a configuration.
 type ConfigError = config.Error
-
-// at adds an outer step to the path of err.
-func at(step any, err error) error { return config.At(err, step) }

@@ -146,7 +146,7 @@ func (f *factory[T]) build(text json.RawMessage, d storage.Device) (made T, err 
 	}
 	m, ok := f.makers[plain]
 	if !ok {
-		return made, at(name, config.Unknown(f.kind, name, f.names()))
+		return made, config.At(config.Unknown(f.kind, name, f.names()), name)
 	}
 	made, err = m.build(settings, d)
 	var failed *tensor.Error
@@ -154,7 +154,7 @@ func (f *factory[T]) build(text json.RawMessage, d storage.Device) (made T, err 
 		err = failed.Err // at adds the name
 	}
 	if err != nil {
-		return made, at(name, err)
+		return made, config.At(err, name)
 	}
 	return made, nil
 }

@@ -345,13 +345,8 @@ type nodeConfig struct {
 
 // UnmarshalJSON reads a name or a list of names.
 func (n *Names) UnmarshalJSON(text []byte) error {
-	var one string
-	if json.Unmarshal(text, &one) == nil {
-		*n = Names{one}
-		return nil
-	}
-	var list []string
-	if err := json.Unmarshal(text, &list); err != nil {
+	list, err := config.OneOrMore[string](text)
+	if err != nil {
 		return config.Errorf("cannot be %.40s; want a name or a list of names", text)
 	}
 	*n = list

@@ -36,7 +36,7 @@ var presets = map[string]func(classes int) Sequential{
 func Preset(name string, classes int) (Sequential, error) {
 	preset, ok := presets[name]
 	if !ok {
-		return nil, at(name, config.Unknown("preset", name, Presets()))
+		return nil, config.At(config.Unknown("preset", name, Presets()), name)
 	}
 	if classes < 1 || classes > maxElements {
 		return nil, fmt.Errorf("preset %s for %d classes: %w", name, classes, config.Errorf("want at least one"))

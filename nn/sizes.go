@@ -14,13 +14,8 @@ type Sizes []int
 
 // UnmarshalJSON reads n or [n, m, …].
 func (s *Sizes) UnmarshalJSON(text []byte) error {
-	var n int
-	if json.Unmarshal(text, &n) == nil {
-		*s = Sizes{n}
-		return nil
-	}
-	var each []int
-	if err := json.Unmarshal(text, &each); err != nil || len(each) == 0 {
+	each, err := config.OneOrMore[int](text)
+	if err != nil || len(each) == 0 {
 		return config.Errorf("cannot be %.40s; want a number or a list of numbers", text)
 	}
 	*s = each

@@ -217,17 +217,15 @@ func exampleOf(t *tensor.Tape, features []Feature, by binding, fields []storage.
 		}
 		return t.Input(fields[k])
 	}
-	e.inputs = make([]*tensor.Tensor, len(by.inputs))
 	for i, k := range by.inputs {
 		if picked != nil {
-			e.inputs[i] = features[i].ApplyRows(t.Input(fields[k]), picked)
+			e.inputs = append(e.inputs, features[i].ApplyRows(t.Input(fields[k]), picked))
 		} else {
-			e.inputs[i] = features[i].Apply(t.Input(fields[k]))
+			e.inputs = append(e.inputs, features[i].Apply(t.Input(fields[k])))
 		}
 	}
-	e.targets = make([]*tensor.Tensor, len(by.targets))
-	for i, k := range by.targets {
-		e.targets[i] = field(k)
+	for _, k := range by.targets {
+		e.targets = append(e.targets, field(k))
 	}
 	if by.weight >= 0 {
 		e.weights = perSample(field(by.weight))

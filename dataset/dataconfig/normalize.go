@@ -64,13 +64,9 @@ func (n Normalize) CheckShape(sample []int, axis int) error {
 // numbers are one number, or a list of them.
 type numbers []float64
 
-func (n *numbers) UnmarshalJSON(text []byte) error {
-	var one float64
-	if json.Unmarshal(text, &one) == nil {
-		*n = numbers{one}
-		return nil
-	}
-	return json.Unmarshal(text, (*[]float64)(n))
+func (n *numbers) UnmarshalJSON(text []byte) (err error) {
+	*n, err = config.OneOrMore[float64](text)
+	return err
 }
 
 func (n numbers) MarshalJSON() ([]byte, error) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -182,13 +183,8 @@ type Names []string
 
 // UnmarshalJSON reads a string or a list of strings.
 func (n *Names) UnmarshalJSON(text []byte) error {
-	var one string
-	if json.Unmarshal(text, &one) == nil {
-		*n = Names{one}
-		return nil
-	}
-	var list []string
-	if json.Unmarshal(text, &list) != nil || slices.Contains(list, "") {
+	list, err := config.OneOrMore[string](text)
+	if err != nil || text[0] == '[' && slices.Contains(list, "") {
 		return errors.New("want a name, or a list of names")
 	}
 	*n = list
