@@ -128,17 +128,7 @@ var (
 			}
 			return nil
 		},
-		links: func(l *settings) []weights.Link {
-			if l.Bool("rms_scaling", false) {
-				l.fail(notInPyTorch("rms_scaling"))
-			}
-			checkLastAxes(l)
-			links := gammaAndBeta(l)
-			if len(links) == 1 && links[0].From[0] == "gamma" { // nn.LayerNorm may lack the bias alone
-				links[0] = linked("gamma", "weight", weights.Same)
-			}
-			return links
-		},
+		links: layerNormLinks, ordered: orderedLayerNorm,
 		renamed:  map[string]string{"weight": "gamma", "bias": "beta"},
 		features: []string{"gamma", "beta"}, kept: true,
 		samples: []Layer{
@@ -167,6 +157,40 @@ var (
 		samples: []Layer{sample(map[string]any{}, w("scale", 4))},
 	}, "RMSNormalization")
 )
+
+func layerNormLinks(l *settings) []weights.Link {
+	if l.Bool("rms_scaling", false) {
+		l.fail(notInPyTorch("rms_scaling"))
+	}
+	checkLastAxes(l)
+	links := gammaAndBeta(l)
+	if len(links) == 1 && links[0].From[0] == "gamma" { // nn.LayerNorm may lack the bias alone
+		links[0] = linked("gamma", "weight", weights.Same)
+	}
+	return links
+}
+
+// orderedLayerNorm has all axes of images with the channels first, as PyTorch has them.
+func orderedLayerNorm(l *settings, in featureLayout) ([]weights.Link, *settings) {
+	links, axes := layerNormLinks(l), len(l.Ints("axis"))
+	switch {
+	case !in.spatial || in.layout == channelsAreFirst || axes < 2:
+		return links, l
+	case len(l.InputShapes) == 0 || axes != len(l.InputShapes[0]):
+		l.fail(notInPyTorch("axis %v, which PyTorch, with the channels first, does not have last", l.Ints("axis")))
+		return links, l
+	}
+	front, shape := []int{axes - 1}, l.InputShapes[0]
+	for axis := range axes - 1 {
+		front = append(front, axis)
+	}
+	for i := range links {
+		links[i].Op = weights.Chain(weights.TransposeOp(front...), links[i].Op)
+	}
+	seen := *l.Layer
+	seen.InputShapes, seen.Weights = [][]int{append([]int{shape[axes-1]}, shape[:axes-1]...)}, nil
+	return links, l.of(&seen)
+}
 
 func layerNormModule(l *settings, in [][]int) *module {
 	scale, center := scales(l), centers(l)

@@ -29,9 +29,11 @@ var _ = register(class{
 		}
 		return map[string][]int{"alpha": alphaShape(l.of(&bare))}
 	},
-	links:      func(l *settings) []weights.Link { return preluLinks(l, false) },
-	linksFirst: func(l *settings) []weights.Link { return preluLinks(l, true) },
-	features:   []string{"alpha"}, kept: true,
+	links: func(l *settings) []weights.Link { return preluLinks(l, false) },
+	ordered: func(l *settings, in featureLayout) ([]weights.Link, *settings) {
+		return preluLinks(l, in.layout == channelsAreFirst), l
+	},
+	features: []string{"alpha"}, kept: true,
 	samples: []Layer{
 		sample(map[string]any{"shared_axes": []any{1.0, 2.0}}, w("alpha", 1, 1, 4)),
 		sample(map[string]any{}, w("alpha", 4)),

@@ -35,8 +35,9 @@ type class struct {
 	// links returns how the weights of l map to the parameters. An error of kind
 	// ErrUnsupported names the setting that PyTorch does not have. Nil for layers without weights.
 	links func(l *settings) []weights.Link
-	// linksFirst are the links for inputs that have the channels first in Keras, too; nil if they are the same.
-	linksFirst func(l *settings) []weights.Link
+	// ordered returns the links for inputs of an order, and the layer as PyTorch's module sees it; nil for links and the
+	// layer as it is.
+	ordered func(l *settings, in featureLayout) ([]weights.Link, *settings)
 	// differs returns what the module of PyTorch computes otherwise, of kind ErrUnsupported, for layers
 	// without weights; nil for nothing.
 	differs func(l *settings) error
@@ -48,7 +49,7 @@ type class struct {
 	spatial bool // the output has channels and, in PyTorch, spatial axes after them
 	// order returns the order of the features of the output; nil if kept or spatial say it, and for
 	// layers that have weights, it is that of Keras.
-	order func(t *tracer, l *Layer, path string, in []featureLayout) featureLayout
+	order func(t *tracer, l *settings, in []featureLayout) featureLayout
 	// features names the weights whose first axis is the features of the input.
 	features []string
 	// reverse adds the layers of Keras for layers of package nn, by their names.

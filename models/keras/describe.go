@@ -9,7 +9,7 @@ import (
 // Describe returns the configuration of m as text, which Keras 2 and 3 read. Parse reads
 // it, too.
 func Describe(m *Model) (string, error) {
-	o, err := described(m)
+	o, err := describedModel(m)
 	if err != nil {
 		return "", err
 	}
@@ -20,13 +20,13 @@ func Describe(m *Model) (string, error) {
 	return string(text), nil
 }
 
-func described(m *Model) (map[string]any, error) {
+func describedModel(m *Model) (map[string]any, error) {
 	var layers []any
 	for i := range m.Layers {
 		l := &m.Layers[i]
 		one := map[string]any{"class_name": l.Class, "config": configOf(l)}
 		if l.Model != nil {
-			inner, err := described(l.Model)
+			inner, err := describedModel(l.Model)
 			if err != nil {
 				return nil, err
 			}

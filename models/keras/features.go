@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/models/weights"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // A ShapeError is an error of kind ErrAmbiguous: the order of flattened features depends
@@ -83,41 +82,38 @@ type tracer struct {
 // model follows the layers of m, whose inputs have these orders, and returns those of its
 // outputs.
 func (t *tracer) model(m *Model, prefix string, inputs []featureLayout) ([]featureLayout, error) {
-	return walk(m, inputs, func(l *Layer, node int, in []featureLayout) ([]featureLayout, error) {
-		path := prefix + l.Name
+	return walk(m, inputs, func(layer *Layer, node int, in []featureLayout) ([]featureLayout, error) {
+		l := settingsOf(layer)
+		l.path = prefix + l.Name
 		switch {
 		case l.Model != nil:
-			return t.model(l.Model, path+"/", in)
+			return t.model(l.Model, l.path+"/", in)
 		case l.Class == "InputLayer" && len(in) > 0:
 			return in, nil
 		case len(in) == 0:
 			in = []featureLayout{{}}
 		}
-		if node == 0 {
-			t.inputs[path] = t.input(l, in)
+		out := t.output(l, in)
+		if node > 0 {
+			return []featureLayout{out}, nil
 		}
-		out := t.output(l, path, in)
+		t.inputs[l.path] = in[0]
+		if shape, ok := t.given[l.Name]; ok && !flattens(l) {
+			t.inputs[l.path] = featureLayout{flattened: [][]int{shape}}
+		}
 		var unknown *ShapeError
-		if node == 0 && out.err != nil && !errors.As(out.err, &unknown) && !slices.ContainsFunc(in, func(o featureLayout) bool { return o.err != nil }) {
-			t.refused[path] = out.err
+		if out.err != nil && !errors.As(out.err, &unknown) && !slices.ContainsFunc(in, func(o featureLayout) bool { return o.err != nil }) {
+			t.refused[l.path] = out.err
 		}
 		return []featureLayout{out}, nil
 	})
 }
 
-// input returns the order of the input of l.
-func (t *tracer) input(l *Layer, in []featureLayout) featureLayout {
-	if shape, ok := t.given[l.Name]; ok && !flattens(l) {
-		return featureLayout{flattened: [][]int{shape}}
-	}
-	return in[0]
-}
-
 // output returns the order of the output of l.
-func (t *tracer) output(l *Layer, path string, in []featureLayout) featureLayout {
+func (t *tracer) output(l *settings, in []featureLayout) featureLayout {
 	switch c := classes[l.Class]; {
 	case c.order != nil:
-		return c.order(t, l, path, in)
+		return c.order(t, l, in)
 	case c.kept:
 		out := in[0]
 		out.layout = layoutOf(l, out.layout)
@@ -131,36 +127,66 @@ func (t *tracer) output(l *Layer, path string, in []featureLayout) featureLayout
 }
 
 // newOrder is the order of features that Keras and PyTorch compute alike.
-func newOrder(*tracer, *Layer, string, []featureLayout) featureLayout { return featureLayout{} }
+func newOrder(*tracer, *settings, []featureLayout) featureLayout { return featureLayout{} }
 
 // flattenOrder is the order of the output of a Flatten.
-func flattenOrder(t *tracer, l *Layer, path string, in []featureLayout) featureLayout {
-	t.checkFlattened(l, path, in[0])
-	return t.flatten(l, in[0])
+func flattenOrder(t *tracer, l *settings, inputs []featureLayout) featureLayout {
+	in, moved := inputs[0], l.Class == "Flatten" && channelsFirst(l) // to the end, by Keras
+	switch {
+	case in.spatial && in.layout == channelsAreLast && moved:
+		t.refused[l.path] = fmt.Errorf("%s %s: %w", l.Class, l.Name, notInPyTorch("data_format channels_first, of images that have the channels last"))
+	case in.spatial && in.layout == axesArePermuted:
+		t.refused[l.path] = fmt.Errorf("%s %s: a Permute has reordered the axes of the images that it flattens, which are in another order in PyTorch: %w", l.Class, l.Name, weights.ErrAmbiguous)
+	}
+	shape, given := t.given[l.Name]
+	if !given {
+		if len(l.InputShapes) == 0 {
+			return featureLayout{err: &ShapeError{Layer: l.Name}}
+		}
+		switch shape = l.InputShapes[0]; {
+		case len(shape) < 2:
+			return in
+		case len(shape) == 2 && !in.spatial: // (steps, features)
+			return featureLayout{}
+		case moved:
+			shape = append(slices.Clone(shape[1:]), shape[0])
+		case in.layout == channelsAreFirst: // as PyTorch flattens them
+			return featureLayout{}
+		}
+	}
+	if slices.Min(append([]int{1}, shape...)) < 1 {
+		return featureLayout{err: &ShapeError{Layer: l.Name, Shape: shape}}
+	}
+	if channels := shape[len(shape)-1]; channels == 1 || channels == product(shape) {
+		return featureLayout{}
+	}
+	return featureLayout{flattened: [][]int{shape}}
+}
+
+// flattens reports whether the output of l is a vector of all elements.
+func flattens(l *settings) bool {
+	return l.Class == "Flatten" || l.Class == "Reshape" && len(l.Ints("target_shape")) == 1
 }
 
 // reshapeOrder is the order of the output of a Reshape.
-func reshapeOrder(t *tracer, l *Layer, path string, in []featureLayout) featureLayout {
+func reshapeOrder(t *tracer, l *settings, in []featureLayout) featureLayout {
 	if flattens(l) {
-		return flattenOrder(t, l, path, in)
+		return flattenOrder(t, l, in)
 	}
-	return imageOrder(t, l, path, in)
+	return imageOrder(t, l, in)
 }
 
 // imageOrder is the order of an output whose shape says whether it has channels and spatial axes.
-func imageOrder(t *tracer, l *Layer, path string, in []featureLayout) featureLayout {
-	shape := l.OutputShapes
-	if len(shape) == 0 {
-		shape = l.InputShapes
-	}
+func imageOrder(t *tracer, l *settings, in []featureLayout) featureLayout {
+	shape := slices.Concat(l.OutputShapes, l.InputShapes)
 	if len(shape) > 0 && len(in[0].flattened) == 1 && slices.Equal(shape[0], in[0].flattened[0]) {
 		return featureLayout{spatial: true}
 	}
-	return featureLayout{spatial: len(shape) > 0 && len(shape[0]) > 2, layout: t.reshapes[path].layout, err: in[0].permuted(l)}
+	return featureLayout{spatial: len(shape) > 0 && len(shape[0]) > 2, layout: t.reshapes[l.path].layout, err: in[0].permuted(l)}
 }
 
 // mergeOrder is the order of several inputs that are combined elementwise.
-func mergeOrder(_ *tracer, l *Layer, _ string, in []featureLayout) featureLayout {
+func mergeOrder(_ *tracer, l *settings, in []featureLayout) featureLayout {
 	for _, other := range in[1:] {
 		if !slices.EqualFunc(other.flattened, in[0].flattened, slices.Equal) {
 			return featureLayout{err: fmt.Errorf("%s %s: its inputs are flattened from different shapes: %w", l.Class, l.Name, weights.ErrAmbiguous)}
@@ -170,8 +196,8 @@ func mergeOrder(_ *tracer, l *Layer, _ string, in []featureLayout) featureLayout
 }
 
 // denseOrder is the order of the output of a layer that computes the last axis from the last axis of its input.
-func denseOrder(t *tracer, l *Layer, path string, in []featureLayout) featureLayout {
-	if shape := t.reshapes[path].shape; shape != nil {
+func denseOrder(t *tracer, l *settings, in []featureLayout) featureLayout {
+	if shape := t.reshapes[l.path].shape; shape != nil {
 		return featureLayout{flattened: [][]int{shape}}
 	}
 	return featureLayout{spatial: in[0].spatial && len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 2, layout: in[0].layout}
@@ -179,62 +205,21 @@ func denseOrder(t *tracer, l *Layer, path string, in []featureLayout) featureLay
 
 // permuted returns an error if a layer that is not known takes features whose order
 // differs.
-func (o featureLayout) permuted(l *Layer) error {
+func (o featureLayout) permuted(l *settings) error {
 	if o.err == nil && o.flattened != nil {
 		return fmt.Errorf("%s %s takes features that PyTorch has in another order: %w", l.Class, l.Name, weights.ErrAmbiguous)
 	}
 	return o.err
 }
 
-// flattens reports whether the output of l is a vector of all elements.
-func flattens(l *Layer) bool {
-	if l.Class != "Reshape" {
-		return l.Class == "Flatten"
-	}
-	return len(settingsOf(l).Ints("target_shape")) == 1
-}
-
-// flatten returns the order of flattened features.
-func (t *tracer) flatten(l *Layer, in featureLayout) featureLayout {
-	shape, ok := t.given[l.Name]
-	if !ok {
-		if len(l.InputShapes) == 0 {
-			return featureLayout{err: &ShapeError{Layer: l.Name}}
-		}
-		shape = l.InputShapes[0]
-		switch {
-		case len(shape) < 2:
-			return in
-		case len(shape) == 2 && !in.spatial: // (steps, features)
-			return featureLayout{}
-		case in.layout == channelsAreFirst && !flattensFirst(l): // as PyTorch flattens them
-			return featureLayout{}
-		}
-		if len(shape) > 1 && flattensFirst(l) { // (channels, …), which Keras transposes to channels last
-			shape = append(slices.Clone(shape[1:]), shape[0])
-		}
-	}
-	if slices.Min(append([]int{1}, shape...)) < 1 {
-		return featureLayout{err: &ShapeError{Layer: l.Name, Shape: shape}}
-	}
-	channels := shape[len(shape)-1]
-	if all := views.Of(shape...).Len(); channels == 1 || channels == all {
-		return featureLayout{}
-	}
-	return featureLayout{flattened: [][]int{shape}}
-}
-
 // concatOrder is the order of several outputs joined.
-func concatOrder(_ *tracer, l *Layer, _ string, in []featureLayout) featureLayout {
+func concatOrder(_ *tracer, l *settings, in []featureLayout) featureLayout {
 	out := featureLayout{}
-	permuted := false
 	for i, o := range in {
 		if o.err != nil {
 			return o
 		}
-		out.spatial = out.spatial || o.spatial
-		out.layout = max(out.layout, o.layout)
-		permuted = permuted || o.flattened != nil
+		out.spatial, out.layout = out.spatial || o.spatial, max(out.layout, o.layout)
 		switch {
 		case o.flattened != nil:
 			out.flattened = append(out.flattened, o.flattened...)
@@ -244,15 +229,63 @@ func concatOrder(_ *tracer, l *Layer, _ string, in []featureLayout) featureLayou
 			out.flattened = append(out.flattened, []int{-1})
 		}
 	}
-	if !permuted {
+	if !slices.ContainsFunc(in, func(o featureLayout) bool { return o.flattened != nil }) {
 		out.flattened = nil
 	}
-	for _, shape := range out.flattened {
-		if slices.Min(shape) < 1 {
-			return featureLayout{err: fmt.Errorf("%s %s: the size of an input is not known: %w", l.Class, l.Name, weights.ErrAmbiguous)}
-		}
+	if slices.ContainsFunc(out.flattened, func(shape []int) bool { return slices.Min(shape) < 1 }) {
+		return featureLayout{err: fmt.Errorf("%s %s: the size of an input is not known: %w", l.Class, l.Name, weights.ErrAmbiguous)}
 	}
 	return out
+}
+
+// A layout is where Keras has the channels of images. PyTorch has them first.
+type layout int
+
+const (
+	unknownLayout layout = iota // of inputs that no layer has taken yet; as if the channels were last
+	channelsAreLast
+	channelsAreFirst // as in PyTorch
+	axesArePermuted  // by a Permute, in another way
+)
+
+// layoutOf returns the layout of the input and the output of a layer whose data_format says
+// it, or of normalization over the first axis.
+func layoutOf(l *settings, in layout) layout {
+	switch {
+	case classes[l.Class].spatial:
+		if channelsFirst(l) {
+			return channelsAreFirst
+		}
+		return channelsAreLast
+	case in == unknownLayout && normalizesFirst(l):
+		return channelsAreFirst
+	}
+	return in
+}
+
+// normalizesFirst reports whether l normalizes each channel, and the channels are first.
+func normalizesFirst(l *settings) bool {
+	return (l.Class == "BatchNormalization" || l.Class == "GroupNormalization") && slices.Equal(l.Ints("axis"), []int{1})
+}
+
+// permuteOrder is the order of the output of a Permute.
+func permuteOrder(t *tracer, l *settings, inputs []featureLayout) featureLayout {
+	in, dims := inputs[0], l.Ints("dims")
+	if !in.spatial || slices.IsSorted(dims) {
+		return featureLayout{err: in.permuted(l)}
+	}
+	toFirst, toLast := channelsMoved(len(dims))
+	switch first := in.layout == channelsAreFirst; {
+	case !first && slices.Equal(dims, toFirst):
+		t.notes[l.path] = fmt.Sprintf("the module for Permute %s is left out in PyTorch, where the channels are first already", l.Name)
+		return featureLayout{spatial: true, layout: channelsAreFirst}
+	case first && slices.Equal(dims, toLast):
+		t.notes[l.path] = fmt.Sprintf("the module for Permute %s is left out in PyTorch, where the channels stay first", l.Name)
+		return featureLayout{spatial: true, layout: channelsAreLast}
+	case in.layout == unknownLayout && slices.Equal(dims, toLast): // the input has them first
+		return featureLayout{spatial: true, layout: channelsAreLast}
+	}
+	return featureLayout{spatial: true, layout: axesArePermuted}
 }
 
 // reordered returns links with the features of their input in PyTorch's order.
@@ -271,47 +304,6 @@ func reordered(l *Layer, links []weights.Link, o featureLayout) ([]weights.Link,
 		}
 	}
 	return list, nil
-}
-
-// inOrder returns l as PyTorch's module sees its input: a LayerNormalization of all axes
-// with the channels first.
-func inOrder(l *Layer, o featureLayout) *Layer {
-	axes := settingsOf(l).Ints("axis")
-	if l.Class != "LayerNormalization" || !o.spatial || o.layout == channelsAreFirst || len(l.InputShapes) == 0 || len(axes) < 2 || len(axes) != len(l.InputShapes[0]) {
-		return l
-	}
-	first := *l
-	shape := l.InputShapes[0]
-	n := len(shape) - 1
-	first.InputShapes = [][]int{append([]int{shape[n]}, shape[:n]...)}
-	first.Weights = nil
-	return &first
-}
-
-// axesToFront returns links of a LayerNormalization of several axes, among which are
-// channels that PyTorch has first.
-func axesToFront(l *Layer, links []weights.Link, o featureLayout) ([]weights.Link, error) {
-	axes := settingsOf(l).Ints("axis")
-	if l.Class != "LayerNormalization" || !o.spatial || o.layout == channelsAreFirst || len(axes) < 2 {
-		return links, nil
-	}
-	if len(l.InputShapes) == 0 || len(axes) != len(l.InputShapes[0]) {
-		return nil, fmt.Errorf("%s %s: %w", l.Class, l.Name, notInPyTorch("axis %v, which PyTorch, with the channels first, does not have last", axes))
-	}
-	front := []int{len(axes) - 1}
-	for axis := range len(axes) - 1 {
-		front = append(front, axis)
-	}
-	return before(links, weights.TransposeOp(front...)), nil
-}
-
-// before returns links whose weights go through op first.
-func before(links []weights.Link, op weights.Op) []weights.Link {
-	list := slices.Clone(links)
-	for i, link := range list {
-		list[i].Op = weights.Chain(op, link.Op)
-	}
-	return list
 }
 
 // checkGiven fails for names of layers that m does not have.

@@ -108,21 +108,21 @@ func (k *linker) add(path string, l *Layer) error {
 
 // inModule returns how a layer becomes a module of PyTorch.
 func (t *tracer) inModule(path string, l *Layer) (LayerPlan, []weights.Link) {
-	order, c := t.inputs[path], classes[l.Class]
-	p := LayerPlan{Path: path, Layer: l, Note: t.notes[path]}
-	rule := c.links
-	if c.linksFirst != nil && order.layout == channelsAreFirst {
-		rule = c.linksFirst
+	order, seen, rule := t.inputs[path], l, classes[l.Class].links
+	if ordered := classes[l.Class].ordered; ordered != nil {
+		rule = func(s *settings) []weights.Link {
+			links, other := ordered(s, order)
+			seen = other.Layer
+			return links
+		}
 	}
+	p := LayerPlan{Path: path, Layer: l, Note: t.notes[path]}
 	links, err := layerLinks(l, rule)
 	if err == nil {
 		links, err = reordered(l, links, order)
 	}
-	if err == nil {
-		links, err = axesToFront(l, links, order)
-	}
 	p.Refused = first(err, t.refused[path])
-	p.Module, p.Differs = moduleOf(inOrder(l, order))
+	p.Module, p.Differs = moduleOf(seen)
 	if r, ok := t.reshapes[path]; ok && r.layout == unknownLayout && (r.shape != nil || order.flattened == nil) {
 		links, p.Note = r.features(links), r.note
 	}
@@ -135,14 +135,14 @@ func (k *linker) stacked(p *LayerPlan, links []weights.Link) ([]weights.Link, er
 	s := k.stacks[p.Name]
 	if s == nil {
 		if stackKey(p.Layer) != "" {
-			k.stacks[p.Name] = &stack{path: p.Path, top: p.Path, call: p.Module, plan: len(k.plans), layers: 1}
+			k.stacks[p.Name] = &stack{path: p.Path, top: p.Layer, call: p.Module, plan: len(k.plans), layers: 1}
 		}
 		return links, nil
 	}
-	if err := s.follows(k.model, p.Path); err != nil {
+	if err := s.follows(k.model, p.Path, p.Layer); err != nil {
 		return nil, err
 	}
-	links, p.Module, s.top = deeper(links, s.layers), "", p.Path
+	links, p.Module, s.path, s.top = deeper(links, s.layers), "", p.Path, p.Layer
 	s.layers++
 	k.plans[s.plan].Module = s.module()
 	return links, nil

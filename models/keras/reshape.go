@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/models/weights"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // A reshape says that features become an image (H, W, C) in Keras, and (C, H, W) by
@@ -40,29 +39,32 @@ func reshapesOf(m *Model) map[string]reshape {
 }
 
 func addReshapes(found map[string]reshape, m *Model, prefix string) {
-	inputs, uses := wiring(m)
+	w := wiringOf(m)
 	for i := range m.Layers {
 		l := &m.Layers[i]
-		if l.Model != nil {
+		switch shape := w.imageOf(l); {
+		case l.Model != nil:
 			addReshapes(found, l.Model, prefix+l.Name+"/")
-			continue
-		}
-		if l.Class == "Reshape" && takenFirst(l, uses) {
+		case l.Class == "Reshape" && w.takenFirst(l):
 			found[prefix+l.Name] = reshape{layout: channelsAreFirst}
-			continue
+		case shape == nil:
+		default:
+			r := reshape{shape: shape}
+			last := len(shape) - 1
+			if from := w.sourceOf(l); from != nil {
+				found[prefix+from.Name] = reshape{shape: shape, dense: true}
+				view := append([]int{shape[last]}, shape[:last]...)
+				r.note = fmt.Sprintf("%s %s is x.view(-1, %s) in PyTorch: the outputs of %s are reordered", l.Class, l.Name, commaSeparated(view), from.Name)
+			} else {
+				axes := []int{0, len(shape)}
+				for axis := range last {
+					axes = append(axes, axis+1)
+				}
+				r = reshape{note: fmt.Sprintf("%s %s is x.view(-1, %s).permute(%s) in PyTorch: its input keeps Keras's order of features, in which the channels are last",
+					l.Class, l.Name, commaSeparated(shape), commaSeparated(axes))}
+			}
+			found[prefix+l.Name] = r
 		}
-		shape, ok := imageOf(m, l, uses)
-		if !ok {
-			continue
-		}
-		view := commaSeparated(append([]int{shape[len(shape)-1]}, shape[:len(shape)-1]...))
-		from := sourceOf(m, l, inputs, uses)
-		if from == nil {
-			found[prefix+l.Name] = reshape{note: fmt.Sprintf("%s %s is %s in PyTorch: its input keeps Keras's order of features, in which the channels are last", l.Class, l.Name, permutedView(shape))}
-			continue
-		}
-		found[prefix+from.Name] = reshape{shape: shape, dense: true}
-		found[prefix+l.Name] = reshape{shape: shape, note: fmt.Sprintf("%s %s is x.view(-1, %s) in PyTorch: the outputs of %s are reordered", l.Class, l.Name, view, from.Name)}
 	}
 }
 
@@ -71,66 +73,63 @@ func commaSeparated(list []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", ")
 }
 
-// permutedView returns PyTorch's operations that make images with the channels first of features
-// whose image in Keras has a shape.
-func permutedView(shape []int) string {
-	axes := []int{0, len(shape)}
-	for axis := 1; axis < len(shape); axis++ {
-		axes = append(axes, axis)
-	}
-	return fmt.Sprintf("x.view(-1, %s).permute(%s)", commaSeparated(shape), commaSeparated(axes))
+// A wiring is the connections of the layers of a model.
+type wiring struct {
+	model  *Model
+	inputs map[string][]string // by the names of layers
+	uses   map[string][]*Layer // nil for outputs of the model
 }
 
-// wiring returns the inputs of the layers of m by name, and how often each is used.
-func wiring(m *Model) (inputs map[string][]string, uses map[string][]*Layer) {
-	inputs, uses = map[string][]string{}, map[string][]*Layer{}
+func wiringOf(m *Model) wiring {
+	w := wiring{m, map[string][]string{}, map[string][]*Layer{}}
 	for i := range m.Layers {
 		l := &m.Layers[i]
-		var from []string
-		for _, call := range l.Calls {
-			for _, ref := range call {
-				from = append(from, ref.Layer)
-			}
-		}
-		if len(l.Calls) == 0 && i > 0 && l.Class != "InputLayer" { // of a Sequential
-			from = []string{m.Layers[i-1].Name}
-		}
-		inputs[l.Name] = from
-		for _, name := range from {
-			uses[name] = append(uses[name], l)
+		for _, ref := range slices.Concat(l.Calls...) {
+			w.inputs[l.Name] = append(w.inputs[l.Name], ref.Layer)
+			w.uses[ref.Layer] = append(w.uses[ref.Layer], l)
 		}
 	}
 	for _, ref := range m.Outputs {
 		if m.Class != "Sequential" {
-			uses[ref.Layer] = append(uses[ref.Layer], nil)
+			w.uses[ref.Layer] = append(w.uses[ref.Layer], nil)
 		}
 	}
-	return inputs, uses
+	return w
+}
+
+// before returns the only layer whose output a layer takes, if nothing else takes it; or nil.
+func (w wiring) before(l *Layer) *Layer {
+	if from := w.inputs[l.Name]; len(from) == 1 && len(w.uses[from[0]]) == 1 {
+		return w.model.Layer(from[0])
+	}
+	return nil
 }
 
 // imageOf returns the shape of the image that l makes of a vector, if that has several
-// channels and is not a sequence.
-func imageOf(m *Model, l *Layer, uses map[string][]*Layer) (shape []int, ok bool) {
+// channels and is not a sequence; or nil.
+func (w wiring) imageOf(l *Layer) []int {
 	if l.Class != "Reshape" || len(l.InputShapes) != 1 || len(l.InputShapes[0]) != 1 || len(l.OutputShapes) != 1 {
-		return nil, false
+		return nil
 	}
-	shape = l.OutputShapes[0]
-	if len(shape) < 2 || slices.Min(shape) < 1 || len(shape) == 2 && !isConvolved(l, uses, len(m.Layers)) {
-		return nil, false
+	shape := l.OutputShapes[0]
+	if len(shape) < 2 || slices.Min(shape) < 1 || len(shape) == 2 && !w.isConvolved(l) {
+		return nil
 	}
-	channels := shape[len(shape)-1]
-	return shape, channels > 1 && channels < views.Of(shape...).Len()
+	if channels := shape[len(shape)-1]; channels == 1 || channels == product(shape) {
+		return nil
+	}
+	return shape
 }
 
 // isConvolved reports whether the output of l goes to a layer of which PyTorch's has the
 // channels first, directly or through elementwise layers.
-func isConvolved(l *Layer, uses map[string][]*Layer, limit int) bool {
-	for ; limit > 0 && len(uses[l.Name]) == 1 && uses[l.Name][0] != nil; limit-- {
-		if l = uses[l.Name][0]; classes[l.Class].spatial {
-			return true
+func (w wiring) isConvolved(l *Layer) bool {
+	for range w.model.Layers {
+		if uses := w.uses[l.Name]; len(uses) != 1 || uses[0] == nil {
+			return false
 		}
-		if !classes[l.Class].kept {
-			break
+		if l = w.uses[l.Name][0]; classes[l.Class].spatial || !classes[l.Class].kept {
+			return classes[l.Class].spatial
 		}
 	}
 	return false
@@ -138,13 +137,13 @@ func isConvolved(l *Layer, uses map[string][]*Layer, limit int) bool {
 
 // takenFirst reports whether the output of l goes to a layer that takes images with the channels
 // first, directly or through layers that keep the order of features.
-func takenFirst(l *Layer, uses map[string][]*Layer) bool {
+func (w wiring) takenFirst(l *Layer) bool {
 	seen := map[*Layer]bool{nil: true}
 	for next := []*Layer{l}; len(next) > 0; next = next[1:] {
-		for _, user := range uses[next[0].Name] {
+		for _, user := range w.uses[next[0].Name] {
 			switch {
 			case seen[user]:
-			case layoutOf(user, unknownLayout) == channelsAreFirst:
+			case layoutOf(settingsOf(user), unknownLayout) == channelsAreFirst:
 				return true
 			case classes[user.Class].kept:
 				next = append(next, user)
@@ -157,16 +156,12 @@ func takenFirst(l *Layer, uses map[string][]*Layer) bool {
 
 // sourceOf returns the Dense whose output l takes, directly or through layers that keep the
 // order of features, if nothing else takes any of these; or nil.
-func sourceOf(m *Model, l *Layer, inputs map[string][]string, uses map[string][]*Layer) *Layer {
-	for range m.Layers {
-		from := inputs[l.Name]
-		if len(from) != 1 || len(uses[from[0]]) != 1 {
-			return nil
-		}
-		if l = m.Layer(from[0]); l == nil || l.Class == "Dense" && len(inputs[l.Name]) <= 1 && len(l.InputShapes) == 1 && len(l.InputShapes[0]) == 1 {
+func (w wiring) sourceOf(l *Layer) *Layer {
+	for range w.model.Layers {
+		switch l = w.before(l); {
+		case l == nil || l.Class == "Dense" && len(w.inputs[l.Name]) <= 1 && len(l.InputShapes) == 1 && len(l.InputShapes[0]) == 1:
 			return l
-		}
-		if l.Model != nil || !classes[l.Class].kept {
+		case l.Model != nil || !classes[l.Class].kept:
 			return nil
 		}
 	}

@@ -32,9 +32,9 @@ func FromH5dnn(description any, inputs []Input) (*Model, *Translation, error) {
 	for _, in := range inputs {
 		values = append(values, r.input(in, firstLayer(plain)))
 	}
-	outputs, err := r.any(plain, "", values)
-	if err != nil {
-		return nil, nil, err
+	outputs := r.any(plain, "", values)
+	if r.err != nil {
+		return nil, nil, r.err
 	}
 	for _, v := range outputs {
 		if v.first {
@@ -74,31 +74,35 @@ type reverser struct {
 	modules  map[string]string // by the names of layers
 	flattens map[string]bool   // whether a Flatten has the channels first in package nn, by its name
 	shared   map[string]string // layers by paths of modules that nodes share
+	err      error             // the first one; nothing is added after it
+}
+
+func (r *reverser) fail(err error) { r.err = first(r.err, err) }
+
+// described returns the name and the settings of a layer that is described by both, or by its name alone.
+func described(layer any) (name string, settings map[string]any) {
+	name, _ = layer.(string)
+	object, _ := layer.(map[string]any)
+	for key, value := range object {
+		name = key
+		settings, _ = value.(map[string]any)
+	}
+	return name, settings
 }
 
 // firstLayer returns the name of the first layer of a description, or "".
 func firstLayer(description any) string {
-	switch d := description.(type) {
-	case string:
-		return d
-	case []any:
-		if len(d) > 0 {
-			return firstLayer(d[0])
-		}
-	case map[string]any:
-		for name, settings := range d {
-			s, _ := settings.(map[string]any)
-			if nodes, ok := s["nodes"].([]any); ok && name == "graph" && len(nodes) > 0 {
-				node, _ := nodes[0].(map[string]any)
-				return firstLayer(node["layer"])
-			}
-			if name == "residual" {
-				return firstLayer(s["body"])
-			}
-			return name
-		}
+	if list, ok := description.([]any); ok && len(list) > 0 {
+		return firstLayer(list[0])
 	}
-	return ""
+	name, settings := described(description)
+	switch nodes := objectsIn(settings["nodes"]); {
+	case name == "graph" && len(nodes) > 0:
+		return firstLayer(nodes[0]["layer"])
+	case name == "residual":
+		return firstLayer(settings["body"])
+	}
+	return name
 }
 
 func (r *reverser) input(in Input, consumer string) tensor {
@@ -172,38 +176,28 @@ func (r *reverser) layer(class, path string, config map[string]any, in ...tensor
 }
 
 // any adds the layers that a description describes.
-func (r *reverser) any(description any, path string, in []tensor) ([]tensor, error) {
+func (r *reverser) any(description any, path string, in []tensor) []tensor {
 	if list, ok := description.([]any); ok {
 		for i, one := range list {
-			var err error
-			if in, err = r.any(one, below(path, strconv.Itoa(i)), in); err != nil {
-				return nil, err
-			}
+			in = r.any(one, below(path, strconv.Itoa(i)), in)
 		}
-		return in, nil
+		return in
 	}
-	name, settings := "", map[string]any{}
-	switch d := description.(type) {
-	case string:
-		name = d
-	case map[string]any:
-		for key, value := range d {
-			name = key
-			settings, _ = value.(map[string]any)
-		}
-	}
-	l := settingsOf(&Layer{Class: name, Name: path, Config: settings})
-	switch name {
-	case "graph":
-		return r.graph(l.Layer, in)
-	case "residual":
-		return r.residual(l.Layer, in)
+	name, config := described(description)
+	l := settingsOf(&Layer{Class: name, Name: path, Config: config})
+	switch {
+	case r.err != nil:
+		return in
+	case name == "graph":
+		return r.graph(l, in)
+	case name == "residual":
+		return r.residual(l, in)
 	}
 	out := r.module(l, in)
 	if err := l.failed(); err != nil {
-		return nil, layerError(path, name, notInKeras, err)
+		r.fail(layerError(path, name, notInKeras, err))
 	}
-	return []tensor{out}, nil
+	return []tensor{out}
 }
 
 // module adds the Keras layers of a layer of package nn, which l describes.
@@ -274,21 +268,16 @@ func below(path, name string) string {
 	return path + "." + name
 }
 
-func (r *reverser) residual(l *Layer, in []tensor) ([]tensor, error) {
-	body, err := r.any(l.Config["body"], below(l.Name, "body"), in)
-	if err != nil {
-		return nil, err
-	}
-	shortcut := in
+func (r *reverser) residual(l *settings, in []tensor) []tensor {
+	body, shortcut := r.any(l.Config["body"], below(l.Name, "body"), in), in
 	if l.Config["shortcut"] != nil {
-		if shortcut, err = r.any(l.Config["shortcut"], below(l.Name, "shortcut"), in); err != nil {
-			return nil, err
-		}
+		shortcut = r.any(l.Config["shortcut"], below(l.Name, "shortcut"), in)
 	}
 	if len(body) != 1 || len(shortcut) != 1 || body[0].first != shortcut[0].first {
-		return nil, layerError(l.Name, l.Class, notInKeras, unsupported("body and shortcut have several outputs, or axes in different orders"))
+		r.fail(layerError(l.Name, l.Class, notInKeras, unsupported("body and shortcut have several outputs, or axes in different orders")))
+		return in
 	}
-	return []tensor{r.layer("Add", "", nil, body[0], shortcut[0])}, nil
+	return []tensor{r.layer("Add", "", nil, body[0], shortcut[0])}
 }
 
 // names reads a name or a list of names.
@@ -304,82 +293,54 @@ func names(value any) (list []string) {
 	return list
 }
 
-// outputs are those of the inputs and nodes of a graph, by name.
-type outputs map[string][]tensor
-
-// find returns the outputs of the named node, or the one of a name such as node.1.
-func (o outputs) find(name string) ([]tensor, error) {
-	if v, ok := o[name]; ok {
-		return v, nil
-	}
-	node, number, _ := strings.Cut(name, ".")
-	i, err := strconv.Atoi(number)
-	if v := o[node]; err == nil && i >= 0 && i < len(v) {
-		return v[i : i+1], nil
-	}
-	return nil, unsupported("node or input %q comes after its use", name)
-}
-
-// all returns the outputs of several nodes, one after the other.
-func (o outputs) all(names []string) (list []tensor, err error) {
-	for _, name := range names {
-		v, err := o.find(name)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v...)
-	}
-	return list, nil
-}
-
-func (r *reverser) graph(l *Layer, in []tensor) ([]tensor, error) {
-	known := outputs{}
-	inputs := names(l.Config["inputs"])
+// graph adds the nodes of a graph.
+func (r *reverser) graph(l *settings, in []tensor) []tensor {
+	inputs, nodes := names(l.Config["inputs"]), objectsIn(l.Config["nodes"])
 	if inputs == nil {
 		inputs = []string{"x"}
 	}
 	if len(inputs) != len(in) {
-		return nil, fmt.Errorf("graph of %d inputs, with %d: %w", len(inputs), len(in), ErrConfig)
+		r.fail(fmt.Errorf("graph of %d inputs, with %d: %w", len(inputs), len(in), ErrConfig))
+		return in
 	}
+	known, layers := map[string][]tensor{}, map[string]any{}
 	for i, name := range inputs {
 		known[name] = in[i : i+1]
 	}
-	nodes, _ := l.Config["nodes"].([]any)
 	previous := in
-	for _, one := range nodes {
-		node, _ := one.(map[string]any)
-		name := fmt.Sprint(node["name"])
+	for _, node := range nodes {
+		name := textIn(node, "name")
 		from := previous
 		if given := names(node["from"]); given != nil {
-			var err error
-			if from, err = known.all(given); err != nil {
-				return nil, err
-			}
+			from = r.outputsOf(known, given)
 		}
 		path := below(l.Name, name)
-		layer := node["layer"]
-		if share, ok := node["share"].(string); ok {
-			path = below(l.Name, share)
-			layer = layerOf(nodes, share)
+		layers[name] = node["layer"]
+		if share := textIn(node, "share"); share != "" {
+			path, layers[name] = below(l.Name, share), layers[share]
 		}
-		out, err := r.any(layer, path, from)
-		if err != nil {
-			return nil, err
-		}
-		known[name], previous = out, out
+		previous = r.any(layers[name], path, from)
+		known[name] = previous
 	}
 	if last := names(l.Config["outputs"]); last != nil {
-		return known.all(last)
+		return r.outputsOf(known, last)
 	}
-	return previous, nil
+	return previous
 }
 
-// layerOf returns the layer of the named node.
-func layerOf(nodes []any, name string) any {
-	for _, one := range nodes {
-		if node, _ := one.(map[string]any); node["name"] == name {
-			return node["layer"]
+// outputsOf returns the outputs of nodes and inputs, one after the other: all of those of a node, or the one of a name such
+// as node.1.
+func (r *reverser) outputsOf(known map[string][]tensor, names []string) (list []tensor) {
+	for _, name := range names {
+		node, number, _ := strings.Cut(name, ".")
+		i, err := strconv.Atoi(number)
+		if all, ok := known[name]; ok {
+			list = append(list, all...)
+		} else if err == nil && i >= 0 && i < len(known[node]) {
+			list = append(list, known[node][i])
+		} else {
+			r.fail(unsupported("node or input %q comes after its use", name))
 		}
 	}
-	return nil
+	return list
 }

@@ -11,28 +11,28 @@ import (
 // A stack is a module of PyTorch that computes several recurrent layers, each of which
 // takes the output of the one before: nn.LSTM(3, 4, num_layers=2).
 type stack struct {
-	path, top string // paths of the first and of the last layer
-	call      string // of a module of one layer
-	plan      int    // index of the first layer's
-	layers    int
+	path   string // of the last layer
+	top    *Layer // the last layer
+	call   string // of a module of one layer
+	plan   int    // index of the first layer's
+	layers int
 }
 
 // follows returns an error of kind ErrAmbiguous unless the layer of that path can be the
 // next one of the stack.
-func (s *stack) follows(m *Model, path string) error {
-	prefix, name := cutPath(path)
-	above, top := cutPath(s.top)
-	inner := modelAt(m, prefix)
+func (s *stack) follows(m *Model, path string, l *Layer) error {
+	prefix, _ := cutPath(path)
+	above, _ := cutPath(s.path)
 	reason := ""
-	switch l, below := inner.Layer(name), modelAt(m, above).Layer(top); {
-	case stackKey(l) == "" || stackKey(l) != stackKey(below):
+	switch {
+	case stackKey(l) == "" || stackKey(l) != stackKey(s.top):
 		reason = "of other kinds or settings"
-	case prefix != above || !feeds(inner, top, name):
+	case prefix != above || !feeds(modelAt(m, prefix), s.top, l):
 		reason = "with something else between them"
 	default:
 		return nil
 	}
-	return fmt.Errorf("layers %s and %s would both be one module of PyTorch: %s: %w", s.top, path, reason, weights.ErrAmbiguous)
+	return fmt.Errorf("layers %s and %s would both be one module of PyTorch: %s: %w", s.path, path, reason, weights.ErrAmbiguous)
 }
 
 // deeper returns the links of a layer with a number of layers below it in its module.
@@ -67,18 +67,11 @@ func stackKey(layer *Layer) string {
 
 // feeds reports whether the output of one layer goes to another, but for Dropout between
 // them, and nowhere else.
-func feeds(m *Model, from, to string) bool {
-	inputs, uses := wiring(m)
+func feeds(m *Model, from, to *Layer) bool {
+	w := wiringOf(m)
 	for range m.Layers {
-		in := inputs[to]
-		if len(in) != 1 || len(uses[in[0]]) != 1 {
-			return false
-		}
-		if to = in[0]; to == from {
-			return true
-		}
-		if l := m.Layer(to); l == nil || l.Class != "Dropout" {
-			return false
+		if to = w.before(to); to == nil || to == from || to.Class != "Dropout" {
+			return to != nil && to == from
 		}
 	}
 	return false
