@@ -245,43 +245,34 @@ func (a *application) missing(pattern string) error {
 
 // compute computes the arrays of rule i where its stars stand for the given texts.
 func (a *application) compute(r TensorRule, op Op, stars []string, i int) error {
-	from, arrays, err := a.take(r, stars, i)
-	if err != nil {
-		return err
-	}
-	out, err := op.Forward(arrays)
-	if err != nil {
-		return fmt.Errorf("%s: %w", strings.Join(from, ", "), err)
-	}
-	if len(out) != len(r.To) {
-		return fmt.Errorf("%s: %v makes %d arrays of %d, and there are %d names in to; concat or split: %w", strings.Join(from, ", "), op, len(out), len(from), len(r.To), ErrAmbiguous)
-	}
-	for k, array := range out {
-		name := fill(r.To[k], stars)
-		if _, again := a.madeBy[name]; again {
-			return fmt.Errorf("two rules make %s: %w", name, ErrAmbiguous)
-		}
-		a.madeBy[name] = i
-		a.made = append(a.made, Tensor{Name: name, Array: array, From: from, Operation: op.String()})
-	}
-	return nil
-}
-
-// take returns the arrays that rule i takes.
-func (a *application) take(r TensorRule, stars []string, i int) (names []string, arrays []storage.Array, err error) {
+	var from []Tensor
+	var sources, names []string
 	for _, pattern := range r.From {
 		name := fill(pattern, stars)
 		t, ok := a.byName[name]
 		if !ok {
-			return nil, nil, a.missing(name)
+			return a.missing(name)
 		}
 		if other, taken := a.takenBy[name]; taken && other != i {
-			return nil, nil, fmt.Errorf("takes %s, as rule %d does: %w", name, other, ErrAmbiguous)
+			return fmt.Errorf("takes %s, as rule %d does: %w", name, other, ErrAmbiguous)
 		}
 		a.takenBy[name] = i
-		names, arrays = append(names, name), append(arrays, t.Array)
+		from, sources = append(from, Tensor{Name: name, Array: t.Array}), append(sources, name)
 	}
-	return names, arrays, nil
+	for _, pattern := range r.To {
+		name := fill(pattern, stars)
+		if _, again := a.madeBy[name]; again {
+			return fmt.Errorf("two rules make %s: %w", name, ErrAmbiguous)
+		}
+		a.madeBy[name] = i
+		names = append(names, name)
+	}
+	made, err := computed(op, from, names)
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(sources, ", "), err)
+	}
+	a.made = append(a.made, made...)
+	return nil
 }
 
 // op returns the operation that Do describes.

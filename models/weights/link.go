@@ -53,7 +53,7 @@ func computed(op Op, from []Tensor, names []string) ([]Tensor, error) {
 		return nil, err
 	}
 	if len(out) != len(names) {
-		return nil, fmt.Errorf("%v: %d arrays; want %d", op, len(out), len(names))
+		return nil, fmt.Errorf("%v makes %d arrays of %d, and there are %d names in to; concat or split: %w", op, len(out), len(from), len(names), ErrAmbiguous)
 	}
 	list := make([]Tensor, len(out))
 	for i, a := range out {
