@@ -127,10 +127,6 @@ type builder struct {
 	err      error // the first one of values in an order that cannot be
 }
 
-func (b *builder) note(format string, args ...any) {
-	b.notes = append(b.notes, fmt.Sprintf(format, args...))
-}
-
 // name returns a name for a node that no other one has. Names have no dots and slashes.
 func (b *builder) name(wanted string) string {
 	wanted = strings.Map(func(r rune) rune {

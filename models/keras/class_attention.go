@@ -160,9 +160,9 @@ func attentionNodes(b *builder, l *settings, in []value) value {
 			return v
 		}
 	}
-	heads, size := l.Int("num_heads", 0), l.Int("key_dim", 0)
-	if value, width := l.Int("value_dim", size), in[0].shape[1]; heads*size != width || value != size {
-		l.refuse("%d heads of size %d and values of %d for a width of %d; want heads of size width/heads", heads, size, value, width)
+	heads, size, valueSize := attentionSizes(l)
+	if width := in[0].shape[1]; heads*size != width || valueSize != size {
+		l.refuse("%d heads of size %d and values of %d for a width of %d; want heads of size width/heads", heads, size, valueSize, width)
 	}
 	var from []string
 	for _, v := range []value{in[0], in[len(in)-1], in[1]} { // query, key and value

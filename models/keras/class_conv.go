@@ -67,7 +67,7 @@ func convModule(l *settings, in [][]int) *module {
 // convolution returns the module of a convolution over windows. A number of channels that is not known is 0.
 func (w window) convolution(l *settings, s spatial, in, out, groups int, bias bool) *module {
 	before, after := w.pad(l, s.sizes)
-	m := w.module("conv", "nn.Conv", before, out, bias).size("in_channels", in)
+	m := w.module("conv", "nn.Conv", before, after, out, bias).size("in_channels", in)
 	if groups > 1 {
 		m.settings["groups"] = groups
 	}
@@ -78,24 +78,20 @@ func (w window) convolution(l *settings, s spatial, in, out, groups int, bias bo
 		m.pytorch["padding"] = 0
 		m.differs = notInPyTorch("padding %q with strides %v pads more elements at one end; pad the input by F.pad", w.padding, w.stride)
 	}
-	return m.after(before, after)
+	return m
 }
 
 // module returns a module with the settings that all convolutions have.
-func (w window) module(layer, class string, padding []int, out int, bias bool) *module {
+func (w window) module(layer, class string, before, after []int, out int, bias bool) *module {
 	axes := len(w.kernel)
 	constructor := fmt.Sprintf("%s%dd in_channels out_channels kernel_size= stride=1 padding=0 output_padding=0 dilation=1 groups=1 bias=True", class, axes)
-	return constructed(fmt.Sprintf("%s%dd", layer, axes), constructor, map[string]any{
-		"out_channels": out, "kernel_size": w.kernel, "stride": w.stride, "padding": padding, "bias": bias,
-	}).option("dilation", w.dilation, 1)
-}
-
-// after sets the padding at the end of each axis, if it is another one than at the beginning.
-func (m *module) after(before, after []int) *module {
+	m := constructed(fmt.Sprintf("%s%dd", layer, axes), constructor, map[string]any{
+		"out_channels": out, "kernel_size": w.kernel, "stride": w.stride, "padding": before, "bias": bias,
+	})
 	if !slices.Equal(before, after) {
 		m.settings["padding_after"] = after
 	}
-	return m
+	return m.option("dilation", w.dilation, 1)
 }
 
 // depthwiseConv is the class of DepthwiseConv1D and 2D: kernel (k…, in, multiplier) becomes (in·multiplier, 1, k…) of
@@ -156,7 +152,7 @@ func separableConv(rank int) class {
 		module: func(l *settings, in [][]int) *module {
 			m := depthwise(l, in[0], "depthwise_kernel", false)
 			one := slices.Repeat([]int{1}, rank)
-			pointwise := window{kernel: one}.module("conv", "nn.Conv", nil, l.sizeOr(l.Int("filters", 0), "pointwise_kernel", rank+1), l.Bool("use_bias", l.hasWeight("bias")))
+			pointwise := window{kernel: one}.module("conv", "nn.Conv", nil, nil, l.sizeOr(l.Int("filters", 0), "pointwise_kernel", rank+1), l.Bool("use_bias", l.hasWeight("bias")))
 			delete(pointwise.settings, "stride")
 			delete(pointwise.settings, "padding")
 			channels, _ := m.settings["out_channels"].(int)
@@ -216,8 +212,8 @@ func transposedModule(l *settings, in [][]int) *module {
 	axes := len(w.kernel)
 	before, after, added := w.cut(l)
 	out := l.sizeOr(l.Int("filters", 0), "kernel", axes)
-	m := w.module("conv_transpose", "nn.ConvTranspose", before, out, l.Bool("use_bias", l.hasWeight("bias"))).
-		size("in_channels", l.sizeOr(s.channels, "kernel", axes+1)).after(before, after).option("output_padding", added, 0)
+	m := w.module("conv_transpose", "nn.ConvTranspose", before, after, out, l.Bool("use_bias", l.hasWeight("bias"))).
+		size("in_channels", l.sizeOr(s.channels, "kernel", axes+1)).option("output_padding", added, 0)
 	if groups := l.Int("groups", 1); groups > 1 {
 		m.notRun = unsupported("a transposed convolution of %d groups", groups)
 	}

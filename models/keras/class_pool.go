@@ -6,11 +6,26 @@ import (
 	"strings"
 )
 
-var (
-	_ = register(class{shapes: poolShapes, module: poolModule, axes: spatially, spatial: true, differs: poolDiffers, reverse: poolReversals()}, "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "AveragePooling1D", "AveragePooling2D", "AveragePooling3D")
-	_ = register(class{shapes: globalShapes, nodes: globalNodes, order: newOrder, reverse: globalReversals()}, "GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D",
-		"GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalAveragePooling3D")
-)
+var _ = registerPools("max", "MaxPooling") && registerPools("avg", "AveragePooling")
+
+// registerPools registers the classes of pools over windows, and over all elements, of one to three axes. The names of
+// layers of package nn begin with kind.
+func registerPools(kind, name string) (done bool) {
+	for axes := 1; axes <= 3; axes++ {
+		end := dimension(axes)
+		register(class{shapes: poolShapes, module: poolModule, axes: spatially, spatial: true, differs: poolDiffers, reverse: map[string]reversal{
+			fmt.Sprintf("%spool%dd", kind, axes): func(r *reverser, l *settings, in []tensor) tensor {
+				return reversePool(r, l, in[0], name+end, kind == "avg")
+			},
+		}}, name+end)
+		done = register(class{shapes: globalShapes, nodes: globalNodes, order: newOrder, reverse: map[string]reversal{
+			fmt.Sprintf("global%spool%dd", kind, axes): reversed("Global"+name+end, func(*settings, tensor) map[string]any {
+				return map[string]any{"keepdims": true}
+			}),
+		}}, "Global"+name+end)
+	}
+	return done
+}
 
 // poolName returns the beginning of the name of a layer of package nn: max or avg.
 func poolName(class string) string {
@@ -82,33 +97,6 @@ func poolDiffers(l *settings) error {
 		return notInPyTorch("padding %q with strides %v pads more elements at one end; pad the input by F.pad", w.padding, w.stride)
 	}
 	return nil
-}
-
-// poolClasses are the beginnings of the names of Keras's classes by those of layers of package nn.
-var poolClasses = map[string]string{"max": "MaxPooling", "avg": "AveragePooling"}
-
-func poolReversals() map[string]reversal {
-	all := map[string]reversal{}
-	for kind, class := range poolClasses {
-		for axes := 1; axes <= 3; axes++ {
-			all[fmt.Sprintf("%spool%dd", kind, axes)] = func(r *reverser, l *settings, in []tensor) tensor {
-				return reversePool(r, l, in[0], class+dimension(axes), kind == "avg")
-			}
-		}
-	}
-	return all
-}
-
-func globalReversals() map[string]reversal {
-	all := map[string]reversal{}
-	for kind, class := range poolClasses {
-		for axes := 1; axes <= 3; axes++ {
-			all[fmt.Sprintf("global%spool%dd", kind, axes)] = reversed("Global"+class+dimension(axes), func(*settings, tensor) map[string]any {
-				return map[string]any{"keepdims": true}
-			})
-		}
-	}
-	return all
 }
 
 func reversePool(r *reverser, l *settings, v tensor, class string, mean bool) tensor {

@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/internal/errkind"
@@ -65,7 +66,7 @@ func passing(_ *builder, _ *settings, in []value) value { return in[0] }
 
 // trainingOnly leaves out a layer that does nothing but in training.
 func trainingOnly(b *builder, l *settings, in []value) value {
-	b.note("layer %s (%s) is left out; it acts in training only", l.path, l.Class)
+	b.notes = append(b.notes, fmt.Sprintf("layer %s (%s) is left out; it acts in training only", l.path, l.Class))
 	return in[0]
 }
 

@@ -71,24 +71,21 @@ func configOf(l *Layer) map[string]any {
 func inbound(l *Layer) ([]any, error) {
 	calls := []any{}
 	for k, call := range l.Calls {
-		if len(call) == 0 && l.Class != "InputLayer" {
+		switch {
+		case len(call) > 0:
+			calls = append(calls, refList(call, map[string]any{}))
+		case l.Class != "InputLayer":
 			return nil, fmt.Errorf("call %d of layer %q takes no tensor: %w", k, l.Name, ErrConfig)
-		}
-		if len(call) > 0 {
-			inputs := refList(call)
-			for i := range inputs {
-				inputs[i] = append(inputs[i].([]any), map[string]any{})
-			}
-			calls = append(calls, inputs)
 		}
 	}
 	return calls, nil
 }
 
-func refList(refs []Ref) []any {
+// refList returns references as Keras 2 has them, each with the arguments by name in a call.
+func refList(refs []Ref, arguments ...any) []any {
 	list := make([]any, len(refs))
 	for i, r := range refs {
-		list[i] = []any{r.Layer, r.Node, r.Tensor}
+		list[i] = append([]any{r.Layer, r.Node, r.Tensor}, arguments...)
 	}
 	return list
 }

@@ -257,15 +257,10 @@ func layoutOf(l *settings, in layout) layout {
 			return channelsAreFirst
 		}
 		return channelsAreLast
-	case in == unknownLayout && normalizesFirst(l):
+	case in == unknownLayout && (l.Class == "BatchNormalization" || l.Class == "GroupNormalization") && slices.Equal(l.Ints("axis"), []int{1}):
 		return channelsAreFirst
 	}
 	return in
-}
-
-// normalizesFirst reports whether l normalizes each channel, and the channels are first.
-func normalizesFirst(l *settings) bool {
-	return (l.Class == "BatchNormalization" || l.Class == "GroupNormalization") && slices.Equal(l.Ints("axis"), []int{1})
 }
 
 // permuteOrder is the order of the output of a Permute.

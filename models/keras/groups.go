@@ -1,7 +1,6 @@
 package keras
 
 import (
-	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -79,11 +78,11 @@ func wrappedModel(setting map[string]any) (*Model, error) {
 	if depth := modelsWithin(setting); depth > maxAround {
 		return nil, fmt.Errorf("%d models within layers around models; at most %d are read: %w", depth, maxAround, ErrConfig)
 	}
-	text, err := json.Marshal(setting)
-	if err != nil {
-		return nil, err
+	m, err := new(parser).model(setting, 0)
+	if err == nil {
+		inferShapes(m)
 	}
-	return Parse(string(text))
+	return m, err
 }
 
 // modelsWithin returns how many objects with layers are within each other.

@@ -15,33 +15,23 @@ var digits = map[string]string{"float16": "third", "bfloat16": "second", "float6
 func Precision(m *Model) (lines []string) {
 	layers := map[string]int{}
 	for _, l := range m.All() {
+		name, _ := l.Config["dtype"].(string)
+		if policy, ok := l.Config["dtype"].(map[string]any); ok {
+			name, _ = field(policy, "name").(string)
+		}
 		if l.Class != "InputLayer" {
-			layers[computeType(l.Config["dtype"])]++
+			layers[strings.TrimPrefix(name, "mixed_")]++
 		}
 	}
 	for name, digit := range digits {
-		if n := layers[name]; n > 0 {
-			lines = append(lines, fmt.Sprintf("Keras computes %s in %s and h5dnn in float32: predictions may differ from the %s digit on", plural(n), name, digit))
+		count := fmt.Sprintf("%d layers", layers[name])
+		if layers[name] == 1 {
+			count = "1 layer"
+		}
+		if layers[name] > 0 {
+			lines = append(lines, fmt.Sprintf("Keras computes %s in %s and h5dnn in float32: predictions may differ from the %s digit on", count, name, digit))
 		}
 	}
 	slices.Sort(lines)
 	return lines
-}
-
-func plural(layers int) string {
-	if layers == 1 {
-		return "1 layer"
-	}
-	return fmt.Sprintf("%d layers", layers)
-}
-
-// computeType returns the type in which a layer with that setting dtype computes: a name, or the
-// object of a policy.
-func computeType(setting any) string {
-	if policy, ok := setting.(map[string]any); ok {
-		config, _ := policy["config"].(map[string]any)
-		setting = config["name"]
-	}
-	name, _ := setting.(string)
-	return strings.TrimPrefix(name, "mixed_")
 }

@@ -112,12 +112,13 @@ func Differences(m *Model) iter.Seq2[string, string] {
 	return func(yield func(path, how string) bool) {
 		for path, l := range m.All() {
 			how := ""
+			inner, _ := l.Config["layer"].(map[string]any)
 			switch {
 			case l.Class == "TFOpLambda" || l.Class == "SlicingOpLambda":
 				how = fmt.Sprintf("no operation of Keras 3 is known for tf.%v with its arguments; Keras 3 does not load the model: build it without that function, and save its weights in Keras 2", l.Config["function"])
 			case slices.Contains(onlyKeras2, l.Class):
 				how = fmt.Sprintf("Keras 3 has no %s, and does not load the model", l.Class)
-			case l.Class == "Bidirectional" && isBackwards(l.Config["layer"]):
+			case l.Class == "Bidirectional" && field(inner, "go_backwards") == true:
 				how = "Keras 3 has no Bidirectional around a layer with go_backwards, and does not load the model"
 			case hasHardSigmoid(l.Config):
 				how = "hard_sigmoid is 0.2x+0.5 in Keras 2 and x/6+0.5 in Keras 3, which predicts other values"
@@ -149,28 +150,15 @@ func unknownSetting(class string, config map[string]any) string {
 	return ""
 }
 
-// isBackwards reports whether a layer in a setting has go_backwards.
-func isBackwards(layer any) bool {
-	o, _ := layer.(map[string]any)
-	return field(o, "go_backwards") == true
-}
-
 // hasHardSigmoid reports whether hard_sigmoid is among the settings of a layer, or of one that
 // it is around. Convolutional LSTMs of Keras 2 say it always.
-func hasHardSigmoid(config map[string]any) bool {
-	for name, v := range config {
-		switch v := v.(type) {
-		case string:
-			if strings.HasSuffix(name, "activation") && v == "hard_sigmoid" {
-				return true
-			}
-		case map[string]any:
-			if inner, ok := v["config"].(map[string]any); ok && hasHardSigmoid(inner) {
-				return true
-			}
+func hasHardSigmoid(config map[string]any) (has bool) {
+	eachObject(config, func(o map[string]any) {
+		for name, v := range o {
+			has = has || strings.HasSuffix(name, "activation") && v == "hard_sigmoid"
 		}
-	}
-	return false
+	})
+	return has
 }
 
 // decode reads a description with numbers as they are written: Keras 3 refuses a momentum of 0
