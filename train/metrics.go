@@ -135,14 +135,14 @@ func (s metricSet) finish(m *Metrics) (err error) {
 	} else if ok {
 		m.Loss = mean * float64(m.Samples)
 	}
-	if m.Values, err = s.results(); err != nil {
-		return err
+	m.Values = map[string]storage.Array{}
+	for _, metric := range s.metrics {
+		if m.Values[metric.name], err = metric.Result(); err != nil {
+			return fmt.Errorf("metric %s: %w", metric.name, err)
+		}
 	}
 	mean, ok, err := s.standardized.mean()
 	if ok {
-		if m.Values == nil {
-			m.Values = map[string]storage.Array{}
-		}
 		m.Values[standardizedLoss] = storage.From([]float64{mean})
 	}
 	return err
@@ -154,22 +154,6 @@ func (s metricSet) reset() {
 	for _, m := range s.metrics {
 		m.Reset()
 	}
-}
-
-// results returns the results by name; nil if there are no metrics.
-func (s metricSet) results() (map[string]storage.Array, error) {
-	var all map[string]storage.Array
-	for _, m := range s.metrics {
-		a, err := m.Result()
-		if err != nil {
-			return nil, fmt.Errorf("metric %s: %w", m.name, err)
-		}
-		if all == nil {
-			all = map[string]storage.Array{}
-		}
-		all[m.name] = a
-	}
-	return all, nil
 }
 
 // A metricState is a metric's state and the name it is saved under.

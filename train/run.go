@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 
@@ -235,17 +236,14 @@ func (r *Run) HasAccuracy() bool { return r.Classifies() && len(r.targets) < 2 }
 
 // params returns the parameters of the model, found once.
 func (r *Run) params() iter.Seq2[string, *nn.Parameter] {
-	type named struct {
-		name string
-		p    *nn.Parameter
-	}
-	var all []named
+	var names []string
+	var params []*nn.Parameter
 	for name, p := range nn.Parameters(r.Model) {
-		all = append(all, named{name, p})
+		names, params = append(names, name), append(params, p)
 	}
 	return func(yield func(string, *nn.Parameter) bool) {
-		for _, n := range all {
-			if !yield(n.name, n.p) {
+		for i, name := range names {
+			if !yield(name, params[i]) {
 				return
 			}
 		}
@@ -257,14 +255,7 @@ func (r *Run) params() iter.Seq2[string, *nn.Parameter] {
 type History map[string][]float64
 
 // Names lists the names in order.
-func (h History) Names() []string {
-	var names []string
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (h History) Names() []string { return slices.Sorted(maps.Keys(h)) }
 
 // arrays yields the numbers of all epochs by name.
 func (h History) arrays(yield func(string, storage.Array) bool) {
