@@ -11,7 +11,6 @@ import (
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/models/keras"
 	"github.com/h5dnn/h5dnn/models/weights"
-	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/kerasfile"
 )
 
@@ -143,7 +142,7 @@ func (p *Plan) forKeras2(text string) error {
 	if err != nil {
 		return err
 	}
-	extra, why := kerasfile.NotInKeras2(m, p.meta, p.entries())
+	extra, why := p.optimizerState(m).NotInKeras2()
 	p.Tensors = slices.DeleteFunc(p.Tensors, func(t weights.Tensor) bool { return slices.Contains(extra, t.Name) })
 	if len(extra) > 0 {
 		p.Lost.AddInherent(OptimizerPath, loss.Value, len(extra), "variables such as %s, %s", extra[0], why)
@@ -159,30 +158,29 @@ func (p *Plan) forKeras2(text string) error {
 	return nil
 }
 
-// entries returns the arrays of OUT.
-func (p *Plan) entries() (list []serialize.Entry) {
-	for _, t := range p.Tensors {
-		list = append(list, serialize.Entry{Name: t.Name, Array: t.Array})
-	}
-	return list
+// optimizerState returns the state of the optimizer of a model in OUT.
+func (p *Plan) optimizerState(m *keras.Model) *keras.OptimizerState {
+	return keras.NewOptimizerState(m, p.meta[kerasfile.MetaTraining], p.Tensors)
 }
 
 // completeOptimizer makes the state of an optimizer of Keras 2 what Keras 3 has, which skips the
 // state of one with another number of variables.
 func (p *Plan) completeOptimizer(m *keras.Model) {
-	missing, extra, ok := kerasfile.StateForKeras3(m, p.meta, p.entries())
+	state := p.optimizerState(m)
+	missing, extra, ok := state.ForKeras3()
 	if !ok {
 		p.Lost.Add(OptimizerPath, loss.Property, 1, "Keras 3 does not load the state of this optimizer, which has other variables there; the file has it")
 		return
 	}
-	for _, e := range missing {
-		p.Tensors = append(p.Tensors, weights.Tensor{Name: e.Name, Array: e.Array, Operation: "for Keras 3"})
-	}
+	p.Tensors = append(p.Tensors, missing...)
 	if len(extra) > 0 {
 		p.Lost.AddInherent(OptimizerPath, loss.Value, len(extra), "variables such as %s, which the optimizer does not have in Keras 3", extra[0])
 	}
 	p.Tensors = slices.DeleteFunc(p.Tensors, func(t weights.Tensor) bool { return slices.Contains(extra, t.Name) })
-	for _, how := range kerasfile.OptimizerDifferences(p.meta) {
+	if state.Optimizer == nil {
+		return
+	}
+	for _, how := range state.Optimizer.DifferencesInKeras3() {
 		p.Lost.Add(OptimizerPath, loss.Property, 1, "%s", how)
 	}
 }

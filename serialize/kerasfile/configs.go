@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/models/keras"
@@ -79,7 +77,7 @@ func compileConfig(training string) json.RawMessage {
 		return nil
 	}
 	for _, key := range []string{"optimizer_config", "optimizer"} {
-		var o described
+		var o keras.Optimizer
 		if optimizer, ok := settings[key]; ok && json.Unmarshal(optimizer, &o) == nil {
 			delete(settings, key)
 			settings["optimizer"] = optimizerObject(o, optimizer)
@@ -147,87 +145,20 @@ func withModules(value any) any {
 	return value
 }
 
-// optimizerSettings are those of Keras 3's optimizers.
-var optimizerSettings = []string{
-	"name", "learning_rate", "weight_decay", "clipnorm", "global_clipnorm", "clipvalue", "use_ema", "ema_momentum",
-	"ema_overwrite_frequency", "loss_scale_factor", "gradient_accumulation_steps", "beta_1", "beta_2", "epsilon", "amsgrad",
-	"momentum", "nesterov", "rho", "centered", "initial_accumulator_value", "learning_rate_power",
-	"l1_regularization_strength", "l2_regularization_strength", "l2_shrinkage_regularization_strength", "beta",
-	"beta_2_decay", "epsilon_1", "epsilon_2", "clip_threshold", "relative_step",
-	"inner_optimizer", "initial_scale", "dynamic_growth_steps",
-}
-
 // optimizerObject returns the object of .keras for an optimizer_config. Numbers stay as they
 // are written: Keras 3 refuses a momentum of 0 that is not 0.0.
-func optimizerObject(o described, text json.RawMessage) json.RawMessage {
+func optimizerObject(o keras.Optimizer, text json.RawMessage) json.RawMessage {
 	var exact struct{ Config map[string]any }
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	if decoder.Decode(&exact) == nil { // an optimizer without settings may be a name
 		o.Config = exact.Config
 	}
-	object, err := json.Marshal(o.forKeras3().object())
+	object, err := json.Marshal(o.ForKeras3().Object())
 	if err != nil {
 		return json.RawMessage("null")
 	}
 	return object
-}
-
-// object returns the optimizer as archives have it.
-func (d *described) object() map[string]any {
-	return map[string]any{"module": "keras.optimizers", "class_name": d.Class, "config": d.Config, "registered_name": nil}
-}
-
-// forKeras3 returns an optimizer of Keras 2 or 3 with the class and the settings that Keras 3
-// has. Those of other programs stay as they are.
-func (d *described) forKeras3() *described {
-	o := &described{Class: strings.TrimPrefix(d.Class, "Custom>"), Config: map[string]any{}}
-	if strings.HasPrefix(o.Class, "LossScaleOptimizer") {
-		o.Class = "LossScaleOptimizer"
-	}
-	if _, known := defaultRates[o.Class]; !known {
-		return d
-	}
-	for key, value := range d.Config {
-		if slices.Contains(optimizerSettings, key) {
-			o.Config[key] = value
-		}
-	}
-	if inner, ok := d.inner(); ok {
-		o.Config["inner_optimizer"] = inner.forKeras3().object()
-	}
-	rate := o.Config["learning_rate"]
-	if decay := d.Config["decay"]; !isZero(decay) && o.Class != "Nadam" {
-		o.Config["learning_rate"] = map[string]any{
-			"module": "keras.optimizers.schedules", "class_name": "InverseTimeDecay", "registered_name": nil,
-			"config": map[string]any{"initial_learning_rate": rate, "decay_steps": 1, "decay_rate": decay, "staircase": false},
-		}
-	}
-	if schedule, ok := rate.(map[string]any); ok {
-		o.Config["learning_rate"] = scheduleForKeras3(schedule)
-	}
-	return o
-}
-
-// scheduleForKeras3 returns a schedule of learning rates whose name, if any, is a text, and
-// which says its module.
-func scheduleForKeras3(schedule map[string]any) map[string]any {
-	schedule = maps.Clone(schedule)
-	if schedule["module"] == nil {
-		schedule["module"], schedule["registered_name"] = "keras.optimizers.schedules", nil
-	}
-	if config, ok := schedule["config"].(map[string]any); ok && config["name"] == nil {
-		config = maps.Clone(config)
-		delete(config, "name")
-		schedule["config"] = config
-	}
-	return schedule
-}
-
-// isZero reports whether a setting is missing or a number 0.
-func isZero(v any) bool {
-	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
-	return err != nil || n == 0
 }
 
 // legacyConfig returns the model_config of an .h5 for a config.json: without what is of
@@ -290,7 +221,7 @@ func legacyTraining(text, version string) string {
 	if settings["optimizer"] == nil && settings["optimizer_config"] == nil {
 		return ""
 	}
-	if o := optimizerIn(text); o != nil && o.Class != "" && settings["optimizer"] != nil {
+	if o := keras.OptimizerIn(text); o != nil && o.Class != "" && settings["optimizer"] != nil {
 		settings["optimizer_config"] = legacyOptimizer(o.Class, settings["optimizer"], version)
 		delete(settings, "optimizer")
 	}

@@ -474,11 +474,11 @@ func (l legacyReader) optimizer() error {
 		return l.fits(known, weights) || l.agrees(known, names, weights)
 	})
 	for i, name := range known {
-		names[i] = optimizerPrefix + name
+		names[i] = keras.OptimizerPrefix + name
 	}
 	for _, i := range byBuffer(names) {
 		e, err := l.tree.entry(join(optimizerGroup, weights[i]), names[i])
-		_, weight := firstPart(strings.TrimPrefix(names[i], optimizerPrefix))
+		_, weight := firstPart(strings.TrimPrefix(names[i], keras.OptimizerPrefix))
 		if gates := l.cudnn[weight]; gates > 0 && err == nil {
 			e.Array, err = fromCuDNN(e.Array, last(weight), gates, true)
 		}
@@ -514,10 +514,10 @@ func (l legacyReader) fits(names, weights []string) bool {
 // and the other ones have the buffer in their names and the shape of the layer's weight.
 func (l legacyReader) agrees(known, names, weights []string) bool {
 	for i, name := range known {
-		if names[i] == optimizerPrefix+name {
+		if names[i] == keras.OptimizerPrefix+name {
 			continue
 		}
-		if _, weight := firstPart(strings.TrimPrefix(names[i], optimizerPrefix)); l.file.Has(weight) {
+		if _, weight := firstPart(strings.TrimPrefix(names[i], keras.OptimizerPrefix)); l.file.Has(weight) {
 			return false
 		}
 		buffer, weight := firstPart(name)

@@ -53,9 +53,9 @@ func TestOrderOfOldOptimizers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, name := range want {
-			want[i] = optimizerPrefix + name
+			want[i] = keras.OptimizerPrefix + name
 		}
-		if got := s.oldOrder(s.below(optimizerPrefix)); !slices.Equal(got, want) {
+		if got := s.state().OrderedUpTo210(); !slices.Equal(got, want) {
 			t.Errorf("%s: %v; want %v", settings, got, want)
 		}
 	}

@@ -2,13 +2,12 @@ package kerasfile
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/h5dnn/h5dnn/models/keras"
+	"github.com/h5dnn/h5dnn/models/weights"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -24,7 +23,7 @@ func (f *File) fill(version string) {
 		if err != nil {
 			continue // the layer lacks it, which conversions report
 		}
-		if rest, ok := strings.CutPrefix(e.Name, optimizerPrefix); ok {
+		if rest, ok := strings.CutPrefix(e.Name, keras.OptimizerPrefix); ok {
 			if slot, entry := firstPart(rest); f.Has(entry) {
 				if slots[entry] == nil {
 					slots[entry] = map[string]storage.Array{}
@@ -71,76 +70,27 @@ func owner(layers map[string]*keras.Layer, entry string) (string, *keras.Layer) 
 	}
 }
 
-// compiled is the part of training_config, or of compile_config, that says what the
-// optimizer is.
-type compiled struct {
-	Old *described `json:"optimizer_config"`
-	New *described `json:"optimizer"`
-}
-
-type described struct {
-	Class  string         `json:"class_name"`
-	Config map[string]any `json:"config"`
-}
-
-// UnmarshalJSON reads an object, or a name in any case, such as "adam", of an optimizer
-// with the default settings.
-func (d *described) UnmarshalJSON(text []byte) error {
-	type object described
-	var name string
-	if json.Unmarshal(text, &name) != nil {
-		return json.Unmarshal(text, (*object)(d))
-	}
-	for class := range defaultRates {
-		if strings.EqualFold(name, class) {
-			name = class
-		}
-	}
-	*d = described{Class: name, Config: map[string]any{}}
-	return nil
-}
-
-// compiledOptimizer returns the optimizer that the model was compiled with, or nil.
-func (f *File) compiledOptimizer() *described { return optimizerIn(f.Meta()[MetaTraining]) }
-
-// optimizerIn returns the optimizer in a training_config or compile_config, or nil.
-func optimizerIn(training string) *described {
-	var c compiled
-	if json.Unmarshal([]byte(training), &c) != nil {
-		return nil
-	}
-	o := c.New
-	if o == nil {
-		o = c.Old
-	}
-	if o != nil {
-		o.Class = strings.TrimPrefix(o.Class, "Custom>")
-	}
-	return o
-}
-
 func (f *File) optimizer() *keras.Optimizer {
-	o := f.compiledOptimizer()
+	o := keras.OptimizerIn(f.Meta()[MetaTraining])
 	if o == nil {
 		return nil
 	}
-	found := &keras.Optimizer{Class: o.Class, Config: o.Config}
-	if e, err := f.Lookup(optimizerPrefix + "iteration"); err == nil && e.Array.Len() == 1 {
+	if e, err := f.Lookup(keras.OptimizerPrefix + "iteration"); err == nil && e.Array.Len() == 1 {
 		if step, err := storage.Read[int64](e.Array); err == nil {
-			found.Step = step[0]
+			o.Step = step[0]
 		}
 	} else {
 		return nil
 	}
-	f.setRate(found)
-	return found
+	f.setRate(o)
+	return o
 }
 
 // setRate gives o the learning rate that the file has as a variable, which callbacks
 // change, unless it is that of the configuration.
 func (f *File) setRate(o *keras.Optimizer) {
 	configured, ok := o.Config["learning_rate"].(float64)
-	e, err := f.Lookup(optimizerPrefix + "learning_rate")
+	e, err := f.Lookup(keras.OptimizerPrefix + "learning_rate")
 	if !ok || err != nil || e.Array.Len() != 1 {
 		return
 	}
@@ -151,75 +101,12 @@ func (f *File) setRate(o *keras.Optimizer) {
 	}
 }
 
-// trainable lists the names of the weights that are trained, in the order of the model. Of a layer of
-// an unknown class, they are those that buffered returns for the beginning of its names.
-func trainable(m *keras.Model, prefix string, on bool, buffered func(prefix string) []string) (list []string) {
-	for i := range m.Layers {
-		l := &m.Layers[i]
-		trained := on && l.Config["trainable"] != false
-		if l.Model != nil {
-			list = append(list, trainable(l.Model, prefix+l.Name+"/", trained, buffered)...)
-			continue
-		}
-		variables, known, _ := keras.Variables(l)
-		if !known && trained {
-			list = append(list, buffered(prefix+l.Name+"/")...)
-		}
-		for _, v := range variables {
-			if trained && v.Trainable {
-				list = append(list, prefix+l.Name+"/"+v.Name)
-			}
-		}
+// slotsByPosition returns the names of n variables of the optimizer that have numbers, or nil if they
+// cannot be told.
+func (f *File) slotsByPosition(n int, fits func(names []string) bool) []string {
+	var arrays []weights.Tensor
+	for e := range f.All() {
+		arrays = append(arrays, weights.Tensor{Name: e.Name, Array: e.Array})
 	}
-	return list
-}
-
-// unbuffered is for files whose optimizer's variables have numbers.
-func unbuffered(string) []string { return nil }
-
-// withBuffers returns a function that lists the names, in their order, that begin with a prefix and are
-// those of a weight for which the optimizer has a buffer.
-func withBuffers(names []string) func(prefix string) []string {
-	has := map[string]bool{}
-	for _, name := range names {
-		if rest, ok := strings.CutPrefix(name, optimizerPrefix); ok {
-			_, weight := firstPart(rest)
-			has[weight] = true
-		}
-	}
-	return below(func() []string {
-		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !has[name] })
-	})
-}
-
-// below returns a function that lists the names, in their order, that begin with a prefix, once for
-// each prefix: of two layers with one name, the first has them.
-func below(names func() []string) func(prefix string) []string {
-	type numbered struct {
-		name string
-		at   int
-	}
-	sorted := sync.OnceValue(func() (list []numbered) {
-		for i, name := range names() {
-			list = append(list, numbered{name, i})
-		}
-		slices.SortFunc(list, func(a, b numbered) int { return strings.Compare(a.name, b.name) })
-		return list
-	})
-	listed := map[string]bool{}
-	return func(prefix string) (list []string) {
-		if listed[prefix] {
-			return nil
-		}
-		listed[prefix] = true
-		first, _ := slices.BinarySearchFunc(sorted(), prefix, func(n numbered, prefix string) int { return strings.Compare(n.name, prefix) })
-		found := sorted()[first:]
-		if end := slices.IndexFunc(found, func(n numbered) bool { return !strings.HasPrefix(n.name, prefix) }); end >= 0 {
-			found = found[:end]
-		}
-		for _, n := range slices.SortedFunc(slices.Values(found), func(a, b numbered) int { return a.at - b.at }) {
-			list = append(list, n.name)
-		}
-		return list
-	}
+	return keras.NewOptimizerState(f.model, f.Meta()[MetaTraining], arrays).Numbered(f.Meta()[MetaVersion], n, fits)
 }

@@ -5,14 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/models/keras"
 	"github.com/h5dnn/h5dnn/serialize"
 )
-
-// optimizerPrefix begins the names of the optimizer's arrays: optimizer/iteration, optimizer/learning_rate and, for each
-// buffer of a weight, optimizer/BUFFER/LAYER/VARIABLE, such as
-// optimizer/momentum/dense/kernel. An array whose role is not known keeps the name that
-// the file has.
-const optimizerPrefix = "optimizer/"
 
 // slots are Keras 3's names of the buffers that Keras 2 abbreviates.
 var slots = map[string]string{
@@ -59,7 +54,7 @@ func slotNames(entries *serialize.List, weights []string) []string {
 			name = weight
 		}
 		taken[name] = true
-		names[i] = optimizerPrefix + name
+		names[i] = keras.OptimizerPrefix + name
 	}
 	return names
 }
@@ -71,7 +66,7 @@ func byBuffer(names []string) []int {
 	order := make([]int, len(names))
 	group := make([]int, len(names))
 	for i, name := range names {
-		buffer, weight := firstPart(strings.TrimPrefix(name, optimizerPrefix))
+		buffer, weight := firstPart(strings.TrimPrefix(name, keras.OptimizerPrefix))
 		if weight == "" {
 			buffer = "" // of no weight
 		}

@@ -2,12 +2,14 @@ package kerasfile
 
 import (
 	"encoding/json"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/models/keras"
+	"github.com/h5dnn/h5dnn/models/weights"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -19,7 +21,7 @@ func stateOf(training, version string, variables ...string) serialize.Contents {
 	kernel, bias := storage.From([]float32{1}, 1, 1), storage.From([]float32{1}, 1)
 	list := []serialize.Entry{{Name: "d/kernel", Array: kernel}, {Name: "d/bias", Array: bias}}
 	for _, name := range variables {
-		e := serialize.Entry{Name: optimizerPrefix + name, Array: scalar[int64](3)}
+		e := serialize.Entry{Name: keras.OptimizerPrefix + name, Array: scalar[int64](3)}
 		if strings.HasSuffix(name, "/kernel") {
 			e.Array = kernel
 		} else if strings.HasSuffix(name, "/bias") {
@@ -56,29 +58,14 @@ func TestStatesAreCompletedForKeras3(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var entries []serialize.Entry
-		for _, name := range s.order {
-			entries = append(entries, s.entries[name])
-		}
-		missing, extra, ok := StateForKeras3(s.model, s.meta, entries)
+		missing, extra, ok := s.state().ForKeras3()
 		var names []string
 		for _, e := range missing {
-			names = append(names, strings.TrimPrefix(e.Name, optimizerPrefix))
+			names = append(names, strings.TrimPrefix(e.Name, keras.OptimizerPrefix))
 		}
 		if got := strings.Join(names, " "); got != c.want || len(extra) != c.extra || ok == c.incomplete {
 			t.Errorf("%s: missing %q, %d more, %v; want %q, %d, %v", c.training, got, len(extra), ok, c.want, c.extra, !c.incomplete)
 		}
-	}
-}
-
-// TestMomentumProductOfNadam in three steps, by hand.
-func TestMomentumProductOfNadam(t *testing.T) {
-	want := 1.0
-	for _, power := range []float64{0.96, 0.96 * 0.96, 0.96 * 0.96 * 0.96} {
-		want *= 0.8 * (1 - power/2)
-	}
-	if got := (&described{Config: map[string]any{"beta_1": 0.8}}).momentumProduct(3); math.Abs(got-want) > 1e-12 {
-		t.Errorf("%v; want %v", got, want)
 	}
 }
 
@@ -109,7 +96,7 @@ func TestStatesOfOptimizersComeBack(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if rest, ok := strings.CutPrefix(e.Name, optimizerPrefix); ok {
+				if rest, ok := strings.CutPrefix(e.Name, keras.OptimizerPrefix); ok {
 					got = append(got, rest)
 				}
 			}
@@ -135,7 +122,7 @@ func TestBuffersOfBidirectionalLayersAreFound(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if rest, ok := strings.CutPrefix(e.Name, optimizerPrefix+"momentum/bi/"); ok {
+		if rest, ok := strings.CutPrefix(e.Name, keras.OptimizerPrefix+"momentum/bi/"); ok {
 			found++
 		} else if strings.Contains(rest, "gru_cell") {
 			t.Errorf("%s is not a buffer of a weight", e.Name)
@@ -178,18 +165,18 @@ func TestOptimizersOfKeras2ComeBack(t *testing.T) {
 		}
 	}
 	c := stateOf(current, "2.15.0", "iteration", "learning_rate", "momentum/d/kernel", "velocity/d/kernel", "momentum/d/bias", "velocity/d/bias")
-	var state []serialize.Entry
+	var state []weights.Tensor
 	for e := range c.Entries {
-		state = append(state, e)
+		state = append(state, weights.Tensor{Name: e.Name, Array: e.Array})
 	}
 	m, err := parse(c.Meta[MetaConfig])
 	if err != nil {
 		t.Fatal(err)
 	}
 	const old = `{"optimizer": {"class_name": "Adam", "config": {"learning_rate": 0.1}}}` // of before 2.11
-	numbered := []serialize.Entry{{Name: "own/0", Array: storage.From([]float32{1}, 1)}}
+	numbered := []weights.Tensor{{Name: "own/0", Array: storage.From([]float32{1}, 1)}}
 	for i := range 4 {
-		e := serialize.Entry{Name: optimizerPrefix + itoa(i), Array: scalar[float32](1)}
+		e := weights.Tensor{Name: keras.OptimizerPrefix + itoa(i), Array: scalar[float32](1)}
 		if i > 1 {
 			e.Array = numbered[0].Array
 		}
@@ -197,7 +184,7 @@ func TestOptimizersOfKeras2ComeBack(t *testing.T) {
 	}
 	for _, c := range []struct {
 		training string
-		state    []serialize.Entry
+		state    []weights.Tensor
 		want     string
 	}{
 		{current, state, "optimizer/learning_rate"}, // which Keras 2 has in the settings
@@ -207,7 +194,7 @@ func TestOptimizersOfKeras2ComeBack(t *testing.T) {
 		{`{"optimizer": "adam"}`, slices.Delete(slices.Clone(numbered), 2, 3), ""},
 		{old, numbered, "optimizer/0 optimizer/1 optimizer/2 optimizer/3"},
 	} {
-		if got, _ := NotInKeras2(m, map[string]string{MetaTraining: c.training}, c.state); strings.Join(got, " ") != c.want {
+		if got, _ := keras.NewOptimizerState(m, c.training, c.state).NotInKeras2(); strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %v; want %s", c.training, got, c.want)
 		}
 	}
@@ -228,7 +215,7 @@ func TestVariablesOfOptimizersOfUnknownLayers(t *testing.T) {
 		list := []serialize.Entry{{Name: "own/0", Array: storage.From(make([]float32, 3), 3)}, {Name: "own/1", Array: storage.From(make([]float32, 3), 3)},
 			{Name: "d/kernel", Array: storage.From([]float32{1}, 1, 1)}, {Name: "d/bias", Array: storage.From([]float32{1}, 1)}}
 		for i, shape := range c.shapes {
-			e := serialize.Entry{Name: optimizerPrefix + itoa(i), Array: scalar[float32](1)}
+			e := serialize.Entry{Name: keras.OptimizerPrefix + itoa(i), Array: scalar[float32](1)}
 			if len(shape) > 0 {
 				e.Array = storage.From(make([]float32, shape[0]), shape...)
 			}
@@ -250,23 +237,11 @@ func TestVariablesOfOptimizersOfUnknownLayers(t *testing.T) {
 	}
 }
 
-// TestSettingsThatKeras3LacksAreNamed, but for those that change no result.
-func TestSettingsThatKeras3LacksAreNamed(t *testing.T) {
-	training := `{"optimizer_config": {"class_name": "Nadam", "config": {"learning_rate": 0.1, "decay": 0.004, "jit_compile": true, "is_legacy_optimizer": false}}}`
-	if got := OptimizerDifferences(map[string]string{MetaTraining: training}); len(got) != 1 || !strings.Contains(got[0], "decay") {
-		t.Errorf("%q; want the decay", got)
-	}
-	training = `{"optimizer_config": {"class_name": "Adam", "config": {"learning_rate": 0.1, "decay": 0.0, "wobble": 2}}}`
-	if got := OptimizerDifferences(map[string]string{MetaTraining: training}); len(got) != 1 || !strings.Contains(got[0], "wobble") {
-		t.Errorf("%q; want wobble", got)
-	}
-}
-
 // TestStatesOfOtherShapesAreNoBuffersOfWeights: an Adafactor has the sums of rows and columns of a
 // kernel, which are not transposed as it is.
 func TestStatesOfOtherShapesAreNoBuffersOfWeights(t *testing.T) {
 	c := stateOf(`{"optimizer": {"class_name": "Adafactor", "config": {}}}`, "3.12.0", "velocity/d/kernel", "velocity/d/bias")
-	rows := serialize.Entries(serialize.Entry{Name: optimizerPrefix + "r/d/kernel", Array: storage.From([]float32{1}, 1)})
+	rows := serialize.Entries(serialize.Entry{Name: keras.OptimizerPrefix + "r/d/kernel", Array: storage.From([]float32{1}, 1)})
 	var list []serialize.Entry
 	for e := range c.Entries {
 		list = append(list, e)
@@ -288,4 +263,11 @@ func TestStatesOfOtherShapesAreNoBuffersOfWeights(t *testing.T) {
 	if _, ok := slots["r"]; ok || len(slots) != 1 || f.(*File).Len() != 5 {
 		t.Errorf("%d arrays, and buffers %v of the kernel; want 5, and its velocity", f.(*File).Len(), slots)
 	}
+}
+
+// scalar returns an array of one element and no axes.
+func scalar[T dtype.Go](v T) storage.Array {
+	a := storage.From([]T{v})
+	a.View, _ = a.Reshape()
+	return a
 }

@@ -348,12 +348,12 @@ func (w weightsReader) optimizer(claimed map[string]bool) error {
 	names := make([]string, len(paths))
 	for i, path := range paths {
 		claimed[path] = true
-		names[i] = optimizerPrefix + last(path)
+		names[i] = keras.OptimizerPrefix + last(path)
 	}
 	if known := w.file.slotsByPosition(len(paths), w.fits); known != nil {
 		for i, path := range paths {
 			if k, err := strconv.Atoi(last(path)); err == nil && k < len(known) {
-				names[i] = optimizerPrefix + known[k]
+				names[i] = keras.OptimizerPrefix + known[k]
 			}
 		}
 		w.claimInner(paths, claimed)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/models/keras"
+	"github.com/h5dnn/h5dnn/models/weights"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
@@ -87,7 +88,7 @@ func newSaver(c serialize.Contents) (*saver, error) {
 		if s.model, err = parse(text); err != nil {
 			return nil, err
 		}
-		if s.model != nil && s.model.Layer(strings.TrimSuffix(optimizerPrefix, "/")) != nil {
+		if s.model != nil && s.model.Layer(strings.TrimSuffix(keras.OptimizerPrefix, "/")) != nil {
 			return nil, fmt.Errorf("the layer optimizer has the name under which the state of optimizers is kept; rename it: %w", storage.ErrState)
 		}
 	}
@@ -166,50 +167,29 @@ func (s *saver) variablesOf(l *keras.Layer, prefix string) ([]string, error) {
 	return names, nil
 }
 
-// optimizer lists the entries of the optimizer in the order of its variables, and the
-// names of the variables. The order is that of the entries if it does not follow from the
-// configuration, which known tells.
-func (s *saver) optimizer() (entries, names []string, known bool) {
-	entries = s.below(optimizerPrefix)
-	if ordered := s.stateOrder(len(entries)); ordered != nil {
-		entries, known = ordered, true
+// optimizer lists the entries of the optimizer in the order of its variables, which is that of the entries
+// if it does not follow from the configuration, which known tells.
+func (s *saver) optimizer() (entries []string, known bool) {
+	if ordered := s.state().Ordered(); ordered != nil {
+		return ordered, true
 	}
+	entries = s.below(keras.OptimizerPrefix)
 	slices.SortStableFunc(entries, func(a, b string) int { return position(a) - position(b) })
-	for _, entry := range entries {
-		names = append(names, strings.TrimPrefix(entry, optimizerPrefix))
-	}
-	return entries, names, known
+	return entries, false
 }
 
-// stateOrder returns the entries of an optimizer of n variables in the order of Keras, or nil if
-// that is not known. The state of an optimizer of Keras 2 may have been completed for Keras 3.
-func (s *saver) stateOrder(n int) []string {
-	o := optimizerIn(s.meta[MetaTraining])
-	if o == nil || s.model == nil {
-		return nil
+// state returns the state of the optimizer among the entries.
+func (s *saver) state() *keras.OptimizerState {
+	arrays := make([]weights.Tensor, len(s.order))
+	for i, name := range s.order {
+		arrays[i] = weights.Tensor{Name: name, Array: s.entries[name].Array}
 	}
-	for _, old := range []bool{false, true} {
-		if !old {
-			o = o.forKeras3()
-		}
-		layout, ok := layoutOf(o, old, func(weight string) int { return s.entries[weight].Array.Rank() })
-		if !ok {
-			continue
-		}
-		names := layout.names(trainable(s.model, "", true, withBuffers(s.order)), n)
-		for i := range names {
-			names[i] = optimizerPrefix + names[i]
-		}
-		if names != nil && !slices.ContainsFunc(names, func(name string) bool { return !s.isEntry(name) }) {
-			return names
-		}
-	}
-	return nil
+	return keras.NewOptimizerState(s.model, s.meta[MetaTraining], arrays)
 }
 
 // position returns the number of a variable that has no other name, or 0.
 func position(entry string) int {
-	n, err := strconv.Atoi(strings.TrimPrefix(entry, optimizerPrefix))
+	n, err := strconv.Atoi(strings.TrimPrefix(entry, keras.OptimizerPrefix))
 	if err != nil {
 		return 0
 	}

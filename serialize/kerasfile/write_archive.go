@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
@@ -56,13 +54,13 @@ func saveArchive(name string, c serialize.Contents) error {
 // completeState adds the variables that Keras 3 has more of than Keras 2 to the state of an
 // optimizer, as Keras 3 skips the state of one that has another number of them.
 func (s *saver) completeState() {
-	missing, extra, ok := StateForKeras3(s.model, s.meta, slices.Collect(maps.Values(s.entries)))
+	missing, extra, ok := s.state().ForKeras3()
 	if !ok || len(extra) > 0 {
 		return
 	}
-	for _, e := range missing {
-		s.entries[e.Name] = e
-		s.order = append(s.order, e.Name)
+	for _, t := range missing {
+		s.entries[t.Name] = serialize.Entry{Name: t.Name, Array: t.Array}
+		s.order = append(s.order, t.Name)
 	}
 }
 

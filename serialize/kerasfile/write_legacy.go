@@ -131,7 +131,7 @@ func (s *saver) legacyLayers() (list []legacyLayer, err error) {
 		at := map[string]int{}
 		for _, name := range s.order {
 			layer, rest := firstPart(name)
-			if rest == "" || layer+"/" == optimizerPrefix {
+			if rest == "" || layer+"/" == keras.OptimizerPrefix {
 				continue
 			}
 			if _, ok := at[layer]; !ok {
@@ -235,21 +235,20 @@ func (s *saver) legacyLayer(group string, entries []string) error {
 
 // legacyOptimizer writes the optimizer's variables with the names that Keras 3 has.
 func (s *saver) legacyOptimizer() error {
-	entries, names, _ := s.optimizer()
+	entries, _ := s.optimizer()
 	if len(entries) == 0 {
 		return nil
 	}
-	if old := s.oldOrder(entries); old != nil {
-		entries, names = old, nil
-		for _, entry := range entries {
-			names = append(names, strings.TrimPrefix(entry, optimizerPrefix))
-		}
+	state, class := s.state(), "optimizer"
+	if old := state.OrderedUpTo210(); s.isOld() && old != nil {
+		entries = old
 	}
-	class := "optimizer"
-	if o := optimizerIn(s.meta[MetaTraining]); o != nil {
-		class = strings.ToLower(o.Class)
+	if state.Optimizer != nil {
+		class = strings.ToLower(state.Optimizer.Class)
 	}
-	for i, name := range names {
+	names := make([]string, len(entries))
+	for i, entry := range entries {
+		name := strings.TrimPrefix(entry, keras.OptimizerPrefix)
 		if slot, weight := firstPart(name); weight != "" && s.isEntry(weight) {
 			name = strings.ReplaceAll(weight, "/", "_") + "_" + slot
 		}
@@ -267,46 +266,6 @@ func (s *saver) legacyOptimizer() error {
 		}
 	}
 	return nil
-}
-
-// oldOrder returns the entries in the order of the optimizers that Keras had up to 2.10, which
-// later versions have under legacy: all first moments of Adam, and then all second ones. It
-// returns nil for other optimizers.
-func (s *saver) oldOrder(entries []string) []string {
-	o := optimizerIn(s.meta[MetaTraining])
-	if o != nil {
-		if inner, ok := o.inner(); ok {
-			o = inner
-		}
-	}
-	if !s.isOld() || s.model == nil || o == nil || len(o.Config) == 0 || o.isCurrent() {
-		return nil
-	}
-	layout, ok := layoutOf(o, true, func(string) int { return 0 })
-	if !ok {
-		return nil
-	}
-	if o.Class != "RMSprop" && o.Class != "Ftrl" {
-		layout.weight, layout.blocks = nil, append(layout.weight, layout.blocks...)
-	} else {
-		layout.weight, layout.blocks = append(layout.weight, layout.blocks...), nil
-	}
-	if name := "u_product"; s.isEntry(optimizerPrefix + name) {
-		layout.first = []string{name}
-	}
-	var ordered []string
-	for _, name := range layout.names(trainable(s.model, "", true, withBuffers(s.order)), len(entries)) {
-		if !s.isEntry(optimizerPrefix + name) {
-			return nil
-		}
-		ordered = append(ordered, optimizerPrefix+name)
-	}
-	return ordered
-}
-
-// isCurrent reports whether an optimizer is one of Keras 2.11 or later, from its settings.
-func (d *described) isCurrent() bool {
-	return d.Config["is_legacy_optimizer"] != nil || d.Config["jit_compile"] != nil || d.Config["ema_momentum"] != nil
 }
 
 func (s *saver) isEntry(name string) bool { _, ok := s.entries[name]; return ok }

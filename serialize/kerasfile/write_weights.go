@@ -162,12 +162,15 @@ func (s *saver) linkPrivate(group string, variables []keras.Variable) error {
 }
 
 func (s *saver) optimizerVars() error {
-	entries, names, known := s.optimizer()
+	entries, known := s.optimizer()
 	if len(entries) == 0 {
 		return nil
 	}
-	if buffer := slices.IndexFunc(names, func(name string) bool { return strings.Contains(name, "/") }); !known && buffer >= 0 {
-		return fmt.Errorf("the order of the optimizer's variables, such as %s, does not follow from its settings, and this format numbers them; h5dnn strip leaves them out", names[buffer])
+	isBuffer := func(entry string) bool {
+		return strings.Contains(strings.TrimPrefix(entry, keras.OptimizerPrefix), "/")
+	}
+	if buffer := slices.IndexFunc(entries, isBuffer); !known && buffer >= 0 {
+		return fmt.Errorf("the order of the optimizer's variables, such as %s, does not follow from its settings, and this format numbers them; h5dnn strip leaves them out", strings.TrimPrefix(entries[buffer], keras.OptimizerPrefix))
 	}
 	if err := s.vars("/optimizer", "optimizer"); err != nil {
 		return err
@@ -183,10 +186,10 @@ func (s *saver) optimizerVars() error {
 // innerVars writes the second copies of the variables of the optimizer within a LossScaleOptimizer:
 // all but its own ones, which Keras 3 alone has.
 func (s *saver) innerVars(entries []string) error {
-	if o := optimizerIn(s.meta[MetaTraining]); o == nil || !strings.HasPrefix(o.Class, "LossScaleOptimizer") {
+	if o := keras.OptimizerIn(s.meta[MetaTraining]); o == nil || !o.IsScaled() {
 		return nil
 	}
-	own := max(0, slices.Index(entries, optimizerPrefix+"inner_optimizer/iteration"))
+	own := max(0, slices.Index(entries, keras.OptimizerPrefix+"inner_optimizer/iteration"))
 	if err := s.vars("/optimizer/inner_optimizer", "optimizer"); err != nil {
 		return err
 	}
