@@ -10,6 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/models/keras"
 	"github.com/h5dnn/h5dnn/models/weights"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/kerasfile"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -42,15 +43,20 @@ func (p *Plan) exportOptimizer(m *keras.Model) error {
 	if err != nil {
 		return err
 	}
+	p.setPyTorchOptimizer(state, groups)
+	p.reportOptimizer(report)
+	return nil
+}
+
+// setPyTorchOptimizer adds a state of PyTorch's optimizer, and the texts of its only param_group.
+func (p *Plan) setPyTorchOptimizer(state []weights.Tensor, group map[string]string) {
 	for _, t := range state {
 		t.Name = pyTorchOptimizer + t.Name
 		p.Tensors = append(p.Tensors, t)
 	}
-	for key, text := range groups {
+	for key, text := range group {
 		p.setMeta(pyTorchOptimizer+pyTorchGroup+key, text)
 	}
-	p.reportOptimizer(report)
-	return nil
 }
 
 // noOptimizer is the error of a source without the state of an optimizer, or without the settings
@@ -117,19 +123,19 @@ func (p *Plan) importOptimizer(parameters []weights.Tensor) (*keras.Optimizer, e
 	if err != nil {
 		return nil, err
 	}
-	o, report, err := keras.ImportOptimizer(parameters, state, group)
+	o, report, err := keras.ImportOptimizer(parameters, arraysOf(state), group)
 	p.reportOptimizer(report)
 	return o, err
 }
 
-// pyTorchState returns the state of PyTorch's optimizer: arrays by names such as
+// pyTorchState returns the state of PyTorch's optimizer: arrays with names such as
 // state/0/exp_avg, and the texts of the only param_group.
-func (p *Plan) pyTorchState() (state map[string]storage.Array, group map[string]string, err error) {
+func (p *Plan) pyTorchState() (state []weights.Tensor, group map[string]string, err error) {
 	prefix := p.optimizerKey()
-	state, group = map[string]storage.Array{}, map[string]string{}
+	group = map[string]string{}
 	for _, e := range p.Source.Entries {
 		if name, ok := strings.CutPrefix(e.Name, prefix); ok {
-			state[name] = e.Array
+			state = append(state, copied(name, e))
 		}
 	}
 	meta := p.Source.Meta()
@@ -145,6 +151,20 @@ func (p *Plan) pyTorchState() (state map[string]storage.Array, group map[string]
 		return nil, nil, p.noOptimizer()
 	}
 	return state, group, nil
+}
+
+// copied returns an entry of the source under a name.
+func copied(name string, e serialize.Entry) weights.Tensor {
+	return weights.Tensor{Name: name, Array: e.Array, From: []string{e.Name}, Operation: weights.Same.String()}
+}
+
+// arraysOf returns arrays by name.
+func arraysOf(tensors []weights.Tensor) map[string]storage.Array {
+	arrays := make(map[string]storage.Array, len(tensors))
+	for _, t := range tensors {
+		arrays[t.Name] = t.Array
+	}
+	return arrays
 }
 
 // optimizerKey returns the beginning of the names of the optimizer's state.
@@ -187,7 +207,7 @@ func (p *Plan) kerasOptimizer(o *keras.Optimizer) error {
 		added = append(added, weights.Tensor{Name: kerasOptimizer + "learning_rate", Array: storage.From([]float32{float32(rate)}), Operation: "lr"})
 	}
 	for _, t := range p.Tensors {
-		for _, slot := range slices.Sorted(slotNames(t)) {
+		for _, slot := range slices.Sorted(maps.Keys(t.Slots)) {
 			added = append(added, weights.Tensor{Name: kerasOptimizer + slot + "/" + t.Name, Array: t.Slots[slot], From: t.From, Operation: "as " + t.Name})
 		}
 	}
@@ -239,14 +259,4 @@ func (p *Plan) withoutDecay(o *keras.Optimizer) *keras.Optimizer {
 		p.Lost.Add(kerasOptimizer+"weight_decay", loss.Property, 1, "Keras 2 and Keras 3 load no .h5 with the same optimizer that has one; write a .keras")
 	}
 	return &old
-}
-
-func slotNames(t weights.Tensor) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for name := range t.Slots {
-			if !yield(name) {
-				return
-			}
-		}
-	}
 }

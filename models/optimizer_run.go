@@ -49,28 +49,30 @@ func (p *Plan) runStep() int64 {
 
 // runState returns the state of the optimizer of a run as PyTorch has it, for parameters
 // in this order, by their names in the run.
-func (p *Plan) runState(c train.Config, parameters []string) (state map[string]storage.Array, group map[string]string, err error) {
+func (p *Plan) runState(c train.Config, parameters []string) (state []weights.Tensor, group map[string]string, err error) {
 	group, err = p.runGroup(c)
 	if err != nil {
 		return nil, nil, err
 	}
 	entries := p.Source.byName()
-	state = map[string]storage.Array{}
 	step := storage.From([]float32{float32(p.runStep())})
 	step.View, _ = step.Reshape()
+	indices := make([]int, len(parameters))
 	for k, name := range parameters {
+		indices[k] = k
+		prefix := fmt.Sprintf("state/%d/", k)
+		var buffers []weights.Tensor
+		counts := false
 		for _, buffer := range runBuffers {
 			if e, ok := entries[runOptimizer+buffer.own+"/"+name]; ok {
-				state[fmt.Sprintf("state/%d/%s", k, buffer.pytorch)] = e.Array
-				if buffer.own != "momentum" {
-					state[fmt.Sprintf("state/%d/step", k)] = step
-				}
+				buffers = append(buffers, copied(prefix+buffer.pytorch, e))
+				counts = counts || buffer.own != "momentum"
 			}
 		}
-	}
-	indices := make([]int, len(parameters))
-	for k := range indices {
-		indices[k] = k
+		if counts {
+			state = append(state, weights.Tensor{Name: prefix + "step", Array: step, Operation: "step"})
+		}
+		state = append(state, buffers...)
 	}
 	text, err := json.Marshal(indices)
 	group["params"] = string(text)
@@ -135,14 +137,18 @@ func (p *Plan) runGroup(c train.Config) (map[string]string, error) {
 
 // setRunOptimizer adds the state of PyTorch's optimizer, whose parameters have these names
 // in the run, and sets the optimizer of c. The number of updates is step, or what the state says if that is more.
-func (p *Plan) setRunOptimizer(c *train.Config, parameters []string, state map[string]weights.Tensor, group map[string]string, step int64) error {
+func (p *Plan) setRunOptimizer(c *train.Config, parameters []string, list []weights.Tensor, group map[string]string, step int64) error {
 	ok, err := p.setRunGroup(c, group)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		p.Lost.Add(runOptimizer+"state", loss.Array, len(state), "h5dnn has Adam, AdamW and SGD")
+		p.Lost.Add(runOptimizer+"state", loss.Array, len(list), "h5dnn has Adam, AdamW and SGD")
 		return nil
+	}
+	state := map[string]weights.Tensor{}
+	for _, t := range list {
+		state[t.Name] = t
 	}
 	for k, parameter := range parameters {
 		prefix := fmt.Sprintf("state/%d/", k)
@@ -249,15 +255,11 @@ func (p *Plan) keepRunOptimizer(c *train.Config, o *keras.Optimizer, tensors []w
 	report.Dropped = kept
 	report.Notes = slices.DeleteFunc(report.Notes, func(note string) bool { return !strings.HasPrefix(note, "not exact") })
 	p.reportOptimizer(report)
-	state := map[string]weights.Tensor{}
-	for _, t := range list {
-		state[t.Name] = t
-	}
 	var names []string
 	for _, t := range tensors {
 		if !keras.IsBuffer(t.Name) {
 			names = append(names, t.Name)
 		}
 	}
-	return p.setRunOptimizer(c, names, state, group, o.Step)
+	return p.setRunOptimizer(c, names, list, group, o.Step)
 }

@@ -422,7 +422,7 @@ func (p *Plan) copyAll() error {
 			continue
 		}
 		if !p.taken[e.Name] {
-			p.Tensors = append(p.Tensors, weights.Tensor{Name: e.Name, Array: e.Array, From: []string{e.Name}, Operation: weights.Same.String()})
+			p.Tensors = append(p.Tensors, copied(e.Name, e))
 		}
 	}
 	if p.Format.Meta {

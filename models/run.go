@@ -91,7 +91,7 @@ func (p *Plan) runToPyTorch() error {
 			return fmt.Errorf("%s has no %s", p.Source.Name, name)
 		default:
 			used[name] = true
-			p.Tensors = append(p.Tensors, weights.Tensor{Name: one.pytorch, Array: e.Array, From: []string{name}, Operation: weights.Same.String()})
+			p.Tensors = append(p.Tensors, copied(one.pytorch, e))
 		}
 	}
 	if err := p.runOptimizerToPyTorch(); err != nil {
@@ -152,23 +152,7 @@ func (p *Plan) runOptimizerToPyTorch() error {
 	if err != nil {
 		return err
 	}
-	for k, name := range parameters {
-		prefix := fmt.Sprintf("state/%d/", k)
-		if a, ok := state[prefix+"step"]; ok {
-			p.Tensors = append(p.Tensors, weights.Tensor{Name: pyTorchOptimizer + prefix + "step", Array: a, Operation: "step"})
-		}
-		for _, buffer := range runBuffers {
-			if a, ok := state[prefix+buffer.pytorch]; ok {
-				p.Tensors = append(p.Tensors, weights.Tensor{
-					Name: pyTorchOptimizer + prefix + buffer.pytorch, Array: a,
-					From: []string{runOptimizer + buffer.own + "/" + name}, Operation: weights.Same.String(),
-				})
-			}
-		}
-	}
-	for key, text := range group {
-		p.setMeta(pyTorchOptimizer+pyTorchGroup+key, text)
-	}
+	p.setPyTorchOptimizer(state, group)
 	p.Notes = append(p.Notes, "the optimizer's parameters are numbered in the order above, which PyTorch does not check: register the modules in this order")
 	return nil
 }
@@ -322,7 +306,7 @@ func (p *Plan) importParameters(c *train.Config, model nn.Module, parameters []p
 	have := map[string]weights.Tensor{}
 	for _, e := range p.Source.Entries {
 		if !p.taken[e.Name] {
-			have[e.Name] = weights.Tensor{Name: e.Name, Array: e.Array, From: []string{e.Name}, Operation: weights.Same.String()}
+			have[e.Name] = copied(e.Name, e)
 		}
 	}
 	for _, t := range p.Tensors {
@@ -369,17 +353,14 @@ func (p *Plan) importRunOptimizer(c *train.Config, parameters []parameter) error
 		p.loseOptimizer()
 		return nil
 	}
-	arrays, group, err := p.pyTorchState()
+	state, group, err := p.pyTorchState()
 	if err != nil {
 		return err
 	}
+	arrays := arraysOf(state)
 	own := map[string]string{}
 	for _, one := range parameters {
 		own[one.pytorch] = one.h5dnn
-	}
-	state := map[string]weights.Tensor{}
-	for name, a := range arrays {
-		state[name] = weights.Tensor{Array: a, From: []string{p.optimizerKey() + name}, Operation: weights.Same.String()}
 	}
 	var names []string
 	for _, e := range p.Source.Entries {

@@ -92,7 +92,7 @@ func (p *Plan) runParameters(c train.Config) (*keras.Optimizer, map[string]weigh
 			return nil, nil, err
 		}
 		var report keras.OptimizerReport
-		if optimizer, report, err = keras.ImportOptimizer(list, state, group); err != nil {
+		if optimizer, report, err = keras.ImportOptimizer(list, arraysOf(state), group); err != nil {
 			return nil, nil, err
 		}
 		optimizer.Step = p.runStep()

@@ -162,17 +162,7 @@ func (p *Plan) agree(want, got storage.Array) error {
 func (p *Plan) predictor(m *keras.Model) (*train.Predictor, error) {
 	source := *p.Source
 	source.Model = m
-	options := p.options
-	options.Rules = nil // which name arrays for the output
-	plan := &Plan{Source: &source, Format: p.Format, From: Keras, To: H5dnn, options: options}
-	if err := plan.kerasToRun(); err != nil {
-		return nil, err
-	}
-	run, err := plan.Run(storage.CPU)
-	if err != nil {
-		return nil, err
-	}
-	return run.Predictor()
+	return predictorOf(&source, Options{Framework: H5dnn, Flatten: p.options.Flatten, InputShape: p.options.InputShape})
 }
 
 // withWeights returns a copy of m with other weights of the same names.

@@ -104,12 +104,10 @@ func modelFile(meta map[string]string, h5 *hdf5.File, close func() error) (*File
 	if f.model, err = parse(meta[MetaConfig]); err != nil {
 		return nil, err
 	}
-	t, err := treeOf(h5)
-	if err != nil {
+	if f.tree, err = treeOf(h5); err != nil {
 		return nil, err
 	}
-	f.trees = []*tree{t}
-	if err := (weightsReader{trees: f.trees, file: f}).list(); err != nil {
+	if err := (weightsReader{tree: f.tree, file: f}).list(); err != nil {
 		return nil, err
 	}
 	f.fill(meta[MetaVersion])

@@ -55,7 +55,7 @@ type File struct {
 	*serialize.List
 	h5    *hdf5.File
 	model *keras.Model
-	trees []*tree // of the HDF5 files
+	tree  *tree // of the HDF5 file, or of its shards
 	close func() error
 
 	members []*zip.File // of an archive
@@ -86,12 +86,12 @@ func (f *File) setModel(m *keras.Model, meta map[string]string) error {
 			l.Weights = nil
 		}
 	}
-	set := &File{List: serialize.NewList(f.Len(), meta, f.close), model: m, trees: f.trees}
+	set := &File{List: serialize.NewList(f.Len(), meta, f.close), model: m, tree: f.tree}
 	var err error
-	if len(f.trees) == 1 && f.trees[0].isLegacy() {
-		err = legacyReader{tree: f.trees[0], file: set, root: f.trees[0].legacyRoot()}.list()
+	if f.tree.isLegacy() {
+		err = legacyReader{tree: f.tree, file: set, root: f.tree.legacyRoot()}.list()
 	} else {
-		err = weightsReader{trees: f.trees, file: set, paired: true}.list()
+		err = weightsReader{tree: f.tree, file: set, paired: true}.list()
 	}
 	if err != nil {
 		return err

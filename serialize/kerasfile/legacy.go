@@ -68,7 +68,7 @@ func legacyFile(in serialize.Input, h5 *hdf5.File) (*File, error) {
 		return nil, err
 	}
 	f := newFile(meta, func() error { return errors.Join(h5.Close(), in.Close()) })
-	f.h5, f.trees = h5, []*tree{t}
+	f.h5, f.tree = h5, t
 	if config := meta[MetaConfig]; config != "" {
 		if f.model, err = parse(config); err != nil {
 			return nil, err

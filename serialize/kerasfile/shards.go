@@ -80,7 +80,7 @@ func openShards(in serialize.Input) (serialize.File, error) {
 		return errors.Join(errs...)
 	}
 	f := newFile(nil, func() error { return errors.Join(closeAll(), in.Close()) })
-	w := weightsReader{file: f}
+	f.tree = newTree()
 	for _, name := range names {
 		path := storage.InFolder(folder, name)
 		h5, err := hdf5.Open(path, hdf5.Options{Budget: in.Budget, Context: in.Context})
@@ -90,16 +90,13 @@ func openShards(in serialize.Input) (serialize.File, error) {
 		}
 		in.NoteOpened(path)
 		opened = append(opened, h5)
-		t, err := treeOf(h5)
-		if err != nil {
+		f.tree.shards[h5] = strconv.Itoa(len(opened)) + ":"
+		if err := f.tree.add(h5); err != nil {
 			closeAll()
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		t.shard = strconv.Itoa(len(opened)) + ":"
-		w.trees = append(w.trees, t)
 	}
-	f.trees = w.trees
-	if err := w.list(); err != nil {
+	if err := (weightsReader{tree: f.tree, file: f}).list(); err != nil {
 		closeAll()
 		return nil, err
 	}

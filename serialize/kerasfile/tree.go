@@ -13,31 +13,42 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A tree is the objects of an HDF5 file that Keras wrote, by their paths. It has no
-// objects but groups and datasets.
+// A tree is the objects of an HDF5 file that Keras wrote, or of the shards of one, by their paths. It has
+// no objects but groups and datasets.
 type tree struct {
-	file    *hdf5.File
 	objects map[string]*hdf5.Object
-	members map[string][]string // names in groups, numbers in order
-	shard   string              // begins the names of stored elements, if the file is one of several
+	members map[string][]string   // names in groups, numbers in order
+	shards  map[*hdf5.File]string // that begin the names of stored elements, if there are several
 }
 
 // maxObjects bounds the groups and datasets of a file.
 const maxObjects = 1 << 21
 
-// treeOf lists the objects of f. Links, and elements in other files, are refused: Keras
-// writes none, and they would show arrays of files that nobody named.
+func newTree() *tree {
+	return &tree{objects: map[string]*hdf5.Object{}, members: map[string][]string{}, shards: map[*hdf5.File]string{}}
+}
+
+// treeOf lists the objects of a file.
 func treeOf(f *hdf5.File) (*tree, error) {
-	t := &tree{file: f, objects: map[string]*hdf5.Object{}, members: map[string][]string{}}
+	t := newTree()
+	return t, t.add(f)
+}
+
+// add adds the objects of a file. Links, and elements in other files, are refused: Keras
+// writes none, and they would show arrays of files that nobody named.
+func (t *tree) add(f *hdf5.File) error {
 	for o, err := range f.Walk() {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if o.Kind != hdf5.KindGroup && o.Kind != hdf5.KindDataset {
-			return nil, fmt.Errorf("%s is a link or object of kind %s, which Keras does not write; name the format hdf5 to read the file all the same: %w", o.Path, o.Kind, storage.ErrState)
+			return fmt.Errorf("%s is a link or object of kind %s, which Keras does not write; name the format hdf5 to read the file all the same: %w", o.Path, o.Kind, storage.ErrState)
 		}
 		if len(t.objects) == maxObjects {
-			return nil, fmt.Errorf("more than %d groups and datasets: %w", maxObjects, storage.ErrState)
+			return fmt.Errorf("more than %d groups and datasets: %w", maxObjects, storage.ErrState)
+		}
+		if t.objects[o.Path] != nil { // a group of several shards
+			continue
 		}
 		t.objects[o.Path] = o
 		if at := strings.LastIndexByte(o.Path, '/'); o.Path != "/" {
@@ -45,7 +56,7 @@ func treeOf(f *hdf5.File) (*tree, error) {
 			t.members[parent] = append(t.members[parent], o.Path[at+1:])
 		}
 	}
-	return t, nil
+	return nil
 }
 
 // join returns the path of a member of a group. HDF5 takes several slashes for one and ignores
@@ -168,7 +179,7 @@ func (t *tree) entry(path, name string) (serialize.Entry, error) {
 		return e, err
 	}
 	if address, ok := d.Address(); ok {
-		e.Shared = t.shard + strconv.FormatUint(address, 16)
+		e.Shared = t.shards[o.File()] + strconv.FormatUint(address, 16)
 	}
 	if e.Array, err = d.Array(); err != nil && d.Type.Class == hdf5.ClassOpaque {
 		e.Array, err = opaque(d)

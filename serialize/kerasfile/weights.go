@@ -51,10 +51,8 @@ func openWeights(in serialize.Input) (serialize.File, error) {
 	}
 	f := newFile(nil, func() error { return errors.Join(h5.Close(), in.Close()) })
 	f.h5 = h5
-	t, err := treeOf(h5)
-	if err == nil {
-		f.trees = []*tree{t}
-		err = weightsReader{trees: f.trees, file: f}.list()
+	if f.tree, err = treeOf(h5); err == nil {
+		err = weightsReader{tree: f.tree, file: f}.list()
 	}
 	if err != nil {
 		h5.Close()
@@ -65,57 +63,21 @@ func openWeights(in serialize.Input) (serialize.File, error) {
 
 // A weightsReader lists the files of one model in the layout of Keras 3.
 type weightsReader struct {
-	trees  []*tree             // several if the file is in shards
+	tree   *tree
 	file   *File               // with the model if it is known
 	paired bool                // the model is not the file's own: names that the file stores come first
 	places map[string][]string // groups of layers by path, and of those that other layers are around
 }
 
-// find returns the file with a dataset at path, or nil.
-func (w weightsReader) find(path string) *tree {
-	for _, t := range w.trees {
-		if t.isDataset(path) {
-			return t
-		}
-	}
-	return nil
-}
-
-// isGroup reports whether a file has a group at path.
-func (w weightsReader) isGroup(path string) bool {
-	return slices.ContainsFunc(w.trees, func(t *tree) bool { return t.isGroup(path) })
-}
-
-// members lists the names in a group, of all files.
-func (w weightsReader) members(group string) (list []string) {
-	for _, t := range w.trees {
-		for _, name := range t.members[group] {
-			if !slices.Contains(list, name) {
-				list = append(list, name)
-			}
-		}
-	}
-	return list
-}
-
-// datasets lists the datasets below a group, of all files.
-func (w weightsReader) datasets(group string) (list []string) {
-	for _, t := range w.trees {
-		list = append(list, t.datasets(group)...)
-	}
-	return list
-}
-
 func (w weightsReader) add(path, name string) error {
-	t := w.find(path)
-	if t == nil {
+	if !w.tree.isDataset(path) {
 		reason := ""
 		if strings.Contains(path, "/cell/vars/") && strings.Contains(w.file.Meta()[MetaConfig], `"CuDNN`) {
 			reason = "; the weights of a CuDNNLSTM or CuDNNGRU are read from an .h5 only: save the model as .h5 in Keras 2"
 		}
 		return w.file.Add(serialize.Entry{Name: name}, fmt.Errorf("there is no dataset %s%s: %w", path, reason, storage.ErrState))
 	}
-	e, err := t.entry(path, name)
+	e, err := w.tree.entry(path, name)
 	return w.file.Add(e, err)
 }
 
@@ -123,7 +85,7 @@ func (w weightsReader) add(path, name string) error {
 // they go back to their places.
 func (w weightsReader) list() error {
 	root := layersGroup
-	if !w.isGroup(root) {
+	if !w.tree.isGroup(root) {
 		root = layersGroup213
 	}
 	claimed := map[string]bool{}
@@ -188,10 +150,10 @@ func innerName(l *keras.Layer) string {
 // where it first meets it: that of a layer that is also within a TimeDistributed may be there.
 func (w weightsReader) stored(l *keras.Layer, group, prefix, variable string) string {
 	path := join(group, variable)
-	if w.find(path) != nil {
+	if w.tree.isDataset(path) {
 		return path
 	}
-	if private := join(group, "_"+variable); w.find(private) != nil {
+	if private := join(group, "_"+variable); w.tree.isDataset(private) {
 		return private // attributes of attention layers in Keras 2
 	}
 	layer := strings.TrimSuffix(prefix, "/")
@@ -199,7 +161,7 @@ func (w weightsReader) stored(l *keras.Layer, group, prefix, variable string) st
 		layer, variable = strings.TrimSuffix(layer, l.Name)+innerName(l), own
 	}
 	for _, other := range w.places[layer] {
-		if at := join(other, variable); w.find(at) != nil {
+		if at := join(other, variable); w.tree.isDataset(at) {
 			return at
 		}
 	}
@@ -210,11 +172,11 @@ func (w weightsReader) stored(l *keras.Layer, group, prefix, variable string) st
 // store, or nil unless these are names of the same classes of layers of m.
 func (w weightsReader) named(m *keras.Model, group string) map[string]string {
 	groups := map[string]string{}
-	for _, member := range w.members(group) {
+	for _, member := range w.tree.members[group] {
 		at := join(group, member)
 		l := m.Layer(w.layerName(at, ""))
 		switch {
-		case len(w.datasets(at)) == 0:
+		case len(w.tree.datasets(at)) == 0:
 		case l == nil || l.Model != nil || groups[l.Name] != "" || keras.Snake(l.Class) != counted.ReplaceAllString(member, "") && keras.Snake(l.Class) != member:
 			return nil
 		default:
@@ -269,7 +231,7 @@ func (w weightsReader) layer(l *keras.Layer, group, prefix string, claimed map[s
 // others lists the datasets below group that no variable claimed, such as the states of
 // random number generators, by their paths without "vars".
 func (w weightsReader) others(group, prefix string, claimed map[string]bool) error {
-	for _, path := range w.datasets(group) {
+	for _, path := range w.tree.datasets(group) {
 		if claimed[path] {
 			continue
 		}
@@ -284,12 +246,12 @@ func (w weightsReader) others(group, prefix string, claimed map[string]bool) err
 
 // container lists the layers in a group of a model that is not described.
 func (w weightsReader) container(group, prefix string, claimed map[string]bool) error {
-	for _, member := range w.members(group) {
+	for _, member := range w.tree.members[group] {
 		at := join(group, member)
 		name := w.layerName(at, member)
 		var err error
 		switch inner := join(at, last(group)); {
-		case w.isGroup(inner):
+		case w.tree.isGroup(inner):
 			err = w.container(inner, prefix+name+"/", claimed)
 		default:
 			err = w.inferred(at, member, prefix+name+"/", claimed)
@@ -303,22 +265,21 @@ func (w weightsReader) container(group, prefix string, claimed map[string]bool) 
 
 // layerName returns the name of the layer that files of newer versions store.
 func (w weightsReader) layerName(group, otherwise string) string {
-	for _, t := range w.trees {
-		if name, err := t.text(join(group, "vars"), "name"); err == nil && name != "" && !strings.Contains(name, "/") {
-			return name
-		}
+	name, err := w.tree.text(join(group, "vars"), "name")
+	if err != nil || name == "" || strings.Contains(name, "/") {
+		return otherwise
 	}
-	return otherwise
+	return name
 }
 
 // inferred lists the variables of a layer whose class and settings follow from the name
 // of its group and the shapes of its variables.
 func (w weightsReader) inferred(group, member, prefix string, claimed map[string]bool) error {
-	paths := w.datasets(group)
+	paths := w.tree.datasets(group)
 	shapes := make([][]int, len(paths))
 	relative := make([]string, len(paths))
 	for i, path := range paths {
-		if e, err := w.find(path).entry(path, ""); err == nil {
+		if e, err := w.tree.entry(path, ""); err == nil {
 			shapes[i] = e.Array.Shape
 		}
 		relative[i] = strings.TrimPrefix(path, group+"/")
@@ -326,8 +287,7 @@ func (w weightsReader) inferred(group, member, prefix string, claimed map[string
 	names, err := keras.InferNames(member, relative, shapes)
 	for i, path := range paths {
 		claimed[path] = true
-		t := w.find(path)
-		e, failed := t.entry(path, prefix+strings.ReplaceAll("/"+relative[i], "/vars/", "/")[1:])
+		e, failed := w.tree.entry(path, prefix+strings.ReplaceAll("/"+relative[i], "/vars/", "/")[1:])
 		if failed == nil && err != nil {
 			failed = fmt.Errorf("%s: %w", path, err)
 		}
@@ -344,7 +304,7 @@ func (w weightsReader) inferred(group, member, prefix string, claimed map[string
 // optimizer lists the optimizer's variables.
 func (w weightsReader) optimizer(claimed map[string]bool) error {
 	const group = "/optimizer/vars"
-	paths := w.datasets(group)
+	paths := w.tree.datasets(group)
 	names := make([]string, len(paths))
 	for i, path := range paths {
 		claimed[path] = true
@@ -371,12 +331,11 @@ func (w weightsReader) optimizer(claimed map[string]bool) error {
 func (w weightsReader) fits(names []string) bool {
 	for i, name := range names {
 		path := join("/optimizer/vars", itoa(i))
-		t := w.find(path)
-		if t == nil {
+		if !w.tree.isDataset(path) {
 			return false
 		}
 		buffer, weight := firstPart(name)
-		e, err1 := t.entry(path, "")
+		e, err1 := w.tree.entry(path, "")
 		of, err2 := w.file.Lookup(weight)
 		if err1 != nil || weight != "" && err2 != nil || buffer == "r" || buffer == "c" {
 			continue
@@ -394,10 +353,10 @@ const innerVars = "/optimizer/inner_optimizer/vars"
 
 // claimInner claims the second copies of the variables of an optimizer within another one.
 func (w weightsReader) claimInner(paths []string, claimed map[string]bool) {
-	copies := w.datasets(innerVars)
+	copies := w.tree.datasets(innerVars)
 	shapes := map[string][]int{}
 	for _, path := range slices.Concat(paths, copies) {
-		if e, err := w.find(path).entry(path, ""); err == nil {
+		if e, err := w.tree.entry(path, ""); err == nil {
 			shapes[path] = e.Array.Shape
 		}
 	}
@@ -415,15 +374,13 @@ func (w weightsReader) claimInner(paths []string, claimed map[string]bool) {
 
 // rest lists all other datasets by their paths.
 func (w weightsReader) rest(claimed map[string]bool) error {
-	for _, t := range w.trees {
-		for _, path := range t.datasets("/") {
-			if claimed[path] {
-				continue
-			}
-			claimed[path] = true
-			if err := w.add(path, path[1:]); err != nil {
-				return err
-			}
+	for _, path := range w.tree.datasets("/") {
+		if claimed[path] {
+			continue
+		}
+		claimed[path] = true
+		if err := w.add(path, path[1:]); err != nil {
+			return err
 		}
 	}
 	return nil
