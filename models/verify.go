@@ -63,60 +63,18 @@ func (p *Plan) Verify(ctx context.Context, out string) (v Verification, err erro
 		}
 		v.Written++
 	}
-	switch {
-	case p.From == H5dnn && p.To == Keras:
-		v.NotRun, err = p.predictRun(written)
-		v.Predicted = v.NotRun == nil && err == nil
-	case p.From == PyTorch && p.To == Keras && p.options.Rules == nil:
-		v.NotRun, err = p.predictStateDict(written)
-		v.Predicted = v.NotRun == nil && err == nil
+	restored, err := p.restore(ctx, entries)
+	if err != nil {
+		return v, fmt.Errorf("verify %s: converted back: %w", out, err)
+	}
+	v.Restored = len(restored)
+	if v.Predicted, v.NotRun, err = p.predict(written, restored); err != nil && v.Restored > 0 {
+		err = fmt.Errorf("converted back: %w", err)
 	}
 	if err != nil {
 		return v, fmt.Errorf("verify %s: %w", out, err)
 	}
-	restored, err := p.restore(ctx, entries)
-	if err == nil && len(restored) > 0 {
-		v.Restored = len(restored)
-		v.NotRun, err = p.predictBoth(restored)
-		v.Predicted = v.NotRun == nil && err == nil
-	}
-	if err != nil {
-		return v, fmt.Errorf("verify %s: converted back: %w", out, err)
-	}
 	return v, nil
-}
-
-// predictBoth compares the predictions of the source's model with those of the restored
-// weights. notRun is why h5dnn does not run the model.
-func (p *Plan) predictBoth(restored map[string]storage.Array) (notRun, err error) {
-	source, notRun := p.predictor(p.Source.Model)
-	if notRun != nil {
-		return notRun, nil
-	}
-	back, err := p.predictor(withWeights(p.Source.Model, "", restored))
-	if err != nil {
-		return nil, err
-	}
-	return nil, p.sameOutputs(source, back)
-}
-
-// sameOutputs compares what two models predict of the same random inputs: want is that of the source.
-func (p *Plan) sameOutputs(want, got *train.Predictor) error {
-	inputs, err := randomInputs(want.Inputs())
-	if err != nil {
-		return err
-	}
-	for i := range want.Outputs() {
-		x, err1 := predicted(want, i, inputs)
-		y, err2 := predicted(got, i, inputs)
-		if err := errors.Join(err1, err2); err != nil {
-			return err
-		}
-		if err := p.agree(x, y); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 const samples = 4 // that a verification predicts of
@@ -156,13 +114,6 @@ func (p *Plan) agree(want, got storage.Array) error {
 		}
 	}
 	return nil
-}
-
-// predictor runs a model of Keras on the CPU.
-func (p *Plan) predictor(m *keras.Model) (*train.Predictor, error) {
-	source := *p.Source
-	source.Model = m
-	return predictorOf(&source, Options{Framework: H5dnn, Flatten: p.options.Flatten, InputShape: p.options.InputShape})
 }
 
 // withWeights returns a copy of m with other weights of the same names.

@@ -1,34 +1,61 @@
 package models
 
 import (
+	"errors"
 	"fmt"
-	"iter"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/models/keras"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize/kerasfile"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// predictRun compares what the model of a run predicts with what the file of Keras that was written
-// of it does, when that is translated to a run. notRun is why h5dnn does not run the latter.
-func (p *Plan) predictRun(written *Source) (notRun, err error) {
-	got, notRun := writtenPredictor(written) // some layers are translated to Keras only
-	if notRun != nil {
-		return notRun, nil
+// predict compares what the source and the output predict of the same random inputs, or what the output
+// was converted back to. It is done if h5dnn runs both of them, and notRun is why it does not: some layers
+// are translated to Keras only.
+func (p *Plan) predict(written *Source, restored map[string]storage.Array) (done bool, notRun, err error) {
+	var want, got *train.Predictor
+	images := false
+	switch {
+	case p.From == H5dnn && p.To == Keras:
+		if got, notRun = writtenPredictor(written); notRun == nil {
+			want, images, err = p.modelPredictor()
+		}
+	case p.From == PyTorch && p.To == Keras && p.options.Rules == nil:
+		if notRun = p.Err(); notRun == nil {
+			got, notRun = writtenPredictor(written)
+		}
+		if notRun == nil {
+			o := p.options
+			o.Framework, o.Optimizer = H5dnn, false
+			want, err = predictorOf(p.Source, o)
+		}
+	case len(restored) > 0:
+		if want, notRun = p.predictor(p.Source.Model); notRun == nil {
+			got, err = p.predictor(withWeights(p.Source.Model, "", restored))
+		}
+	default:
+		return false, nil, nil
 	}
-	want, images, err := p.modelPredictor()
-	if err != nil {
-		return nil, err
+	if notRun == nil && err == nil {
+		err = p.samePredictions(want, got, images)
 	}
+	return notRun == nil && err == nil, notRun, err
+}
+
+// samePredictions compares what two models predict of the same random inputs: want is that of the source,
+// whose inputs are images with the channels first if it is a run's with such.
+func (p *Plan) samePredictions(want, got *train.Predictor, images bool) error {
 	inputs, err := randomInputs(want.Inputs())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if n := len(want.Inputs()); len(got.Inputs()) != n {
-		return nil, fmt.Errorf("it takes %d inputs; the model of %s takes %d", len(got.Inputs()), p.Source.Name, n)
+		return fmt.Errorf("it takes %d inputs; the model of %s takes %d", len(got.Inputs()), p.Source.Name, n)
 	}
 	others := slices.Clone(inputs)
 	for i, f := range got.Inputs() {
@@ -36,41 +63,28 @@ func (p *Plan) predictRun(written *Source) (notRun, err error) {
 			others[i] = channelsLast(inputs[i])
 		}
 		if !slices.Equal(others[i].Shape[1:], f.Shape) {
-			return nil, fmt.Errorf("it takes samples of %v; the model of %s takes %v", f.Shape, p.Source.Name, want.Inputs()[i].Shape)
+			return fmt.Errorf("it takes samples of %v; the model of %s takes %v", f.Shape, p.Source.Name, want.Inputs()[i].Shape)
 		}
 	}
 	for i := range want.Outputs() {
-		x, err := predicted(want, i, inputs)
-		if err != nil {
-			return nil, err
+		x, err1 := predicted(want, i, inputs)
+		y, err2 := predicted(got, i, others)
+		if err := errors.Join(err1, err2); err != nil {
+			return err
 		}
-		y, err := predicted(got, i, others)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.agree(x, y); err != nil && (x.Rank() < 3 || p.agree(channelsLast(x), y) != nil) {
-			return nil, err
+		transposed := p.From == H5dnn && x.Rank() >= 3 && p.agree(channelsLast(x), y) == nil
+		if err := p.agree(x, y); err != nil && !transposed {
+			return err
 		}
 	}
-	return nil, nil
+	return nil
 }
 
-// predictStateDict is predictRun for a state_dict of PyTorch whose architecture is one of Keras.
-func (p *Plan) predictStateDict(written *Source) (notRun, err error) {
-	if err := p.Err(); err != nil {
-		return err, nil
-	}
-	got, notRun := writtenPredictor(written)
-	if notRun != nil {
-		return notRun, nil
-	}
-	o := p.options
-	o.Framework, o.Optimizer = H5dnn, false
-	want, err := predictorOf(p.Source, o)
-	if err != nil {
-		return nil, err
-	}
-	return nil, p.sameOutputs(want, got)
+// predictor runs a model of Keras on the CPU.
+func (p *Plan) predictor(m *keras.Model) (*train.Predictor, error) {
+	source := *p.Source
+	source.Model = m
+	return predictorOf(&source, Options{Framework: H5dnn, Flatten: p.options.Flatten, InputShape: p.options.InputShape})
 }
 
 // writtenPredictor runs the model in a file of Keras.
@@ -119,7 +133,13 @@ func (p *Plan) modelPredictor() (_ *train.Predictor, images bool, err error) {
 	if _, err := nn.Build(model, shapes...); err != nil {
 		return nil, false, err
 	}
-	if err := nn.LoadStateDict(model, p.modelState()); err != nil {
+	state := map[string]storage.Array{}
+	for _, e := range p.Source.Entries {
+		if name, ok := strings.CutPrefix(e.Name, runModel); ok {
+			state[name] = e.Array
+		}
+	}
+	if err := nn.LoadStateDict(model, maps.All(state)); err != nil {
 		return nil, false, err
 	}
 	plain := train.Defaults()
@@ -129,17 +149,6 @@ func (p *Plan) modelPredictor() (_ *train.Predictor, images bool, err error) {
 	}
 	predictor, err := train.NewPredictor(model, storage.CPU, prepared...)
 	return predictor, nn.SpatialAxes(model, "") > 0, err
-}
-
-// modelState yields the arrays of the model of a run.
-func (p *Plan) modelState() iter.Seq2[string, storage.Array] {
-	return func(yield func(string, storage.Array) bool) {
-		for _, e := range p.Source.Entries {
-			if name, ok := strings.CutPrefix(e.Name, runModel); ok && !yield(name, e.Array) {
-				return
-			}
-		}
-	}
 }
 
 // predicted returns an output of a model.
