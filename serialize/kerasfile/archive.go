@@ -1,7 +1,7 @@
 package kerasfile
 
 import (
-	"archive/zip"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,37 +37,39 @@ func matchArchive(r io.ReaderAt, size int64) serialize.Confidence {
 	if first, _ := ziparchive.FirstName(r); first != metadataMember && first != configMember && first != weightsMember {
 		return serialize.NoMatch
 	}
-	z, err := zip.NewReader(r, size)
-	if err != nil || member(z, configMember) == nil || member(z, metadataMember) == nil {
+	members, _, err := ziparchive.Directory(r, size)
+	has := func(name string) bool {
+		return slices.ContainsFunc(members, func(m ziparchive.Record) bool { return m.Name == name })
+	}
+	if err != nil || !has(configMember) || !has(metadataMember) {
 		return serialize.NoMatch
 	}
 	return serialize.ExactMatch
-}
-
-func member(z *zip.Reader, name string) *zip.File {
-	i := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return z.File[i]
 }
 
 func openArchive(in serialize.Input) (serialize.File, error) {
 	if matchConfig(in, in.Size) {
 		return openFolder(in)
 	}
-	z, err := zip.NewReader(in, in.Size)
+	list, _, err := ziparchive.Directory(in, in.Size)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkMembers(z, in.Size); err != nil {
-		return nil, err
-	}
-	meta, err := archiveMeta(z)
+	members, err := membersOf(in, list)
 	if err != nil {
 		return nil, err
 	}
-	h5, err := openMember(in, member(z, weightsMember))
+	config, err1 := readMember(in, members[configMember])
+	about, err2 := readMember(in, members[metadataMember])
+	if err := cmp.Or(err1, err2); err != nil {
+		return nil, err
+	}
+	meta, err := metaFrom(config, about)
+	if err != nil {
+		return nil, err
+	}
+	weights := members[weightsMember]
+	h5, err := hdf5.NewReader(io.NewSectionReader(in, weights.Data, weights.Size), weights.Size, hdf5.Options{Name: in.Name, Budget: in.Budget, Context: in.Context})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +78,7 @@ func openArchive(in serialize.Input) (serialize.File, error) {
 		h5.Close()
 		return nil, err
 	}
-	f.members, f.checkArchive = z.File, func() error { return ziparchive.Check(in, in.Size) }
+	f.archive, f.members = in, list
 	return f, nil
 }
 
@@ -87,13 +89,13 @@ func (f *File) HasChecksums() bool { return len(f.members) > 0 }
 // archive, and reads every array. Other files of Keras have checksums only where HDF5 has.
 func (f *File) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		if f.checkArchive != nil {
-			if err := f.checkArchive(); err != nil && !yield("", err) {
+		if f.HasChecksums() {
+			if err := ziparchive.Check(f.archive, f.archive.Size); err != nil && !yield("", err) {
 				return
 			}
 		}
 		for _, m := range f.members {
-			if err := verifyMember(ctx, m); err != nil && !yield("", err) {
+			if _, err := io.Copy(io.Discard, inContext{ctx, m.Open(f.archive)}); err != nil && !yield("", err) {
 				return
 			}
 		}
@@ -105,70 +107,49 @@ func (f *File) Verify(ctx context.Context) iter.Seq2[string, error] {
 	}
 }
 
-// verifyMember reads a member to its end, where its checksum is compared.
-func verifyMember(ctx context.Context, f *zip.File) error {
-	r, err := f.Open()
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.Name, err)
-	}
-	defer r.Close()
-	buffer := make([]byte, 1<<20)
-	for err == nil {
-		if err = ctx.Err(); err == nil {
-			_, err = r.Read(buffer)
-		}
-	}
-	switch {
-	case errors.Is(err, zip.ErrChecksum):
-		return fmt.Errorf("%s: %w", f.Name, serialize.ErrChecksum)
-	case err != io.EOF:
-		return fmt.Errorf("%s: %w", f.Name, err)
-	}
-	return nil
+// inContext reads until a context ends.
+type inContext struct {
+	context.Context
+	io.Reader
 }
 
-// checkMembers refuses what Keras does not write: names that lead out of a folder,
-// compressed or encrypted members, and several of one name.
-func checkMembers(z *zip.Reader, size int64) error {
-	seen := map[string]bool{}
-	for _, f := range z.File {
+func (r inContext) Read(b []byte) (int, error) {
+	if err := r.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(b)
+}
+
+// membersOf locates the members of an archive, and returns them by name. It refuses what Keras does not write: names that
+// lead out of a folder, compressed members, and several of one name.
+func membersOf(in serialize.Input, list []ziparchive.Record) (map[string]ziparchive.Record, error) {
+	members := map[string]ziparchive.Record{}
+	for i := range list {
+		m := &list[i]
+		_, again := members[m.Name]
 		switch {
-		case !filepath.IsLocal(f.Name):
-			return fmt.Errorf("the archive has the member %q, which leads out of it: %w", f.Name, storage.ErrState)
-		case seen[f.Name]:
-			return fmt.Errorf("the archive has the member %s twice: %w", f.Name, storage.ErrState)
-		case f.Flags&1 != 0:
-			return fmt.Errorf("%s is encrypted: %w", f.Name, storage.ErrState)
-		case f.Method != zip.Store:
-			return fmt.Errorf("%s is compressed, which Keras does not do; store it without compression: %w", f.Name, storage.ErrState)
-		case f.UncompressedSize64 != f.CompressedSize64 || f.UncompressedSize64 > uint64(size):
-			return fmt.Errorf("%s declares %d bytes, of %d in the archive: %w", f.Name, f.UncompressedSize64, f.CompressedSize64, storage.ErrState)
+		case !filepath.IsLocal(m.Name):
+			return nil, fmt.Errorf("the archive has the member %q, which leads out of it: %w", m.Name, storage.ErrState)
+		case again:
+			return nil, fmt.Errorf("the archive has the member %s twice: %w", m.Name, storage.ErrState)
+		case m.Method != 0 || m.Size != m.Whole:
+			return nil, fmt.Errorf("%s is compressed, which Keras does not do; store it without compression: %w", m.Name, storage.ErrState)
 		}
-		seen[f.Name] = true
+		if err := m.Locate(in, in.Size); err != nil {
+			return nil, err
+		}
+		members[m.Name] = *m
 	}
 	for _, name := range []string{configMember, metadataMember, weightsMember} {
-		if !seen[name] {
+		if _, ok := members[name]; !ok {
 			hint := ""
-			if seen["model.weights.npz"] {
+			if _, ok := members["model.weights.npz"]; ok {
 				hint = "; weights in model.weights.npz are pickled Python objects, which are not read"
 			}
-			return fmt.Errorf("the archive has no %s%s: %w", name, hint, storage.ErrState)
+			return nil, fmt.Errorf("the archive has no %s%s: %w", name, hint, storage.ErrState)
 		}
 	}
-	return nil
-}
-
-// archiveMeta returns the metadata of an archive.
-func archiveMeta(z *zip.Reader) (map[string]string, error) {
-	config, err := readMember(member(z, configMember))
-	if err != nil {
-		return nil, err
-	}
-	about, err := readMember(member(z, metadataMember))
-	if err != nil {
-		return nil, err
-	}
-	return metaFrom(config, about)
+	return members, nil
 }
 
 // metaFrom returns the metadata in config.json and metadata.json.
@@ -195,31 +176,9 @@ func metaFrom(config, about []byte) (map[string]string, error) {
 	return meta, nil
 }
 
-func readMember(f *zip.File) ([]byte, error) {
-	if f.UncompressedSize64 > maxJSON {
-		return nil, fmt.Errorf("%s has %d bytes; at most %d are read: %w", f.Name, f.UncompressedSize64, maxJSON, storage.ErrState)
+func readMember(in serialize.Input, m ziparchive.Record) ([]byte, error) {
+	if m.Size > maxJSON {
+		return nil, fmt.Errorf("%s has %d bytes; at most %d are read: %w", m.Name, m.Size, maxJSON, storage.ErrState)
 	}
-	r, err := f.Open()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name, err)
-	}
-	defer r.Close()
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name, err)
-	}
-	return text, nil
-}
-
-// openMember opens an HDF5 file where it is in an archive.
-func openMember(in serialize.Input, f *zip.File) (*hdf5.File, error) {
-	at, err := f.DataOffset()
-	if err != nil {
-		return nil, err
-	}
-	size := int64(f.UncompressedSize64)
-	if at < 0 || at > in.Size || size > in.Size-at {
-		return nil, fmt.Errorf("%s: %d bytes at %d of %d: %w", f.Name, size, at, in.Size, storage.ErrState)
-	}
-	return hdf5.NewReader(io.NewSectionReader(in, at, size), size, hdf5.Options{Name: in.Name, Budget: in.Budget, Context: in.Context})
+	return io.ReadAll(m.Open(in))
 }

@@ -15,7 +15,6 @@
 package kerasfile
 
 import (
-	"archive/zip"
 	"io"
 	"maps"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"github.com/h5dnn/h5dnn/models/keras"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/internal/hdf5probe"
+	"github.com/h5dnn/h5dnn/serialize/internal/ziparchive"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
@@ -58,9 +58,8 @@ type File struct {
 	tree  *tree // of the HDF5 file, or of its shards
 	close func() error
 
-	members []*zip.File // of an archive
-
-	checkArchive func() error // its structure; nil for other files
+	archive serialize.Input
+	members []ziparchive.Record // of the archive; nil for other files
 }
 
 // Describe is SetModel for the model that metadata of another file describe. Metadata that f
