@@ -120,10 +120,10 @@ func entryLike(known map[string]string, name string) (string, bool) {
 }
 
 // flatSlotName reads the name of a buffer in Keras 3, with the path of the weight in
-// underscores.
+// underscores. Of layers of cells, whose paths have more parts, only the order tells.
 func flatSlotName(known map[string]string, name string) string {
 	for cut := len(name); cut > 0; cut = strings.LastIndexByte(name[:cut], '_') {
-		path := dropCells(name[:cut])
+		path := name[:cut]
 		slot := strings.TrimPrefix(name[cut:], "_")
 		for at := 0; slot != ""; { // the name of the model may come first
 			if full, ok := known[path[at:]]; ok {
@@ -138,16 +138,3 @@ func flatSlotName(known map[string]string, name string) string {
 	}
 	return name
 }
-
-var cellWithin = regexp.MustCompile(`_(lstm|gru|simple_rnn)_cell(_\d+)?_`)
-
-func dropCells(path string) string {
-	path = cellWithin.ReplaceAllString(path, "_")
-	path = forwardWithin.ReplaceAllString(path, "_forward_")
-	return backwardWithin.ReplaceAllString(path, "_backward_")
-}
-
-var (
-	forwardWithin  = regexp.MustCompile(`_forward_(lstm|gru|simple_rnn)(_\d+)?_`)
-	backwardWithin = regexp.MustCompile(`_backward_(lstm|gru|simple_rnn)(_\d+)?_`)
-)
