@@ -185,32 +185,9 @@ func rootOf(records []ziparchive.Record) string {
 //	ROOT/byteorder     "little" or "big"; since PyTorch 2.1
 //	ROOT/version       of the format
 type archive struct {
-	prefix   string // ROOT/
-	records  map[string]*ziparchive.Record
-	storages map[string]*storageRecord // by key
-	inOrder  []*storageRecord          // storages, as they are in the file
-}
-
-// newArchive sorts records by what they are.
-func newArchive(records []ziparchive.Record) (*archive, error) {
-	a := &archive{
-		prefix: rootOf(records), records: map[string]*ziparchive.Record{}, storages: map[string]*storageRecord{},
-	}
-	for i := range records {
-		x := &records[i]
-		name, _ := strings.CutPrefix(x.Name, a.prefix)
-		key, isStorage := strings.CutPrefix(name, "data/")
-		if isStorage && a.storages[key] != nil || a.records[name] != nil {
-			return nil, fmt.Errorf("duplicate record %q", x.Name)
-		}
-		if isStorage {
-			a.storages[key] = &storageRecord{Record: x}
-			a.inOrder = append(a.inOrder, a.storages[key])
-		} else {
-			a.records[name] = x
-		}
-	}
-	return a, nil
+	in      serialize.Input
+	prefix  string // ROOT/
+	records map[string]*ziparchive.Record
 }
 
 // pickled returns the record of the pickle. Archives without one, and programs, are refused by name.
@@ -235,7 +212,15 @@ func (f *file) readArchive() (*archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newArchive(records)
+	a := &archive{in: f.in, prefix: rootOf(records), records: make(map[string]*ziparchive.Record, len(records))}
+	for i := range records {
+		name := strings.TrimPrefix(records[i].Name, a.prefix)
+		if a.records[name] != nil {
+			return nil, fmt.Errorf("duplicate record %q", records[i].Name)
+		}
+		a.records[name] = &records[i]
+	}
+	return a, nil
 }
 
 // readZip reads an archive.
@@ -251,10 +236,7 @@ func (f *file) readZip() error {
 	if f.order, err = f.byteOrder(a.records["byteorder"]); err != nil {
 		return err
 	}
-	f.isArchive, f.count = true, len(a.storages)
-	located := f.locate(a)
-	defer func() { <-located }()
-	f.place = a.place
+	f.isArchive, f.count, f.place = true, len(a.records), a.place
 	if err := pickled.Locate(f.in, f.in.Size); err != nil {
 		return err
 	}
@@ -262,13 +244,14 @@ func (f *file) readZip() error {
 	return err
 }
 
-// place returns the place of a storage, which locate has found.
+// place returns the place of a storage.
 func (a *archive) place(key string) (ziparchive.Record, error) {
-	x := a.storages[key]
+	x := a.records["data/"+key]
 	if x == nil {
 		return ziparchive.Record{}, fmt.Errorf("no record %sdata/%s: %w", a.prefix, key, storage.ErrState)
 	}
-	return *x.Record, x.err
+	err := x.Locate(a.in, a.in.Size)
+	return *x, err
 }
 
 // byteOrder reads the record of that name, if there is one.
@@ -286,25 +269,6 @@ func (f *file) byteOrder(x *ziparchive.Record) (binary.ByteOrder, error) {
 		return binary.BigEndian, nil
 	}
 	return nil, fmt.Errorf("byte order %q", text)
-}
-
-// A storageRecord has the bytes of a storage.
-type storageRecord struct {
-	*ziparchive.Record
-	err error // of locating it
-}
-
-// locate finds the bytes of all storages while the pickle is read. In a file of 10,000
-// tensors either takes several milliseconds.
-func (f *file) locate(a *archive) (done chan struct{}) {
-	done = make(chan struct{})
-	go func() {
-		defer close(done)
-		for _, x := range a.inOrder {
-			x.err = x.Locate(f.in, f.in.Size)
-		}
-	}()
-	return done
 }
 
 // content reads a short record.

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/internal/ziparchive"
@@ -19,7 +20,6 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 		if f.isArchive {
 			a, err := f.readArchive()
 			if err == nil {
-				<-f.locate(a)
 				err = f.verifyArchive(ctx, a)
 			}
 			if !yield("", err) || a == nil {
@@ -61,14 +61,11 @@ func (f *file) verifyArchive(ctx context.Context, a *archive) error {
 	for e := range f.All() {
 		used[keyOfStorage(e)] = true
 	}
-	others := maps.Clone(a.records)
-	for key, x := range a.storages {
-		if !used[key] {
-			others["data/"+key] = x.Record
+	for _, name := range slices.Sorted(maps.Keys(a.records)) {
+		if key, isStorage := strings.CutPrefix(name, "data/"); isStorage && used[key] {
+			continue
 		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(others)) {
-		x := *others[name]
+		x := *a.records[name]
 		if err := x.Locate(f.in, f.in.Size); err != nil {
 			return err
 		}
