@@ -19,7 +19,6 @@ import (
 	"iter"
 	"math"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -133,21 +132,12 @@ func (e *Elements) Check(ctx context.Context, check func(value any) error) (misf
 		}
 		for _, value := range values {
 			if err := check(value); err != nil {
-				return fmt.Errorf("element %v: %w", indexOf(n, e.View.Shape), err), nil
+				return fmt.Errorf("element %v: %w", blocks.Index(n, e.View.Shape), err), nil
 			}
 			n++
 		}
 	}
 	return nil, nil
-}
-
-// indexOf returns the index of element n of a shape, in row-major order.
-func indexOf(n int, shape []int) []int {
-	index := make([]int, len(shape))
-	for axis, size := range slices.Backward(shape) {
-		index[axis], n = n%size, n/size
-	}
-	return index
 }
 
 // A Field is a field of compounds: a value, or an array of values.

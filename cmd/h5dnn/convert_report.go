@@ -77,10 +77,7 @@ func convertJSON(w io.Writer, p *convert.Plan, at address, out string) error {
 			if s.Data != nil {
 				f = append(f, field{"dtype", s.Data.DType}, field{"shape", orNull(s.Data.Shape)})
 			}
-			if len(s.Notes) > 0 {
-				f = append(f, field{"notes", s.Notes})
-			}
-			if !yield(f) {
+			if !yield(f.optional("notes", s.Notes)) {
 				return
 			}
 		}

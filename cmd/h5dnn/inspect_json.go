@@ -75,9 +75,7 @@ func objectFields(e inspect.Object, m objectDetails) fields {
 		}
 		f = append(f, field{"attrs", attrs})
 	}
-	if len(e.Omitted) > 0 {
-		f = append(f, field{"omitted", e.Omitted})
-	}
+	f = f.optional("omitted", e.Omitted)
 	if e.Err != nil {
 		f = append(f, field{"error", withoutKind(e.Err.Error())})
 	}
@@ -102,15 +100,7 @@ func datasetFields(d *inspect.Dataset) fields {
 		pipeline = append(pipeline, f)
 	}
 	f := fields{{"shape", orNull(d.Shape)}, {"dtype", d.DType}}
-	if d.Element != nil {
-		f = append(f, field{"element_shape", d.Element})
-	}
-	if d.NumPy != "" {
-		f = append(f, field{"numpy", d.NumPy})
-	}
-	if d.Text != "" {
-		f = append(f, field{"string", d.Text})
-	}
+	f = f.optional("element_shape", d.Element).optional("numpy", d.NumPy).optional("string", d.Text)
 	if d.Big {
 		f = append(f, field{"byteorder", "big"})
 	}
@@ -121,24 +111,8 @@ func datasetFields(d *inspect.Dataset) fields {
 		}
 		f = append(f, field{"members", members})
 	}
-	if d.Sources != nil {
-		f = append(f, field{"sources", d.Sources})
-	}
-	if d.Encoding != "" {
-		f = append(f, field{"encoding", d.Encoding})
-	}
-	if d.Axes != nil {
-		f = append(f, field{"axes", d.Axes})
-	}
-	if d.Renamed != "" {
-		f = append(f, field{"renamed", d.Renamed})
-	}
-	if d.Shares != "" {
-		f = append(f, field{"shares", d.Shares})
-	}
-	if d.Strides != nil {
-		f = append(f, field{"strides", d.Strides})
-	}
+	f = f.optional("sources", d.Sources).optional("encoding", d.Encoding).optional("axes", d.Axes)
+	f = f.optional("renamed", d.Renamed).optional("shares", d.Shares).optional("strides", d.Strides)
 	f = append(f, field{"layout", d.Layout}, field{"chunks", orNull(d.Chunks)}, field{"maxshape", unlimited(d.MaxShape)},
 		field{"filters", ids}, field{"pipeline", pipeline}, field{"external", d.External})
 	if d.Size >= 0 {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"reflect"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
@@ -21,6 +22,14 @@ type fields []field
 type field struct {
 	Name  string
 	Value any
+}
+
+// optional returns f with a member, unless its value is zero or nil.
+func (f fields) optional(name string, value any) fields {
+	if reflect.ValueOf(value).IsZero() {
+		return f
+	}
+	return append(f, field{name, value})
 }
 
 // MarshalJSON implements json.Marshaler.

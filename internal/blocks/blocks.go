@@ -98,6 +98,15 @@ func Parts(shape []int, n int) iter.Seq[views.Box] {
 	}
 }
 
+// Index returns the index of element n of a shape, in row-major order.
+func Index(n int, shape []int) []int {
+	index := make([]int, len(shape))
+	for axis, size := range slices.Backward(shape) {
+		index[axis], n = n%size, n/size
+	}
+	return index
+}
+
 // Between returns v[start:stop] along axis. It panics if there is no such axis.
 func Between(v views.View, axis, start, stop int) views.View { return v.Narrow(axis, start, stop) }
 

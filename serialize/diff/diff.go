@@ -172,7 +172,7 @@ func (d *Array) compareElements(ctx context.Context, a, b entry) error {
 		for i := range x {
 			if fmt.Sprint(x[i]) != fmt.Sprint(y[i]) {
 				if d.Different++; d.Different == 1 {
-					d.Worst = unravel(at+i, d.ShapeA)
+					d.Worst = blocks.Index(at+i, d.ShapeA)
 				}
 			}
 		}
@@ -339,7 +339,7 @@ func (d *comparison) index(i int) []int {
 		shape[k] = d.ShapeA[axis]
 	}
 	index := make([]int, len(d.order))
-	for k, n := range unravel(i, shape) {
+	for k, n := range blocks.Index(i, shape) {
 		index[d.order[k]] = n
 	}
 	return index
@@ -368,14 +368,4 @@ func ordinal(b []byte) int64 {
 		return -(bits & (sign - 1))
 	}
 	return bits
-}
-
-// unravel returns the index of element i in row-major order.
-func unravel(i int, shape []int) []int {
-	index := make([]int, len(shape))
-	for axis := len(shape) - 1; axis >= 0; axis-- {
-		index[axis] = i % shape[axis]
-		i /= shape[axis]
-	}
-	return index
 }

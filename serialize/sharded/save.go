@@ -177,11 +177,11 @@ func (c counter) bytes(e serialize.Entry) int {
 	if c == nil || e.Shared == "" {
 		return n
 	}
-	key := fmt.Sprint(e.Array.Type, e.Array.Data.Len(), e.Array.View, e.Shared)
-	if c[key] {
+	elements := e.SharedElements()
+	if c[elements] {
 		return 0
 	}
-	c[key] = true
+	c[elements] = true
 	return n
 }
 
