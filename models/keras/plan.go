@@ -36,17 +36,6 @@ type LayerPlan struct {
 // PyTorch cannot express, are converted. Weights are named after the paths of layers,
 // parameters after PyTorch's modules.
 func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
-	trace, outputs := traceFeatures(m, o)
-	plans, err := linkAll(m, o, trace.inModule)
-	if err != nil {
-		return nil, err
-	}
-	return describeOutputs(plans, m, outputs), nil
-}
-
-// linkAll plans the layers of m, which become modules by a function: it returns one that has no name yet, and the links of
-// the layer's weights, by their names within the layer and the module.
-func linkAll(m *Model, o LinkOptions, plan func(path string, l *Layer) (LayerPlan, []weights.Link)) ([]LayerPlan, error) {
 	if err := checkGiven(m, o.Flatten); err != nil {
 		return nil, err
 	}
@@ -57,20 +46,21 @@ func linkAll(m *Model, o LinkOptions, plan func(path string, l *Layer) (LayerPla
 	if err := o.Rules.CheckModules(paths); err != nil {
 		return nil, err
 	}
-	k := linker{model: m, rules: o.Rules, plan: plan, layers: map[string]string{}, stacks: map[string]*stack{}}
+	trace, outputs := traceFeatures(m, o)
+	k := linker{model: m, rules: o.Rules, trace: trace, layers: map[string]string{}, stacks: map[string]*stack{}}
 	for path, l := range m.All() {
 		if err := k.add(path, l); err != nil {
 			return nil, err
 		}
 	}
-	return k.plans, nil
+	return describeOutputs(k.plans, m, outputs), nil
 }
 
 // A linker plans the layers of a model in their order.
 type linker struct {
 	model  *Model
 	rules  weights.Rules
-	plan   func(path string, l *Layer) (LayerPlan, []weights.Link)
+	trace  *tracer
 	layers map[string]string // the path of the last layer of each module
 	stacks map[string]*stack // by the name of the module
 	plans  []LayerPlan
@@ -78,7 +68,7 @@ type linker struct {
 
 // add plans the layer of that path.
 func (k *linker) add(path string, l *Layer) error {
-	p, links := k.plan(path, l)
+	p, links := k.trace.inModule(path, l)
 	module, named, err := k.rules.Module(path)
 	if err != nil {
 		return err

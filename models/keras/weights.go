@@ -1,7 +1,6 @@
 package keras
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/models/weights"
@@ -9,60 +8,58 @@ import (
 
 // Links returns how the layers of the model of Keras become the modules of t. Parameters that package nn
 // does not have are left out.
-func (t *Translation) Links(m *Model, o LinkOptions) ([]LayerPlan, error) {
-	plans, err := linkAll(m, o, func(path string, l *Layer) (p LayerPlan, links []weights.Link) {
-		p = LayerPlan{Path: path, Layer: l}
-		if links, p.Refused = LayerLinks(l); p.Refused == nil {
-			links, p.Refused = reordered(l, links, featureLayout{flattened: t.flat[path]})
-		}
-		p.Module, p.Differs = moduleOf(l)
-		return p, links
-	})
-	if err != nil {
+func (t *Translation) Links(m *Model, o LinkOptions) (plans []LayerPlan, err error) {
+	if err := checkGiven(m, o.Flatten); err != nil {
 		return nil, err
 	}
-	list := slices.Clone(plans)
-	for i, p := range plans {
-		list[i].Links = nil
-		for _, link := range p.Links {
-			to := make([]string, 0, len(link.To))
-			for _, name := range link.To {
-				name, err := t.parameter(p, strings.TrimPrefix(name, ModuleName(p.Path)+"."))
-				if err != nil {
-					return nil, err
-				}
-				to = append(to, name)
+	for path, l := range m.All() {
+		p := LayerPlan{Path: path, Layer: l, Name: ModuleName(path)}
+		p.Module, p.Differs = moduleOf(l)
+		links, err := LayerLinks(l)
+		if err == nil {
+			links, err = reordered(l, links, featureLayout{flattened: t.flat[path]})
+		}
+		p.Refused = err
+		for _, link := range links {
+			link.From = affixed(path+"/", link.From, "")
+			if link.To, err = t.parameters(p, link.To); err != nil {
+				return nil, err
 			}
-			if op, ok := t.kernels[p.Path]; ok && strings.HasSuffix(to[0], ".weight") {
+			if op, ok := t.kernels[path]; ok && strings.HasSuffix(link.To[0], ".weight") {
 				link.Op = weights.Chain(link.Op, op)
 			}
-			if len(to) > 1 || to[0] != "" {
-				list[i].Links = append(list[i].Links, weights.Link{From: link.From, To: to, Op: link.Op})
+			if len(link.To) > 1 || link.To[0] != "" {
+				p.Links = append(p.Links, link)
 			}
 		}
-		if links := list[i].Links; p.Layer.Class == "LayerNormalization" && len(links) == 1 && len(links[0].To) == 1 {
+		if l.Class == "LayerNormalization" && len(p.Links) == 1 && len(p.Links[0].To) == 1 {
 			// PyTorch can leave out the bias; package nn has both parameters or neither.
-			gamma := links[0].To[0]
-			links[0].To, links[0].Op = []string{strings.TrimSuffix(gamma, "gamma") + "beta", gamma}, weights.ConstantOp(0, false)
+			gamma := p.Links[0].To[0]
+			p.Links[0].To, p.Links[0].Op = []string{strings.TrimSuffix(gamma, "gamma") + "beta", gamma}, weights.ConstantOp(0, false)
+		}
+		if len(links) > 0 || p.Refused != nil || p.Differs != nil {
+			plans = append(plans, p)
+		}
+	}
+	return plans, nil
+}
+
+// parameters returns the full names of parameters of PyTorch's module, "" for those that package nn does not have.
+func (t *Translation) parameters(p LayerPlan, names []string) ([]string, error) {
+	list := make([]string, len(names))
+	for i, name := range names {
+		path := p.Path
+		if part, rest, ok := strings.Cut(name, "."); ok && t.Modules[path+"/"+part] != "" {
+			path, name = path+"/"+part, rest
+		}
+		module, ok := t.Modules[path]
+		switch own := H5dnnName(p.Layer.Class, name); {
+		case own == "":
+		case !ok:
+			return nil, layerError(p.Path, p.Layer.Class, notRun, unsupported("it has weights and no module"))
+		default:
+			list[i] = module + "." + own
 		}
 	}
 	return list, nil
-}
-
-// parameter returns the full name of a parameter that PyTorch's module calls name, or ""
-// if package nn has none.
-func (t *Translation) parameter(p LayerPlan, name string) (string, error) {
-	path := p.Path
-	if part, rest, ok := strings.Cut(name, "."); ok && t.Modules[path+"/"+part] != "" {
-		path, name = path+"/"+part, rest
-	}
-	own := H5dnnName(p.Layer.Class, name)
-	if own == "" {
-		return "", nil
-	}
-	module, ok := t.Modules[path]
-	if !ok {
-		return "", layerError(p.Path, p.Layer.Class, notRun, unsupported("it has weights and no module"))
-	}
-	return module + "." + own, nil
 }
