@@ -20,7 +20,7 @@ type Translation struct {
 	// Notes say which layers do something in training that the graph does not.
 	Notes []string
 
-	kernels map[string]weights.Op // what else is done to kernels, by the paths of layers
+	kernels map[string]weights.Op // further operations on kernels, by the paths of layers
 	flat    map[string][][]int    // shapes of features that layers take flattened with the channels first, by path
 }
 
@@ -37,7 +37,14 @@ type Input struct {
 //
 // Layers that package nn may not have yet, such as lstm, are translated all the same. An
 // error of kind weights.ErrUnsupported names the layer that cannot be.
-func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) { return newBuilder(m, o).translate(m) }
+func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) {
+	b := newBuilder(m, o)
+	t, err := b.translate(m)
+	if err == nil && len(b.nodes) == 0 {
+		return nil, fmt.Errorf("%s has no layers: %w", m.Name, ErrConfig)
+	}
+	return t, err
+}
 
 func newBuilder(m *Model, o LinkOptions) *builder {
 	return &builder{
@@ -74,9 +81,6 @@ func (b *builder) translate(m *Model) (*Translation, error) {
 	}
 	if b.err != nil {
 		return nil, b.err
-	}
-	if len(b.nodes) == 0 {
-		return nil, fmt.Errorf("%s has no layers: %w", m.Name, ErrConfig)
 	}
 	graph := map[string]any{"inputs": names, "nodes": b.nodes, "outputs": last}
 	if outputs := outputNames(m); len(outputs) > 1 && !slices.Equal(outputs, last) {
@@ -191,11 +195,8 @@ func (b *builder) toFirst(v value) value {
 	if v.first || n < 2 {
 		return v
 	}
-	order := []any{n}
-	for axis := 1; axis < n; axis++ {
-		order = append(order, axis)
-	}
-	v.node, v.first = b.convert(v, "first", map[string]any{"permute": map[string]any{"axes": order}}), true
+	front, _ := channelsMoved(n)
+	v.node, v.first = b.convert(v, "first", map[string]any{"permute": map[string]any{"axes": front}}), true
 	return v
 }
 
@@ -205,11 +206,8 @@ func (b *builder) last(v value) value {
 	case v.flat != nil:
 		return b.unflatten(v)
 	case v.first:
-		var order []any
-		for axis := 2; axis <= len(v.shape); axis++ {
-			order = append(order, axis)
-		}
-		v.node, v.first = b.convert(v, "last", map[string]any{"permute": map[string]any{"axes": append(order, 1)}}), false
+		_, back := channelsMoved(len(v.shape))
+		v.node, v.first = b.convert(v, "last", map[string]any{"permute": map[string]any{"axes": back}}), false
 	}
 	return v
 }
@@ -224,10 +222,7 @@ func (b *builder) unflatten(v value) value {
 	}
 	shape := v.flat[0]
 	n := len(shape)
-	split := []any{shape[n-1]}
-	for _, size := range shape[:n-1] {
-		split = append(split, size)
-	}
+	split := append([]int{shape[n-1]}, shape[:n-1]...)
 	v.node = b.convert(v, "split", map[string]any{"reshape": map[string]any{"shape": split}})
 	v.flat, v.shape, v.first = nil, shape, true
 	v = b.last(v)

@@ -180,8 +180,8 @@ func order(m *Model) ([]layerCall, error) {
 	return sorted, nil
 }
 
-// walk visits the calls of the layers of m, the inputs of each first, with the values of its inputs, and returns those of
-// the outputs of m. A value that no layer has made is the zero one. An InputLayer gets its own of the inputs of m.
+// walk visits the calls of the layers of m, the inputs of each first, with the values of its inputs, and returns the values of
+// the outputs of m. A value that no layer has made is the zero value. An InputLayer gets an input of m.
 func walk[V any](m *Model, inputs []V, visit func(l *Layer, node int, in []V) ([]V, error)) ([]V, error) {
 	calls, err := order(m)
 	if err != nil {

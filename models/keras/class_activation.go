@@ -169,7 +169,7 @@ var (
 	_ = register(class{kept: true}, "ThresholdedReLU")
 )
 
-// activationReversals returns those of layers without settings. Keras 2 has no Identity.
+// activationReversals returns the reversals of activations that are names in Keras. Keras 2 has no Identity.
 func activationReversals() map[string]reversal {
 	all := map[string]reversal{}
 	for layer, name := range map[string]string{

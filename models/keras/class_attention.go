@@ -41,7 +41,7 @@ func attention(query, key, value int, bias bool) []Weight {
 	return list
 }
 
-// attentionSizes returns the number of heads and the sizes of those of queries and values, by the settings or else
+// attentionSizes returns the number of heads and their sizes for queries and values, by the settings or else
 // the weights.
 func attentionSizes(l *settings) (heads, head, value int) {
 	heads, head = l.Int("num_heads", 0), l.Int("key_dim", 0)

@@ -37,8 +37,7 @@ type featureLayout struct {
 	err       error
 }
 
-// traceFeatures follows the orders of features through m, and describes those of its outputs that PyTorch has in another
-// one, or not at all.
+// traceFeatures follows the orders of features through m, and returns the orders of its outputs.
 func traceFeatures(m *Model, o LinkOptions) (*tracer, []featureLayout) {
 	t := &tracer{given: o.Flatten, inputs: map[string]featureLayout{}, reshapes: reshapesOf(m), refused: map[string]error{}, notes: map[string]string{}}
 	outputs, _ := t.model(m, "", nil) // or an error that translations of m report

@@ -111,7 +111,7 @@ func python(value any) string {
 	return fmt.Sprint(value)
 }
 
-// sizeOr returns a size or, if it is not known, that of an axis of a weight; 0 if neither is.
+// sizeOr returns a size or, if it is not known, the size of an axis of a weight; 0 without such a weight.
 func (l *Layer) sizeOr(n int, weight string, axis int) int {
 	if n > 0 {
 		return n

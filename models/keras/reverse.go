@@ -219,7 +219,7 @@ func (r *reverser) module(l *settings, in []tensor) tensor {
 	return in[0]
 }
 
-// kerasAxis returns Keras's number of an axis of package nn. Both count that of samples.
+// kerasAxis returns Keras's number of an axis of package nn. Both count the axis of samples.
 func (v tensor) kerasAxis(axis int) int {
 	if axis < 0 {
 		axis += v.rank + 1
@@ -328,8 +328,7 @@ func (r *reverser) graph(l *settings, in []tensor) []tensor {
 	return previous
 }
 
-// outputsOf returns the outputs of nodes and inputs, one after the other: all of those of a node, or the one of a name such
-// as node.1.
+// outputsOf returns the outputs of nodes and inputs, one after the other: all outputs of "node", and one of "node.1".
 func (r *reverser) outputsOf(known map[string][]tensor, names []string) (list []tensor) {
 	for _, name := range names {
 		node, number, _ := strings.Cut(name, ".")

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A settings reads the settings of a layer. It keeps the first error, and returns other values until its
-// caller looks: failed returns the error of a layer and of all those that it is around.
+// settings reads the settings of a layer. It keeps the first error of the layer and of the layers within, which failed
+// returns, and goes on with other values until its caller looks.
 type settings struct {
 	*Layer
 	path string // of the layer in its model
@@ -17,9 +17,10 @@ type settings struct {
 
 func settingsOf(l *Layer) *settings { return &settings{Layer: l, path: l.Name, err: new(error)} }
 
-// of returns the settings of another layer in place of l, with whose errors its own are.
+// of returns the settings of another layer that stands for l, or is within, and has its errors in common.
 func (l *settings) of(other *Layer) *settings { return &settings{other, l.path, l.err} }
 
+// failed returns the first error, or nil.
 func (l *settings) failed() error { return *l.err }
 
 func (l *settings) fail(err error) {

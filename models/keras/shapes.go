@@ -136,7 +136,7 @@ func spatialOf(l *settings, shape []int, axes int) spatial {
 	return spatial{shape[:axes], shape[axes], false}
 }
 
-// with returns the shape with other sizes and channels, as that of the only output.
+// with returns the shape with other sizes and channels, as the shape of the only output.
 func (s spatial) with(sizes []int, channels int) [][]int {
 	if s.first {
 		return [][]int{append([]int{channels}, sizes...)}

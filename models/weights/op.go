@@ -163,7 +163,7 @@ func FeaturesOp(axis int, shapes ...[]int) Op {
 		name[i], sizes[i] = numbers(shape), views.Of(shape...).Len()
 		total += sizes[i]
 	}
-	permute := func(a storage.Array, one func(a storage.Array, axis int, shape []int) (storage.Array, error)) (storage.Array, error) {
+	permute := func(a storage.Array, back bool) (storage.Array, error) {
 		if axis >= a.Rank() {
 			return a, fmt.Errorf("features: axis %d of shape %v: %w", axis, a.Shape, views.ErrShape)
 		}
@@ -174,31 +174,21 @@ func FeaturesOp(axis int, shapes ...[]int) Op {
 		if err != nil {
 			return a, fmt.Errorf("features(%s): %w", strings.Join(name, ", "), err)
 		}
-		for i := range parts {
-			if parts[i], err = one(parts[i], axis, shapes[i]); err != nil {
+		for i, shape := range shapes {
+			order := lastToFront(len(shape))
+			if back {
+				last := len(shape) - 1
+				shape, order = append([]int{shape[last]}, shape[:last]...), invert(order)
+			}
+			if parts[i], err = reorder(parts[i], axis, shape, order); err != nil {
 				return a, err
 			}
 		}
 		return Concat(axis, parts...)
 	}
 	return arrayOp(fmt.Sprintf("features(%s)", strings.Join(name, ", ")), "",
-		func(a storage.Array) (storage.Array, error) { return permute(a, channelsFirst) },
-		func(a storage.Array) (storage.Array, error) { return permute(a, channelsLast) })
-}
-
-// channelsFirst reorders axis, flattened features of that shape, to channels first.
-func channelsFirst(a storage.Array, axis int, shape []int) (storage.Array, error) {
-	return reorder(a, axis, shape, lastToFront(len(shape)))
-}
-
-// channelsLast undoes channelsFirst.
-func channelsLast(a storage.Array, axis int, shape []int) (storage.Array, error) {
-	order := lastToFront(len(shape))
-	first := make([]int, len(shape))
-	for k, from := range order {
-		first[k] = shape[from]
-	}
-	return reorder(a, axis, first, invert(order))
+		func(a storage.Array) (storage.Array, error) { return permute(a, false) },
+		func(a storage.Array) (storage.Array, error) { return permute(a, true) })
 }
 
 // lastToFront returns the order of axes that moves the last one to the front.
