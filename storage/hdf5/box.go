@@ -18,13 +18,5 @@ func (p transfer) part(axis, first, end int) transfer {
 	from := views.Box{Start: slices.Clone(p.from.Start), Count: slices.Clone(p.from.Count), Step: p.from.Step}
 	from.Start[axis] += first * from.Step[axis]
 	from.Count[axis] = end - first
-	return transfer{from, subrange(p.to, axis, first, end)}
-}
-
-// subrange returns the indices from first to end-1 of an axis.
-func subrange(v views.View, axis, first, end int) views.View {
-	v.Offset += first * v.Stride[axis]
-	v.Shape = slices.Clone(v.Shape)
-	v.Shape[axis] = end - first
-	return v
+	return transfer{from, p.to.Narrow(axis, first, end)}
 }

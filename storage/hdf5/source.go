@@ -262,7 +262,7 @@ func (s *source) readContiguous(dst []byte, to, from views.View) error {
 	jobs := s.workers(n, to.Len())
 	return parallel.Do(jobs, jobs, func(job int) error {
 		first, end := n*job/jobs, n*(job+1)/jobs
-		to, from := subrange(to, axis, first, end), subrange(from, axis, first, end)
+		to, from := to.Narrow(axis, first, end), from.Narrow(axis, first, end)
 		lo, hi := from.Bounds()
 		from.Offset -= lo
 		return s.copyStored(dst, s.d.layout.address+uint64(lo), hi-lo+s.size, to, from)
