@@ -34,7 +34,7 @@ type result struct {
 	Sums [][sha256.Size]byte
 }
 
-// results are those of trials, by the target of the code that ran, and their keys.
+// results are the trials' results, by the target of the code that ran, and their keys.
 type results map[string]map[string]result
 
 // key tells c from all trials that are not the same.

@@ -104,7 +104,7 @@ func TestCachesMayFail(t *testing.T) {
 		t.Run(c.want, func(t *testing.T) {
 			t.Setenv("H5DNN_CUDA_CACHE", c.cache)
 			if c.function != "" {
-				cudatest.Plant(t, c.function, "801")
+				cudatest.InjectFault(t, c.function, "801")
 			}
 			from, all := loadedFrom(t, d), d.Fallbacks()
 			if from != "compiled" || len(all) != 1 || !strings.Contains(all[0], "compiled anew by every process") || !strings.Contains(all[0], c.want) {

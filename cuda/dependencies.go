@@ -26,7 +26,7 @@ type dependencies struct {
 	straight    int   // the number of calls, if each depends on the one before; else -1
 	refused     error // of the driver's, to query or set dependencies
 
-	current *callNodes // what is being issued, nil between calls
+	current *callNodes // the call being issued, nil between calls
 }
 
 // callNodes is the part of a graph that one kernel call has issued.

@@ -12,7 +12,7 @@ import (
 func Example() {
 	gpu, err := cuda.Open("cuda")
 	if err != nil {
-		panic(err) // says what was looked for, and where
+		panic(err) // says which files were looked for, and where
 	}
 	x, err := storage.From([]float32{1, -2, 3, -4}, 2, 2).To(gpu)
 	if err != nil {

@@ -49,7 +49,7 @@ func Unstart(d *Device) {
 	d.vendor.workspace, d.vendor.choices = nil, nil
 }
 
-// Candidates are where cuBLASLt may lie, and of which versions under a driver for a CUDA.
+// Candidates are the paths and versions of cuBLASLt under a driver for a CUDA version.
 func Candidates(cuda string) (paths, versions []string) {
 	return libraries[cublasLt].candidates(), libraries[cublasLt].versionsUpTo(cuda)
 }

@@ -58,7 +58,7 @@ func TestFallbacks(t *testing.T) {
 	}
 }
 
-// TestMemoryIsReused allocates more than there is, in pieces that become garbage.
+// TestMemoryIsReused allocates more memory than the device has, in parts that become garbage.
 func TestMemoryIsReused(t *testing.T) {
 	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
@@ -81,7 +81,7 @@ func TestMemoryIsReused(t *testing.T) {
 // TestGraphsNeedTheDriver: a driver without graphs says so.
 func TestGraphsNeedTheDriver(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
-	cudatest.Plant(t, "cuGraphLaunch", "missing")
+	cudatest.InjectFault(t, "cuGraphLaunch", "missing")
 	if _, err := d.Capture(kernels.ByData, func() error { return nil }); err == nil || !strings.Contains(err.Error(), "the driver has no cuGraphLaunch") {
 		t.Errorf("error %v; want one that names cuGraphLaunch", err)
 	}
@@ -105,7 +105,7 @@ func TestBranchesMayBeRefused(t *testing.T) {
 			}
 			t.Cleanup(func() { cuda.AllowBranches(d); cuda.ClearFallbacks(d) })
 			t.Run("refused", func(t *testing.T) {
-				cudatest.Plant(t, function, "801")
+				cudatest.InjectFault(t, function, "801")
 				if _, err := d.Capture(kernels.ByData, beside); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("error %v; want %q", err, want)
 				}
@@ -150,7 +150,7 @@ func TestLibrariesMayFail(t *testing.T) {
 			cuda.Unstart(d)
 			t.Cleanup(func() { cuda.Unstart(d); cuda.ClearFallbacks(d) })
 			cuda.Libraries() // loads them
-			cudatest.Plant(t, c.function, "7")
+			cudatest.InjectFault(t, c.function, "7")
 			for range 2 {
 				if n := launches(c.entry, func() { c.trial.agrees(t, d) }); n != 1 {
 					t.Errorf("%d launches of %s, want 1", n, c.entry)

@@ -310,7 +310,7 @@ func TestGraphsRetainWhatTheyUse(t *testing.T) {
 	runtime.KeepAlive(y.Data)
 }
 
-// TestGraphsRetainWhatTheyCopy likewise, pinned memory included.
+// TestGraphsRetainWhatTheyCopy holds the same for copies, pinned memory included.
 func TestGraphsRetainWhatTheyCopy(t *testing.T) {
 	if cudatest.RealGPU() {
 		t.Skip("pinned memory is not counted there")

@@ -51,7 +51,7 @@ func (d *Device) ExternalStreamWait(stream uintptr) error {
 	return errors.Join(e.Record(d.stream), theirs.WaitEvent(e), e.Close())
 }
 
-// SyncContext waits for all work on d, including that of other libraries.
+// SyncContext waits for all work on d, including the work of other libraries.
 func (d *Device) SyncContext() error {
 	return d.check("wait for all streams", C.h5_context_sync(d.context))
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A trial is a call of a kernel whose results on a GPU should be those of the
+// A trial is a call of a kernel whose results on a GPU should equal those of the
 // reference on the CPU. Package tensor tests all its operations like this, in
 // every layout; here are calls that no operation makes, and sizes with launches of their own.
 type trial struct {
@@ -335,7 +335,7 @@ func learning() (all []trial) {
 	all = append(all, trial{kernels.ClipFactor, kernels.ClipFactorOptions{Limit: 2}, list(factor), some, 1e-6}, trial{kernels.ClipFactor, kernels.ClipFactorOptions{Limit: 1e9}, list(factor), some, 0},
 		trial{kernels.ClipFactor, kernels.ClipFactorOptions{Limit: 2, LossScale: true}, list(factor), append(some[:4:4], of(1).up(9)), 1e-6},
 		trial{kernels.ClampAll, kernels.ClampAllOptions{Limit: 0.5}, some, some, 0}, trial{kernels.ClampAll, kernels.ClampAllOptions{Limit: 0.05}, some, append(some[:4:4], of(1).up(9)), 1e-6},
-		trial{kernels.ScaleAll, nil, some, append(some[:4:4], factor), 1e-6})
+		trial{kernels.Scale, nil, some, append(some[:4:4], factor), 1e-6})
 	all = append(all, trial{kernels.MeanSquaredError, nil, list(of(), of(300, 40)), list(of(300, 40), of(300, 40)), 1e-6}, trial{kernels.MeanSquaredError, nil, list(of(1)), list(of(3), of(3)), 1e-6})
 	p := of(1000)
 	for _, set := range []kernels.SGDOptions{{Rate: 0.1}, {Rate: 0.1, Decay: 0.2}, {Rate: 0.1, Momentum: 0.9, Decay: 0.2}, {Rate: 0.1, Momentum: 0.9, Nesterov: true}} {
@@ -384,7 +384,7 @@ func capturable() (all []trial) {
 	}
 	all = append(all, several(hyperparameters)...)
 	for _, t := range []dtype.Type{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16} {
-		all = append(all, trial{kernels.TakeCast, kernels.ScaleOffsetOptions{Scale: 0.5, Offset: -3}, list(of(9, 5, 4).as(t)), list(of(50, 5, 4).as(dtype.Uint8).up(256), of(9).as(dtype.Int64).up(50)), 0})
+		all = append(all, trial{kernels.GatherCast, kernels.ScaleOffsetOptions{Scale: 0.5, Offset: -3}, list(of(9, 5, 4).as(t)), list(of(50, 5, 4).as(dtype.Uint8).up(256), of(9).as(dtype.Int64).up(50)), 0})
 	}
 	for _, t := range []dtype.Type{dtype.Uint8, dtype.Int16, dtype.Float32, dtype.Float64, dtype.Complex128} {
 		for _, row := range [][]int{nil, {3}, {4}, {2, 8}, {3, 2, 2}} {
@@ -534,7 +534,7 @@ func (c trial) call(t *testing.T, d storage.Device) (host, there kernels.Call) {
 	return host, there
 }
 
-// agrees holds the trial's results on d to those of the reference, and returns them.
+// agrees compares the trial's results on d with the reference's, and returns them.
 func (c trial) agrees(t *testing.T, d *cuda.Device) []storage.Array {
 	t.Helper()
 	host, there := c.call(t, d)
@@ -706,7 +706,7 @@ func TestEveryKernelIsTried(t *testing.T) {
 }
 
 // TestGradientsOfManyPixelsSplitEvenly has enough pixels that their sum is split into as many parts
-// as possible, none of which may reach beyond the end.
+// as possible; none may reach beyond the end.
 func TestGradientsOfManyPixelsSplitEvenly(t *testing.T) {
 	y := of(32_900, 8)
 	trial{kernels.ActGradBias, kernels.ActOptions{Act: kernels.ReLUActivation}, list(y, of(8)), list(y, y), 1e-4}.agrees(t, cudatest.Devices(t, cudatest.Deferred)[0])
@@ -763,7 +763,7 @@ func TestWrongRowsAreNamed(t *testing.T) {
 }
 
 // TestTheFirstFaultIsKeptWhole, of many at once and of several launches: a row and
-// the label that it has, not those of two.
+// its own label, not two labels.
 func TestTheFirstFaultIsKeptWhole(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]

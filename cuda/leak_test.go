@@ -103,6 +103,6 @@ func TestCapturesFailAfterFailedCalls(t *testing.T) {
 		return add(d, y, x)
 	})
 	if !errors.Is(err, storage.ErrState) {
-		t.Errorf("error %v; want that of the call", err)
+		t.Errorf("error %v; want the call's", err)
 	}
 }

@@ -47,7 +47,7 @@ func TestLibrariesMatchReference(t *testing.T) {
 			})
 		}
 		if cudatest.RealGPU() {
-			return // what a GPU was given is not counted
+			return // memory handed to a GPU is not counted
 		}
 		after := cudatest.LaunchCounts()
 		for _, name := range []string{"cublasLtMatmul", "cudnnConvolutionForward", "cudnnConvolutionBiasActivationForward", "cudnnConvolutionBackwardData", "cudnnConvolutionBackwardFilter"} {

@@ -220,7 +220,7 @@ func (l *library) folders() (all []string) {
 	return all
 }
 
-// pythons are the roots of Python environments: VIRTUAL_ENV, and those of the python3 in
+// pythons are the roots of Python environments: VIRTUAL_ENV, and the root of the python3 in
 // PATH and of its link target. Python itself is not started.
 func pythons() (roots []string) {
 	if root := os.Getenv("VIRTUAL_ENV"); root != "" {
@@ -249,7 +249,7 @@ func exists(path string) bool {
 }
 
 // openSublibraries opens cuDNN's sublibraries in the same folder. cuDNN itself would open
-// them by name only, and might find those of another version.
+// them by name only, and might find another version's.
 func openSublibraries(path string) error {
 	return openParts(glob(filepath.Join(filepath.Dir(path), "libcudnn_*.so.9")))
 }

@@ -32,7 +32,7 @@ func (m *module) load(d *Device, text string) error {
 	return log.explain(check("compile PTX", C.h5_module(d.context, &m.handle, unsafe.Pointer(s), &log[0], C.size_t(len(log)-1))))
 }
 
-// describe sets what is known of the code from its PTX.
+// describe sets the entries' parameters from the code's PTX.
 func (m *module) describe(text string) {
 	m.params, m.functions = entries(text), map[string]C.h5_handle{}
 }
@@ -48,7 +48,7 @@ func (l *compilerLog) explain(err error) error {
 	return fmt.Errorf("%w\n%s", err, strings.TrimSpace(C.GoString(&l[0])))
 }
 
-// function returns the handle of an entry; sizes are those of its parameters.
+// function returns the handle of an entry with parameters of the given sizes.
 func (m *module) function(d *Device, entry string, sizes ...int) (C.h5_handle, error) {
 	want, ok := m.params[entry]
 	if !ok {

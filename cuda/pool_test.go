@@ -11,7 +11,7 @@ import (
 	"github.com/h5dnn/h5dnn/kernels"
 )
 
-// TestPoolsAgreeWithPyTorch compares pools and their gradients with PyTorch's, of numbers some of which are NaN or
+// TestPoolsAgreeWithPyTorch compares pools and their gradients with PyTorch's, of numbers, some NaN or
 // infinite, row-major and channels-last, of every type of float. NaN is the maximum of its window, and gets the gradient.
 func TestPoolsAgreeWithPyTorch(t *testing.T) {
 	text, err := os.ReadFile("../kernels/testdata/conv.json")

@@ -52,7 +52,7 @@ type gemm C.h5_gemm
 
 // gemmOf describes p, and reports whether cuBLASLt supports it. The library's matrices
 // are column-major, so z = x·y of row-major matrices is computed as zᵀ = yᵀ·xᵀ, and the
-// bias of a column of z is that of a row of zᵀ.
+// bias of a column of z is the bias of a row of zᵀ.
 func gemmOf(p launch.Product, tf32 bool) (g gemm, ok bool) {
 	t, ok := gemmTypes[p.Type]
 	if !ok || p.Type == dtype.Float64 && (p.Bias|p.RowSums|p.Mask != 0 || p.Relu) || p.Mask != 0 && p.Batches > 1 {

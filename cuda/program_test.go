@@ -131,7 +131,7 @@ func TestArgumentsAreCheckedAgainstTheEntry(t *testing.T) {
 	}
 }
 
-// TestLaunchesSetDynamicSharedMemory, of which a kernel has 48 KiB otherwise.
+// TestLaunchesSetDynamicSharedMemory: without the attribute a kernel has 48 KiB.
 func TestLaunchesSetDynamicSharedMemory(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	x := numbers(t, d, 4)

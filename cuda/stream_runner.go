@@ -43,7 +43,7 @@ func (d *Device) run(way launch.GPU, k *kernels.Kernel, c *kernels.Call) error {
 }
 
 // Home returns the device that the stream belongs to.
-func (l streamRunner) Home() storage.Device { return l.stream.device }
+func (l streamRunner) StorageDevice() storage.Device { return l.stream.device }
 
 // Launch launches an entry on the stream.
 func (l streamRunner) Launch(entry string, blocks [3]uint32, threads uint32, args []byte) error {

@@ -71,7 +71,7 @@ func (s AdamOptions) reference(out []storage.Array, grad *storage.Array, by step
 // optimized reports false for updates it leaves to reference.
 func (s AdamOptions) optimized(out []storage.Array, grad *storage.Array, by stepInputs) bool {
 	p, m, v := &out[0], &out[1], &out[2]
-	real, ok := native.RealOf(p.Type)
+	real, ok := native.ComputeTypeOf(p.Type)
 	var g native.Grid
 	n, fits := g.Flat(&p.View, &m.View, &v.View, &grad.View)
 	if !ok || !fits || by.foundInf || by.unscale != 1 {

@@ -40,7 +40,7 @@ var ArgMax = define("argmax", checkArgMax,
 // ArgMax; NaN if there is one. Out y and index, of y's shape.
 var MaxIndex = define("max with index",
 	func(c *Call, _ struct{}) error {
-		if err := c.holds(2, 1); err != nil {
+		if err := c.checkOperands(2, 1); err != nil {
 			return err
 		}
 		y, index, x := &c.Out[0], &c.Out[1], &c.In[0]
@@ -96,7 +96,7 @@ type PutAlongAxisOptions struct{ Axis int }
 // which are of y's shape but for a size of 1 along Axis. What an index that is not one of y would put is left out.
 var PutAlongAxis = define("put along axis",
 	func(c *Call, options PutAlongAxisOptions) error {
-		if err := c.holds(1, 2); err != nil {
+		if err := c.checkOperands(1, 2); err != nil {
 			return err
 		}
 		y, x, index := &c.Out[0], &c.In[0], &c.In[1]
@@ -162,7 +162,7 @@ func argmax[W computeType](x []W) int {
 }
 
 func checkArgMax(c *Call, _ struct{}) error {
-	if err := c.holds(1, 1); err != nil {
+	if err := c.checkOperands(1, 1); err != nil {
 		return err
 	}
 	if err := checkOneAxis(&c.Out[0], &c.In[0]); err != nil {

@@ -104,7 +104,7 @@ func checkNorm(c *Call, ins int, outs []int, grad bool) error {
 	if grad && len(c.In) == ins+1 {
 		ins++
 	}
-	if err := c.holds(len(c.Out), ins); err != nil {
+	if err := c.checkOperands(len(c.Out), ins); err != nil {
 		return err
 	}
 	x := &c.In[0]
@@ -319,14 +319,14 @@ func ofChannel(a *storage.Array, ch int) views.View {
 // merged.
 type nativeLoop struct {
 	g    native.Channels
-	real native.Real
+	real native.ComputeType
 }
 
 // nativeLoopOf returns false if the axes after the channels cannot be merged.
 func nativeLoopOf(c *Call) (*nativeLoop, bool) {
 	x := &c.In[0]
 	f := &nativeLoop{}
-	f.real, _ = native.RealOf(x.Type)
+	f.real, _ = native.ComputeTypeOf(x.Type)
 	f.g.N, f.g.C, f.g.L = int64(x.Shape[0]), int64(x.Shape[1]), int64(population(x)/max(x.Shape[0], 1))
 	dy := x
 	if len(c.Out) == 3 && len(c.In) >= 5 {

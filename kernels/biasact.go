@@ -13,7 +13,7 @@ import (
 // if wanted, z + b; either may be z. Its options are ActOptions.
 var BiasAct = updatesInPlace(define("bias act",
 	func(c *Call, options ActOptions) error {
-		if err := c.holds(min(max(len(c.Out), 1), 2), 2); err != nil {
+		if err := c.checkOperands(min(max(len(c.Out), 1), 2), 2); err != nil {
 			return err
 		}
 		for i := range c.Out {
@@ -56,7 +56,7 @@ var ActGrad = updatesInPlace(define("act grad",
 		if err := options.Act.check(); err != nil {
 			return err
 		}
-		return c.alike(2, dtype.Invalid)
+		return c.checkAlike(2, dtype.Invalid)
 	},
 	func(c *Call, options ActOptions) error {
 		if err := allFloats(c.In...); err != nil {
@@ -78,12 +78,12 @@ var gradOps = [...]native.Op{
 }
 
 // ActGradBias is the gradient of BiasAct in one pass: dz = dy·act'(z), and db, the sum of dz
-// over all axes but that of the channels. Its inputs are those of ActGrad, of shape
+// over all axes but the channels. Its inputs are those of ActGrad, of shape
 // (N, C, …); its options are ActOptions. After a relu, y may be the result of a dropout: then
 // it is the gradient of both.
 var ActGradBias = updatesInPlace(define("act grad bias",
 	func(c *Call, options ActOptions) error {
-		if err := c.holds(2, 2); err != nil {
+		if err := c.checkOperands(2, 2); err != nil {
 			return err
 		}
 		if err := oneShape(c.Out[0], c.In[0], c.In[1]); err != nil {
@@ -113,7 +113,7 @@ var ActGradBias = updatesInPlace(define("act grad bias",
 // and else two.
 func optimizedActGradBias(c *Call, options ActOptions) (bool, error) {
 	dz, db, y, dy := &c.Out[0], &c.Out[1], &c.In[0], &c.In[1]
-	real, ok := native.RealOf(dz.Type)
+	real, ok := native.ComputeTypeOf(dz.Type)
 	if !ok || dz.Len() == 0 {
 		return false, nil
 	}

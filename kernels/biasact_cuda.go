@@ -91,7 +91,7 @@ func (c *Call) launchGradBias(args *gradBiasArgs, dz *storage.Array) error {
 	tiles := launch.Ceil(int(args.channels), width)
 	args.splits = 1
 	if tiles <= launch.Counters {
-		args.splits = int64(splits(int(args.over), min(max(1, launch.Busy/tiles), launch.Ceil(int(args.over), 8*launch.Threads/width))))
+		args.splits = int64(splits(int(args.over), min(max(1, launch.FullOccupancy/tiles), launch.Ceil(int(args.over), 8*launch.Threads/width))))
 	}
 	args.chunk = int64(launch.Ceil(int(args.over), int(args.splits)))
 	blocks := [3]uint32{uint32(tiles), uint32(args.splits), 1}

@@ -14,7 +14,7 @@ type CastOptions = ScaleOffsetOptions
 // one pass.
 var Cast = updatesInPlace(define("cast",
 	func(c *Call, options CastOptions) error {
-		if err := c.holds(1, 1); err != nil {
+		if err := c.checkOperands(1, 1); err != nil {
 			return err
 		}
 		if x := c.In[0].Type; !options.identity() && computeTypeOf(x) == dtype.Invalid {
@@ -39,7 +39,7 @@ var Cast = updatesInPlace(define("cast",
 			return optimizedCopy(y, x), nil
 		}
 		options = options.withDefault()
-		to, ok := native.RealOf(y.Type)
+		to, ok := native.ComputeTypeOf(y.Type)
 		var g native.Grid
 		if !ok || !native.Castable(x.Type) || !g.Over(&y.View, &x.View) {
 			return false, nil

@@ -45,7 +45,7 @@ func define[S any](name string, check func(c *Call, options S) error, reference 
 		return nil
 	}
 	all = append(all, k)
-	onGPU(k, func(c *Call, options S) error { return c.gpu.Own(name, c.Out, c.In, options) })
+	onGPU(k, func(c *Call, options S) error { return c.gpu.LaunchElementwise(name, c.Out, c.In, options) })
 	if optimized == nil {
 		return k
 	}
@@ -71,7 +71,7 @@ func All() []*Kernel { return all }
 
 // holds checks the numbers of outputs and inputs, and that all operands are on the kernel's
 // device and inside their storages.
-func (c *Call) holds(outs, ins int) error {
+func (c *Call) checkOperands(outs, ins int) error {
 	if len(c.Out) != outs || len(c.In) != ins {
 		return fmt.Errorf("%d outputs and %d inputs; want %d and %d: %w", len(c.Out), len(c.In), outs, ins, views.ErrShape)
 	}
@@ -151,7 +151,7 @@ func Clobbers(y, x storage.Array) bool {
 func (c *Call) Check(g launch.GPU) error {
 	on := *c
 	on.gpu.GPU = g
-	if err := on.holds(len(c.Out), len(c.In)); err != nil {
+	if err := on.checkOperands(len(c.Out), len(c.In)); err != nil {
 		return err
 	}
 	return on.apart(true)
@@ -169,7 +169,7 @@ func (c *Call) usable(a *storage.Array) error {
 		return fmt.Errorf("%v reaches outside the %d elements of its storage: %w", *a, n, views.ErrShape)
 	}
 	if c.gpu.GPU != nil {
-		if d := launch.Home(c.gpu.GPU); a.Data.Device() != d {
+		if d := launch.StorageDevice(c.gpu.GPU); a.Data.Device() != d {
 			return fmt.Errorf("%v is not on %v; move it first: %w", *a, d, storage.ErrDevice)
 		}
 		return nil
@@ -202,7 +202,7 @@ func oneShape(arrays ...storage.Array) error {
 	return c.oneShape()
 }
 
-// allFloats checks that arrays have one type, that of a float to compute with.
+// allFloats checks that arrays have one floating-point type to compute with.
 func allFloats(arrays ...storage.Array) error {
 	if t := arrays[0].Type; computeTypeOf(t) != dtype.Float64 {
 		return notDefined(t)
@@ -210,7 +210,7 @@ func allFloats(arrays ...storage.Array) error {
 	return oneType(arrays[0].Type, arrays...)
 }
 
-// allFloats checks that all operands have one type, that of a float to compute with.
+// allFloats checks that all operands have one floating-point type to compute with.
 func (c *Call) allFloats() error {
 	if err := allFloats(c.Out...); err != nil {
 		return err

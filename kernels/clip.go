@@ -25,7 +25,7 @@ type ClipFactorOptions struct {
 // In the gradients and, with LossScale, scale; Out the factor, a single float64. A NaN makes it NaN.
 var ClipFactor = define("clip factor",
 	func(c *Call, options ClipFactorOptions) error {
-		if err := c.holds(1, len(c.In)); err != nil {
+		if err := c.checkOperands(1, len(c.In)); err != nil {
 			return err
 		}
 		for i := range c.In {
@@ -56,7 +56,7 @@ var ClipFactor = define("clip factor",
 	func(c *Call, options ClipFactorOptions) (bool, error) {
 		for i := range c.In {
 			var g native.Grid
-			if _, ok := native.RealOf(c.In[i].Type); !ok {
+			if _, ok := native.ComputeTypeOf(c.In[i].Type); !ok {
 				return false, nil
 			} else if _, flat := g.Flat(&c.In[i].View); !flat {
 				return false, nil
@@ -68,7 +68,7 @@ var ClipFactor = define("clip factor",
 			if n == 0 {
 				return 0, nil
 			}
-			real, _ := native.RealOf(x.Type)
+			real, _ := native.ComputeTypeOf(x.Type)
 			sum, ok := native.SquareSum(real, n, at(&g, 0, x), unscale)
 			if !ok {
 				return 0, fmt.Errorf("no memory for the sums of %d elements", n)
@@ -125,7 +125,7 @@ type ClampAllOptions struct{ Limit float64 }
 // results; In the arrays and, if there is one more input, scale, a single float. NaN stays.
 var ClampAll = updatesInPlace(define("clamp all",
 	func(c *Call, options ClampAllOptions) error {
-		if err := c.holds(len(c.Out), min(max(len(c.Out), len(c.In)), len(c.Out)+1)); err != nil {
+		if err := c.checkOperands(len(c.Out), min(max(len(c.Out), len(c.In)), len(c.Out)+1)); err != nil {
 			return err
 		}
 		for i := range c.Out {
@@ -187,10 +187,10 @@ func (c *Call) clampLimit(options ClampAllOptions) float64 {
 	return options.Limit * scale[0]
 }
 
-// ScaleAll is y = factor·x for several arrays at once: Out the y, In the x and the factor, a single float64.
-var ScaleAll = updatesInPlace(define("scale all",
+// Scale is y = factor·x for several arrays at once: Out the y, In the x and the factor, a single float64.
+var Scale = updatesInPlace(define("scale all",
 	func(c *Call, _ struct{}) error {
-		if err := c.holds(len(c.Out), len(c.Out)+1); err != nil {
+		if err := c.checkOperands(len(c.Out), len(c.Out)+1); err != nil {
 			return err
 		}
 		for i := range c.Out {
@@ -234,7 +234,7 @@ func (c *Call) scaleAll(scale func(factor float64, y, x storage.Array) error) er
 var (
 	_ = onGPU(ClipFactor, func(c *Call, options ClipFactorOptions) error {
 		on := *c
-		on.gpu.Geometry = launch.Geometry{Blocks: launch.Busy} // the sum of squares depends on it
+		on.gpu.Geometry = launch.Geometry{Blocks: launch.FullOccupancy} // the sum of squares depends on it
 		gradients, args := c.gradients(options), clipFactorArgs{factor: c.gpu.First(&c.Out[0]), limit: options.Limit}
 		if options.LossScale {
 			scale := &c.In[len(c.In)-1]
@@ -280,7 +280,7 @@ var (
 		return l.launch()
 	})
 
-	_ = onGPU(ScaleAll, func(c *Call, _ struct{}) error {
+	_ = onGPU(Scale, func(c *Call, _ struct{}) error {
 		factor := scaleAllArgs{c.gpu.First(&c.In[len(c.Out)])}
 		l := multiTensor[scaleAllArgs]{c: c, name: "scale all", args: multiTensorArgs[scaleAllArgs]{options: factor}}
 		for i := range c.Out {
@@ -293,7 +293,7 @@ var (
 	})
 )
 
-// clipFactorArgs, clampAllArgs and scaleAllArgs are ClipFactor, ClampAll and ScaleAll of update.cu.
+// clipFactorArgs, clampAllArgs and scaleAllArgs are ClipFactor, ClampAll and Scale of update.cu.
 type clipFactorArgs struct {
 	part, factor, lossScale uint64
 	limit                   float64

@@ -288,7 +288,7 @@ func (g *conv) winograd() (f native.Winograd, ok bool) {
 // one image a layout that only its slowest implementation can combine with the other's.
 func (g *conv) problem() native.Problem {
 	rank := g.x.Rank()
-	q := native.Problem{Op: g.op, Activation: int32(g.act), Moved: native.MovesW, Rank: int32(rank), Groups: int64(g.groups)}
+	q := native.Problem{Op: g.op, Activation: int32(g.act), Reordered: native.ReordersW, Rank: int32(rank), Groups: int64(g.groups)}
 	if g.b != nil {
 		q.Bias = 1
 	}
@@ -298,10 +298,10 @@ func (g *conv) problem() native.Problem {
 		q.XStride[i], q.WStride[i], q.YStride[i] = int64(x[i]), int64(w[i]), int64(y[i])
 	}
 	if !hasStrides(g.x, channelsLast(g.x.Shape)) {
-		q.Moved |= native.MovesX
+		q.Reordered |= native.ReordersX
 	}
 	if !hasStrides(g.y, channelsLast(g.y.Shape)) {
-		q.Moved |= native.MovesY
+		q.Reordered |= native.ReordersY
 	}
 	for i := range rank - 2 {
 		axis := i + 5 - rank

@@ -85,15 +85,15 @@ func (c *Call) direct(g *conv, computes launch.Operand) (bool, error) {
 	}
 	switch computes {
 	case launch.OperandX:
-		return true, c.gpu.Own("conv grad x direct", []storage.Array{x}, []storage.Array{y, w}, options)
+		return true, c.gpu.LaunchElementwise("conv grad x direct", []storage.Array{x}, []storage.Array{y, w}, options)
 	case launch.OperandW:
-		return true, c.gpu.OwnBlocks("conv grad w direct", []storage.Array{w}, []storage.Array{x, y}, options)
+		return true, c.gpu.LaunchBlocks("conv grad w direct", []storage.Array{w}, []storage.Array{x, y}, options)
 	}
 	in := []storage.Array{x, w}
 	if g.b != nil {
 		in = append(in, *g.b)
 	}
-	return true, c.gpu.Own("conv direct", []storage.Array{y}, in, options)
+	return true, c.gpu.LaunchElementwise("conv direct", []storage.Array{y}, in, options)
 }
 
 // divideBy is launch.LongDivideBy for a size that may be 0, by which nothing is divided.
@@ -226,7 +226,7 @@ func (p *convolution) along(a convAxis) int {
 	return p.y.Shape[a.y]
 }
 
-func (p *convolution) Halves(side int) (first, rest launch.Tiled) {
+func (p *convolution) SplitTile(side int) (first, rest launch.Tiled) {
 	axes := convSides[p.computes][side]
 	axis := axes[slices.IndexFunc(axes, func(a convAxis) bool { return p.along(a) > 1 })]
 	n := p.along(axis)
@@ -260,21 +260,21 @@ func (p *convolution) Extent() launch.Extent {
 	last := channelsNext(p.images())
 	switch p.computes {
 	case launch.OperandY:
-		e.XOrder = launch.Down
+		e.XOrder = launch.Transposed
 		if last {
-			e.XOrder, e.YOrder = p.channelFours(p.x), p.channelFours(p.w)
+			e.XOrder, e.YOrder = p.channelOrder(p.x), p.channelOrder(p.w)
 		}
 	case launch.OperandX:
-		e.XOrder, e.YOrder = launch.Down, launch.Down|p.channelFours(p.w)
+		e.XOrder, e.YOrder = launch.Transposed, launch.Transposed|p.channelOrder(p.w)
 		if last {
-			e.XOrder = p.channelFours(p.y)
+			e.XOrder = p.channelOrder(p.y)
 		}
 	case launch.OperandW:
 		if last {
-			e.XOrder = launch.Down | p.channelFours(p.x)
+			e.XOrder = launch.Transposed | p.channelOrder(p.x)
 		}
 		if channelsNext(p.y) {
-			e.YOrder = launch.Down | p.channelFours(p.y)
+			e.YOrder = launch.Transposed | p.channelOrder(p.y)
 		}
 		e.Split(1)
 	}
@@ -367,15 +367,15 @@ func pixelStep(a *storage.Array) (step int64, ok bool) {
 	return int64(s[2]), ok && (a.Shape[0] == 1 || a.Stride[0] == n*int(s[2]))
 }
 
-// channelFours returns launch.Fours if the channels of an image are adjacent, in aligned fours.
-func (p *convolution) channelFours(a *storage.Array) uint32 {
-	if a.Stride[1] == 1 && inFours(a.Type, p.c.gpu.First(a), a.Shape[1], int64(a.Stride[0]), int64(a.Stride[2]), int64(a.Stride[3])) {
-		return launch.Fours
+// channelOrder returns launch.Vec4 if the channels of an image are adjacent, in aligned fours.
+func (p *convolution) channelOrder(a *storage.Array) uint32 {
+	if a.Stride[1] == 1 && loadsVec4(a.Type, p.c.gpu.First(a), a.Shape[1], int64(a.Stride[0]), int64(a.Stride[2]), int64(a.Stride[3])) {
+		return launch.Vec4
 	}
 	return 0
 }
 
-// channelsNext reports whether the stride of an image's channels is less than that of its columns.
+// channelsNext reports whether an image's channels have a smaller stride than its columns.
 func channelsNext(a *storage.Array) bool { return magnitude(a.Stride[1]) < magnitude(a.Stride[3]) }
 
 // convolve offers a convolution to the GPU's library. Weights, which are small, are

@@ -45,7 +45,7 @@ var geometries = []geometry{
 	{1, 8, 8, []int{4, 4, 3}, []int{2, 3, 2}, ConvOptions{Groups: 4, Dilation: [3]int{2, 1, 1}}},
 }
 
-// shapes returns those of x, w, b and y.
+// shapes returns the shapes of x, w, b and y.
 func (g geometry) shapes() (x, w, b, y []int) {
 	win, err := windowOf([3]int{}, g.Stride, g.Dilation, g.Padding, len(g.size), g.k)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // Copy is y = x, for every element type, in any layouts. Transposes are copied in tiles, at the
 // speed of memory.
 var Copy = updatesInPlace(define("copy",
-	func(c *Call, _ struct{}) error { return c.alike(1, dtype.Invalid) },
+	func(c *Call, _ struct{}) error { return c.checkAlike(1, dtype.Invalid) },
 	func(c *Call, _ struct{}) error {
 		referenceCopy(&c.Out[0], &c.In[0])
 		return nil
@@ -43,7 +43,7 @@ type FillOptions struct{ Value float64 }
 
 // Fill sets every element of y to Value, converted as dtype.Convert does.
 var Fill = define("fill",
-	func(c *Call, _ FillOptions) error { return c.holds(1, 0) },
+	func(c *Call, _ FillOptions) error { return c.checkOperands(1, 0) },
 	func(c *Call, options FillOptions) error {
 		elem := options.of(c.Out[0].Type)
 		size, bytes := c.Out[0].Type.Size(), c.Out[0].Data.(storage.Host).Bytes()

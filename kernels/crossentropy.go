@@ -16,7 +16,7 @@ import (
 // Correct counts.
 var CrossEntropy = define("cross entropy",
 	func(c *Call, _ struct{}) error {
-		if err := c.holds(max(1, min(len(c.Out), 3)), 2); err != nil {
+		if err := c.checkOperands(max(1, min(len(c.Out), 3)), 2); err != nil {
 			return err
 		}
 		if err := checkLabelled(c); err != nil {
@@ -91,7 +91,7 @@ var CrossEntropy = define("cross entropy",
 // is at their label, as int64.
 var Correct = define("correct",
 	func(c *Call, _ struct{}) error {
-		if err := c.holds(1, 2); err != nil {
+		if err := c.checkOperands(1, 2); err != nil {
 			return err
 		}
 		if err := checkCount(&c.Out[0]); err != nil {
@@ -130,8 +130,8 @@ var Correct = define("correct",
 
 // nativeLabelled describes x and labels to C, and returns x's type. It fails unless every label is
 // a column of x, and returns false for calls that are left to the reference.
-func nativeLabelled(x, labels *storage.Array) (in native.Labelled, real native.Real, ok bool, err error) {
-	if real, ok = native.RealOf(x.Type); !ok || x.Len() == 0 {
+func nativeLabelled(x, labels *storage.Array) (in native.Labelled, real native.ComputeType, ok bool, err error) {
+	if real, ok = native.ComputeTypeOf(x.Type); !ok || x.Len() == 0 {
 		return in, real, false, nil
 	}
 	in.Rows, in.Cols, in.Row, in.Col = int64(x.Shape[0]), int64(x.Shape[1]), int64(x.Stride[0]), int64(x.Stride[1])

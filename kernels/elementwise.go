@@ -41,12 +41,12 @@ func unaryKernel(name string, f ...typedLoop) *Kernel {
 	return elementwise(name, 1, dtype.Invalid, f)
 }
 
-// binaryKernel is the kernel z = f(x, y), likewise.
+// binaryKernel is the elementwise kernel z = f(x, y).
 func binaryKernel(name string, f ...typedLoop) *Kernel {
 	return elementwise(name, 2, dtype.Invalid, f)
 }
 
-// ternaryKernel is the kernel z = f(x, y, w), likewise.
+// ternaryKernel is the elementwise kernel z = f(x, y, w).
 func ternaryKernel(name string, f ...typedLoop) *Kernel {
 	return elementwise(name, 3, dtype.Invalid, f)
 }
@@ -59,7 +59,7 @@ func comparisonKernel(name string, f ...typedLoop) *Kernel {
 // elementwise is a kernel with the given number of inputs, all of one type. The output has
 // that type too, or out if that is valid.
 func elementwise(name string, ins int, out dtype.Type, loops []typedLoop) *Kernel {
-	check := func(c *Call, _ struct{}) error { return c.alike(ins, out) }
+	check := func(c *Call, _ struct{}) error { return c.checkAlike(ins, out) }
 	reference := func(c *Call, _ struct{}) error {
 		for _, f := range loops {
 			if f.compute == computeTypeOf(c.In[0].Type) {
@@ -84,8 +84,8 @@ func elementwise(name string, ins int, out dtype.Type, loops []typedLoop) *Kerne
 
 // alike checks that there is one output and the given number of inputs, all of one shape and
 // type; the output has type out if that is valid.
-func (c *Call) alike(ins int, out dtype.Type) error {
-	if err := c.holds(1, ins); err != nil {
+func (c *Call) checkAlike(ins int, out dtype.Type) error {
+	if err := c.checkOperands(1, ins); err != nil {
 		return err
 	}
 	if err := c.oneShape(); err != nil {

@@ -36,7 +36,7 @@ func eluKernel(name string, ins int, reference func(c *Call, o ELUOptions)) *Ker
 	op := opOf(name)
 	k := define(name,
 		func(c *Call, _ ELUOptions) error {
-			if err := c.alike(ins, dtype.Invalid); err != nil {
+			if err := c.checkAlike(ins, dtype.Invalid); err != nil {
 				return err
 			}
 			return allFloats(c.In...)

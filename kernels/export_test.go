@@ -4,5 +4,5 @@ package kernels
 func Own[S any](name string) *Kernel {
 	registered := all
 	defer func() { all = registered }()
-	return define(name, func(c *Call, _ S) error { return c.holds(len(c.Out), len(c.In)) }, func(*Call, S) error { return nil }, nil)
+	return define(name, func(c *Call, _ S) error { return c.checkOperands(len(c.Out), len(c.In)) }, func(*Call, S) error { return nil }, nil)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/h5dnn/h5dnn/kernels/launch"
 )
 
-// A Fault is an error of device code, which a launch cannot return: that of the first kernel
+// A Fault is an error of device code, which a launch cannot return: the error of the first kernel
 // that found one. Row is its first bad row, whose Label is not one of Classes classes; or, if
 // Classes is −1 − n, the row index number Row is Label, which is not one of n rows.
 type Fault struct{ Row, Label, Classes int64 }
@@ -25,7 +25,7 @@ func (f Fault) Err() error {
 	return badLabel(int(f.Row), f.Label, int(f.Classes))
 }
 
-// onGPU gives k its launch, in place of [launch.Target.Own]. Options and operands are
+// onGPU gives k its launch, in place of [launch.Target.LaunchElementwise]. Options and operands are
 // checked as on the CPU. It returns k.
 func onGPU[O any](k *Kernel, run func(c *Call, options O) error) *Kernel {
 	k.CUDA = func(g launch.GPU, c *Call) error {

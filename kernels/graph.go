@@ -47,7 +47,7 @@ type Graph interface {
 	// the versions of what its kernels write, as running them would.
 	Replay() error
 	// Depth returns the number of calls in the graph, and the length of its longest chain
-	// of calls of which each waits for the one before.
+	// of calls, each waiting for the one before.
 	Depth() (calls, deep int)
 	// Close frees the graph after its last replay.
 	Close() error

@@ -259,7 +259,7 @@ func clipSamples() (all []sample) {
 		clamp := ClampAllOptions{Limit: 0.7}
 		all = append(all, sample{k: ClampAll, options: clamp, out: []operand{x, y}, in: []operand{x, y}, tolerance: 1e-6},
 			sample{k: ClampAll, options: clamp, out: []operand{x, y}, in: []operand{x, y, scale}, tolerance: 1e-6})
-		all = append(all, sample{k: ScaleAll, out: []operand{x, y}, in: []operand{x, y, factor}, tolerance: 1e-6})
+		all = append(all, sample{k: Scale, out: []operand{x, y}, in: []operand{x, y, factor}, tolerance: 1e-6})
 	}
 	return all
 }
@@ -341,7 +341,7 @@ func (s sample) hold(t *testing.T, seed uint64) {
 	}
 }
 
-// partlyRepeated is a row-major view of which some axes repeat.
+// partlyRepeated is a row-major view with some repeated axes.
 func partlyRepeated(r *rand.Rand, shape []int) views.View {
 	v := views.Of(shape...)
 	for axis := range v.Stride {

@@ -21,7 +21,7 @@ type LabelMaskOptions struct {
 // any integer type and floats y (N). Any other label is an error that names its row.
 var LabelMask = define("label mask",
 	func(c *Call, _ LabelMaskOptions) error {
-		if err := c.holds(1, 1); err != nil {
+		if err := c.checkOperands(1, 1); err != nil {
 			return err
 		}
 		y, labels := &c.Out[0], &c.In[0]
@@ -54,7 +54,7 @@ var LabelMask = define("label mask",
 	},
 	func(c *Call, options LabelMaskOptions) (bool, error) {
 		y, labels := &c.Out[0], &c.In[0]
-		real, ok := native.RealOf(y.Type)
+		real, ok := native.ComputeTypeOf(y.Type)
 		if !ok || y.Len() == 0 {
 			return false, nil
 		}

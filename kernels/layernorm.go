@@ -26,7 +26,7 @@ var LayerNorm = withHalfFloats(define("layer norm",
 		if len(c.In) > 1 {
 			ins = 3
 		}
-		if err := c.holds(3, ins); err != nil {
+		if err := c.checkOperands(3, ins); err != nil {
 			return err
 		}
 		return checkRows(c, c.In[0], []storage.Array{c.Out[0]}, c.Out[1:], c.In[1:])
@@ -55,7 +55,7 @@ var LayerNorm = withHalfFloats(define("layer norm",
 	},
 	func(c *Call, options LayerNormOptions) (bool, error) {
 		x, y := &c.In[0], &c.Out[0]
-		real, ok := native.RealOf(x.Type)
+		real, ok := native.ComputeTypeOf(x.Type)
 		if !ok || x.Len() == 0 || !adjacentRows(x, y) || !adjacentVectors(c.Out[1:], c.In[1:]) {
 			return x.Len() == 0 && x.Shape[0] == 0, nil
 		}
@@ -79,7 +79,7 @@ var LayerNormGrad = withHalfFloats(define("layer norm grad",
 		if len(c.In) > 4 {
 			outs, ins = 3, 5
 		}
-		if err := c.holds(outs, ins); err != nil {
+		if err := c.checkOperands(outs, ins); err != nil {
 			return err
 		}
 		return checkRows(c, c.In[0], []storage.Array{c.In[1], c.Out[0]}, c.In[2:4], append(c.Out[1:len(c.Out):len(c.Out)], c.In[4:]...))
@@ -117,7 +117,7 @@ var LayerNormGrad = withHalfFloats(define("layer norm grad",
 	},
 	func(c *Call, _ struct{}) (bool, error) {
 		x, dy, dx := &c.In[0], &c.In[1], &c.Out[0]
-		real, ok := native.RealOf(x.Type)
+		real, ok := native.ComputeTypeOf(x.Type)
 		if !ok || x.Len() == 0 || !adjacentRows(x, dy, dx) || !adjacentVectors(c.In[2:], c.Out[1:]) {
 			return false, nil
 		}

@@ -25,7 +25,7 @@ var (
 		tiles := launch.Ceil(int(args.n), 32)
 		args.splits = 1
 		if tiles <= launch.Counters && args.rows > 0 {
-			args.splits = int64(splits(int(args.rows), min(max(1, launch.Busy/tiles), launch.Ceil(int(args.rows), 64))))
+			args.splits = int64(splits(int(args.rows), min(max(1, launch.FullOccupancy/tiles), launch.Ceil(int(args.rows), 64))))
 		}
 		parts := 0
 		if args.splits > 1 {

@@ -100,7 +100,7 @@ func (l linear) inBlocks(p *native.Product) (bool, error) {
 	part := *p
 	part.M /= int64(blocks)
 	q := productProblem(&part, l.b)
-	q.Moved = native.MovesW
+	q.Reordered = native.ReordersW
 	on := native.Blocks{Count: blocks, XStep: part.M * p.X[0], YStep: part.M * p.Z[0], Act: activationOps[l.act]}
 	return true, q.RunBlocks(on, fromFirst[float32](l.x), fromFirst[float32](l.w), fromFirst[float32](l.b), fromFirst[float32](l.z), fromFirst[float32](l.y))
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // LinearGradW is the gradient of Linear without an activation with respect to w and b: Out dw = dyᵀ·x (out,in) and
-// db (out), the sum of dy over its rows; In x (N,in) and dy (N,out). Its results are those of MatMul and Sum.
+// db (out), the sum of dy over its rows; In x (N,in) and dy (N,out). Its results equal MatMul's and Sum's.
 var LinearGradW = define("linear grad w", checkLinearGradW,
 	func(c *Call, _ struct{}) error {
 		product, sum := c.linearGrads()
@@ -47,7 +47,7 @@ type LinearGradXOptions struct {
 
 // LinearGradX is the gradient of Linear without an activation with respect to z, where x = act(z): Out dz (N,in),
 // which is dy·w·act'(z); In dy (N,out), w (out,in), and x, or z if the activation is OfInput. Its options are
-// LinearGradXOptions. Its result is that of MatMul and ActGrad.
+// LinearGradXOptions. Its result equals MatMul's and ActGrad's.
 var LinearGradX = define("linear grad x", checkLinearGradX,
 	func(c *Call, options LinearGradXOptions) error {
 		product, act := c.linearGradX(options)

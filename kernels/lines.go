@@ -68,9 +68,9 @@ func hasAxis(a *storage.Array, axis int) error {
 	return nil
 }
 
-// nativeLines computes z's lines along axis from those of x and y. Lines are as long as those of the
+// nativeLines computes z's lines along axis from the lines of x and y. Lines are as long as those of the
 // longest of z and x.
-func nativeLines(op native.LineOp, axis int, z, x, y *storage.Array) bool {
+func nativeLines(op native.RowOp, axis int, z, x, y *storage.Array) bool {
 	var kept native.Grid
 	if !op.Takes(x.Type) || z.Rank() > 64 || !kept.Along(^(uint64(1)<<axis), &z.View, &x.View, &y.View) {
 		return false

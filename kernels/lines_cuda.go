@@ -71,7 +71,7 @@ type linesArgs struct {
 // longLine is how many elements are worth a block of their own.
 const longLine = 1024
 
-// launchLines computes z's lines along axis from those of x and y.
+// launchLines computes z's lines along axis from the lines of x and y.
 func (c *Call) launchLines(name string, axis int, z, x, y *storage.Array) error {
 	if x.Len() == 0 {
 		return nil

@@ -207,7 +207,7 @@ func TestInvalidCallsAreErrors(t *testing.T) {
 		{ClampAll, Call{Out: arrays{x}, In: arrays{x}}, storage.ErrState, "clamp all: limit 0; want a positive number"},
 		{ClampAll, Call{Out: arrays{x}, In: arrays{x, ramp(2)}, Options: ClampAllOptions{Limit: 1}}, views.ErrShape, "clamp all: scale [2]; want one element"},
 		{ClampAll, Call{Out: arrays{x}, In: arrays{ramp(3)}, Options: ClampAllOptions{Limit: 1}}, views.ErrShape, "clamp all: shapes [3 4] and [3] differ"},
-		{ScaleAll, Call{Out: arrays{x}, In: arrays{x, ramp(1)}}, dtype.ErrType, "scale all: types float64 and float32 differ"},
+		{Scale, Call{Out: arrays{x}, In: arrays{x, ramp(1)}}, dtype.ErrType, "scale all: types float64 and float32 differ"},
 		{Correct, Call{Out: arrays{storage.From(make([]int64, 1), 1)}, In: arrays{x, labels(0, 1)}}, views.ErrShape, "correct: [3 4] with labels [2]; want (N, classes) and (N)"},
 		{BiasAct, Call{Out: arrays{x}, In: arrays{x, ramp(3)}}, views.ErrShape, "bias act: [3 4] with bias [3]; want (N, C, …) and (C)"},
 		{ActGrad, Call{Out: arrays{x}, In: arrays{x, x}, Options: ActOptions{Act: 9}}, storage.ErrState, "act grad: no activation 9"},
@@ -307,7 +307,7 @@ func Example() {
 // TestSplitsAreNotEmpty has splits of every number of rows that end behind the end, but do not begin there.
 func TestSplitsAreNotEmpty(t *testing.T) {
 	for n := 1; n < 1<<18; n += 1 + n/100 {
-		for most := 1; most <= launch.Busy; most++ {
+		for most := 1; most <= launch.FullOccupancy; most++ {
 			pieces := splits(n, most)
 			if length := launch.Ceil(n, pieces); pieces > most || pieces*length < n || (pieces-1)*length >= n {
 				t.Fatalf("%d in at most %d: %d of %d", n, most, pieces, length)

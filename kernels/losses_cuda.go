@@ -54,7 +54,7 @@ var (
 		if len(c.Out) == 2 {
 			args.dx = c.gpu.At(dx, g.First[2])
 		}
-		blocks := min(launch.Ceil(x.Len(), launch.Threads), launch.Busy)
+		blocks := min(launch.Ceil(x.Len(), launch.Threads), launch.FullOccupancy)
 		return c.gpu.Workspace(8*blocks, func(part uint64) error {
 			args.part = part
 			return launch.Blocks(c.gpu, launch.Entry("squared error", x.Type), [3]uint32{uint32(blocks), 1, 1}, launch.Threads, &args)

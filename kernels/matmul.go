@@ -69,7 +69,7 @@ func leadSize(shape []int, rank, axis int) int {
 
 // real checks the number of operands, all floats of one type.
 func (c *Call) real(outs, ins int) error {
-	if err := c.holds(outs, ins); err != nil {
+	if err := c.checkOperands(outs, ins); err != nil {
 		return err
 	}
 	return c.allFloats()
@@ -178,7 +178,7 @@ func tight(elems []float64, v views.View) blas64.General {
 	return g
 }
 
-// eachMatrix visits the matrices of z, and those of x and y that broadcast to them.
+// eachMatrix visits the matrices of z, with the matrices of x and y that broadcast to them.
 func eachMatrix(visit func(z, x, y views.View), z, x, y *storage.Array) {
 	lead := z.Shape[:z.Rank()-2]
 	at := make([]int, len(lead))

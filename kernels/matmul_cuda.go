@@ -175,7 +175,7 @@ func (p *matrices) Size() [4]int {
 	return [4]int{batches, int(p.m), int(p.n), int(p.k)}
 }
 
-func (p *matrices) Halves(side int) (first, rest launch.Tiled) {
+func (p *matrices) SplitTile(side int) (first, rest launch.Tiled) {
 	a, b := *p, *p
 	half, _ := a.side(side)
 	left, step := b.side(side)
@@ -230,17 +230,17 @@ func (a *productArgs) memoryOrder(t dtype.Type, address uint64, rows, deep int, 
 	near, far, run := step[1], step[0], deep
 	how := uint32(0)
 	if magnitude(int(step[0])) < magnitude(int(step[1])) {
-		near, far, run, how = step[0], step[1], rows, launch.Down
+		near, far, run, how = step[0], step[1], rows, launch.Transposed
 	}
-	if near == 1 && inFours(t, address, run, append(batch[:a.axes:a.axes], far)...) {
-		how |= launch.Fours
+	if near == 1 && loadsVec4(t, address, run, append(batch[:a.axes:a.axes], far)...) {
+		how |= launch.Vec4
 	}
 	return how
 }
 
-// inFours reports whether runs of elements, steps apart, are multiples of four elements, or of eight
+// loadsVec4 reports whether runs of elements, steps apart, are multiples of four elements, or of eight
 // 16-bit floats, and aligned to 16 bytes.
-func inFours(t dtype.Type, address uint64, run int, steps ...int64) bool {
+func loadsVec4(t dtype.Type, address uint64, run int, steps ...int64) bool {
 	n := max(4, 16/t.Size())
 	for _, step := range append(steps, int64(run)) {
 		if step%int64(n) != 0 {

@@ -7,7 +7,7 @@ import "github.com/h5dnn/h5dnn/kernels/native"
 // that Max reduced.
 var MaxGrad = define("max grad",
 	func(c *Call, _ struct{}) error {
-		if err := c.holds(1, 3); err != nil {
+		if err := c.checkOperands(1, 3); err != nil {
 			return err
 		}
 		dx, x, y, dy := c.Out[0], c.In[0], c.In[1], c.In[2]
@@ -40,7 +40,7 @@ var MaxGrad = define("max grad",
 	},
 	func(c *Call, _ struct{}) (bool, error) {
 		dx, x, y, dy := &c.Out[0], &c.In[0], &c.In[1], &c.In[2]
-		real, ok := native.RealOf(x.Type)
+		real, ok := native.ComputeTypeOf(x.Type)
 		if !ok || x.Len() == 0 || x.Rank() > 64 {
 			return x.Len() == 0, nil
 		}

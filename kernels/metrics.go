@@ -27,7 +27,7 @@ const (
 // ignored samples, single int64.
 var AddMetrics = define("add metrics",
 	func(c *Call, _ MetricsOptions) error {
-		if err := c.holds(1, max(1, min(len(c.In), 3))); err != nil {
+		if err := c.checkOperands(1, max(1, min(len(c.In), 3))); err != nil {
 			return err
 		}
 		if err := checkVector(&c.Out[0], dtype.Float64, MetricsSize); err != nil {

@@ -11,7 +11,7 @@ import (
 // optionally, its gradient 2(x − y)/n with respect to x, of x's shape.
 var MeanSquaredError = define("mean squared error",
 	func(c *Call, _ struct{}) error {
-		if err := c.holds(max(1, min(len(c.Out), 2)), 2); err != nil {
+		if err := c.checkOperands(max(1, min(len(c.Out), 2)), 2); err != nil {
 			return err
 		}
 		if c.Out[0].Len() != 1 {
@@ -45,7 +45,7 @@ var MeanSquaredError = define("mean squared error",
 		if len(c.Out) < 2 {
 			dx = x
 		}
-		real, ok := native.RealOf(x.Type)
+		real, ok := native.ComputeTypeOf(x.Type)
 		var g native.Grid
 		n, fits := g.Flat(&x.View, &y.View, &dx.View)
 		if !ok || !fits || n == 0 {

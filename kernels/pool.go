@@ -64,10 +64,10 @@ func maxPoolGradOperands(c *Call) pool {
 func avgPoolOperands(c *Call) pool     { return pool{x: &c.In[0], y: &c.Out[0]} }
 func avgPoolGradOperands(c *Call) pool { return pool{x: &c.Out[0], y: &c.In[0]} }
 
-func poolKernel(name string, outs, ins int, operands func(c *Call) pool, optimized func(p *pool, g *native.Windows, real native.Real), f32, f64 func(p *pool)) *Kernel {
+func poolKernel(name string, outs, ins int, operands func(c *Call) pool, optimized func(p *pool, g *native.Windows, real native.ComputeType), f32, f64 func(p *pool)) *Kernel {
 	return withHalfFloats(define(name,
 		func(c *Call, o PoolOptions) error {
-			if err := c.holds(min(max(len(c.Out), 1), outs), min(max(len(c.In), ins/2+ins%2), ins)); err != nil {
+			if err := c.checkOperands(min(max(len(c.Out), 1), outs), min(max(len(c.In), ins/2+ins%2), ins)); err != nil {
 				return err
 			}
 			p := operands(c)
@@ -95,7 +95,7 @@ func poolKernel(name string, outs, ins int, operands func(c *Call) pool, optimiz
 		}))
 }
 
-// set applies the options, and returns an error unless types and shapes are those of one pooling.
+// set applies the options, and returns an error unless types and shapes agree for one pooling.
 func (p *pool) set(o PoolOptions) error {
 	if err := allFloats(*p.x, *p.y); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (p *pool) checkIndex() error {
 }
 
 // windows describes the pooling to C.
-func (p *pool) windows() (g native.Windows, real native.Real) {
+func (p *pool) windows() (g native.Windows, real native.ComputeType) {
 	g.N, g.C = int64(p.x.Shape[0]), int64(p.x.Shape[1])
 	g.X, g.Y = spatialStrides(p.x), spatialStrides(p.y)
 	if p.at != nil {
@@ -183,23 +183,23 @@ func (p *pool) windows() (g native.Windows, real native.Real) {
 	if p.exclude {
 		g.Exclude = 1
 	}
-	real, _ = native.RealOf(p.x.Type)
+	real, _ = native.ComputeTypeOf(p.x.Type)
 	return g, real
 }
 
-func (p *pool) maxPool(g *native.Windows, real native.Real) {
+func (p *pool) maxPool(g *native.Windows, real native.ComputeType) {
 	g.MaxPool(real, start(p.y), fromFirst[int32](p.at), start(p.x))
 }
 
-func (p *pool) maxPoolGrad(g *native.Windows, real native.Real) {
+func (p *pool) maxPoolGrad(g *native.Windows, real native.ComputeType) {
 	g.MaxPoolGrad(real, start(p.x), start(p.y), fromFirst[int32](p.at), start(p.relu))
 }
 
-func (p *pool) avgPool(g *native.Windows, real native.Real) {
+func (p *pool) avgPool(g *native.Windows, real native.ComputeType) {
 	g.AvgPool(real, start(p.y), start(p.x))
 }
 
-func (p *pool) avgPoolGrad(g *native.Windows, real native.Real) {
+func (p *pool) avgPoolGrad(g *native.Windows, real native.ComputeType) {
 	g.AvgPoolGrad(real, start(p.x), start(p.y))
 }
 

@@ -36,7 +36,7 @@ type poolAxisArgs struct {
 	strides                                           poolStrides
 }
 
-// poolOnGPU launches the entry of k's name, or that of windows of 2 by 2.
+// poolOnGPU launches the entry of k's name, or the entry for windows of 2 by 2.
 func poolOnGPU(k *Kernel, operands func(c *Call) pool) *Kernel {
 	return onGPU(k, func(c *Call, o PoolOptions) error {
 		p := operands(c)

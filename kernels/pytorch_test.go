@@ -67,7 +67,7 @@ func TestReferenceLoopsAgreeWithPyTorch(t *testing.T) {
 		case "clip factor":
 			err = ClipFactor.Reference(&Call{Out: out, In: in, Options: ClipFactorOptions{Limit: s.Limit}})
 		case "scale all":
-			err = ScaleAll.Reference(&Call{Out: out, In: in})
+			err = Scale.Reference(&Call{Out: out, In: in})
 		default:
 			kernel := map[string]*Kernel{"batch norm": BatchNorm, "batch norm eval": BatchNormEval, "batch norm grad": BatchNormGrad, "batch norm eval grad": BatchNormEvalGrad}[k.Kernel]
 			err = kernel.Reference(&Call{Out: out, In: in, Options: BatchNormOptions{Epsilon: s.Epsilon, Momentum: s.Momentum}})

@@ -63,7 +63,7 @@ var Dropout = updatesInPlace(define("dropout",
 		if !(options.P >= 0 && options.P <= 1) {
 			return fmt.Errorf("probability %v; want 0 to 1: %w", options.P, storage.ErrState)
 		}
-		if err := c.holds(1, max(1, min(len(c.In), 2))); err != nil {
+		if err := c.checkOperands(1, max(1, min(len(c.In), 2))); err != nil {
 			return err
 		}
 		if len(c.In) > 1 {
@@ -98,7 +98,7 @@ var Dropout = updatesInPlace(define("dropout",
 		return nativeDraw(native.Dropout, c, RandomOptions{options.Seed, options.Stream + c.stream(), float64(options.least()), 1 / (1 - options.P)}), nil
 	}))
 
-// stream returns what is added to the stream of a dropout on the host.
+// stream returns the offset of a host dropout's random stream.
 func (c *Call) stream() uint64 {
 	if len(c.In) < 2 {
 		return 0
@@ -110,7 +110,7 @@ func (c *Call) stream() uint64 {
 func (s DropoutOptions) least() uint32 { return uint32(math.Round(s.P * (1 << 24))) }
 
 func checkRandom(c *Call, _ RandomOptions) error {
-	if err := c.holds(1, 0); err != nil {
+	if err := c.checkOperands(1, 0); err != nil {
 		return err
 	}
 	return allFloats(c.Out[0])
@@ -149,7 +149,7 @@ func nativeDraw(kind native.Random, c *Call, options RandomOptions) bool {
 	if len(c.In) > 0 {
 		x = &c.In[0]
 	}
-	real, ok := native.RealOf(y.Type)
+	real, ok := native.ComputeTypeOf(y.Type)
 	index := storage.Array{View: views.Of(y.Shape...)}
 	var g native.Grid
 	if !ok || !g.Over(&y.View, &x.View, &index.View) {

@@ -66,7 +66,7 @@ func referenceSum(c *Call, _ struct{}) error {
 
 // reduces checks that the output is the input with some axes of size 1.
 func (c *Call) reduces() error {
-	if err := c.holds(1, 1); err != nil {
+	if err := c.checkOperands(1, 1); err != nil {
 		return err
 	}
 	return checkReduced(&c.Out[0], &c.In[0])
@@ -144,7 +144,7 @@ func setElements[W computeType](y *storage.Array, elems []W) {
 
 // nativeReduce is a reduction of float32 or float64, divided by divisor, in C.
 func nativeReduce(op native.Reduction, y, x *storage.Array, divisor float64) bool {
-	real, ok := native.RealOf(x.Type)
+	real, ok := native.ComputeTypeOf(x.Type)
 	if !ok || x.Len() == 0 || x.Rank() > 64 {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // TestProductsAndImagesRefuseWhatDoesNotFit gives kernels operands that do not
-// belong together; each must say so, and of which kind the mistake is.
+// belong together; each must say so, and name the kind of mistake.
 func TestProductsAndImagesRefuseWhatDoesNotFit(t *testing.T) {
 	f := func(shape ...int) storage.Array { return dense(views.Of(shape...)) }
 	double := func(shape ...int) storage.Array {

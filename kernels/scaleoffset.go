@@ -6,7 +6,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// ScaleOffsetOptions are the options of ScaleOffset, Cast and TakeCast. The zero value changes nothing.
+// ScaleOffsetOptions are the options of ScaleOffset, Cast and GatherCast. The zero value changes nothing.
 type ScaleOffsetOptions struct {
 	Scale  float64 // 1 if 0: multiply by zeros with Mul
 	Offset float64
@@ -20,7 +20,7 @@ func (o ScaleOffsetOptions) withDefault() ScaleOffsetOptions {
 
 // ScaleOffset is y = Scale·x + Offset, for floats.
 var ScaleOffset = updatesInPlace(define("scale offset",
-	func(c *Call, _ ScaleOffsetOptions) error { return c.alike(1, dtype.Invalid) },
+	func(c *Call, _ ScaleOffsetOptions) error { return c.checkAlike(1, dtype.Invalid) },
 	func(c *Call, options ScaleOffsetOptions) error {
 		if !c.In[0].Type.IsFloat() || c.In[0].Type.StorageOnly() {
 			return notDefined(c.In[0].Type)

@@ -26,7 +26,7 @@ func ScalerIsStuck(scaler storage.Array) (bool, error) {
 // the gradients, is infinite or NaN. Otherwise it leaves the scaler unchanged.
 var FindInf = define("find inf",
 	func(c *Call, _ struct{}) error {
-		if err := c.holds(1, len(c.In)); err != nil {
+		if err := c.checkOperands(1, len(c.In)); err != nil {
 			return err
 		}
 		for i := range c.In {
@@ -67,7 +67,7 @@ const (
 // scale. At the smallest scale the flag stays set.
 var UpdateScale = define("update scale",
 	func(c *Call, options UpdateScaleOptions) error {
-		if err := c.holds(1, 0); err != nil {
+		if err := c.checkOperands(1, 0); err != nil {
 			return err
 		}
 		if options.GrowthInterval < 1 {

@@ -75,7 +75,7 @@ func (s SGDOptions) reference(out []storage.Array, grad *storage.Array, by stepI
 // optimized reports false for updates it leaves to reference.
 func (s SGDOptions) optimized(out []storage.Array, grad *storage.Array, by stepInputs) bool {
 	p, v := &out[0], &out[len(out)-1]
-	real, ok := native.RealOf(p.Type)
+	real, ok := native.ComputeTypeOf(p.Type)
 	var g native.Grid
 	n, fits := g.Flat(&p.View, &v.View, &grad.View)
 	if !ok || !fits || by.foundInf || by.unscale != 1 {

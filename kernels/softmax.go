@@ -74,10 +74,10 @@ func largest(x []float64) float64 {
 // lineKernel is a kernel that computes the output's lines along an axis from those of its
 // inputs, all floats of one shape. f is given the lines, the output's first; op is the same
 // in C.
-func lineKernel(name string, op native.LineOp, ins int, f func(l [][]float64)) *Kernel {
+func lineKernel(name string, op native.RowOp, ins int, f func(l [][]float64)) *Kernel {
 	return updatesInPlace(define(name,
 		func(c *Call, options SoftmaxOptions) error {
-			if err := c.alike(ins, dtype.Invalid); err != nil {
+			if err := c.checkAlike(ins, dtype.Invalid); err != nil {
 				return err
 			}
 			if err := allFloats(c.In...); err != nil {

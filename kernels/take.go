@@ -20,9 +20,9 @@ var Take = define("take",
 	},
 	func(c *Call, _ struct{}) error { return c.eachTaken(referenceCopy) }, nil)
 
-// TakeCast is y[i] = Scale·x[rows[i]] + Offset, of bytes x and floats y: Take and the
+// GatherCast is y[i] = Scale·x[rows[i]] + Offset, of bytes x and floats y: Take and the
 // normalization of images in one pass.
-var TakeCast = define("take cast",
+var GatherCast = define("take cast",
 	func(c *Call, _ ScaleOffsetOptions) error {
 		if err := c.takes(); err != nil {
 			return err
@@ -43,7 +43,7 @@ var TakeCast = define("take cast",
 
 // takes checks the shapes, and that rows are int64.
 func (c *Call) takes() error {
-	if err := c.holds(1, 2); err != nil {
+	if err := c.checkOperands(1, 2); err != nil {
 		return err
 	}
 	y, x, rows := &c.Out[0], &c.In[0], &c.In[1]

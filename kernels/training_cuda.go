@@ -17,7 +17,7 @@ var (
 		return c.launchTake(launch.SizeEntry("take", &y), y, x, ScaleOffsetOptions{})
 	})
 
-	_ = onGPU(TakeCast, func(c *Call, options ScaleOffsetOptions) error {
+	_ = onGPU(GatherCast, func(c *Call, options ScaleOffsetOptions) error {
 		return c.launchTake(launch.Entry("take cast", c.Out[0].Type), c.Out[0], c.In[0], options.withDefault())
 	})
 )
@@ -41,7 +41,7 @@ func (c *Call) launchTake(code string, y, x storage.Array, options ScaleOffsetOp
 		fault: c.gpu.FaultAddress(), a: options.Scale, b: options.Offset,
 	}
 	x.Shape, x.Stride = y.Shape, slices.Clone(x.Stride)
-	x.Stride[0] = 0 // the kernel adds that of the row
+	x.Stride[0] = 0 // the kernel adds the row's
 	return c.gpu.EachGrid([]*storage.Array{&y, &x, &rows}, func(g *native.Axes, at launch.Addresses, n int64) error {
 		args.y, args.x, args.rows, args.n, args.g = at[0], at[1], at[2], n, *g
 		return launch.Start(c.gpu, code, n, &args)

@@ -17,7 +17,7 @@ func (c *Call) updates(arrays int) error {
 	if n == 0 || len(c.Out)%arrays != 0 || len(c.In) < n {
 		return fmt.Errorf("%d outputs and %d inputs; want %d for each parameter, and its gradient: %w", len(c.Out), len(c.In), arrays, views.ErrShape)
 	}
-	if err := c.holds(len(c.Out), len(c.In)); err != nil {
+	if err := c.checkOperands(len(c.Out), len(c.In)); err != nil {
 		return err
 	}
 	if err := checkStepInputs(c.In[n:]); err != nil {

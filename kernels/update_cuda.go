@@ -90,7 +90,7 @@ type multiTensor[S any] struct {
 	counting bool // nothing is launched, only args.before is counted
 }
 
-// update calls add with each parameter of an update, and launches what is left.
+// update calls add with each parameter of an update, and launches the rest.
 func (l *multiTensor[S]) update(arrays int, add func(out []storage.Array, g *storage.Array) error) error {
 	for i := range len(l.c.Out) / arrays {
 		if err := add(l.c.parameter(i, arrays)); err != nil {

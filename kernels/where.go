@@ -10,7 +10,7 @@ import (
 // bools, and x and y of z's type, which may be any.
 var Where = updatesInPlace(define("where",
 	func(c *Call, _ struct{}) error {
-		if err := c.holds(1, 3); err != nil {
+		if err := c.checkOperands(1, 3); err != nil {
 			return err
 		}
 		if err := oneType(dtype.Bool, c.In[0]); err != nil {

@@ -15,7 +15,7 @@ type window struct {
 }
 
 // windowOf returns the window of options that have one entry for each of rank axes.
-// A zero stride becomes that of defaults, or 1 if that is zero too.
+// A zero stride becomes the default stride, or 1 if the default is zero too.
 func windowOf(defaults, stride, dilation [3]int, padding [3][2]int, rank int, size []int) (w window, err error) {
 	for axis := range 3 {
 		w.size[axis], w.stride[axis], w.dilation[axis] = 1, 1, 1
@@ -107,7 +107,7 @@ func withSpatial(a *storage.Array, axes int) storage.Array {
 	return a.With(views.View{Offset: a.Offset, Shape: shape, Stride: stride})
 }
 
-// spatialStrides returns the strides of an (N,C,…) array with three spatial axes, of which those in
+// spatialStrides returns the strides of an (N,C,…) array with three spatial axes, where those in
 // front that it lacks have size 1.
 func spatialStrides(a *storage.Array) [5]int64 {
 	s := [5]int64{int64(a.Stride[0]), int64(a.Stride[1]), 1, 1, 1}

@@ -18,7 +18,7 @@ func TestZeroOptionsChangeNothing(t *testing.T) {
 		for _, c := range []struct {
 			k  *Kernel
 			in []storage.Array
-		}{{ScaleOffset, []storage.Array{x}}, {Cast, []storage.Array{x}}, {Cast, []storage.Array{bytes}}, {TakeCast, []storage.Array{bytes, rows}}} {
+		}{{ScaleOffset, []storage.Array{x}}, {Cast, []storage.Array{x}}, {Cast, []storage.Array{bytes}}, {GatherCast, []storage.Array{bytes, rows}}} {
 			want := ok(storage.Make(storage.CPU, dtype.Float32, 5))
 			convertElements(&want, &c.in[0])
 			referenceMap(func(x float64) float64 { return x + offset }, want, want)

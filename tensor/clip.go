@@ -20,7 +20,7 @@ func ClipGradNorm(gradients []*Tensor, limit float64, lossScale *Tensor) []*Tens
 		in, o.LossScale = append(gradients[:len(gradients):len(gradients)], lossScale), true
 	}
 	factor := runKernel(kernels.ClipFactor, o, Spec{Type: dtype.Float64, View: views.Of()}, in...)
-	return RunKernel(kernels.ScaleAll, nil, likeAll(gradients), append(gradients[:len(gradients):len(gradients)], factor)...)
+	return RunKernel(kernels.Scale, nil, likeAll(gradients), append(gradients[:len(gradients):len(gradients)], factor)...)
 }
 
 // ClipGradValue returns gradients whose elements are limited to the range from −limit to limit, times lossScale, a

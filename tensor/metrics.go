@@ -37,7 +37,7 @@ func TakeScaled(x, rows *Tensor, scale, offset float64) *Tensor {
 	if x.Type != dtype.Uint8 || x.Rank() == 0 || rows.Rank() != 1 || scale == 0 {
 		return Take(x, rows).CastScaled(scale, offset)
 	}
-	return runKernel(kernels.TakeCast, kernels.ScaleOffsetOptions{Scale: scale, Offset: offset}, Spec{Type: dtype.Float32, View: taken(x, rows)}, x, rows)
+	return runKernel(kernels.GatherCast, kernels.ScaleOffsetOptions{Scale: scale, Offset: offset}, Spec{Type: dtype.Float32, View: taken(x, rows)}, x, rows)
 }
 
 // Take returns x[rows[i]] for each i, (n, …), for x (N, …) and rows (n) of int64. It has no

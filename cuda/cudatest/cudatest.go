@@ -162,7 +162,7 @@ func (d *driver) run(k *ptx.Kernel, m *ptx.Memory, l ptx.Launch) error {
 }
 
 // SkipKernels makes launches be checked and counted, but not run, until the test ends:
-// for tests of what is launched at sizes that would take the interpreter too long.
+// for tests of launches at sizes that would take the interpreter too long.
 // Results are whatever memory holds.
 func SkipKernels(t testing.TB) {
 	FakeOnly(t)

@@ -33,7 +33,7 @@ type gpu struct {
 	memory   *ptx.Memory
 	blocks   map[uint64]allocation // by address
 	used     int
-	reserved int // by the pool, which keeps what is freed until it is trimmed
+	reserved int // by the pool, which keeps freed memory until it is trimmed
 	capacity int
 	streams  []*stream
 	failure  error // of a task; all later calls fail

@@ -14,8 +14,8 @@ import (
 	"unsafe"
 )
 
-// faults are planted in a driver and libraries, for tests of what is done about them: by
-// [Plant], or for a whole process by the environment variable H5DNN_TEST_FAULTS, a list
+// faults are injected into a driver and libraries, for tests of error handling: by
+// [InjectFault], or for a whole process by the environment variable H5DNN_TEST_FAULTS, a list
 // such as "cuMemPoolCreate=801,cudnnCreate=1,exp_f32=wrong":
 //
 //	FUNCTION=CODE     a function of the driver or a library returns a code
@@ -79,9 +79,9 @@ func faulty(what string) unsafe.Pointer {
 	return C.h5_refusal(C.int(code))
 }
 
-// Plant plants a fault until the test ends: name is a function or an entry, what is as in
+// InjectFault injects a fault until the test ends: name is a function or an entry, what is as in
 // H5DNN_TEST_FAULTS. Kernels that were launched before do not become wrong.
-func Plant(t testing.TB, name, what string) {
+func InjectFault(t testing.TB, name, what string) {
 	FakeOnly(t)
 	planted.mu.Lock()
 	defer planted.mu.Unlock()

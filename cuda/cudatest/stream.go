@@ -31,7 +31,7 @@ func (p position) reached() bool { return p.stream == nil || len(p.stream.done) 
 // since returns the time from reaching q to reaching p.
 func (p position) since(q position) time.Duration { return p.when().Sub(q.when()) }
 
-// when returns the time when p was reached; the start of a stream is that of the program.
+// when returns the time when p was reached; a stream starts with the program.
 func (p position) when() time.Time {
 	if p.tasks == 0 {
 		return startTime

@@ -45,8 +45,8 @@ func (d *decoder) access(address, values int, register func(word string) int) *a
 	return a
 }
 
-// loads makes ld.
-func loads(d *decoder) execute {
+// decodeLd decodes ld.
+func decodeLd(d *decoder) execute {
 	a := d.access(1, 0, d.named)
 	switch a.space {
 	case "param":
@@ -60,8 +60,8 @@ func loads(d *decoder) execute {
 	return nil
 }
 
-// stores makes st.
-func stores(d *decoder) execute {
+// decodeSt decodes st.
+func decodeSt(d *decoder) execute {
 	a := d.access(0, 1, d.value)
 	switch a.space {
 	case "global":
@@ -220,8 +220,8 @@ func (b *block) sharedBytes(l int32, at uint64, n int, write bool) []byte {
 	return b.shared[at : at+uint64(n) : at+uint64(n)]
 }
 
-// atomics makes atom and red in global memory.
-func atomics(d *decoder) execute {
+// decodeAtom decodes atom and red in global memory.
+func decodeAtom(d *decoder) execute {
 	f := updates[strings.NewReplacer("atom.", "", "red.", "", "global.", "", "gpu.", "", "relaxed.", "").Replace(d.opcode)]
 	if f == nil || !d.has("global") {
 		d.fail("unknown atomic operation")

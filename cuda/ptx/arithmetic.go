@@ -50,8 +50,8 @@ func ones(x uint32) uint32         { return uint32(bits.OnesCount32(x)) }
 // extract returns n bits of x from position at.
 func extract(x, at, n uint32) uint32 { return x >> (at & 255) & (1<<(n&255) - 1) }
 
-// inserts decodes bfi: it inserts the lowest bits of one word into another at a position.
-func inserts[T uint32 | uint64](d *decoder) execute {
+// decodeBfi decodes bfi: it inserts the lowest bits of one word into another at a position.
+func decodeBfi[T uint32 | uint64](d *decoder) execute {
 	z, x, y, at, n := d.to(0), d.from(1), d.from(2), d.from(3), d.from(4)
 	return func(b *block, lanes []int32) {
 		zs, xs, ys, from, count := b.row(z), b.row(x), b.row(y), b.row(at), b.row(n)

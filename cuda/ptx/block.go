@@ -177,7 +177,7 @@ func merge(x, y []int32) []int32 {
 	return append(append(z, x...), y...)
 }
 
-// reconverge resumes warps of which all threads wait at the same convergent instruction.
+// reconverge resumes warps whose threads all wait at the same convergent instruction.
 // It reports false if no group waits for its warp.
 func (b *block) reconverge() bool {
 	here := map[int][]int32{}
@@ -209,7 +209,7 @@ func (b *block) reconverge() bool {
 	return true
 }
 
-// fullWarps splits lanes into those of complete warps, and the rest.
+// fullWarps splits lanes into complete warps and the rest.
 func (b *block) fullWarps(lanes []int32) (whole, rest []int32) {
 	if len(lanes) == b.threads {
 		return lanes, nil

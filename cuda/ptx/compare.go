@@ -32,8 +32,8 @@ var comparisons = map[string]func(z, x, y int, holds order) execute{
 	"f32": comparison[float32], "f64": comparison[float64],
 }
 
-// compares makes setp.RELATION.TYPE.
-func compares(d *decoder) execute {
+// decodeSetp decodes setp.RELATION.TYPE.
+func decodeSetp(d *decoder) execute {
 	words := slices.DeleteFunc(split(d.opcode), func(word string) bool { return word == "ftz" })
 	if len(words) != 3 || relations[words[1]] == 0 || comparisons[words[2]] == nil {
 		d.fail("unknown comparison")
@@ -65,8 +65,8 @@ func ordered[T cmp.Ordered](x, y T) order {
 	return unordered
 }
 
-// selects makes selp: the first value where the predicate holds, else the second.
-func selects(d *decoder) execute {
+// decodeSelp decodes selp: the first value where the predicate holds, else the second.
+func decodeSelp(d *decoder) execute {
 	z, x, y, p := d.to(0), d.from(1), d.from(2), d.from(3)
 	return func(b *block, lanes []int32) {
 		zs, xs, ys, ps := b.row(z), b.row(x), b.row(y), b.row(p)

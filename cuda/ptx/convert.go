@@ -12,8 +12,8 @@ type number struct {
 	f float64
 }
 
-// converts makes cvt.ROUNDING.TO.FROM.
-func converts(d *decoder) execute {
+// decodeCvt decodes cvt.ROUNDING.TO.FROM.
+func decodeCvt(d *decoder) execute {
 	to, from, rounding := d.conversion()
 	z, x := d.to(0), d.from(1)
 	read, write := readers[from], writers[to]

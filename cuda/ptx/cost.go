@@ -22,7 +22,7 @@ const (
 	wavefrontCycles  = 4 // a pass over the banks of shared memory
 )
 
-// costs are those of opcodes that are several machine instructions, by their text without the
+// costs are the cycles of opcodes that take several machine instructions, by their text without the
 // modifiers that plain drops. Divisions by 64-bit integers call a subroutine.
 var costs = map[string]int{
 	"mul.s64": 4 * integerCycles, "mul.u64": 4 * integerCycles, "mad.s64": 5 * integerCycles, "mad.u64": 5 * integerCycles,

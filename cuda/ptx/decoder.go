@@ -107,7 +107,7 @@ func (d *decoder) pair(i int) (first, second int) {
 	return d.named(o.words[0]), d.named(o.words[1])
 }
 
-// from returns a register that holds what operand i is: a register, a number,
+// from returns a register that holds operand i: a register, a number,
 // or the address of a parameter or shared array.
 func (d *decoder) from(i int) int {
 	o := d.arg(i)

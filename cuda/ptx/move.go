@@ -1,7 +1,7 @@
 package ptx
 
-// moves makes mov and cvta, which copy bits: whole, taken apart or put together.
-func moves(d *decoder) execute {
+// decodeMov decodes mov and cvta, which copy bits: whole, taken apart or put together.
+func decodeMov(d *decoder) execute {
 	if to := d.arg(0); to.form == '{' {
 		return d.apart()
 	}

@@ -5,8 +5,8 @@ import "maps"
 // opcodes is every opcode that is known, by its text without the modifiers that
 // plain drops, or by its first word where a maker reads all modifiers itself.
 var opcodes = map[string]maker{
-	"mov": moves, "cvta": moves, "ld": loads, "st": stores, "atom": atomics, "red": atomics,
-	"cvt": converts, "setp": compares, "selp": selects, "shfl": shuffles, "mma": matrixMultiply, "ldmatrix": loadMatrices,
+	"mov": decodeMov, "cvta": decodeMov, "ld": decodeLd, "st": decodeSt, "atom": decodeAtom, "red": decodeAtom,
+	"cvt": decodeCvt, "setp": decodeSetp, "selp": decodeSelp, "shfl": decodeShfl, "mma": decodeMMA, "ldmatrix": decodeLdmatrix,
 	"membar.gl": fence,
 
 	"and.pred": two(and[uint8]), "or.pred": two(or[uint8]), "xor.pred": two(xor[uint8]), "not.pred": one(func(x uint8) uint8 { return x ^ 1 }),
@@ -17,7 +17,7 @@ var opcodes = map[string]maker{
 	"mul.hi.s32": two(func(x, y int32) int32 { return int32(int64(x) * int64(y) >> 32) }),
 	"mul.hi.u64": two(highWord),
 	"bfe.u32":    three(extract),
-	"bfi.b32":    inserts[uint32], "bfi.b64": inserts[uint64],
+	"bfi.b32":    decodeBfi[uint32], "bfi.b64": decodeBfi[uint64],
 	"prmt.b32": three(permute),
 	"clz.b32":  one(leadingZeros), "popc.b32": one(ones),
 	"shf.l.wrap.b32": three(func(lo, hi, n uint32) uint32 { return hi<<(n&31) | uint32(uint64(lo)>>(32-n&31)) }),

@@ -213,7 +213,7 @@ func TestMatrixFactorsMustBeTF32(t *testing.T) {
 	}
 }
 
-// TestLoadMatrixFragments loads four matrices of which word w of row i of matrix m
+// TestLoadMatrixFragments loads four matrices where word w of row i of matrix m
 // is 100m + 10i + w, and wants lane 4g + t to hold word t of row g of each.
 func TestLoadMatrixFragments(t *testing.T) {
 	m, err := Parse(`.version 7.0

@@ -16,7 +16,7 @@ type scanner struct {
 // A syntaxError is how parsing stops, up to Parse.
 type syntaxError struct{ error }
 
-// fail stops with what is wrong at the current word.
+// fail stops with an error at the current word.
 func (s *scanner) fail(format string, args ...any) {
 	line := 1 + strings.Count(s.text[:s.from], "\n")
 	panic(syntaxError{fmt.Errorf("ptx: line %d: %s", line, fmt.Sprintf(format, args...))})

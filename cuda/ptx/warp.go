@@ -1,8 +1,8 @@
 package ptx
 
-// shuffles makes shfl.sync.MODE.b32, which reads lanes of the same warp. It may also tell, in a
-// predicate, whether the lane that was asked for is one of the segment.
-func shuffles(d *decoder) execute {
+// decodeShfl decodes shfl.sync.MODE.b32, which reads lanes of the same warp. An optional predicate
+// is set if the source lane is in the segment.
+func decodeShfl(d *decoder) execute {
 	words := split(d.opcode)
 	source := sources[words[min(2, len(words)-1)]]
 	if source == nil || words[1] != "sync" {
@@ -35,40 +35,40 @@ func shuffles(d *decoder) execute {
 	}
 }
 
-// A source says which lane a shuffle reads, and whether that is one it may, given the last one, or for
-// up the first, of its segment. All lanes of a segment are alike in some bits of their number.
-type source func(lane, by, alike, last int32) (from int32, ok bool)
+// A source computes the source lane of a shuffle, and whether it is in the segment (PTX ISA, "shfl.sync"). last is
+// the last lane of the segment, or for up the first; lanes of a segment have the bits of mask in common.
+type source func(lane, by, mask, last int32) (from int32, ok bool)
 
 var sources = map[string]source{
 	"down": func(lane, by, _, last int32) (int32, bool) { return lane + by, lane+by <= last },
 	"up":   func(lane, by, _, last int32) (int32, bool) { return lane - by, lane-by >= last },
 	"bfly": func(lane, by, _, last int32) (int32, bool) { return lane ^ by, lane^by <= last },
-	"idx": func(lane, by, alike, last int32) (int32, bool) {
-		from := lane&alike | by&^alike
+	"idx": func(lane, by, mask, last int32) (int32, bool) {
+		from := lane&mask | by&^mask
 		return from, from <= last
 	},
 }
 
-// lane is s of operands as they are: of ends, five bits from the eighth on say in which bits lanes of a
-// segment are alike, and the first five where it ends. What may not be read is lane itself.
+// lane returns the source lane for operands b and c of shfl (here by and ends): bits 8 to 12 of c are the mask of
+// segments, bits 0 to 4 the last lane (PTX ISA, "shfl.sync"). A lane outside the segment reads itself.
 func (s source) lane(lane, by, ends int32) (from int32, ok uint64) {
-	alike, last := ends>>8&31, ends&31
-	from, may := s(lane, by&31, alike, lane&alike|last&^alike)
-	if !may {
+	mask, last := ends>>8&31, ends&31
+	from, inside := s(lane, by&31, mask, lane&mask|last&^mask)
+	if !inside {
 		return lane, 0
 	}
 	return from, 1
 }
 
-// A matrixKind is what the factors of a matrix product are: the words that lanes
-// hold have the given count of numbers each, which value returns; ok says that the word is one.
+// A matrixKind is the element type of the factors of a matrix product: each 32-bit word has each
+// elements, value returns element i, and ok reports whether a word is valid.
 type matrixKind struct {
 	each  int
 	value func(word uint32, i int) float32
 	ok    func(word uint32) bool
 }
 
-// matrices are the products that are known, of 16 rows by 8 columns by 8 words, by the opcode.
+// matrices are the known matrix products, of 16 rows by 8 columns by 8 words, by opcode.
 var matrices = map[string]matrixKind{
 	"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": {2, func(word uint32, i int) float32 { return f32(word >> (16 * i) << 16) }, anything},
 	"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32":   {2, func(word uint32, i int) float32 { return float32(halfValue(uint16(word >> (16 * i)))) }, anything},
@@ -81,8 +81,8 @@ func anything(uint32) bool { return true }
 // ignores these; cvt.rna.tf32.f32 leaves none.
 func rounded32(word uint32) bool { return word&(1<<13-1) == 0 }
 
-// matrixMultiply decodes mma.sync, summed as float32: D = A·B + C.
-func matrixMultiply(d *decoder) execute {
+// decodeMMA decodes mma.sync with sums of float32: D = A·B + C.
+func decodeMMA(d *decoder) execute {
 	kind, known := matrices[d.opcode]
 	if !known {
 		d.fail("unknown matrix product")
@@ -141,10 +141,10 @@ func (b *block) factor(l int32, register int, to []float32, at int32, kind matri
 	}
 }
 
-// loadMatrices decodes ldmatrix, which loads matrices of 8 rows of 16 bytes from shared
+// decodeLdmatrix decodes ldmatrix, which loads matrices of 8 rows of 16 bytes from shared
 // memory: lane 8m+i gives the address of row i of matrix m, and lane 4g+t gets of each
 // matrix word t of row g (PTX ISA, "ldmatrix").
-func loadMatrices(d *decoder) execute {
+func decodeLdmatrix(d *decoder) execute {
 	to := d.list(0, d.named)
 	if d.opcode != "ldmatrix.sync.aligned.m8n8.x4.shared.b16" || len(to) != 4 {
 		d.fail("only four matrices, neither turned, are known")

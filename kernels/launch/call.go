@@ -29,21 +29,21 @@ type arrayArgs struct {
 	shape, stride [native.Rank]int64
 }
 
-// Own launches the entry of a kernel's own name, for elements of the first input's type,
+// LaunchElementwise launches the entry of a kernel's own name, for elements of the first input's type,
 // or the first output's. Its arguments are all operands and the kernel's options, a struct of numbers.
-func (t Target) Own(name string, out, in []storage.Array, options any) error {
-	return t.own(name, out, in, options, t.start)
+func (t Target) LaunchElementwise(name string, out, in []storage.Array, options any) error {
+	return t.launchParts(name, out, in, options, t.start)
 }
 
-// OwnBlocks is Own for an entry that has a block of [Threads] threads for each element of
+// LaunchBlocks is LaunchElementwise for an entry that has a block of [Threads] threads for each element of
 // the first output.
-func (t Target) OwnBlocks(name string, out, in []storage.Array, options any) error {
-	return t.own(name, out, in, options, func(entry string, n int64, args []byte) error {
+func (t Target) LaunchBlocks(name string, out, in []storage.Array, options any) error {
+	return t.launchParts(name, out, in, options, func(entry string, n int64, args []byte) error {
 		return t.Launch(entry, [3]uint32{uint32(min(n, MaxX)), 1, 1}, Threads, args)
 	})
 }
 
-func (t Target) own(name string, out, in []storage.Array, options any, start func(entry string, n int64, args []byte) error) error {
+func (t Target) launchParts(name string, out, in []storage.Array, options any, start func(entry string, n int64, args []byte) error) error {
 	first := &out[0]
 	if len(in) > 0 {
 		first = &in[0]

@@ -29,8 +29,8 @@ func (s Geometry) Divide(n int64) (blocks, each int64) {
 		each = int64(s.Threads)
 	}
 	blocks = (n + each - 1) / each
-	if blocks > 4*Busy { // a thread with several units loads some at once, and starts only once
-		blocks = min(max(4*Busy, (blocks+7)/8), 1<<16)
+	if blocks > 4*FullOccupancy { // a thread with several units loads some at once, and starts only once
+		blocks = min(max(4*FullOccupancy, (blocks+7)/8), 1<<16)
 	}
 	if s.Blocks > 0 {
 		blocks = min(blocks, int64(s.Blocks))

@@ -27,12 +27,12 @@ type GPU interface {
 	FaultAddress() uint64
 	// BlockCounters is the address of [Counters] uint32 that are 0 between launches: blocks find
 	// out with them which of them is the last. Launches that use them run within Workspace,
-	// which keeps them apart from those of other streams.
+	// which keeps them apart from other streams' counters.
 	BlockCounters() uint64
 }
 
 // Counters is the number of counters of a GPU.
-const Counters = Busy
+const Counters = FullOccupancy
 
 // A Target is a GPU and the geometry of the launches on it.
 type Target struct {
@@ -40,11 +40,11 @@ type Target struct {
 	Geometry
 }
 
-// Home returns the device whose storages g computes on: g itself, unless it is only a
+// StorageDevice returns the device whose storages g computes on: g itself, unless it is only a
 // way to launch on one, such as a stream.
-func Home(g GPU) storage.Device {
-	if way, ok := g.(interface{ Home() storage.Device }); ok {
-		return way.Home()
+func StorageDevice(g GPU) storage.Device {
+	if way, ok := g.(interface{ StorageDevice() storage.Device }); ok {
+		return way.StorageDevice()
 	}
 	return g
 }
@@ -52,8 +52,8 @@ func Home(g GPU) storage.Device {
 // Threads is the number of threads of a full block.
 const Threads = 256
 
-// Busy is the number of blocks that keeps a large GPU busy.
-const Busy = 512
+// FullOccupancy is the number of blocks that keeps a large GPU busy.
+const FullOccupancy = 512
 
 // MaxX is the largest number of blocks that share any number of rows: with more, 32 bits
 // would not count the threads.
@@ -102,7 +102,7 @@ func (t Target) First(a *storage.Array) uint64 {
 	return t.At(a, a.Offset)
 }
 
-// Addresses are those of each operand's first element.
+// Addresses are the addresses of each operand's first element.
 type Addresses [native.Operands]uint64
 
 // EachGrid calls visit with a grid of the elements of arrays, or with parts of it that are small

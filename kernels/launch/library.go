@@ -39,7 +39,7 @@ type Matrix struct {
 
 // A Convolver is a GPU that may have a library for convolutions.
 type Convolver interface {
-	// Convolve issues c, or reports false, likewise.
+	// Convolve issues c, or returns false if the library has no such kernel.
 	Convolve(c Convolution) (done bool, err error)
 }
 

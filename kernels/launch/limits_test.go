@@ -161,7 +161,7 @@ func (v *vast) elementwise() {
 		v.add(kernels.FindInf, nil, 1, v.of(4), x)
 		v.add(kernels.ClipFactor, kernels.ClipFactorOptions{Limit: 1}, 1, v.as(dtype.Float64), x)
 		v.add(kernels.ClampAll, kernels.ClampAllOptions{Limit: 1}, 1, x, x)
-		v.add(kernels.ScaleAll, nil, 1, x, x, v.as(dtype.Float64))
+		v.add(kernels.Scale, nil, 1, x, x, v.as(dtype.Float64))
 	}
 }
 
@@ -194,7 +194,7 @@ func (v *vast) reducing() {
 		taken := v.as(dtype.Int64, s[0])
 		v.add(kernels.Take, nil, 1, x, v.of(50, s[1]), taken)
 		v.add(kernels.Take, nil, 1, v.of(9, s[1]), x, v.as(dtype.Int64, 9))
-		v.add(kernels.TakeCast, nil, 1, x, v.as(dtype.Uint8, 50, s[1]), taken)
+		v.add(kernels.GatherCast, nil, 1, x, v.as(dtype.Uint8, 50, s[1]), taken)
 	}
 }
 

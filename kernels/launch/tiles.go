@@ -12,12 +12,12 @@ type Tiled interface {
 	// Size returns the numbers of batches, rows and columns, and of products in each sum.
 	Size() [4]int
 	// Halves splits it in two along one of those sides.
-	Halves(side int) (first, rest Tiled)
+	SplitTile(side int) (first, rest Tiled)
 	// Extent returns the extent of its tiles, split if that is possible.
 	Extent() Extent
 	// Tiles returns the name of its entry and the arguments; partial sums are written to part.
 	Tiles(e Extent, part uint64) (entry string, args []byte)
-	// Sums returns those of the entry that adds the partial sums at part, if Even.
+	// Sums returns the arguments of the entry that adds the partial sums at part, if Even.
 	Sums(e Extent, part uint64) (entry string, args []byte)
 	Even() bool
 }
@@ -41,8 +41,8 @@ func ExtentOf(size [4]int) Extent {
 
 // The order of a factor's elements: DOWN and FOURS of product.cuh.
 const (
-	Down  = 1 << iota // along rows of x or columns of y, not along the sum
-	Fours             // in whole, aligned fours, or eights of halves
+	Transposed = 1 << iota // along rows of x or columns of y, not along the sum
+	Vec4                   // in whole, aligned fours, or eights of halves
 )
 
 // Split splits long sums of small products, into at least that many parts, so that each multiprocessor of a
@@ -69,8 +69,8 @@ func (t Target) Tiles(elem dtype.Type, p Tiled) error {
 	if n := p.Size(); n[RowSide] == 0 || n[ColumnSide] == 0 {
 		return nil
 	}
-	if side := excess(p); side != noSide {
-		first, rest := p.Halves(side)
+	if side := oversized(p); side != noSide {
+		first, rest := p.SplitTile(side)
 		if err := t.Tiles(elem, first); err != nil {
 			return err
 		}
@@ -105,9 +105,9 @@ func (t Target) Tiles(elem dtype.Type, p Tiled) error {
 // longSums is the number of sums that are computed together if their partial sums are stored.
 const longSums = 1 << 20
 
-// excess returns the side along which p is too large for a launch, or noSide. Sums may be of any
+// oversized returns the side along which p is too large for a launch, or noSide. Sums may be of any
 // length if their partial sums can be added.
-func excess(p Tiled) int {
+func oversized(p Tiled) int {
 	n := p.Size()
 	switch {
 	case int64(n[RowSide]) >= most:
@@ -139,7 +139,7 @@ func shorter(p Tiled) []piece {
 	if int64(p.Size()[SumSide]) < most {
 		return []piece{{p, p.Extent()}}
 	}
-	first, rest := p.Halves(SumSide)
+	first, rest := p.SplitTile(SumSide)
 	return append(shorter(first), shorter(rest)...)
 }
 

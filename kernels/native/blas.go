@@ -27,7 +27,7 @@ func (own openBLAS) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a [
 }
 
 // gemmFits reports whether there is anything to multiply, and every operand is
-// as long as it must be; of what is not, gonum has the right things to say.
+// of the right length; gonum reports other lengths.
 func gemmFits(tA, tB blas.Transpose, m, n, k, a, lda, b, ldb, c, ldc int) bool {
 	if m <= 0 || n <= 0 || k <= 0 {
 		return false

@@ -15,7 +15,7 @@ func init() { setCache(largestCache()) }
 func setCache(bytes int) { C.h5k_set_cache(C.int64_t(bytes)) }
 
 // largestCache returns the size of the processor's last level of cache, as Linux
-// tells it; sysconf(3) gives that of all sockets on some machines.
+// tells it; sysconf(3) gives the sum of all sockets on some machines.
 func largestCache() int {
 	const unknown = 32 << 20
 	for level := 3; level > 1; level-- {

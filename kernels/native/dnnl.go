@@ -26,19 +26,19 @@ const (
 	ConvGradWOp = C.H5K_CONV_GRAD_W
 )
 
-// The bits of [Problem].Moved. Operands are those of the forward operation: a gradient
+// The bits of [Problem].Reordered. Operands are named as in the forward operation: a gradient
 // counts as the operand it is a gradient of.
 const (
-	MovesX = 1 << C.H5K_X
-	MovesW = 1 << C.H5K_W
-	MovesY = 1 << C.H5K_Y
+	ReordersX = 1 << C.H5K_X
+	ReordersW = 1 << C.H5K_W
+	ReordersY = 1 << C.H5K_Y
 )
 
 // A Problem is everything that a compiled oneDNN primitive depends on: h5k_problem of
 // dnnl_plan.h, field by field.
 type Problem struct {
 	Op, Activation, Bias int32
-	Moved                int32 // operands that are copied: weights to oneDNN's layout, images to channels-last
+	Reordered            int32 // operands that are copied: weights to oneDNN's layout, images to channels-last
 	Threads, Rank        int32
 	Groups               int64    // of a convolution, whose weights are (outputs, inputs of a group, …)
 	X, W, Y              [5]int64 // shapes

@@ -10,11 +10,11 @@ import (
 // Example computes the norm of a gradient in C. Types without such a loop are computed by
 // the kernel's reference.
 func Example() {
-	r, ok := native.RealOf(dtype.Float32)
+	r, ok := native.ComputeTypeOf(dtype.Float32)
 	fmt.Println(ok)
 	sum, ok := native.SquareSum(r, 2, dtype.Bytes([]float32{3, 4}), 1)
 	fmt.Println(sum, ok)
-	_, ok = native.RealOf(dtype.Int32)
+	_, ok = native.ComputeTypeOf(dtype.Int32)
 	fmt.Println(ok)
 	// Output:
 	// true

@@ -9,7 +9,7 @@ import "strings"
 type Library struct {
 	Name, Version string
 	Path          string // where it was loaded from, if it was at run time
-	Detail        string // what it is used for, and how
+	Detail        string // its use, and how
 }
 
 // Libraries returns what kernels on the CPU compute with on this machine.

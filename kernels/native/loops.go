@@ -50,17 +50,17 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// A Real is a type that the C loops compute in.
-type Real C.int
+// A ComputeType is a type that the C loops compute in.
+type ComputeType C.int
 
 // The types that C loops compute in.
 const (
-	F32 Real = C.H5K_F32
-	F64 Real = C.H5K_F64
+	F32 ComputeType = C.H5K_F32
+	F64 ComputeType = C.H5K_F64
 )
 
-// RealOf returns the Real that is t.
-func RealOf(t dtype.Type) (r Real, ok bool) {
+// ComputeTypeOf returns the ComputeType that is t.
+func ComputeTypeOf(t dtype.Type) (r ComputeType, ok bool) {
 	switch t {
 	case dtype.Float32:
 		return F32, true
@@ -119,7 +119,7 @@ func Where(size int, g *Grid, z, cond, x, y []byte) {
 }
 
 // Cast sets z = scale·x + offset, for x of a castable type.
-func Cast(to Real, from dtype.Type, g *Grid, z, x []byte, scale, offset float64) {
+func Cast(to ComputeType, from dtype.Type, g *Grid, z, x []byte, scale, offset float64) {
 	C.h5k_cast(castable.At(from)-1, C.int(to), g.c(), pointer(z), pointer(x), C.double(scale), C.double(offset))
 }
 
@@ -153,40 +153,40 @@ const (
 // Run sets y to the reduction of x over the axes of over, divided by divisor, for each place in
 // kept, whose first array is x and second y. Like all functions here that report, it reports
 // false if there is no memory.
-func (op Reduction) Run(r Real, kept, over *Grid, x, y []byte, divisor float64) bool {
+func (op Reduction) Run(r ComputeType, kept, over *Grid, x, y []byte, divisor float64) bool {
 	return C.h5k_reduce(C.int(op), C.int(r), kept.c(), over.c(), pointer(x), pointer(y), C.double(divisor)) != 0
 }
 
 // MaxGrad sets dx = dy where x = y, divided among equal elements: kept describes dx, x, y
 // and dy, over dx and x.
-func MaxGrad(r Real, kept, over *Grid, dx, x, y, dy []byte) {
+func MaxGrad(r ComputeType, kept, over *Grid, dx, x, y, dy []byte) {
 	C.h5k_max_grad(C.int(r), kept.c(), over.c(), pointer(dx), pointer(x), pointer(y), pointer(dy))
 }
 
-// A LineOp computes along one axis.
-type LineOp C.int
+// A RowOp computes along one axis.
+type RowOp C.int
 
 // The operations along an axis.
 const (
-	Softmax        LineOp = C.H5K_SOFTMAX
-	LogSoftmax     LineOp = C.H5K_LOG_SOFTMAX
-	SoftmaxGrad    LineOp = C.H5K_SOFTMAX_GRAD
-	LogSoftmaxGrad LineOp = C.H5K_LOG_SOFTMAX_GRAD
-	ArgMax         LineOp = C.H5K_ARGMAX
+	Softmax        RowOp = C.H5K_SOFTMAX
+	LogSoftmax     RowOp = C.H5K_LOG_SOFTMAX
+	SoftmaxGrad    RowOp = C.H5K_SOFTMAX_GRAD
+	LogSoftmaxGrad RowOp = C.H5K_LOG_SOFTMAX_GRAD
+	ArgMax         RowOp = C.H5K_ARGMAX
 	// MaxIndex sets z to the largest element of x and y to its index, an int64.
-	MaxIndex LineOp = C.H5K_MAX_INDEX
+	MaxIndex RowOp = C.H5K_MAX_INDEX
 	// Put sets z to 0, and to x at index y, an int64.
-	Put LineOp = C.H5K_PUT
+	Put RowOp = C.H5K_PUT
 )
 
 // Takes reports whether op has a loop for x of type t.
-func (op LineOp) Takes(t dtype.Type) bool {
-	_, real := RealOf(t)
+func (op RowOp) Takes(t dtype.Type) bool {
+	_, real := ComputeTypeOf(t)
 	return real || (op == ArgMax || op == MaxIndex) && t.IsInt()
 }
 
 // Run computes z from x and y, line by line: n elements, step apart in z, x and y. Op takes x of type t.
-func (op LineOp) Run(t dtype.Type, kept *Grid, n int, step [3]int, z, x, y []byte) bool {
+func (op RowOp) Run(t dtype.Type, kept *Grid, n int, step [3]int, z, x, y []byte) bool {
 	return C.h5k_lines(C.int(op), elementTypes.At(t)-1, kept.c(), C.int64_t(n), C.int64_t(step[0]), C.int64_t(step[1]), C.int64_t(step[2]),
 		pointer(z), pointer(x), pointer(y)) != 0
 }
@@ -215,7 +215,7 @@ func (l *Labelled) BadLabel(labels []byte) (row int, label int64) {
 
 // Mask sets y, step elements apart, to 1, and to 0 where the label is ignored, if ignores. It returns the first row
 // with any other label that is not a column of x, and the label; or -1.
-func (l *Labelled) Mask(r Real, labels, y []byte, step int, ignores bool, ignored int64) (row int, label int64) {
+func (l *Labelled) Mask(r ComputeType, labels, y []byte, step int, ignores bool, ignored int64) (row int, label int64) {
 	in := l.c()
 	var flag C.int
 	if ignores {
@@ -227,13 +227,13 @@ func (l *Labelled) Mask(r Real, labels, y []byte, step int, ignores bool, ignore
 }
 
 // CrossEntropy sets loss and, unless it is nil, dx, whose strides are row and col.
-func (l *Labelled) CrossEntropy(r Real, x, labels, loss, dx []byte, row, col int) bool {
+func (l *Labelled) CrossEntropy(r ComputeType, x, labels, loss, dx []byte, row, col int) bool {
 	in := l.c()
 	return C.h5k_cross_entropy(C.int(r), &in, pointer(x), pointer(labels), pointer(loss), pointer(dx), C.int64_t(row), C.int64_t(col)) != 0
 }
 
 // Correct returns how many rows have their maximum at their label.
-func (l *Labelled) Correct(r Real, x, labels []byte) int64 {
+func (l *Labelled) Correct(r ComputeType, x, labels []byte) int64 {
 	in := l.c()
 	return int64(C.h5k_correct(C.int(r), &in, pointer(x), pointer(labels)))
 }
@@ -245,14 +245,14 @@ type Rows struct {
 }
 
 // LayerNorm normalizes the rows of x to y, whose steps are the first two. Gamma and beta are nil or as long as a row.
-func (r Rows) LayerNorm(real Real, epsilon float64, x, gamma, beta, y, mean, invstd []byte) {
+func (r Rows) LayerNorm(real ComputeType, epsilon float64, x, gamma, beta, y, mean, invstd []byte) {
 	C.h5k_layer_norm(C.int(real), C.int64_t(r.N), C.int64_t(r.Cols), C.double(epsilon), C.int64_t(r.Step[0]), C.int64_t(r.Step[1]),
 		pointer(x), pointer(gamma), pointer(beta), pointer(y), pointer(mean), pointer(invstd))
 }
 
 // LayerNormGrad sets the gradients of LayerNorm. Steps are those of x, dy and dx; gamma, dgamma and dbeta are nil or as
 // long as a row.
-func (r Rows) LayerNormGrad(real Real, x, dy, mean, invstd, gamma, dx, dgamma, dbeta []byte) bool {
+func (r Rows) LayerNormGrad(real ComputeType, x, dy, mean, invstd, gamma, dx, dgamma, dbeta []byte) bool {
 	return C.h5k_layer_norm_grad(C.int(real), C.int64_t(r.N), C.int64_t(r.Cols), C.int64_t(r.Step[0]), C.int64_t(r.Step[1]), C.int64_t(r.Step[2]),
 		pointer(x), pointer(dy), pointer(mean), pointer(invstd), pointer(gamma), pointer(dx), pointer(dgamma), pointer(dbeta)) != 0
 }
@@ -260,18 +260,18 @@ func (r Rows) LayerNormGrad(real Real, x, dy, mean, invstd, gamma, dx, dgamma, d
 // The following functions take n contiguous elements.
 
 // SquareSum returns Σ (scale·x)².
-func SquareSum(r Real, n int64, x []byte, scale float64) (sum float64, ok bool) {
+func SquareSum(r ComputeType, n int64, x []byte, scale float64) (sum float64, ok bool) {
 	sum = float64(C.h5k_square_sum(C.int(r), C.int64_t(n), pointer(x), C.double(scale)))
 	return sum, !(sum < 0)
 }
 
 // SquaredError sets loss to the mean of (x-y)² and, unless it is nil, dx.
-func SquaredError(r Real, n int64, x, y, loss, dx []byte) bool {
+func SquaredError(r ComputeType, n int64, x, y, loss, dx []byte) bool {
 	return C.h5k_squared_error(C.int(r), C.int64_t(n), pointer(x), pointer(y), pointer(loss), pointer(dx)) != 0
 }
 
 // SGD updates p and, unless it is nil, the momentum buffer v.
-func SGD(r Real, n int64, g, p, v []byte, rate, momentum, decay float64, nesterov bool) {
+func SGD(r ComputeType, n int64, g, p, v []byte, rate, momentum, decay float64, nesterov bool) {
 	var flag C.int
 	if nesterov {
 		flag = 1
@@ -286,13 +286,13 @@ type AdamTerms struct{ Beta1, Beta2, Eps, Coupled, Keep, Rate, Scale float64 }
 var _ [unsafe.Sizeof(C.h5k_adam_terms{})]byte = [unsafe.Sizeof(AdamTerms{})]byte{}
 
 // Adam updates p, m and v.
-func Adam(r Real, n int64, g, p, m, v []byte, t *AdamTerms) {
+func Adam(r ComputeType, n int64, g, p, m, v []byte, t *AdamTerms) {
 	C.h5k_adam(C.int(r), C.int64_t(n), pointer(g), pointer(p), pointer(m), pointer(v), (*C.h5k_adam_terms)(unsafe.Pointer(t)))
 }
 
 // ActGradBias sets dz = dy·act'(y), and db to its sums over rows, of rows × cols
 // contiguous elements. The gradient of a relu is multiplied by scale.
-func ActGradBias(r Real, act int, scale float64, rows, cols int64, y, dy, dz, db []byte) bool {
+func ActGradBias(r ComputeType, act int, scale float64, rows, cols int64, y, dy, dz, db []byte) bool {
 	return C.h5k_act_grad_bias(C.int(act), C.double(scale), C.int(r), C.int64_t(rows), C.int64_t(cols), pointer(y), pointer(dy), pointer(dz), pointer(db)) != 0
 }
 
@@ -307,6 +307,6 @@ const (
 )
 
 // Draw sets y, from x if it is a dropout. The grid's third array is row-major indices.
-func (kind Random) Draw(r Real, g *Grid, y, x []byte, seed, stream uint64, a, b float64) {
+func (kind Random) Draw(r ComputeType, g *Grid, y, x []byte, seed, stream uint64, a, b float64) {
 	C.h5k_draw(C.int(kind), C.int(r), g.c(), pointer(y), pointer(x), C.int64_t(g.First[2]), C.uint64_t(seed), C.uint64_t(stream), C.double(a), C.double(b))
 }

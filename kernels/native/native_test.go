@@ -121,7 +121,7 @@ func TestLibrariesSayWhatTheyAre(t *testing.T) {
 	for _, l := range native.Libraries() {
 		t.Logf("%+v", l)
 		if l.Name == "" || l.Detail == "" || l.Name != "gonum" && l.Version == "" {
-			t.Errorf("%+v does not say what it is", l)
+			t.Errorf("%+v does not name itself", l)
 		}
 		if l.Name == "OpenBLAS" && runtime.GOARCH == "amd64" && strings.Contains(l.Detail, "Prescott") {
 			t.Errorf("OpenBLAS takes this machine for one of 2004: %s", l.Detail)

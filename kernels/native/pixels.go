@@ -37,25 +37,25 @@ func (w *Windows) c() *C.h5k_windows { return (*C.h5k_windows)(unsafe.Pointer(w)
 // MaxPool sets y to each window's maximum and at, unless it is nil, to its index in the
 // image, row-major, -1 for a window of padding only. Like all functions here it takes
 // slices that begin at an operand's first element.
-func (w *Windows) MaxPool(r Real, y []byte, at []int32, x []byte) {
+func (w *Windows) MaxPool(r ComputeType, y []byte, at []int32, x []byte) {
 	C.h5k_max_pool(C.int(r), w.c(), pointer(y), int32s(at), pointer(x))
 }
 
 // MaxPoolGrad sets dx from dy and the indices of the maxima. Where y, unless it is nil,
 // is not positive, the gradient is 0.
-func (w *Windows) MaxPoolGrad(r Real, dx, dy []byte, at []int32, y []byte) {
+func (w *Windows) MaxPoolGrad(r ComputeType, dx, dy []byte, at []int32, y []byte) {
 	C.h5k_max_pool_grad(C.int(r), w.c(), pointer(dx), pointer(dy), int32s(at), pointer(y))
 }
 
 func int32s(x []int32) *C.int32_t { return (*C.int32_t)(unsafe.Pointer(unsafe.SliceData(x))) }
 
 // AvgPool sets y to each window's mean.
-func (w *Windows) AvgPool(r Real, y, x []byte) {
+func (w *Windows) AvgPool(r ComputeType, y, x []byte) {
 	C.h5k_avg_pool(C.int(r), w.c(), pointer(y), pointer(x))
 }
 
 // AvgPoolGrad sets dx from dy.
-func (w *Windows) AvgPoolGrad(r Real, dx, dy []byte) {
+func (w *Windows) AvgPoolGrad(r ComputeType, dx, dy []byte) {
 	C.h5k_avg_pool_grad(C.int(r), w.c(), pointer(dx), pointer(dy))
 }
 
@@ -74,13 +74,13 @@ func (g *Channels) c() *C.h5k_channels { return (*C.h5k_channels)(unsafe.Pointer
 // Sums sets the first half of sums to Σ a and the second to Σ a·(x-pivot), where a is dy,
 // or x-pivot if dy is nil. Where mask, unless it is nil, is not positive, dy counts as 0; it
 // has the strides of dy. The order of the additions does not depend on the number of threads.
-func (g *Channels) Sums(r Real, sums []float64, dy, mask, x []byte, pivot []float64) error {
+func (g *Channels) Sums(r ComputeType, sums []float64, dy, mask, x []byte, pivot []float64) error {
 	return memory(C.h5k_channel_sums(C.int(r), g.c(), doubles(sums), pointer(dy), pointer(mask), pointer(x), doubles(pivot)))
 }
 
 // Map sets y = a·(x-pivot) + b·dy + k. constants are pivot, a, b and k of all channels,
 // one after the other; dy may be nil.
-func (g *Channels) Map(r Real, y, x, dy, mask []byte, constants []float64) error {
+func (g *Channels) Map(r ComputeType, y, x, dy, mask []byte, constants []float64) error {
 	return memory(C.h5k_channel_map(C.int(r), g.c(), pointer(y), pointer(x), pointer(dy), pointer(mask), doubles(constants)))
 }
 

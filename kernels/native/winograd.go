@@ -18,7 +18,7 @@ import (
 // stride 1 that is computed by Winograd's algorithm: h5k_winograd of winograd.h, field by
 // field. Channels are adjacent and multiples of 16. Windows are 3x3, or 1x3 to 1x7.
 //
-// Its rounding errors are three to four times those of the sum of products, and a pixel that
+// Its rounding errors are three to four times the errors of the sum of products, and a pixel that
 // is infinite or NaN makes all results of its tile NaN: 4x4 pixels, or 9-r for windows of r pixels. Results are the same bits
 // whenever the number of threads is the same.
 type Winograd struct {

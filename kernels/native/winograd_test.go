@@ -72,7 +72,7 @@ func (g *winograd) direct(t *testing.T) *winograd {
 	d := *g
 	d.y, d.dx, d.dw, d.db = make([]float32, len(g.y)), make([]float32, len(g.dx)), make([]float32, len(g.dw)), make([]float32, len(g.db))
 	taps := g.Window[0] * g.Window[1]
-	q := native.Problem{Rank: 4, Groups: 1, Moved: native.MovesW, Bias: 1,
+	q := native.Problem{Rank: 4, Groups: 1, Reordered: native.ReordersW, Bias: 1,
 		X: [5]int64{g.N, g.C, g.XSize[0], g.XSize[1]}, W: [5]int64{g.O, g.C, g.Window[0], g.Window[1]}, Y: [5]int64{g.N, g.O, g.YSize[0], g.YSize[1]},
 		XStride: [5]int64{g.Winograd.X[0], 1, g.Winograd.X[1], g.Winograd.X[2]}, WStride: [5]int64{taps * g.C, taps, g.Window[1], 1}, YStride: [5]int64{g.Winograd.Y[0], 1, g.Winograd.Y[1], g.Winograd.Y[2]},
 		Stride: [3]int64{1, 1}, Dilation: [3]int64{1, 1}, Pad: [3]int64{g.Pad[0], g.Pad[1]}}
@@ -142,7 +142,7 @@ func (g *winograd) reference() (y, dx, dw, db sums) {
 }
 
 // TestWinogradErrors compares with sums in float64. Errors are relative to the product of the l2
-// norms of the elements summed. They are at most 16 units of rounding (6e-8), those of a sum of products 3;
+// norms of the elements summed. They are at most 16 units of rounding (6e-8); a sum of products has 3;
 // both are logged.
 func TestWinogradErrors(t *testing.T) {
 	defer native.SetThreads(native.Threads())
@@ -219,7 +219,7 @@ func TestWinogradOfManyTiles(t *testing.T) {
 	}
 }
 
-// difference returns the l2 norm of a-b relative to that of b.
+// difference returns the l2 norm of a-b divided by the norm of b.
 func difference(a, b []float32) float64 {
 	var d, n float64
 	for i := range a {
