@@ -31,7 +31,7 @@ func InferNames(group string, paths []string, shapes [][]int) ([]string, error) 
 		}
 	}
 	switch {
-	case len(found) == 0 && (class == "TimeDistributed" || class == "Bidirectional"): // around a layer of another class
+	case len(found) == 0 && slices.Contains([]string{"TimeDistributed", "Bidirectional", "RNN"}, class): // around another layer, or cells
 		return withoutVars(paths), nil
 	case len(found) == 0:
 		return nil, fmt.Errorf("%d variables do not fit a %s; give the file's model with its configuration: %w", len(paths), class, ErrConfig)

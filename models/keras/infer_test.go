@@ -18,7 +18,8 @@ func TestInferNames(t *testing.T) {
 		{"dense_7", []string{"vars/0"}, []string{"kernel"}},
 		{"dense", []string{"vars/0", "vars/1", "vars/2"}, nil},
 		{"batch_normalization", []string{"vars/0", "vars/1", "vars/2", "vars/3"}, []string{"gamma", "beta", "moving_mean", "moving_variance"}},
-		{"batch_normalization", []string{"vars/0", "vars/1", "vars/2"}, nil}, // without gamma, or without beta
+		{"batch_normalization", []string{"vars/0", "vars/1", "vars/2"}, nil},                      // without gamma, or without beta
+		{"rnn", []string{"cells/a/vars/0", "cells/b/vars/0"}, []string{"cells/a/0", "cells/b/0"}}, // around other cells
 		{"my_layer", []string{"vars/0", "vars/1", "vars/2"}, []string{"0", "1", "2"}},
 	} {
 		shapes := make([][]int, len(c.paths))

@@ -1,9 +1,9 @@
 package kerasfile
 
 import (
+	"archive/zip"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/serialize/internal/ziparchive"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -73,20 +72,30 @@ func writeArchive(w io.Writer, version, saved string, config []byte, weights str
 	if err != nil {
 		return err
 	}
+	z := zip.NewWriter(w)
+	for _, m := range []struct {
+		name string
+		text []byte
+	}{{metadataMember, text}, {configMember, config}} {
+		f, err := z.CreateHeader(&zip.FileHeader{Name: m.name, Method: zip.Store})
+		if err != nil {
+			return err
+		}
+		if _, err := f.Write(m.text); err != nil {
+			return err
+		}
+	}
+	f, err := z.CreateHeader(&zip.FileHeader{Name: weightsMember, Method: zip.Store})
+	if err != nil {
+		return err
+	}
 	in, err := os.Open(weights)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
+	if _, err := io.Copy(f, in); err != nil {
 		return err
 	}
-	z := ziparchive.NewWriter(w, ziparchive.Options{})
-	_, err1 := z.Add(metadataMember, text)
-	_, err2 := z.Add(configMember, config)
-	z.Begin(weightsMember, info.Size())
-	_, err3 := io.Copy(z, in)
-	_, err4 := z.End()
-	return errors.Join(err1, err2, err3, err4, z.Close(""))
+	return z.Close()
 }
