@@ -98,7 +98,7 @@ func randomInputs(features []train.Feature) ([]storage.Array, error) {
 	return inputs, nil
 }
 
-// agree returns an error unless two predictions are nearly the same: want is that of the source.
+// agree returns an error unless two predictions are nearly the same: want is the source's.
 func (p *Plan) agree(want, got storage.Array) error {
 	if !slices.Equal(want.Shape, got.Shape) {
 		return fmt.Errorf("its predictions have the shape %v; those of %s %v", got.Shape, p.Source.Name, want.Shape)
@@ -109,7 +109,8 @@ func (p *Plan) agree(want, got storage.Array) error {
 		return err
 	}
 	for k := range x {
-		if d := math.Abs(x[k] - y[k]); !(d <= 1e-5*max(1, math.Abs(x[k]))) {
+		alike := x[k] == y[k] || math.IsNaN(x[k]) && math.IsNaN(y[k]) // infinities, too
+		if d := math.Abs(x[k] - y[k]); !alike && !(d <= 1e-5*max(1, math.Abs(x[k]))) {
 			return fmt.Errorf("its prediction is %v; that of %s is %v", y[k], p.Source.Name, x[k])
 		}
 	}

@@ -14,9 +14,9 @@ import (
 const fixtures = "../serialize/kerasfile/testdata/"
 
 // TestVerifyComparesPredictions verifies a model that h5dnn runs and one that it does not
-// run, and finds another weight by the predictions.
+// run, and finds another weight by the predictions. Those of bfloat16.h5 are infinite.
 func TestVerifyComparesPredictions(t *testing.T) {
-	for name, runs := range map[string]bool{"keras3_cnn.keras": true, "keras3_graph.keras": true, "keras3_recurrent.keras": false} {
+	for name, runs := range map[string]bool{"keras3_cnn.keras": true, "keras3_graph.keras": true, "keras3_recurrent.keras": false, "bfloat16.h5": true} {
 		out := filepath.Join(t.TempDir(), "model.pt")
 		s, err := Open(fixtures + name)
 		if err != nil {
@@ -41,7 +41,7 @@ func TestVerifyComparesPredictions(t *testing.T) {
 			continue
 		}
 		for _, e := range s.Entries {
-			if strings.HasSuffix(e.Name, "kernel") && !s.isOptimizerState(e.Name) {
+			if strings.HasSuffix(e.Name, "kernel") && !s.isOptimizerState(e.Name) && name != "bfloat16.h5" {
 				if _, _, err := p.predict(nil, map[string]storage.Array{e.Name: weights.Scale(e.Array, 1.1)}); err == nil {
 					t.Errorf("%s: %s times 1.1 predicts the same", name, e.Name)
 				}
