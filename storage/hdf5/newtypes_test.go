@@ -48,4 +48,7 @@ func TestArraysInElementsKeepTheirShape(t *testing.T) {
 	if got, err := (&File{}).values().value(of, []byte{0, 1, 2, 3, 4, 5}); err != nil || fmt.Sprint(got) != "[[0 1 2] [3 4 5]]" {
 		t.Error(got, err)
 	}
+	if got, err := (&File{}).values().zero(of); err != nil || fmt.Sprint(got) != "[[0 0 0] [0 0 0]]" {
+		t.Error(got, err)
+	}
 }

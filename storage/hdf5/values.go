@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -345,6 +346,9 @@ func (f *File) Region(element []byte) (address uint64, s Selection, err error) {
 // float64, bool, complex128, string, []byte for opaque types, [Record], [Reference], or
 // []any of these.
 func (d *Dataset) Values(v views.View) ([]any, error) {
+	if all, ok, err := d.unwrittenValues(v); ok {
+		return all, err
+	}
 	raw, err := d.Raw(v)
 	if err != nil {
 		return nil, err
@@ -354,6 +358,63 @@ func (d *Dataset) Values(v views.View) ([]any, error) {
 		return nil, d.file.fail(d.Path, err)
 	}
 	return all, nil
+}
+
+// unwrittenValues returns the values that v selects if none was ever written: all are the
+// value of the fill value, without making as many bytes.
+func (d *Dataset) unwrittenValues(v views.View) (all []any, ok bool, err error) {
+	if d.Type.HasVarLen() || !d.unwritten() {
+		return nil, false, nil
+	}
+	r := d.file.values()
+	if v.Len() > maxValues/valueCost {
+		return nil, true, d.file.fail(d.Path, r.tooMany())
+	}
+	var value any
+	if d.Fill != nil {
+		value, err = r.value(d.Type, d.Fill)
+	} else {
+		value, err = r.zero(d.Type)
+	}
+	if err != nil {
+		return nil, true, d.file.fail(d.Path, err)
+	}
+	return slices.Repeat([]any{value}, v.Len()), true, nil
+}
+
+// zero returns the value of an element of zeros, without making its bytes where it has
+// many.
+func (r *valueReader) zero(t *Type) (any, error) {
+	if _, err := t.conversion(); err == nil && t.Size <= valueCost {
+		return r.value(t, make([]byte, t.Size))
+	}
+	switch t.Class {
+	case ClassString:
+		return "", nil
+	case ClassArray:
+		n, err := format.Product(t.Dims...)
+		if err != nil || n > r.budget/valueCost {
+			return nil, r.tooMany()
+		}
+		r.budget -= n * valueCost
+		one, err := r.zero(t.Base)
+		return dtype.Nest(slices.Repeat([]any{one}, n), t.Dims), err
+	case ClassCompound:
+		var record Record
+		for _, m := range t.Members {
+			value, err := r.zero(m.Type)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", m.Name, err)
+			}
+			record.Names, record.Values = append(record.Names, m.Name), append(record.Values, value)
+		}
+		return record, nil
+	}
+	if t.Size > r.budget {
+		return nil, r.tooMany()
+	}
+	r.budget -= t.Size
+	return r.value(t, make([]byte, t.Size))
 }
 
 // Strings returns the strings that v selects, of fixed or variable length. Elements that
