@@ -42,7 +42,7 @@ func (d *Device) run(way launch.GPU, k *kernels.Kernel, c *kernels.Call) error {
 	return k.CUDA(way, c)
 }
 
-// Home returns the device that the stream belongs to.
+// StorageDevice returns the device that the stream belongs to.
 func (l streamRunner) StorageDevice() storage.Device { return l.stream.device }
 
 // Launch launches an entry on the stream.

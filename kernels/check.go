@@ -69,7 +69,7 @@ var all []*Kernel
 // All returns all kernels.
 func All() []*Kernel { return all }
 
-// holds checks the numbers of outputs and inputs, and that all operands are on the kernel's
+// checkOperands checks the numbers of outputs and inputs, and that all operands are on the kernel's
 // device and inside their storages.
 func (c *Call) checkOperands(outs, ins int) error {
 	if len(c.Out) != outs || len(c.In) != ins {

@@ -82,7 +82,7 @@ func elementwise(name string, ins int, out dtype.Type, loops []typedLoop) *Kerne
 	})
 }
 
-// alike checks that there is one output and the given number of inputs, all of one shape and
+// checkAlike checks that there is one output and the given number of inputs, all of one shape and
 // type; the output has type out if that is valid.
 func (c *Call) checkAlike(ins int, out dtype.Type) error {
 	if err := c.checkOperands(1, ins); err != nil {
