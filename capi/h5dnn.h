@@ -214,7 +214,7 @@ h5dnn_status h5dnn_stream(const char *device, uint64_t *stream);
  * own. One thread at a time may call h5dnn_loader_start, _next and _close. */
 
 /* Plans the loading of samples. The settings are a JSON object: data, as documented for run
- * configurations in docs/configuration.md, of which y may be absent; or config, the name of such a
+ * configurations in docs/configuration.md, where y may be absent; or config, the name of such a
  * YAML file; validation (true for the samples to validate on), batch_size, drop_last, seed, rank,
  * world_size, workers, memory (bytes) and format (as for h5dnn_open_as). */
 h5dnn_status h5dnn_loader_open(const char *settings, h5dnn_loader *loader);

@@ -29,9 +29,9 @@ type loaderSettings struct {
 	Data       dataconfig.Config `json:"data"`
 	Config     string            `json:"config"` // the name of a file with data in the place of Data
 	Validation bool              `json:"validation"`
-	BatchSize  int               `json:"batch_size"` // that of Config, or 64, if 0
+	BatchSize  int               `json:"batch_size"` // 0: Config's, or 64
 	DropLast   bool              `json:"drop_last"`
-	Seed       *uint64           `json:"seed"` // that of Config, or 0, if nil
+	Seed       *uint64           `json:"seed"` // nil: Config's, or 0
 	Rank       int               `json:"rank"`
 	WorldSize  int               `json:"world_size"`
 	Workers    int               `json:"workers"`

@@ -49,7 +49,7 @@ func (p *Plan) choose() {
 	}
 }
 
-// transform replaces the steps of arrays by those of what Options.Transform makes of them.
+// transform replaces the steps of arrays by steps of the arrays that Options.Transform returns.
 func (p *Plan) transform() {
 	if p.options.Transform == nil {
 		return

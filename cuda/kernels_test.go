@@ -20,7 +20,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A trial is a call of a kernel whose results on a GPU should equal those of the
+// A trial is a call of a kernel whose results on a GPU should equal the results of the
 // reference on the CPU. Package tensor tests all its operations like this, in
 // every layout; here are calls that no operation makes, and sizes with launches of their own.
 type trial struct {

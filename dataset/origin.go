@@ -10,7 +10,7 @@ type Origin struct {
 	Name    string   // of the array, such as "data.h5: /obs"; the field's if empty
 	Row     int      // of the array: the first of sample 0
 	Steps   int      // rows in a sample, along its first axis; 0 if a sample is a row
-	Stride  int      // rows between those of a sample; 0 counts as 1
+	Stride  int      // rows from one row of a sample to the next; 0 counts as 1
 	Columns []string // names of the elements along the last axis of a row; nil if they have none
 }
 

@@ -47,7 +47,7 @@ func (p *Plan) predict(written *Source, restored map[string]storage.Array) (done
 	return notRun == nil && err == nil, notRun, err
 }
 
-// samePredictions compares what two models predict of the same random inputs: want is that of the source,
+// samePredictions compares the predictions of two models for the same random inputs: want is the source's,
 // whose inputs are images with the channels first if it is a run's with such.
 func (p *Plan) samePredictions(want, got *train.Predictor, images bool) error {
 	inputs, err := randomInputs(want.Inputs())

@@ -225,7 +225,7 @@ const orderedRead = 1 << 20
 // offset were scanned and many of its bytes, n in a row, are about to be read by a system call: it was
 // copied in another order before, and is compared with the copy now, whose pages may be as many.
 func (m *Mapping) ReleaseReadInOrder(offset int64, n int) {
-	m.mu.RLock() // before that of the pages, as in Scan
+	m.mu.RLock() // before the pages' lock, as in Scan
 	defer m.mu.RUnlock()
 	m.pages.mu.Lock()
 	defer m.pages.mu.Unlock()

@@ -163,7 +163,7 @@ TITLES = {"windows": "Windows: 4 of 20 frames at stride 5, 224x224x3, and 20 act
 
 
 def check(folder):
-    """The sides' samples: those of h5dnn are what h5py reads."""
+    """The sides' samples: h5dnn's samples are compared with h5py's."""
     import h5dnn
     with h5py.File(os.path.join(folder, "windows.h5")) as f:
         first = starts()

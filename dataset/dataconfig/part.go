@@ -126,7 +126,7 @@ func (c Config) open(p *part) error {
 	return p.add(p.yFile, c.Weights, dataset.NamedArray{Name: weightsField, Role: dataset.Weight})
 }
 
-// find returns the data at a path of a file, whose stars are those of the first input.
+// find returns the data at a path of a file; its stars stand for the same names as in the first input.
 func (p *part) find(file, path string) (found Found, at string, err error) {
 	if at, err = wildcard(path).with(p.at); err == nil {
 		found, err = p.files.Find(file, at)

@@ -304,7 +304,7 @@ func lastAxisVectors(names ...string) func(*settings, int) map[string][]int {
 	}
 }
 
-// Normalization: the statistics that Keras has adapted to data, as those of a batch
+// Normalization: the statistics that Keras has adapted to data, as the statistics of a batch
 // normalization in evaluation mode. Keras divides by at least 1e-7, the root of epsilon.
 var _ = register(class{
 	axes: normalizationAxes,

@@ -69,7 +69,7 @@ func (o *Optimizer) isCurrent() bool {
 	return o.Config["is_legacy_optimizer"] != nil || o.Config["jit_compile"] != nil || o.Config["ema_momentum"] != nil
 }
 
-// optimizerSettings are those of Keras 3's optimizers.
+// optimizerSettings are the settings of Keras 3's optimizers.
 var optimizerSettings = []string{
 	"name", "learning_rate", "weight_decay", "clipnorm", "global_clipnorm", "clipvalue", "use_ema", "ema_momentum",
 	"ema_overwrite_frequency", "loss_scale_factor", "gradient_accumulation_steps", "beta_1", "beta_2", "epsilon", "amsgrad",

@@ -17,11 +17,11 @@ import (
 const OptimizerPrefix = "optimizer/"
 
 // A slotLayout is the order of the variables of a class of optimizers in files where they
-// have numbers: iteration, learning_rate, and then those of the layout.
+// have numbers: iteration, learning_rate, and then the layout's variables.
 type slotLayout struct {
 	first  []string // variables of no weight
 	before []string // buffers of all weights, one after another
-	weight []string // the buffers of a weight, and then those of the next
+	weight []string // the buffers of one weight after another
 	blocks []string // buffers of all weights, one after another
 	last   []string // variables of no weight
 	lacks  func(buffer, weight string) bool
@@ -97,7 +97,7 @@ func slotLayoutOf(o *Optimizer, old bool, rank rankOf) (s slotLayout, ok bool) {
 // scaledSlotLayoutOf is slotLayoutOf for a LossScaleOptimizer.
 func scaledSlotLayoutOf(o *Optimizer, old bool, rank rankOf) (s slotLayout, ok bool) {
 	inner, ok := o.inner()
-	if !ok || old { // those of Keras 2 have no variables of their own
+	if !ok || old { // Keras 2's have no variables of their own
 		return slotLayoutOf(inner, old, rank)
 	}
 	s, ok = slotLayoutOf(inner, false, rank)
@@ -108,7 +108,7 @@ func scaledSlotLayoutOf(o *Optimizer, old bool, rank rankOf) (s slotLayout, ok b
 	return s, ok
 }
 
-// all returns the names of the variables: iteration and learning_rate, and those of the layout.
+// all returns the names of the variables: iteration, learning_rate, and the layout's.
 func (s slotLayout) all(trained []string) []string {
 	names := append([]string{"iteration", "learning_rate"}, s.first...)
 	add := func(buffer, weight string) {
@@ -288,7 +288,7 @@ func (s *OptimizerState) OrderedUpTo210() []string {
 	return s.present(layout.all(trained(s.model, s.buffered())))
 }
 
-// present returns names with the prefix if they are those of all variables, and else nil.
+// present returns names with the prefix if all variables have one, and else nil.
 func (s *OptimizerState) present(names []string) (list []string) {
 	for _, name := range sized(names, len(s.variables)) {
 		if !s.has(OptimizerPrefix + name) {
@@ -330,7 +330,7 @@ func (s *OptimizerState) ForKeras3() (missing []weights.Tensor, extra []string, 
 	return missing, s.without(want), true
 }
 
-// without lists the variables but for those of these names.
+// without lists the variables without these names.
 func (s *OptimizerState) without(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(s.variables), func(name string) bool {
 		return slices.Contains(names, strings.TrimPrefix(name, OptimizerPrefix))

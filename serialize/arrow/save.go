@@ -19,7 +19,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Rows of a batch of which some columns are in memory: strings, bools and those of which elements may
+// Rows of a batch with some columns in memory: strings, bools and columns whose elements may
 // be missing. A table of other numbers is one batch, which is mapped when it is read.
 const (
 	mostRows  = 1 << 16

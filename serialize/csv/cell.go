@@ -116,7 +116,7 @@ func (c *cellKind) classifyOther(cell string) {
 // decide decides what the columns of a table are whose cells are classified. Integers beyond 53
 // bits are text among floats and missing cells, and so are words for missing values without a
 // number. Commas are decimal where something else separates cells, unless a column of numbers has
-// points: those of the other may separate thousands.
+// points: the other's points may separate thousands.
 func decide(columns []cellKind, comma rune) {
 	points := slices.ContainsFunc(columns, func(c cellKind) bool { return c.number && c.points && !c.commas })
 	for i := range columns {

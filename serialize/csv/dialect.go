@@ -63,7 +63,7 @@ func NewReader(r io.Reader) *Reader {
 	return t
 }
 
-// checkText returns an error if the beginning of a file is not that of a table in UTF-8.
+// checkText returns an error if a file does not begin as a table in UTF-8.
 func checkText(head []byte) error {
 	switch zero, line := bytes.IndexByte(head, 0), bytes.IndexByte(head, '\n'); {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):

@@ -111,7 +111,7 @@ func modulesOf(d *pickle.Dict) *pickle.Dict {
 	return modules
 }
 
-// cutModules removes a prefix of the names of a model from those of its modules. A module
+// cutModules removes a prefix of a model's names from the names of its modules. A module
 // around them, such as a DistributedDataParallel, gives way to the module that gets its name.
 func cutModules(model *pickle.Dict, prefix string) {
 	modules := modulesOf(model)

@@ -262,7 +262,7 @@ func (t *treeWriter) referred(reference *pickle.Persistent) any {
 	return absent{}
 }
 
-// isWrapped reports whether names without slashes are those of a model beside an optimizer's state.
+// isWrapped reports whether names without slashes belong to a model beside an optimizer's state.
 func (t *treeWriter) isWrapped() bool {
 	nested, optimizer := 0, true
 	for name := range t.indices {

@@ -29,7 +29,7 @@ type walker struct {
 	opaque  map[string]bool
 	visits  int               // of containers that are still allowed
 	left    int               // bytes of names and metadata that may still be made
-	exact   bool              // names and metadata are those of save
+	exact   bool              // names and metadata are as written by save
 	implied bool              // the structure is one that save makes of names
 	within  map[any]int       // containers that the value is in, and the number of objects around each
 	objects int               // that the value is in

@@ -7,7 +7,7 @@ import (
 )
 
 // A transfer reads the elements in a box of a dataset to where a view selects them in a buffer. Both have
-// the axes of the dataset, followed by those of its elements.
+// the axes of the dataset, followed by the axes of its elements.
 type transfer struct {
 	from views.Box
 	to   views.View

@@ -156,7 +156,7 @@ func (s *source) FillValue(v views.View) ([]byte, bool) {
 }
 
 // unwritten reports whether no element of v is stored. It returns false for views that are not one
-// box of a dataset in chunks of which some are stored.
+// box of a dataset with some stored chunks.
 func (s *source) unwritten(v views.View) bool {
 	if s.d.unwritten() {
 		return true
