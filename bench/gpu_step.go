@@ -251,12 +251,12 @@ func compareWithCPU(in folders) error {
 func differentParams(a, b *train.Run) (count int, err error) {
 	values := map[string][]float32{}
 	for name, p := range nn.Parameters(a.Model) {
-		if values[name], err = storage.Read[float32](p.Array); err != nil {
+		if values[name], err = storage.Read[float32](p.Array()); err != nil {
 			return 0, err
 		}
 	}
 	for name, p := range nn.Parameters(b.Model) {
-		got, err := storage.Read[float32](p.Array)
+		got, err := storage.Read[float32](p.Array())
 		if err != nil {
 			return 0, err
 		}

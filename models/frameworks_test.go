@@ -217,7 +217,7 @@ func stepOf(t *testing.T, file, npz string) float64 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		worst, compared = max(worst, difference(t, p.Array, want)), compared+1
+		worst, compared = max(worst, difference(t, p.Array(), want)), compared+1
 	}
 	if compared != 5 {
 		t.Errorf("%s: %d weights compared; want 5", file, compared)

@@ -56,8 +56,8 @@ func (r *rmsNorm) Config() any { return r.options }
 
 // Forward takes x (N, …, features).
 func (r *rmsNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
-	squares := x.Mul(x).MeanKeepDims(len(x.Shape) - 1)
-	root := squares.Add(tensor.Full(x.Type, r.options.Eps, 1)).Sqrt()
+	squares := x.Mul(x).MeanKeepDims(len(x.Shape()) - 1)
+	root := squares.Add(tensor.Full(x.DType(), r.options.Eps, 1)).Sqrt()
 	return x.Div(root).Mul(r.Parameter("weight").Tensor)
 }
 
@@ -122,16 +122,16 @@ func (r *rnn) Forward(x *tensor.Tensor) *tensor.Tensor {
 	}
 	y := tensor.Concat(2, results...)
 	if !r.options.ReturnSequences {
-		y = y.Reshape(y.Shape[0], y.Shape[2])
+		y = y.Reshape(y.Shape()[0], y.Shape()[2])
 	}
 	return y
 }
 
 // inSteps returns x at each step.
 func inSteps(x *tensor.Tensor) []*tensor.Tensor {
-	steps := make([]*tensor.Tensor, x.Shape[1])
+	steps := make([]*tensor.Tensor, x.Shape()[1])
 	for i := range steps {
-		steps[i] = x.Slice(1, i, i+1, 1).Reshape(x.Shape[0], x.Shape[2])
+		steps[i] = x.Slice(1, i, i+1, 1).Reshape(x.Shape()[0], x.Shape()[2])
 	}
 	return steps
 }
@@ -153,8 +153,8 @@ func (r *rnn) states(steps []*tensor.Tensor, direction string) []*tensor.Tensor 
 		}
 		return tensor.Linear(x, r.Parameter("weight_"+kind+"_l0"+direction).Tensor, bias, tensor.NoActivation)
 	}
-	n := steps[0].Shape[0]
-	state := tensor.Zeros(steps[0].Type, n, r.options.HiddenSize)
+	n := steps[0].Shape()[0]
+	state := tensor.Zeros(steps[0].DType(), n, r.options.HiddenSize)
 	var states []*tensor.Tensor
 	for _, x := range steps {
 		state = product(x, "ih").Add(product(state, "hh"))

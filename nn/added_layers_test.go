@@ -42,8 +42,8 @@ func TestShapingLayersMoveElements(t *testing.T) {
 			continue
 		}
 		y := m.Forward(tensor.FromSlice(x, 1, 1, 2, 3))
-		if !slices.Equal(y.Shape, c.shape) || !slices.EqualFunc(tensor.Values[float64](y), c.want, almost) {
-			t.Errorf("%s: %v%v; want %v%v", c.description, y.Shape, tensor.Values[float64](y), c.shape, c.want)
+		if !slices.Equal(y.Shape(), c.shape) || !slices.EqualFunc(tensor.Values[float64](y), c.want, almost) {
+			t.Errorf("%s: %v%v; want %v%v", c.description, y.Shape(), tensor.Values[float64](y), c.shape, c.want)
 		}
 		checkGradient(t, c.description, m, x)
 	}

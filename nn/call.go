@@ -138,7 +138,7 @@ func Observe(t *tensor.Tape, f func(CallInfo) error) (stop func()) {
 // a number. It is a function for Observe.
 func CheckFinite(c CallInfo) error {
 	for _, y := range c.Outputs {
-		if !y.Type.IsFloat() {
+		if !y.DType().IsFloat() {
 			continue
 		}
 		if sum := y.Detach().MulScalar(0).Sum().Item(); sum != 0 {

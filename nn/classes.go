@@ -27,7 +27,7 @@ type classVector struct {
 
 // of returns the constants for outputs (N, classes), with the weights of the owner's classes, if it has any.
 func (c *classVectors) of(owner string, outputs *tensor.Tensor, weights ...float64) *classVector {
-	key := classKey{outputs.Data.Device(), outputs.Type, outputs.Shape[1]}
+	key := classKey{outputs.Device(), outputs.DType(), outputs.Shape()[1]}
 	if have, ok := c.made.Load(key); ok {
 		return have.(*classVector)
 	}
@@ -57,7 +57,7 @@ func (v *classVector) isLabel(labels *tensor.Tensor) *tensor.Tensor {
 // onDevice returns a copy of x on d that belongs to no step.
 func onDevice(owner string, x *tensor.Tensor, d storage.Device) *tensor.Tensor {
 	if d == tensor.Meta {
-		return tensor.NewMeta(x.Type, x.Shape...)
+		return tensor.NewMeta(x.DType(), x.Shape()...)
 	}
 	a, err := x.To(d)
 	if err != nil {
@@ -68,7 +68,7 @@ func onDevice(owner string, x *tensor.Tensor, d storage.Device) *tensor.Tensor {
 
 // checkLabels fails unless outputs are (N, classes) and labels (N) integers.
 func checkLabels(owner string, outputs, labels *tensor.Tensor) {
-	if !labels.Type.IsInt() || outputs.Rank() != 2 || labels.Rank() != 1 || outputs.Shape[0] != labels.Shape[0] {
-		tensor.Fail(owner, views.ErrShape, "outputs %v and labels %v of %v; want (N, classes) and (N) integers", outputs.Shape, labels.Shape, labels.Type)
+	if !labels.DType().IsInt() || outputs.Rank() != 2 || labels.Rank() != 1 || outputs.Shape()[0] != labels.Shape()[0] {
+		tensor.Fail(owner, views.ErrShape, "outputs %v and labels %v of %v; want (N, classes) and (N) integers", outputs.Shape(), labels.Shape(), labels.DType())
 	}
 }

@@ -130,7 +130,7 @@ func TestLiteralsWorkOrAreErrors(t *testing.T) {
 		{nn.Sequential{nil}, features, nil},
 	} {
 		var got []int
-		err := tensor.Try(func() { got = c.m.Forward(c.x).Shape })
+		err := tensor.Try(func() { got = c.m.Forward(c.x).Shape() })
 		if (err != nil) != (c.want == nil) || !slices.Equal(got, c.want) {
 			t.Errorf("%T: %v, %v; want %v", c.m, got, err, c.want)
 		}

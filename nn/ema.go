@@ -43,10 +43,10 @@ func (e *EMA) Update(tape *tensor.Tape, params iter.Seq2[string, *Parameter]) er
 			average, ok := e.averages[name]
 			switch {
 			case !ok:
-				e.averages[name] = p.CloneDetached().Array
+				e.averages[name] = p.CloneDetached().Array()
 				continue
-			case average.Data.Device() != p.Data.Device():
-				moved, err := average.To(p.Data.Device())
+			case average.Data.Device() != p.Device():
+				moved, err := average.To(p.Device())
 				if err != nil {
 					tensor.Fail("ema", err, "move the average of %s: %v", name, err)
 				}
@@ -54,7 +54,7 @@ func (e *EMA) Update(tape *tensor.Tape, params iter.Seq2[string, *Parameter]) er
 			}
 			a, x := tensor.FromArray(average), p.Detach()
 			if tape != nil {
-				x = tape.Input(p.Array)
+				x = tape.Input(p.Array())
 			}
 			a.AddInto(x.Sub(a).MulScalar(1 - e.Decay))
 		}
@@ -70,13 +70,14 @@ func (e *EMA) Swap(params iter.Seq2[string, *Parameter]) error {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		p := all[name]
 		average, ok := e.averages[name]
-		if !ok || !slices.Equal(average.Shape, p.Shape) || average.Data.Device() != p.Data.Device() {
+		if !ok || !slices.Equal(average.Shape, p.Shape()) || average.Data.Device() != p.Device() {
 			return errkind.Errorf(storage.ErrState, "ema: no average of %s like the parameter; Update first", name)
 		}
 		swapped[name] = average
 	}
 	for name, p := range all {
-		e.averages[name], p.Array = p.Array, swapped[name]
+		e.averages[name] = p.Array()
+		p.SetArray(swapped[name])
 	}
 	return nil
 }
@@ -95,10 +96,10 @@ func (e *EMA) Load(params iter.Seq2[string, *Parameter], state iter.Seq2[string,
 		if !ok {
 			return errkind.Errorf(storage.ErrState, "load ema: no parameter %s", name)
 		}
-		if !slices.Equal(a.Shape, p.Shape) {
-			return errkind.Errorf(views.ErrShape, "load ema: %s is %v; want %v", name, a.Shape, p.Shape)
+		if !slices.Equal(a.Shape, p.Shape()) {
+			return errkind.Errorf(views.ErrShape, "load ema: %s is %v; want %v", name, a.Shape, p.Shape())
 		}
-		own, err := storage.Make(p.Data.Device(), p.Type, p.Shape...)
+		own, err := storage.Make(p.Device(), p.DType(), p.Shape()...)
 		if err == nil {
 			err = a.CopyTo(own)
 		}

@@ -39,8 +39,8 @@ func (l *Lion) Step(params iter.Seq2[string, *nn.Parameter], grads tensor.Grads)
 			x, m, g := u.Leaf.Detach(), u.State[0], u.Grad.Detach()
 			direction := m.MulScalar(l.Beta1).Add(g.MulScalar(1 - l.Beta1))
 			zero := direction.MulScalar(0)
-			up := direction.Greater(zero).Cast(x.Type)
-			down := direction.Less(zero).Cast(x.Type)
+			up := direction.Greater(zero).Cast(x.DType())
+			down := direction.Less(zero).Cast(x.DType())
 			x.AddInto(down.Sub(up).MulScalar(l.LearningRate * group.RateFactor))
 			m.Assign(m.MulScalar(l.Beta2).Add(g.MulScalar(1 - l.Beta2)))
 		}
@@ -125,7 +125,7 @@ func ExampleRegisterLayer() {
 	y := model.Forward(tensor.FromArray(storage.From([]float32{-1, 2}, 1, 2)))
 	fmt.Println(tensor.Values[float32](y))
 	for name, p := range nn.Parameters(model) {
-		fmt.Println(name, p.Shape)
+		fmt.Println(name, p.Shape())
 	}
 	description, err := nn.Describe(model)
 	fmt.Println(description, err)

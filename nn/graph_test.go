@@ -239,7 +239,7 @@ func (s splitter) Forward(x *tensor.Tensor) *tensor.Tensor { return nn.ForwardOn
 
 func (splitter) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 	x := inputs[0]
-	half := x.Shape[1] / 2
+	half := x.Shape()[1] / 2
 	return []*tensor.Tensor{x.Slice(1, 0, half, 1), x.Slice(1, half, 2*half, 1)}
 }
 
@@ -315,7 +315,7 @@ func (halves) Forward(x *tensor.Tensor) *tensor.Tensor { return nn.ForwardOne(ha
 
 func (halves) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 	x := inputs[0]
-	n := x.Shape[1] / 2
+	n := x.Shape()[1] / 2
 	return []*tensor.Tensor{x.Slice(1, 0, n, 1), x.Slice(1, n, 2*n, 1)}
 }
 

@@ -47,7 +47,7 @@ func TestKeyDNNLayersAreHere(t *testing.T) {
 		for _, name := range c.names {
 			m := fromJSON(t, fmt.Sprintf(`{%q: %s}`, name, c.settings))
 			var out []int
-			if err := tensor.Try(func() { out = m.Forward(tensor.FromArray(filled(1, c.in...))).Shape }); err != nil {
+			if err := tensor.Try(func() { out = m.Forward(tensor.FromArray(filled(1, c.in...))).Shape() }); err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
@@ -56,7 +56,7 @@ func TestKeyDNNLayersAreHere(t *testing.T) {
 			}
 			got := map[string][]int{}
 			for param, p := range nn.Parameters(m) {
-				got[param] = p.Shape
+				got[param] = p.Shape()
 			}
 			if c.weights != nil && fmt.Sprint(got) != fmt.Sprint(c.weights) {
 				t.Errorf("%s: parameters %v, want %v", name, got, c.weights)

@@ -114,8 +114,8 @@ func (b *batchNorm) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *t
 		checkSpatial(b.layer, x, b.axes)
 	}
 	checkDevice(b.layer, x, b.RunningMean.Data.Device())
-	if x.Shape[1] != b.NumFeatures {
-		tensor.Fail(b.layer, views.ErrShape, "input %v; want %d along axis 1", x.Shape, b.NumFeatures)
+	if x.Shape()[1] != b.NumFeatures {
+		tensor.Fail(b.layer, views.ErrShape, "input %v; want %d along axis 1", x.Shape(), b.NumFeatures)
 	}
 	affine := b.affine()
 	return tensor.BatchNorm(x, affine.gamma, affine.beta, tensor.BatchNormOptions{
@@ -134,7 +134,7 @@ func (b *batchNorm) affine() gammaBeta {
 		return gammaBeta{b.Gamma.Tensor, b.Beta.Tensor}
 	}
 	d := b.RunningMean.Data.Device()
-	if have := b.identity.Load(); have != nil && have.gamma.Data.Device() == d {
+	if have := b.identity.Load(); have != nil && have.gamma.Device() == d {
 		return *have
 	}
 	alloc := NewAllocator(b.layer, d, b.RunningMean.Type)

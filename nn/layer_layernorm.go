@@ -52,11 +52,11 @@ func (l *LayerNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 		tensor.Fail("layernorm", storage.ErrState, "no normalized_shape; make it by NewLayerNorm")
 	}
 	if l.Gamma != nil {
-		checkDevice("layernorm", x, l.Gamma.Data.Device())
+		checkDevice("layernorm", x, l.Gamma.Device())
 	}
 	first := x.Rank() - len(l.NormalizedShape)
-	if first < 0 || !slices.Equal(x.Shape[first:], l.NormalizedShape) {
-		tensor.Fail("layernorm", views.ErrShape, "input %v; want the last axes %v", x.Shape, l.NormalizedShape)
+	if first < 0 || !slices.Equal(x.Shape()[first:], l.NormalizedShape) {
+		tensor.Fail("layernorm", views.ErrShape, "input %v; want the last axes %v", x.Shape(), l.NormalizedShape)
 	}
 	var gamma, beta *tensor.Tensor
 	if l.Gamma != nil {

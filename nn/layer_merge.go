@@ -92,8 +92,8 @@ func merge(layer string, inputs []*tensor.Tensor, f func(x, y *tensor.Tensor) *t
 	checkInputs(layer, inputs)
 	z := inputs[0]
 	for _, x := range inputs[1:] {
-		if !slices.Equal(x.Shape, z.Shape) {
-			tensor.Fail(layer, views.ErrShape, "inputs %v and %v; want one shape", z.Shape, x.Shape)
+		if !slices.Equal(x.Shape(), z.Shape()) {
+			tensor.Fail(layer, views.ErrShape, "inputs %v and %v; want one shape", z.Shape(), x.Shape())
 		}
 		z = f(z, x)
 	}

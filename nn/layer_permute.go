@@ -33,7 +33,7 @@ func NewPermute(o PermuteOptions) Permute {
 // Forward returns x with its axes in another order.
 func (p Permute) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if x.Rank() != len(p.Axes)+1 {
-		tensor.Fail("permute", views.ErrShape, "input %v for axes %v; want samples of %d axes", x.Shape, p.Axes, len(p.Axes))
+		tensor.Fail("permute", views.ErrShape, "input %v for axes %v; want samples of %d axes", x.Shape(), p.Axes, len(p.Axes))
 	}
 	return x.Transpose(append([]int{0}, p.Axes...)...)
 }

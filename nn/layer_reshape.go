@@ -32,7 +32,7 @@ func NewReshape(o ReshapeOptions) Reshape {
 
 // Forward returns x (N, …) as (N, Shape…).
 func (r Reshape) Forward(x *tensor.Tensor) *tensor.Tensor {
-	return x.Contiguous().Reshape(append([]int{x.Shape[0]}, r.Shape...)...)
+	return x.Contiguous().Reshape(append([]int{x.Shape()[0]}, r.Shape...)...)
 }
 
 // Config returns the settings of r.

@@ -30,10 +30,10 @@ func NewUpsample(o UpsampleOptions) Upsample {
 func (u Upsample) Forward(x *tensor.Tensor) *tensor.Tensor {
 	u = NewUpsample(u.UpsampleOptions)
 	checkSpatial("upsample", x, len(u.Scale))
-	split, repeated := append([]int{}, x.Shape[:2]...), append([]int{}, x.Shape[:2]...)
-	result := append([]int{}, x.Shape[:2]...)
+	split, repeated := append([]int{}, x.Shape()[:2]...), append([]int{}, x.Shape()[:2]...)
+	result := append([]int{}, x.Shape()[:2]...)
 	for i, n := range u.Scale {
-		size := x.Shape[i+2]
+		size := x.Shape()[i+2]
 		split, repeated, result = append(split, size, 1), append(repeated, size, n), append(result, size*n)
 	}
 	return x.Reshape(split...).Broadcast(repeated...).Contiguous().Reshape(result...)

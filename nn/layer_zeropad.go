@@ -63,10 +63,10 @@ func zeros(x *tensor.Tensor, axis, n int) *tensor.Tensor {
 	if n == 0 {
 		return nil
 	}
-	shape := append([]int{}, x.Shape...)
+	shape := append([]int{}, x.Shape()...)
 	shape[axis] = n
 	x = x.Slice(axis, 0, 1, 1).Detach()
-	return x.Less(x).Cast(x.Type).Broadcast(shape...) // also where x is not a number
+	return x.Less(x).Cast(x.DType()).Broadcast(shape...) // also where x is not a number
 }
 
 // Forward returns x without its edges.
@@ -75,10 +75,10 @@ func (c Crop) Forward(x *tensor.Tensor) *tensor.Tensor {
 	checkSpatial("crop", x, len(c.Before))
 	for i := range c.Before {
 		axis := i + 2
-		if c.Before[i]+c.After[i] >= x.Shape[axis] {
-			tensor.Fail("crop", views.ErrShape, "input %v, of which %v and %v are removed; nothing is left of axis %d", x.Shape, c.Before, c.After, axis)
+		if c.Before[i]+c.After[i] >= x.Shape()[axis] {
+			tensor.Fail("crop", views.ErrShape, "input %v, of which %v and %v are removed; nothing is left of axis %d", x.Shape(), c.Before, c.After, axis)
 		}
-		x = x.Slice(axis, c.Before[i], x.Shape[axis]-c.After[i], 1)
+		x = x.Slice(axis, c.Before[i], x.Shape()[axis]-c.After[i], 1)
 	}
 	return x
 }

@@ -113,29 +113,29 @@ func reduceLoss(loss, reduction string, elements, weights *tensor.Tensor) *tenso
 // masked, the loss is 0.
 func divideByWeight(sum, weight *tensor.Tensor) *tensor.Tensor {
 	isZero := weight.Equal(weight.MulScalar(0))
-	return sum.Div(weight.Add(isZero.Cast(weight.Type)))
+	return sum.Div(weight.Add(isZero.Cast(weight.DType())))
 }
 
 // alignWeights returns weights, of the leading axes of elements, in their shape and
 // type.
 func alignWeights(loss string, elements, weights *tensor.Tensor) *tensor.Tensor {
 	n := weights.Rank()
-	if n > elements.Rank() || !slices.Equal(weights.Shape, elements.Shape[:n]) {
-		tensor.Fail(loss, views.ErrShape, "weights %v for losses %v; want the leading axes", weights.Shape, elements.Shape)
+	if n > elements.Rank() || !slices.Equal(weights.Shape(), elements.Shape()[:n]) {
+		tensor.Fail(loss, views.ErrShape, "weights %v for losses %v; want the leading axes", weights.Shape(), elements.Shape())
 	}
-	shape := slices.Clone(weights.Shape)
+	shape := slices.Clone(weights.Shape())
 	for range elements.Rank() - n {
 		shape = append(shape, 1)
 	}
-	return weights.Reshape(shape...).Cast(elements.Type).Broadcast(elements.Shape...)
+	return weights.Reshape(shape...).Cast(elements.DType()).Broadcast(elements.Shape()...)
 }
 
 // matchTargets returns outputs in at least float32 and targets in the same type. It
 // fails unless they have one shape.
 func matchTargets(loss string, outputs, targets *tensor.Tensor) (y, t *tensor.Tensor) {
-	if !slices.Equal(outputs.Shape, targets.Shape) || outputs.Len() == 0 {
-		tensor.Fail(loss, views.ErrShape, "outputs %v and targets %v; want one shape, not empty", outputs.Shape, targets.Shape)
+	if !slices.Equal(outputs.Shape(), targets.Shape()) || outputs.Len() == 0 {
+		tensor.Fail(loss, views.ErrShape, "outputs %v and targets %v; want one shape, not empty", outputs.Shape(), targets.Shape())
 	}
 	outputs = outputs.ToFloat32()
-	return outputs, targets.Cast(outputs.Type)
+	return outputs, targets.Cast(outputs.DType())
 }

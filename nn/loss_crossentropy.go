@@ -110,8 +110,8 @@ func (l *NLLLoss) ignoring(label int) Loss {
 func (l *labelLoss) forward(loss string, o CrossEntropyLossOptions, p, labels, weights *tensor.Tensor) *tensor.Tensor {
 	v := l.of(loss, p, o.ClassWeights...)
 	isLabel := v.isLabel(labels)
-	oneHot := isLabel.Cast(p.Type)
-	kept := tensor.LabelMask(labels, p.Type, p.Shape[1], o.IgnoreIndex)
+	oneHot := isLabel.Cast(p.DType())
+	kept := tensor.LabelMask(labels, p.DType(), p.Shape()[1], o.IgnoreIndex)
 	picked := tensor.Where(isLabel, p, v.zero)
 	if v.weights != nil {
 		picked, oneHot = picked.Mul(v.weights), oneHot.Mul(v.weights)
@@ -122,7 +122,7 @@ func (l *labelLoss) forward(loss string, o CrossEntropyLossOptions, p, labels, w
 		if v.weights != nil {
 			all = p.Mul(v.weights)
 		}
-		sum = sum.Sub(all.Sum(1).MulScalar(o.LabelSmoothing / float64(p.Shape[1])))
+		sum = sum.Sub(all.Sum(1).MulScalar(o.LabelSmoothing / float64(p.Shape()[1])))
 	}
 	if weights != nil {
 		kept = kept.Mul(alignWeights(loss, sum, weights))

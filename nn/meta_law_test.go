@@ -32,7 +32,7 @@ func TestMetaIsTheCPU(t *testing.T) {
 		for _, description := range described(t, name, nn.LossSettings(name)) {
 			l := lossFrom(t, description)
 			everyTarget(t, "loss "+description, func(y, target, w *tensor.Tensor) ([]*tensor.Tensor, error) {
-				y = tensor.FromArray(y.Array).RequireGrad()
+				y = tensor.FromArray(y.Array()).RequireGrad()
 				loss := l.Forward(y, target, w)
 				return []*tensor.Tensor{loss.Detach(), tensor.Gradients(loss)[y]}, nil
 			})
@@ -93,7 +93,7 @@ func everyTarget(t *testing.T, about string, evaluate evaluation) {
 				accepted++
 				got, err := results(evaluate, onMeta(outputs), onMeta(target), onMeta(w))
 				if err != nil {
-					t.Errorf("%s of %v and %v, weights %v: on meta: %v", about, outputs.Array, target.Array, w != nil, err)
+					t.Errorf("%s of %v and %v, weights %v: on meta: %v", about, outputs.Array(), target.Array(), w != nil, err)
 					continue
 				}
 				alike(t, about, got, want)
@@ -117,7 +117,7 @@ func onMeta(x *tensor.Tensor) *tensor.Tensor {
 	if x == nil {
 		return nil
 	}
-	return tensor.NewMeta(x.Array.Type, x.Array.Shape...)
+	return tensor.NewMeta(x.Array().Type, x.Array().Shape...)
 }
 
 func alike(t *testing.T, about string, got, want []*tensor.Tensor) {
@@ -128,11 +128,11 @@ func alike(t *testing.T, about string, got, want []*tensor.Tensor) {
 	}
 	for i, g := range got {
 		w := want[i]
-		if g.Array.Type != w.Array.Type || !slices.Equal(g.Array.Shape, w.Array.Shape) {
-			t.Errorf("%s: result %d is %v on meta, %v on the CPU", about, i, g.Array, w.Array)
+		if g.Array().Type != w.Array().Type || !slices.Equal(g.Array().Shape, w.Array().Shape) {
+			t.Errorf("%s: result %d is %v on meta, %v on the CPU", about, i, g.Array(), w.Array())
 		}
-		if !g.IsMeta() || w.Array.Data.Device() != storage.CPU {
-			t.Errorf("%s: result %d is on %v and %v", about, i, g.Array.Data.Device(), w.Array.Data.Device())
+		if !g.IsMeta() || w.Device() != storage.CPU {
+			t.Errorf("%s: result %d is on %v and %v", about, i, g.Device(), w.Device())
 		}
 	}
 }

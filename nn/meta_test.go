@@ -38,8 +38,8 @@ func TestModelsAreMeasuredWithoutMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, p := range nn.Parameters(m) {
-			if p.Data.Device() != tensor.Meta {
-				t.Errorf("%s is on %v", name, p.Data.Device())
+			if p.Device() != tensor.Meta {
+				t.Errorf("%s is on %v", name, p.Device())
 			}
 		}
 		size = nn.SizeOf(m)
@@ -69,8 +69,8 @@ func TestBuildTakesNoActivations(t *testing.T) {
 		t.Errorf("took %d bytes of heap", heap)
 	}
 	for name, p := range nn.Parameters(m) {
-		if p.Data.Device() != storage.CPU {
-			t.Errorf("%s is on %v", name, p.Data.Device())
+		if p.Device() != storage.CPU {
+			t.Errorf("%s is on %v", name, p.Device())
 		}
 	}
 	fake := storagetest.NewDevice("fake:0")
@@ -81,8 +81,8 @@ func TestBuildTakesNoActivations(t *testing.T) {
 	if _, err := nn.Build(lazy, []int{3}); err != nil {
 		t.Fatal(err)
 	}
-	if size := nn.SizeOf(lazy); size != (nn.Size{Params: 8, Bytes: 32}) || lazy[0].(*nn.Dense).Weight.Data.Device() != tensor.Meta {
-		t.Errorf("%+v on %v, want 8 parameters on meta", size, lazy[0].(*nn.Dense).Weight.Data.Device())
+	if size := nn.SizeOf(lazy); size != (nn.Size{Params: 8, Bytes: 32}) || lazy[0].(*nn.Dense).Weight.Device() != tensor.Meta {
+		t.Errorf("%+v on %v, want 8 parameters on meta", size, lazy[0].(*nn.Dense).Weight.Device())
 	}
 	there := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2}), nn.ReLU{}}
 	if err := nn.To(there, fake); err != nil {

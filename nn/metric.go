@@ -58,11 +58,11 @@ type MetricSums struct{ sums map[string]storage.Array }
 // moves to the device of x.
 func (m *MetricSums) Add(name string, x *tensor.Tensor) {
 	sum, ok := m.sums[name]
-	d := x.Data.Device()
+	d := x.Device()
 	var err error
 	switch {
 	case !ok:
-		if sum, err = storage.Make(d, dtype.Float64, x.Shape...); err == nil {
+		if sum, err = storage.Make(d, dtype.Float64, x.Shape()...); err == nil {
 			tensor.FromArray(sum).Zero()
 		}
 	case sum.Data.Device() != d:

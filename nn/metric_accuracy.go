@@ -19,7 +19,7 @@ func (o LabelOptions) Config() any { return o }
 // weights returns the weights of samples, nil or w, without samples to be left out. A label that is
 // neither a class nor left out is an error.
 func (o LabelOptions) weights(metric string, outputs, labels, w *tensor.Tensor) *tensor.Tensor {
-	mask := tensor.LabelMask(labels, outputs.Type, outputs.Shape[1], o.IgnoreIndex)
+	mask := tensor.LabelMask(labels, outputs.DType(), outputs.Shape()[1], o.IgnoreIndex)
 	switch {
 	case o.IgnoreIndex == nil:
 		return w
@@ -41,7 +41,7 @@ func (m *Accuracy) Update(outputs, labels, weights *tensor.Tensor) {
 	checkLabels("accuracy", outputs, labels)
 	outputs = outputs.ToFloat32()
 	weights = m.weights("accuracy", outputs, labels, weights)
-	m.addMean("accuracy", outputs.ArgMax(1).Equal(labels.Cast(dtype.Int64)).Cast(outputs.Type), weights)
+	m.addMean("accuracy", outputs.ArgMax(1).Equal(labels.Cast(dtype.Int64)).Cast(outputs.DType()), weights)
 }
 
 // Result returns the accuracy.
@@ -81,8 +81,8 @@ func (m *TopK) Update(outputs, labels, weights *tensor.Tensor) {
 	v := m.of("top_k", outputs)
 	isLabel := v.isLabel(labels)
 	own := tensor.Where(isLabel, outputs, v.zero).SumKeepDims(1)
-	larger := outputs.Greater(own).Cast(outputs.Type).Sum(1)
-	m.addMean("top_k", larger.AddScalar(0.5-float64(cmp.Or(m.K, topKDefaults.K))).Less(v.zero).Cast(outputs.Type), weights)
+	larger := outputs.Greater(own).Cast(outputs.DType()).Sum(1)
+	m.addMean("top_k", larger.AddScalar(0.5-float64(cmp.Or(m.K, topKDefaults.K))).Less(v.zero).Cast(outputs.DType()), weights)
 }
 
 // Result returns the top-k accuracy.

@@ -32,7 +32,7 @@ func To(model any, d storage.Device) error {
 func ToInPlace(model any, d storage.Device) error {
 	var moves []func()
 	if err := moveTo(model, d, func(p *Parameter, a storage.Array) {
-		moves = append(moves, func() { p.Array = a })
+		moves = append(moves, func() { p.SetArray(a) })
 	}, func(b *Buffer, a storage.Array) { moves = append(moves, func() { b.Array = a }) }); err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func Modules(model any) iter.Seq2[string, Module] {
 func StateDict(model any) iter.Seq2[string, storage.Array] {
 	return func(yield func(string, storage.Array) bool) {
 		walk(model, visitor{
-			param:  func(name string, s reference[*Parameter]) bool { return yield(name, s.value.Array) },
+			param:  func(name string, s reference[*Parameter]) bool { return yield(name, s.value.Array()) },
 			buffer: func(name string, s reference[*Buffer]) bool { return yield(name, s.value.Array) },
 		})
 	}

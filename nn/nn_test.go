@@ -178,14 +178,14 @@ func TestToRebindsAndToInPlaceKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, p := range nn.Parameters(b) {
-		if old := before[name]; p == old || p.Data.Device() != fake || old.Data.Device() != storage.CPU {
-			t.Errorf("%s: %v, was %v; want another one, on %v", name, p.Array, old.Array, fake)
+		if old := before[name]; p == old || p.Device() != fake || old.Device() != storage.CPU {
+			t.Errorf("%s: %v, was %v; want another one, on %v", name, p.Array(), old.Array(), fake)
 		}
 	}
 	if b.Tied != b.Scale {
 		t.Error("a shared parameter is not shared any more")
 	}
-	if d := b.Plain.Data.Device(); d != storage.CPU {
+	if d := b.Plain.Device(); d != storage.CPU {
 		t.Errorf("a plain tensor went to %v", d)
 	}
 	if d := b.Norm.RunningMean.Data.Device(); d != fake {
@@ -196,8 +196,8 @@ func TestToRebindsAndToInPlaceKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, p := range nn.Parameters(b) {
-		if old := before[name]; p != old || p.Data.Device() != storage.CPU || !p.RequiresGrad() {
-			t.Errorf("%s: %v, want the same parameter, on the cpu", name, p.Array)
+		if old := before[name]; p != old || p.Device() != storage.CPU || !p.RequiresGrad() {
+			t.Errorf("%s: %v, want the same parameter, on the cpu", name, p.Array())
 		}
 	}
 }
@@ -455,8 +455,8 @@ func TestDenseBuildsItselfOnce(t *testing.T) {
 	d.Forward(tensor.FromArray(filled(1, 1, 3)))
 	weight := d.Weight
 	d.Forward(tensor.FromArray(filled(1, 4, 3)))
-	if d.Weight != weight || !slices.Equal(weight.Shape, []int{2, 3}) || d.InFeatures != 3 {
-		t.Errorf("weight %v, in_features %d; want one weight of [2 3]", d.Weight.Shape, d.InFeatures)
+	if d.Weight != weight || !slices.Equal(weight.Shape(), []int{2, 3}) || d.InFeatures != 3 {
+		t.Errorf("weight %v, in_features %d; want one weight of [2 3]", d.Weight.Shape(), d.InFeatures)
 	}
 	description, err := nn.Describe(d)
 	if err != nil {
@@ -769,7 +769,7 @@ func TestStepsCanBeProfiled(t *testing.T) {
 func ExampleParameters() {
 	type Net struct{ Hidden, Out *nn.Linear }
 	for name, p := range nn.Parameters(&Net{nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 8}), nn.NewLinear(nn.LinearOptions{InFeatures: 8, OutFeatures: 1})}) {
-		fmt.Println(name, p.Shape)
+		fmt.Println(name, p.Shape())
 	}
 	// Output:
 	// hidden.weight [8 2]

@@ -134,7 +134,7 @@ func (s *OptimizerState) SetStepArgs(args tensor.StepArgs) { s.captured = args }
 // device.
 func (s *OptimizerState) buffersOf(name string, p *Parameter) []*tensor.Tensor {
 	if have, ok := s.buffers[name]; ok {
-		s.moveBuffers(name, have, p.Data.Device())
+		s.moveBuffers(name, have, p.Device())
 		return have
 	}
 	if s.buffers == nil {
@@ -142,7 +142,7 @@ func (s *OptimizerState) buffersOf(name string, p *Parameter) []*tensor.Tensor {
 	}
 	made := make([]*tensor.Tensor, len(s.bufferNames))
 	for i := range made {
-		a, err := storage.Make(p.Data.Device(), p.Type, p.Shape...)
+		a, err := storage.Make(p.Device(), p.DType(), p.Shape()...)
 		if err != nil {
 			tensor.Fail("optimizer", err, "%s of %s: %v", s.bufferNames[i], name, err)
 		}
@@ -166,7 +166,7 @@ func (s *OptimizerState) MoveTo(d storage.Device) error {
 // moveBuffers moves the buffers of the named parameter to d, unless they are there.
 func (s *OptimizerState) moveBuffers(name string, buffers []*tensor.Tensor, d storage.Device) {
 	for i, b := range buffers {
-		if b.Data.Device() == d {
+		if b.Device() == d {
 			continue
 		}
 		a, err := b.To(d)
@@ -185,7 +185,7 @@ func (s *OptimizerState) State() iter.Seq2[string, storage.Array] {
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.buffers)) {
 			for i, buffer := range s.bufferNames {
-				if !yield(buffer+"/"+name, s.buffers[name][i].Array) {
+				if !yield(buffer+"/"+name, s.buffers[name][i].Array()) {
 					return
 				}
 			}
@@ -216,10 +216,10 @@ func (s *OptimizerState) Load(params iter.Seq2[string, *Parameter], state iter.S
 
 // loadBuffer copies a into a buffer of p.
 func (s *OptimizerState) loadBuffer(buffer, name string, p *Parameter, a storage.Array) (err error) {
-	if !slices.Equal(a.Shape, p.Shape) {
-		return errkind.Errorf(views.ErrShape, "shape %v; want %v", a.Shape, p.Shape)
+	if !slices.Equal(a.Shape, p.Shape()) {
+		return errkind.Errorf(views.ErrShape, "shape %v; want %v", a.Shape, p.Shape())
 	}
-	failed := tensor.Try(func() { err = a.CopyTo(s.buffersOf(name, p)[slices.Index(s.bufferNames, buffer)].Array) })
+	failed := tensor.Try(func() { err = a.CopyTo(s.buffersOf(name, p)[slices.Index(s.bufferNames, buffer)].Array()) })
 	if failed != nil {
 		return failed
 	}

@@ -98,8 +98,8 @@ func (p precision) String() string { return p.dtype.String() }
 // same reports how far got is from the named array.
 func (o oracle) same(t *testing.T, p precision, name string, got *tensor.Tensor) {
 	t.Helper()
-	if want := o[name].Shape; !slices.Equal(got.Shape, want) {
-		t.Errorf("%s: shape %v, want %v", name, got.Shape, want)
+	if want := o[name].Shape; !slices.Equal(got.Shape(), want) {
+		t.Errorf("%s: shape %v, want %v", name, got.Shape(), want)
 		return
 	}
 	near(t, p, name, tensor.Values[float64](got), tensor.Values[float64](tensor.FromArray(o.as(t, name, dtype.Float64))))

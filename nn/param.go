@@ -87,7 +87,7 @@ func (al Allocator) Param(fill Fill, shape ...int) *Parameter {
 func (al Allocator) param(fill Fill, key tensor.Key, shape ...int) *Parameter {
 	p := NewParameter(al.make(shape...))
 	p.fill = fill
-	fill(p.Array, key)
+	fill(p.Array(), key)
 	return p
 }
 
@@ -130,7 +130,7 @@ func keyOf(seed uint64, name string) tensor.Key {
 func Init(model any, seed uint64) {
 	for name, p := range Parameters(model) {
 		if p.fill != nil {
-			p.fill(p.Array, keyOf(seed, name))
+			p.fill(p.Array(), keyOf(seed, name))
 		}
 	}
 	for name, m := range Modules(model) {

@@ -106,7 +106,7 @@ func (g *paramGroups) argsOf(args tensor.StepArgs, i int) tensor.StepArgs {
 	}
 	each := args[0].Len() / (len(g.groups) + 1)
 	own := slices.Clone(args)
-	own[0] = tensor.FromArray(args[0]).Slice(0, i*each, (i+1)*each, 1).Array
+	own[0] = tensor.FromArray(args[0]).Slice(0, i*each, (i+1)*each, 1).Array()
 	return own
 }
 

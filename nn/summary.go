@@ -28,7 +28,7 @@ func Build(model Module, samples ...[]int) (outputs [][]int, err error) {
 			if y.Rank() == 0 {
 				tensor.Fail(kindOf(model), views.ErrShape, "the output is a single number; want samples along the first axis")
 			}
-			outputs = append(outputs, slices.Clone(y.Shape[1:]))
+			outputs = append(outputs, slices.Clone(y.Shape()[1:]))
 		}
 	})
 	if err != nil {
@@ -59,8 +59,8 @@ func trace(model Module, samples [][]int, see func(CallInfo) error, done func(ou
 		return tensor.Infer(func(tape *tensor.Tape) error {
 			t := dtype.Float32
 			for _, p := range Parameters(model) {
-				setDefaultDevice(model, p.Data.Device())
-				t = p.Type
+				setDefaultDevice(model, p.Device())
+				t = p.DType()
 				break
 			}
 			xs := make([]*tensor.Tensor, len(samples))
@@ -125,7 +125,7 @@ func Summarize(model Module, samples ...[]int) (*Summary, error) {
 		}
 		row := LayerSummary{Name: c.Name, Kind: kindOf(c.Module), Params: countParams(c.Module)}
 		if len(c.Outputs) == 1 {
-			row.Output = slices.Clone(c.Outputs[0].Shape[1:])
+			row.Output = slices.Clone(c.Outputs[0].Shape()[1:])
 		}
 		s.Rows = append(s.Rows, row)
 		return nil

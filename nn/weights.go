@@ -70,15 +70,15 @@ func (w *Weights) BuildFor(s WeightSpec, x *tensor.Tensor) {
 	}
 	device, t := cmp.Or(w.device, *s.Device, w.fallback), *s.DType
 	if device == nil && !x.IsMeta() {
-		device = x.Data.Device()
+		device = x.Device()
 	}
 	if device != nil {
 		checkDevice(s.Layer, x, device)
 	}
 	if t == dtype.Invalid {
-		t = x.Type
+		t = x.DType()
 	}
-	w.build(s, x.Shape[1], device, t)
+	w.build(s, x.Shape()[1], device, t)
 }
 
 // buildForSpatial is BuildFor with a check of x, for layers that slide a window over
@@ -140,7 +140,7 @@ func checkFeatures(layer string, x *tensor.Tensor) {
 		if x.Rank() == 1 {
 			hint = "; reshape it to (samples, 1)"
 		}
-		tensor.Fail(layer, views.ErrShape, "input %v; want (samples, features)%s", x.Shape, hint)
+		tensor.Fail(layer, views.ErrShape, "input %v; want (samples, features)%s", x.Shape(), hint)
 	}
 }
 
@@ -151,19 +151,19 @@ func checkSpatial(layer string, x *tensor.Tensor, axes int) {
 	}
 	if x.Rank() != 2+axes {
 		want := [...]string{"sequences (samples, channels, length)", "images (samples, channels, height, width)", "volumes (samples, channels, depth, height, width)"}
-		tensor.Fail(layer, views.ErrShape, "input %v; want %s", x.Shape, want[axes-1])
+		tensor.Fail(layer, views.ErrShape, "input %v; want %s", x.Shape(), want[axes-1])
 	}
 }
 
 // checkInput fails unless x has the device and the type of weight, and that many
 // features or channels.
 func checkInput(layer string, x *tensor.Tensor, weight *Parameter, inputs int) {
-	checkDevice(layer, x, weight.Data.Device())
-	if x.Type != weight.Type && !x.AutocastEnabled() {
-		tensor.Fail(layer, dtype.ErrType, "input of %v, parameters of %v; Cast or Normalize the input", x.Type, weight.Type)
+	checkDevice(layer, x, weight.Device())
+	if x.DType() != weight.DType() && !x.AutocastEnabled() {
+		tensor.Fail(layer, dtype.ErrType, "input of %v, parameters of %v; Cast or Normalize the input", x.DType(), weight.DType())
 	}
-	if x.Shape[1] != inputs {
-		tensor.Fail(layer, views.ErrShape, "input %v for weight %v; want %d along axis 1", x.Shape, weight.Shape, inputs)
+	if x.Shape()[1] != inputs {
+		tensor.Fail(layer, views.ErrShape, "input %v for weight %v; want %d along axis 1", x.Shape(), weight.Shape(), inputs)
 	}
 }
 
@@ -173,7 +173,7 @@ func checkDevice(layer string, x *tensor.Tensor, d storage.Device) {
 	if x.IsMeta() {
 		return
 	}
-	if have := x.Data.Device(); have != d {
+	if have := x.Device(); have != d {
 		tensor.Fail(layer, storage.ErrDevice, "input on %v, layer on %v; move one with To", have, d)
 	}
 }

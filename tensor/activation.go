@@ -94,7 +94,7 @@ func (e epilogue) gradOfAct(y, dy, bias *Tensor) (dz, db *Tensor) {
 	if !needsBias && e.drop == 0 {
 		return runKernel(kernels.ActGrad, kernels.ActOptions{Act: e.act}, like(y), y, dy), nil
 	}
-	spec := Spec{Type: y.Type, View: views.Of(y.Shape[1])}
+	spec := Spec{Type: y.DType(), View: views.Of(y.Shape()[1])}
 	both := RunKernel(kernels.ActGradBias, kernels.ActOptions{Act: e.act, Dropped: e.drop}, []Spec{like(y), spec}, y, dy)
 	return both[0], both[1]
 }

@@ -25,7 +25,7 @@ func TestUnknownActivations(t *testing.T) {
 			},
 			"batch norm": func() {
 				one := ones(1)
-				tensor.BatchNorm(ones(3, 1), one, one, tensor.BatchNormOptions{RunningMean: one.Array, RunningVar: one.Array, Act: act})
+				tensor.BatchNorm(ones(3, 1), one, one, tensor.BatchNormOptions{RunningMean: one.Array(), RunningVar: one.Array(), Act: act})
 			},
 		} {
 			if err := tensor.Try(f); !errors.Is(err, storage.ErrState) {
@@ -74,7 +74,7 @@ func TestFusedIsTheSameAsApart(t *testing.T) {
 		return tensor.ConvTranspose(in[0], in[1], third(in), tensor.ConvTransposeOptions{ConvOptions: tensor.ConvOptions{Stride: [3]int{2, 1}, Act: act}})
 	}
 	norm := func(act tensor.Activation, in ...*tensor.Tensor) *tensor.Tensor {
-		running, err := storage.Make(in[0].Data.Device(), in[0].Type, in[1].Shape...)
+		running, err := storage.Make(in[0].Device(), in[0].DType(), in[1].Shape()...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func outcome(t *testing.T, f func(in ...*tensor.Tensor) *tensor.Tensor, in []*te
 	t.Helper()
 	read := func(xs ...*tensor.Tensor) {
 		for _, x := range xs {
-			values, err := storage.Read[float64](x.Cast(dtype.Float64).Contiguous().Array)
+			values, err := storage.Read[float64](x.Cast(dtype.Float64).Contiguous().Array())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func outcome(t *testing.T, f func(in ...*tensor.Tensor) *tensor.Tensor, in []*te
 		}
 	}
 	err := tensor.Infer(func(tape *tensor.Tape) error {
-		inputs := []*tensor.Tensor{tape.Input(in[0].Array)}
+		inputs := []*tensor.Tensor{tape.Input(in[0].Array())}
 		read(f(append(inputs, in[1:]...)...))
 		return nil
 	})
@@ -155,7 +155,7 @@ func outcome(t *testing.T, f func(in ...*tensor.Tensor) *tensor.Tensor, in []*te
 		t.Fatal(err)
 	}
 	err = tensor.Step(func(tape *tensor.Tape) error {
-		x := tape.Input(in[0].Array).RequireGrad()
+		x := tape.Input(in[0].Array()).RequireGrad()
 		leaves := append([]*tensor.Tensor{x}, in[1:]...)
 		y := f(leaves...)
 		read(y)

@@ -52,7 +52,7 @@ func Grad(ys, xs []*Tensor, o GradOptions) []*Tensor {
 	for _, x := range xs {
 		x.checkAlive(act)
 		if !x.requiresGrad {
-			fail(act, ErrState, "%v does not require a gradient; call RequireGrad before it is used", x.Array)
+			fail(act, ErrState, "%v does not require a gradient; call RequireGrad before it is used", x.array)
 		}
 	}
 	p := newPass(act, ys, o.Incoming, xs, o)
@@ -61,7 +61,7 @@ func Grad(ys, xs []*Tensor, o GradOptions) []*Tensor {
 	for i, x := range xs {
 		dxs[i] = p.grads[x]
 		if dxs[i] == nil && !o.AllowUnused {
-			fail(act, ErrState, "no result depends on x %d, %v; set AllowUnused to have nil", i, x.Array)
+			fail(act, ErrState, "no result depends on x %d, %v; set AllowUnused to have nil", i, x.array)
 		}
 	}
 	return dxs
@@ -106,7 +106,7 @@ func newPass(act string, ys, dys, targets []*Tensor, o GradOptions) *pass {
 			p.tape = y.tape
 		}
 		if !y.requiresGrad || y.node == nil && targets == nil {
-			fail(act, ErrState, "%v was not computed from a leaf that requires a gradient, or inside Infer, which records nothing", y.Array)
+			fail(act, ErrState, "%v was not computed from a leaf that requires a gradient, or inside Infer, which records nothing", y.array)
 		}
 		var dy *Tensor
 		if i < len(dys) {
@@ -114,11 +114,11 @@ func newPass(act string, ys, dys, targets []*Tensor, o GradOptions) *pass {
 		}
 		switch {
 		case dy == nil && y.Len() != 1:
-			fail(act, ErrState, "of %v; want a single element, or an incoming gradient", y.Array)
+			fail(act, ErrState, "of %v; want a single element, or an incoming gradient", y.array)
 		case dy == nil:
 			dy = p.seed(y)
-		case dy.Type != y.Type || !slices.Equal(dy.Shape, y.Shape):
-			fail(act, ErrShape, "incoming gradient %v of %v", dy.Array, y.Array)
+		case dy.DType() != y.DType() || !slices.Equal(dy.Shape(), y.Shape()):
+			fail(act, ErrShape, "incoming gradient %v of %v", dy.array, y.array)
 		default:
 			dy.checkAlive(act)
 			dy = dy.inBackward(p)
@@ -217,10 +217,10 @@ func (p *pass) checkGradients(op Op, dxs, in []*Tensor) {
 	for i, dx := range dxs {
 		switch x := in[i]; {
 		case dx == nil || !p.needs(x):
-		case !slices.Equal(dx.Shape, x.Shape):
-			fail(op.Name(), ErrShape, "Backward returns a gradient of shape %v for operand %d of %v", dx.Shape, i, x.Shape)
-		case dx.Type != x.Type:
-			fail(op.Name(), ErrType, "Backward returns a gradient of %v for operand %d of %v", dx.Type, i, x.Type)
+		case !slices.Equal(dx.Shape(), x.Shape()):
+			fail(op.Name(), ErrShape, "Backward returns a gradient of shape %v for operand %d of %v", dx.Shape(), i, x.Shape())
+		case dx.DType() != x.DType():
+			fail(op.Name(), ErrType, "Backward returns a gradient of %v for operand %d of %v", dx.DType(), i, x.DType())
 		}
 	}
 }
@@ -255,7 +255,7 @@ func (p *pass) backward(op Op, out, grads, in []*Tensor) []*Tensor {
 			needed = p.needs(x)
 		}
 		c := &copies[i]
-		c.Array, c.tape, c.block, c.rowMajor = x.Array, p.tape, x.block, x.rowMajor
+		c.array, c.tape, c.block, c.rowMajor = x.array, p.tape, x.block, x.rowMajor
 		c.requiresGrad, c.noGrad, c.backward = needed, true, true
 		pointers[i] = c
 	}
@@ -352,7 +352,7 @@ func (p *pass) leadsOn(x *Tensor) bool {
 func (p *pass) seed(y *Tensor) *Tensor {
 	if y.node != nil && !p.CreateGraph {
 		if _, stored := y.node.op.(interface{ storesGrad() }); stored {
-			return &Tensor{Array: y.Array, isOne: true, noGrad: true, backward: true, tape: y.tape}
+			return &Tensor{array: y.array, isOne: true, noGrad: true, backward: true, tape: y.tape}
 		}
 	}
 	seed := y.inBackward(p).constant(1)
@@ -374,7 +374,7 @@ func (x *Tensor) inBackward(p *pass) *Tensor {
 // constant returns value repeated to x's shape by zero strides.
 func (x *Tensor) constant(value float64) *Tensor {
 	one := x.filled(views.Of(), value)
-	one.View, _ = one.View.Broadcast(x.Shape...)
+	one.array.View, _ = one.array.View.Broadcast(x.Shape()...)
 	return one
 }
 
@@ -384,10 +384,10 @@ func (x *Tensor) zeros(v views.View) *Tensor { return x.filled(views.Like(v), 0)
 // filled returns a tensor of x's type, device and step, value all over.
 func (x *Tensor) filled(v views.View, value float64) *Tensor {
 	c := Context{device: device("fill", x), tape: x.tape}
-	a, b, err := c.alloc(x.Type, v)
+	a, b, err := c.alloc(x.DType(), v)
 	check("fill", err)
 	check("fill", c.Run(kernels.Fill, kernels.FillOptions{Value: value}, []storage.Array{a}))
-	return &Tensor{Array: a, block: b, noGrad: x.noGrad, backward: x.backward, tape: x.tape}
+	return &Tensor{array: a, block: b, noGrad: x.noGrad, backward: x.backward, tape: x.tape}
 }
 
 // lastFirst is a heap of operations, the one recorded last on top: when it is taken,

@@ -30,10 +30,10 @@ func binary(op binaryOp, x, y *Tensor) *Tensor {
 // promoted returns x and y as the one type that they are computed in together.
 func promoted(op string, x, y *Tensor) (*Tensor, *Tensor) {
 	checkGiven(op, x, y)
-	if x.Type == y.Type {
+	if x.DType() == y.DType() {
 		return x, y
 	}
-	common, err := dtype.Promote(x.Type, y.Type)
+	common, err := dtype.Promote(x.DType(), y.DType())
 	check(op, err)
 	return x.Cast(common), y.Cast(common)
 }
@@ -57,7 +57,7 @@ func (op binaryOp) Forward(c *Context, out, in []storage.Array) error {
 
 func (op binaryOp) Backward(out, grads, in []*Tensor) []*Tensor {
 	dx, dy := op.grad(in[0], in[1], out[0], grads[0])
-	return []*Tensor{dx.sumTo(in[0].Shape), dy.sumTo(in[1].Shape)}
+	return []*Tensor{dx.sumTo(in[0].Shape()), dy.sumTo(in[1].Shape())}
 }
 
 // broadcastLayout returns the layout of the result of an elementwise operation on in:
@@ -91,12 +91,12 @@ func broadcastTo(a storage.Array, shape []int) storage.Array {
 // sumTo undoes a broadcast from shape in a gradient: elements that were repeated
 // add up. It leaves nil alone.
 func (x *Tensor) sumTo(shape []int) *Tensor {
-	if x == nil || slices.Equal(x.Shape, shape) {
+	if x == nil || slices.Equal(x.Shape(), shape) {
 		return x
 	}
 	lead := x.Rank() - len(shape)
 	var axes []int
-	for axis, size := range x.Shape {
+	for axis, size := range x.Shape() {
 		if axis < lead || shape[axis-lead] == 1 && size != 1 {
 			axes = append(axes, axis)
 		}

@@ -39,7 +39,7 @@ func (c *Context) Alloc(t dtype.Type, v views.View) (storage.Array, error) {
 // when Backward has run.
 func (c *Context) Save(t dtype.Type, v views.View) (*Tensor, error) {
 	a, b, err := c.alloc(t, v)
-	return &Tensor{Array: a, block: b, noGrad: true, saved: true, tape: c.tape}, err
+	return &Tensor{array: a, block: b, noGrad: true, saved: true, tape: c.tape}, err
 }
 
 func (c *Context) alloc(t dtype.Type, v views.View) (storage.Array, *block, error) {

@@ -23,8 +23,8 @@ func TestConvTransposeShape(t *testing.T) {
 	} {
 		o := tensor.ConvTransposeOptions{ConvOptions: tensor.ConvOptions{Stride: [3]int{c.stride[0], c.stride[1]}, Padding: tensor.Pad(c.padding[:]...)}, OutputPadding: [3]int{c.more[0], c.more[1]}}
 		y := tensor.ConvTranspose(tensor.Zeros(dtype.Float32, 2, 3, c.h[0], c.h[1]), w, nil, o)
-		if want := []int{2, 2, c.want[0], c.want[1]}; !slices.Equal(y.Shape, want) {
-			t.Errorf("%+v: %v, want %v", o, y.Shape, want)
+		if want := []int{2, 2, c.want[0], c.want[1]}; !slices.Equal(y.Shape(), want) {
+			t.Errorf("%+v: %v, want %v", o, y.Shape(), want)
 		}
 		for axis := range 2 {
 			wrong := o

@@ -23,14 +23,14 @@ func Ones(t dtype.Type, shape ...int) *Tensor { return Full(t, 1, shape...) }
 // Rand returns a constant of numbers of key's stream, uniform in [0, 1), in host memory.
 func Rand(t dtype.Type, key Key, shape ...int) *Tensor {
 	x := empty("rand", t, shape)
-	FillUniform(x.Array, 0, 1, key)
+	FillUniform(x.array, 0, 1, key)
 	return x
 }
 
 // Randn returns a constant of standard normal numbers of key's stream in host memory.
 func Randn(t dtype.Type, key Key, shape ...int) *Tensor {
 	x := empty("randn", t, shape)
-	FillNormal(x.Array, 0, 1, key)
+	FillNormal(x.array, 0, 1, key)
 	return x
 }
 
@@ -75,9 +75,9 @@ func Linspace(t dtype.Type, start, stop float64, n int) *Tensor {
 // Eye returns the n×n identity matrix in host memory.
 func Eye(t dtype.Type, n int) *Tensor {
 	x := Zeros(t, n, n)
-	v, err := x.View.Diagonal(0, 1, 0)
+	v, err := x.array.View.Diagonal(0, 1, 0)
 	check("eye", err)
-	FromArray(x.With(v)).Fill(1)
+	FromArray(x.array.With(v)).Fill(1)
 	return x
 }
 

@@ -141,7 +141,7 @@ func TestCustomOperationsSayWhatTheyLack(t *testing.T) {
 	flat, only := softsign, cuda.Function{Program: cuda.PTX("none.ptx", ""), Entry: "f"}.Kernel("own")
 	flat.Backward = nil
 	for want, f := range map[string]func(){
-		"softsign: has no Backward kernel":           func() { tensor.Gradients(flat.Apply(tensor.FromArray(x.Array).RequireGrad()).Sum()) },
+		"softsign: has no Backward kernel":           func() { tensor.Gradients(flat.Apply(tensor.FromArray(x.Array()).RequireGrad()).Sum()) },
 		"softsign: no inputs":                        func() { softsign.Apply() },
 		"nothing: has no Forward kernel":             func() { tensor.Custom{Name: "nothing"}.Apply(x) },
 		"gpus only: own: not implemented on the CPU": func() { tensor.Custom{Name: "gpus only", Forward: only}.Apply(x) },

@@ -22,18 +22,18 @@ func TestGradientsOfDropoutHaveTheLayoutOfImages(t *testing.T) {
 	x := tensor.FromArray(a.With(views.ChannelsLast(2, 8, 4, 4))).RequireGrad()
 	x.PreferRowMajor()
 	y := x.Dropout(0.5, tensor.Key{Seed: 1, Stream: 2})
-	if y.Stride[3] != 1 {
-		t.Errorf("the result has strides %v; want row-major", y.Stride)
+	if y.Strides()[3] != 1 {
+		t.Errorf("the result has strides %v; want row-major", y.Strides())
 	}
 	dx := tensor.Gradients(y.Sum())[x]
-	if dx.Stride[1] != 1 {
-		t.Errorf("the gradient has strides %v; want channels-last", dx.Stride)
+	if dx.Strides()[1] != 1 {
+		t.Errorf("the gradient has strides %v; want channels-last", dx.Strides())
 	}
-	values, err := storage.Read[float32](y.Array)
+	values, err := storage.Read[float32](y.Array())
 	if err != nil {
 		t.Fatal(err)
 	}
-	gradients, err := storage.Read[float32](dx.Array)
+	gradients, err := storage.Read[float32](dx.Array())
 	if err != nil {
 		t.Fatal(err)
 	}

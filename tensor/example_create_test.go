@@ -13,7 +13,7 @@ func ExampleArange() {
 	fmt.Println(tensor.Values[float32](tensor.Zeros(dtype.Float32, 3)), tensor.Values[uint8](tensor.Ones(dtype.Uint8, 3)))
 	fmt.Println(tensor.Values[float64](tensor.Eye(dtype.Float64, 2)))
 	x := tensor.Rand(dtype.Float32, tensor.Key{Seed: 1}, 2, 3)
-	fmt.Println(x.Type, x.Shape, x.Rank(), x.Len())
+	fmt.Println(x.DType(), x.Shape(), x.Rank(), x.Len())
 	// Output:
 	// [0 3 6 9]
 	// [0 0.25 0.5 0.75 1]
@@ -35,7 +35,7 @@ func ExampleGrad() {
 // Shapes are checked without elements.
 func ExampleNewMeta() {
 	x, w := tensor.NewMeta(dtype.Float32, 64, 784), tensor.NewMeta(dtype.Float32, 10, 784)
-	fmt.Println(tensor.Linear(x, w, nil, tensor.NoActivation).Shape)
+	fmt.Println(tensor.Linear(x, w, nil, tensor.NoActivation).Shape())
 	fmt.Println(tensor.Try(func() { tensor.Linear(x, w.T(), nil, tensor.NoActivation) }))
 	// Output:
 	// [64 10]

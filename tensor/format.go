@@ -153,7 +153,7 @@ func (x *Tensor) checkFormat(act string, op any) {
 func (x *Tensor) Dequantize() *Tensor {
 	f := x.Format()
 	if f.Quantized == nil {
-		fail("dequantize", ErrState, "%v is not quantized", x.Array)
+		fail("dequantize", ErrState, "%v is not quantized", x.array)
 	}
 	q := *f.Quantized
 	return Apply(dequantize{cast{dtype.Float32, q.Scale, -q.Scale * float64(q.ZeroPoint)}}, x)
@@ -167,7 +167,7 @@ func (dequantize) handles(f *Format) bool { return f.Names == nil }
 // ToDense returns x with all its elements. It works on the host.
 func (x *Tensor) ToDense() *Tensor {
 	if x.Format().Sparse == nil {
-		fail("to dense", ErrState, "%v is not sparse", x.Array)
+		fail("to dense", ErrState, "%v is not sparse", x.array)
 	}
 	return Apply(toDense{x.format.Sparse}, x)
 }
@@ -191,7 +191,7 @@ func (op toDense) Forward(c *Context, out, in []storage.Array) error {
 	}
 	rank := len(op.at.Shape)
 	for k := range values.Len() {
-		to, from := dense.View, values.View
+		to, from := dense.array.View, values.View
 		for axis := range rank {
 			if to, err = to.Select(0, int(index[k*rank+axis])); err != nil {
 				return err
@@ -200,7 +200,7 @@ func (op toDense) Forward(c *Context, out, in []storage.Array) error {
 		if from, err = from.Select(0, k); err != nil {
 			return err
 		}
-		FromArray(dense.With(to)).AddInto(FromArray(values.With(from)))
+		FromArray(dense.array.With(to)).AddInto(FromArray(values.With(from)))
 	}
 	return dense.CopyTo(out[0])
 }
@@ -210,10 +210,10 @@ func (op toDense) Backward(out, grads, in []*Tensor) []*Tensor {
 }
 
 var _ = samples.Register("dequantize", unary(func(x *Tensor) *Tensor {
-	if !x.Type.IsInt() {
-		fail("dequantize", ErrType, "of %v", x.Type)
+	if !x.DType().IsInt() {
+		fail("dequantize", ErrType, "of %v", x.DType())
 	}
-	q, err := New(x.Array, Format{Quantized: &Quantization{0.5, 3}})
+	q, err := New(x.array, Format{Quantized: &Quantization{0.5, 3}})
 	check("new", err)
 	return q.Dequantize()
 }), samples.Classes(100, 12))

@@ -47,7 +47,7 @@ func TestFormatsAreKeptOrRefused(t *testing.T) {
 				case err != nil:
 					t.Errorf("error %v, want one of kind %v", err, tensor.ErrState)
 				default:
-					t.Errorf("no error, and format %+v of the result %v", y.Format(), y.Array)
+					t.Errorf("no error, and format %+v of the result %v", y.Format(), y.Array())
 				}
 			})
 		})

@@ -10,7 +10,7 @@ import (
 func TestFusion(t *testing.T) {
 	x, w, b := Ones(dtype.Float32, 4, 3).RequireGrad(), Ones(dtype.Float32, 5, 3).RequireGrad(), Ones(dtype.Float32, 5).RequireGrad()
 	images, kernel := Ones(dtype.Float32, 2, 3, 4, 4).RequireGrad(), Ones(dtype.Float32, 5, 3, 3, 3).RequireGrad()
-	norm := BatchNormOptions{Training: true, RunningMean: Zeros(dtype.Float32, 5).Array, RunningVar: Ones(dtype.Float32, 5).Array}
+	norm := BatchNormOptions{Training: true, RunningMean: Zeros(dtype.Float32, 5).array, RunningVar: Ones(dtype.Float32, 5).array}
 	linear := func() *Tensor { return Linear(x, w, b, NoActivation) }
 	conv := func() *Tensor { return Conv(images, kernel, b, ConvOptions{}) }
 	drop := func(x *Tensor) *Tensor { return x.Dropout(0.5, Key{}) }
@@ -55,7 +55,7 @@ func TestFusion(t *testing.T) {
 	h := linear()
 	y, again := h.ReLU(), h.Tanh()
 	if op, _, _ := (&pass{}).fused(y.node); op.Name() != "relu" {
-		t.Errorf("%s is fused with what another operation uses, %v", op.Name(), again.Array)
+		t.Errorf("%s is fused with what another operation uses, %v", op.Name(), again.array)
 	}
 	h = linear()
 	if op, _, _ := (&pass{targets: []*Tensor{h}}).fused(h.ReLU().node); op.Name() != "relu" {

@@ -115,7 +115,7 @@ func TestGraphsAreReleased(t *testing.T) {
 			if err := Try(func() { Values[float64](h) }); !retain && !errors.Is(err, ErrState) {
 				t.Errorf("values of a released result: error %v", err)
 			}
-			if _, err := storage.Read[float64](h.Array); !retain && !errors.Is(err, ErrState) {
+			if _, err := storage.Read[float64](h.array); !retain && !errors.Is(err, ErrState) {
 				t.Errorf("storage.Read of a released result: error %v", err)
 			}
 			return nil

@@ -94,7 +94,7 @@ func (m mode) record(op Op, in, out []*Tensor, first int) {
 	}
 	var n *node
 	for _, y := range out {
-		if y.Type.IsFloat() {
+		if y.DType().IsFloat() {
 			if n == nil {
 				n = &node{op: op, in: in, out: out, order: recorded.Add(1), version: version(out, in)}
 			}
@@ -146,7 +146,7 @@ func version(out, in []*Tensor) uint64 {
 }
 
 func versionOf(x *Tensor) uint64 {
-	if v, ok := x.Data.(storage.Versioned); ok {
+	if v, ok := x.array.Data.(storage.Versioned); ok {
 		return v.Version()
 	}
 	return 0

@@ -28,14 +28,14 @@ func TestValuesRefusesLostElements(t *testing.T) {
 
 func readsAlike[T dtype.Go](t *testing.T, x *tensor.Tensor) {
 	t.Helper()
-	want, wantErr := storage.Read[T](x.Array)
+	want, wantErr := storage.Read[T](x.Array())
 	var got []T
 	err := tensor.Try(func() { got = tensor.Values[T](x) })
 	if !slices.EqualFunc(got, want, func(x, y T) bool { return x == y || x != x && y != y }) {
-		t.Errorf("values of %v as %v: %v; want %v", x.Array, dtype.Of[T](), got, want)
+		t.Errorf("values of %v as %v: %v; want %v", x.Array(), dtype.Of[T](), got, want)
 	}
 	if (err == nil) != (wantErr == nil) || err != nil && err.Error() != "values: "+wantErr.Error() {
-		t.Errorf("values of %v as %v: error %v; want %v", x.Array, dtype.Of[T](), err, wantErr)
+		t.Errorf("values of %v as %v: error %v; want %v", x.Array(), dtype.Of[T](), err, wantErr)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestIntegersCompareExactly(t *testing.T) {
 				for i, holds := range got {
 					a, b := xs[i/len(ys)], ys[i%len(ys)]
 					if want := c.holds(a.Cmp(b)); holds != want {
-						t.Errorf("%v %v %s %v %v: %v", x.Array.Type, a, name, y.Array.Type, b, holds)
+						t.Errorf("%v %v %s %v %v: %v", x.Array().Type, a, name, y.Array().Type, b, holds)
 					}
 				}
 			}
@@ -82,7 +82,7 @@ func TestIntegersCompareExactly(t *testing.T) {
 
 // bigs returns the elements of x, which are integers.
 func bigs(x *tensor.Tensor) (elems []*big.Int) {
-	if x.Array.Type == dtype.Uint64 {
+	if x.Array().Type == dtype.Uint64 {
 		for _, v := range tensor.Values[uint64](x) {
 			elems = append(elems, new(big.Int).SetUint64(v))
 		}

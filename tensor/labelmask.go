@@ -11,12 +11,12 @@ import (
 // row: at once on the CPU, and on a GPU where the host next waits for it.
 func LabelMask(labels *Tensor, t dtype.Type, classes int, ignore *int) *Tensor {
 	const act = "label mask"
-	if !labels.Type.IsInt() || labels.Rank() != 1 {
-		fail(act, ErrShape, "labels %v of %v; want (N) integers", labels.Shape, labels.Type)
+	if !labels.DType().IsInt() || labels.Rank() != 1 {
+		fail(act, ErrShape, "labels %v of %v; want (N) integers", labels.Shape(), labels.DType())
 	}
 	o := kernels.LabelMaskOptions{Classes: classes}
 	if ignore != nil {
 		o.Ignore, o.Ignores = int64(*ignore), true
 	}
-	return runKernel(kernels.LabelMask, o, Spec{Type: t, View: views.Of(labels.Shape...)}, labels)
+	return runKernel(kernels.LabelMask, o, Spec{Type: t, View: views.Of(labels.Shape()...)}, labels)
 }

@@ -45,7 +45,7 @@ func TestEverySampleHasAGradient(t *testing.T) {
 		y := s.Call(tensortest.Leaves(in)...)
 		_, grads := tensortest.Outcome(s, in)
 		for i, g := range grads {
-			if y.Type.IsFloat() && in[i].Type.IsFloat() && g == nil {
+			if y.DType().IsFloat() && in[i].Type.IsFloat() && g == nil {
 				t.Errorf("no gradient reaches input %d", i)
 			}
 		}
@@ -85,7 +85,7 @@ func TestRepeatedInputsGiveTheSameResult(t *testing.T) {
 						}
 						a.View, _ = a.View.Broadcast(s.In[i].Shape...)
 					}
-					repeated[i], dense[i] = a, tensor.FromArray(a).CloneDetached().Array
+					repeated[i], dense[i] = a, tensor.FromArray(a).CloneDetached().Array()
 				}
 				tensortest.Agree(t, tensortest.Tolerances[float], s, repeated, dense)
 			})

@@ -68,7 +68,7 @@ func (n *cifar) loss(t *Tape, x, labels storage.Array) *Tensor {
 // TestBackwardReleasesMemory holds the peak of a training step to a part of what all its
 // results and gradients take together. The meta device counts bytes and computes nothing.
 func TestBackwardReleasesMemory(t *testing.T) {
-	x, labels := NewMeta(dtype.Float32, 128, 3, 32, 32).Array, NewMeta(dtype.Uint8, 128).Array
+	x, labels := NewMeta(dtype.Float32, 128, 3, 32, 32).array, NewMeta(dtype.Uint8, 128).array
 	peak := func(retain bool) (bytes int) {
 		n := newCIFAR(Meta, 64, 64, 128, 128)
 		err := Step(func(tape *Tape) error {
@@ -92,7 +92,7 @@ func TestBackwardReleasesMemory(t *testing.T) {
 // TestCheckpointsSaveMemory compares the peaks of a deep network with and without
 // one checkpoint for each four layers of 32.
 func TestCheckpointsSaveMemory(t *testing.T) {
-	w := Leaf(NewMeta(dtype.Float32, 1024, 1024).Array)
+	w := Leaf(NewMeta(dtype.Float32, 1024, 1024).array)
 	layers := func(xs ...*Tensor) *Tensor {
 		h := xs[0]
 		for range 4 {
@@ -102,7 +102,7 @@ func TestCheckpointsSaveMemory(t *testing.T) {
 	}
 	peak := func(checkpointed bool) (bytes int) {
 		err := Step(func(tape *Tape) error {
-			h := tape.Input(NewMeta(dtype.Float32, 1024, 1024).Array)
+			h := tape.Input(NewMeta(dtype.Float32, 1024, 1024).array)
 			for range 8 {
 				if checkpointed {
 					h = Checkpoint(layers, h)
@@ -265,8 +265,8 @@ func TestEndedStepsAreRefused(t *testing.T) {
 	for name, read := range map[string]func() error{
 		"To":                  func() error { _, err := y.To(storage.CPU); return err },
 		"CopyTo":              func() error { return y.CopyTo(dst) },
-		"storage.Read":        func() error { _, err := storage.Read[float32](y.Array); return err },
-		"CopyTo of the array": func() error { return y.Array.CopyTo(dst) },
+		"storage.Read":        func() error { _, err := storage.Read[float32](y.array); return err },
+		"CopyTo of the array": func() error { return y.array.CopyTo(dst) },
 		"Values":              func() error { return Try(func() { Values[float32](y) }) },
 		"an operation":        func() error { return Try(func() { y.Add(y) }) },
 		"CloneDetached":       func() error { return Try(func() { y.CloneDetached() }) },

@@ -22,7 +22,7 @@ func NewMeta(t dtype.Type, shape ...int) *Tensor {
 }
 
 // IsMeta reports whether x has no elements to compute with.
-func (x *Tensor) IsMeta() bool { return x.Data.Device() == Meta }
+func (x *Tensor) IsMeta() bool { return x.Device() == Meta }
 
 type meta struct{}
 

@@ -22,19 +22,19 @@ const (
 // ignored samples unless that is nil, and 1 to the number of steps, which it also stores as the first non-finite step if the loss is
 // the first that is infinite or NaN. The host does not wait for the loss.
 func AddMetrics(sums storage.Array, n int, loss, correct, ignored *Tensor) {
-	in := []storage.Array{loss.Array}
+	in := []storage.Array{loss.array}
 	for _, count := range []*Tensor{correct, ignored} {
 		if count == nil {
 			break
 		}
-		in = append(in, count.Array)
+		in = append(in, count.array)
 	}
 	run("add metrics", kernels.AddMetrics, kernels.MetricsOptions{Samples: n}, []storage.Array{sums}, in...)
 }
 
 // TakeScaled is Take of x followed by CastScaled.
 func TakeScaled(x, rows *Tensor, scale, offset float64) *Tensor {
-	if x.Type != dtype.Uint8 || x.Rank() == 0 || rows.Rank() != 1 || scale == 0 {
+	if x.DType() != dtype.Uint8 || x.Rank() == 0 || rows.Rank() != 1 || scale == 0 {
 		return Take(x, rows).CastScaled(scale, offset)
 	}
 	return runKernel(kernels.GatherCast, kernels.ScaleOffsetOptions{Scale: scale, Offset: offset}, Spec{Type: dtype.Float32, View: taken(x, rows)}, x, rows)
@@ -44,12 +44,12 @@ func TakeScaled(x, rows *Tensor, scale, offset float64) *Tensor {
 // gradient.
 func Take(x, rows *Tensor) *Tensor {
 	if x.Rank() == 0 || rows.Rank() != 1 {
-		fail("take", ErrShape, "rows %v of %v; want (n) of (N, …)", rows.Shape, x.Shape)
+		fail("take", ErrShape, "rows %v of %v; want (n) of (N, …)", rows.Shape(), x.Shape())
 	}
-	return runKernel(kernels.Take, nil, Spec{Type: x.Type, View: taken(x, rows)}, x, rows)
+	return runKernel(kernels.Take, nil, Spec{Type: x.DType(), View: taken(x, rows)}, x, rows)
 }
 
 // taken returns the layout of the result of Take.
 func taken(x, rows *Tensor) views.View {
-	return views.Of(append([]int{rows.Len()}, x.Shape[1:]...)...)
+	return views.Of(append([]int{rows.Len()}, x.Shape()[1:]...)...)
 }

@@ -63,7 +63,7 @@ func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
 	defer s.release()
 	for _, x := range in {
 		s.specs = append(s.specs, x.Spec())
-		s.arrays = append(s.arrays, x.Array)
+		s.arrays = append(s.arrays, x.array)
 	}
 	specs := op.Infer(s.specs)
 	s.context = Context{device: device, tape: mode.tape, recording: mode.records()}
@@ -82,10 +82,10 @@ func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
 	out := mode.results(len(specs))
 	for i, spec := range specs {
 		var err error
-		out[i].Array, out[i].block, err = s.context.alloc(spec.Type, spec.View)
+		out[i].array, out[i].block, err = s.context.alloc(spec.Type, spec.View)
 		check(name, err)
 		out[i].format = spec.Format
-		s.arrays = append(s.arrays, out[i].Array)
+		s.arrays = append(s.arrays, out[i].array)
 	}
 	first := mode.tape.allocated()
 	check(name, op.Forward(&s.context, s.arrays[len(in):], arrays))
@@ -99,7 +99,7 @@ func view(op Op, x *Tensor, v views.View) *Tensor {
 	in := []*Tensor{x}
 	mode := modeOf(op.Name(), op, nil, in)
 	out := mode.results(1)
-	out[0].Array, out[0].block = x.With(v), x.block
+	out[0].array, out[0].block = x.array.With(v), x.block
 	mode.record(op, in, out, mode.tape.allocated())
 	return out[0]
 }
@@ -121,9 +121,9 @@ func RunKernel(k *kernels.Kernel, options any, out []Spec, in ...*Tensor) []*Ten
 	results := mode.results(len(out))
 	for i, spec := range out {
 		var err error
-		results[i].Array, results[i].block, err = c.alloc(spec.Type, spec.View)
+		results[i].array, results[i].block, err = c.alloc(spec.Type, spec.View)
 		check(k.Name, err)
-		made[i] = results[i].Array
+		made[i] = results[i].array
 	}
 	check(k.Name, c.Run(k, options, made, arrays(in)...))
 	return results
@@ -145,9 +145,9 @@ func run(op string, k *kernels.Kernel, options any, out []storage.Array, in ...s
 
 // device returns where in can be computed on together: Meta if one of them is there.
 func device(act string, in ...*Tensor) kernels.Runner {
-	first := in[0].Data.Device()
+	first := in[0].Device()
 	for _, x := range in[1:] {
-		d := x.Data.Device()
+		d := x.Device()
 		switch {
 		case d == first:
 		case d == Meta || first == Meta:
@@ -156,7 +156,7 @@ func device(act string, in ...*Tensor) kernels.Runner {
 			fail(act, storage.ErrDevice, "operands on %v and %v; move one with To", first, d)
 		}
 	}
-	r, err := kernels.On(in[0].Array)
+	r, err := kernels.On(in[0].array)
 	check(act, err)
 	return r
 }
@@ -164,7 +164,7 @@ func device(act string, in ...*Tensor) kernels.Runner {
 func arrays(in []*Tensor) []storage.Array {
 	as := make([]storage.Array, len(in))
 	for i, x := range in {
-		as[i] = x.Array
+		as[i] = x.array
 	}
 	return as
 }

@@ -72,7 +72,7 @@ func (op *batchNorm) Forward(c *Context, out, in []storage.Array) (err error) {
 	if op.invstd, err = c.Save(in[1].Type, channel); err != nil {
 		return err
 	}
-	all := []storage.Array{out[len(out)-1], op.mean.Array, op.invstd.Array, op.options.RunningMean, op.options.RunningVar}
+	all := []storage.Array{out[len(out)-1], op.mean.array, op.invstd.array, op.options.RunningMean, op.options.RunningVar}
 	return cmp.Or(c.Run(kernels.BatchNorm, o, all, in...), op.activate(c, out))
 }
 
@@ -95,7 +95,7 @@ func (op *batchNorm) withEpilogue(e epilogue) Op {
 func (op *batchNorm) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, gamma, dy := in[0], in[1], grads[0]
 	var relu []*Tensor
-	if y := out[0]; dy != nil && dy.noGrad && op.after == (epilogue{act: ReLUActivation}) && slices.Equal(y.Stride, dy.Stride) && y.Offset == dy.Offset {
+	if y := out[0]; dy != nil && dy.noGrad && op.after == (epilogue{act: ReLUActivation}) && slices.Equal(y.Strides(), dy.Strides()) && y.StorageOffset() == dy.StorageOffset() {
 		relu = []*Tensor{y}
 	} else {
 		dy, _ = op.after.grad(out, grads, nil)
@@ -117,7 +117,7 @@ func (op *batchNorm) recordedBackward(x, gamma, dy *Tensor) []*Tensor {
 	for axis := range channels {
 		channels[axis] = 1
 	}
-	channels[1] = x.Shape[1]
+	channels[1] = x.Shape()[1]
 	others := without(1, x.Rank())
 	g := dy.Mul(gamma.Reshape(channels...))
 	var dx, normal *Tensor
@@ -134,7 +134,7 @@ func (op *batchNorm) recordedBackward(x, gamma, dy *Tensor) []*Tensor {
 func init() {
 	norm := func(training bool, act Activation) func(in ...*Tensor) *Tensor {
 		return func(in ...*Tensor) *Tensor {
-			statistics := func(value float64) storage.Array { return in[1].constant(value).Contiguous().CloneDetached().Array }
+			statistics := func(value float64) storage.Array { return in[1].constant(value).Contiguous().CloneDetached().array }
 			return BatchNorm(in[0], in[1], in[2], BatchNormOptions{
 				Training: training, RunningMean: statistics(0.25), RunningVar: statistics(1.5), Act: act,
 			})

@@ -10,7 +10,7 @@ import (
 
 // Cast returns x with elements converted to t as dtype.Convert does.
 func (x *Tensor) Cast(t dtype.Type) *Tensor {
-	if x.Type == t {
+	if x.DType() == t {
 		return x
 	}
 	return Apply(cast{t, 1, 0}, x)
@@ -40,7 +40,7 @@ func (op cast) Forward(c *Context, out, in []storage.Array) error {
 }
 
 func (op cast) Backward(out, grads, in []*Tensor) []*Tensor {
-	return []*Tensor{grads[0].Cast(in[0].Type).mulGradScalar(op.scale)}
+	return []*Tensor{grads[0].Cast(in[0].DType()).mulGradScalar(op.scale)}
 }
 
-var _ = samples.Register("cast", func(in ...*Tensor) *Tensor { return in[0].Cast(dtype.Float64).Cast(in[0].Type) }, samples.In(3, 4).Rows())
+var _ = samples.Register("cast", func(in ...*Tensor) *Tensor { return in[0].Cast(dtype.Float64).Cast(in[0].DType()) }, samples.In(3, 4).Rows())

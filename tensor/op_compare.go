@@ -35,10 +35,10 @@ func compared(k *kernels.Kernel, x, y *Tensor) *Tensor {
 	op := binaryOp{f: k, to: dtype.Bool}
 	checkGiven(op.Name(), x, y)
 	switch {
-	case x.Type == dtype.Int64 && y.Type == dtype.Uint64:
+	case x.DType() == dtype.Int64 && y.DType() == dtype.Uint64:
 		zero := x.Sub(x)
 		return Where(x.Less(zero), Apply(op, x, zero), Apply(op, x.Cast(dtype.Uint64), y))
-	case x.Type == dtype.Uint64 && y.Type == dtype.Int64:
+	case x.DType() == dtype.Uint64 && y.DType() == dtype.Int64:
 		zero := y.Sub(y)
 		return Where(y.Less(zero), Apply(op, zero, y), Apply(op, x, y.Cast(dtype.Uint64)))
 	}

@@ -65,8 +65,8 @@ func (op concat) Backward(out, grads, in []*Tensor) []*Tensor {
 	start := 0
 	dxs := make([]*Tensor, len(in))
 	for i, x := range in {
-		dxs[i] = grads[0].Slice(op.axis, start, start+x.Shape[op.axis], 1)
-		start += x.Shape[op.axis]
+		dxs[i] = grads[0].Slice(op.axis, start, start+x.Shape()[op.axis], 1)
+		start += x.Shape()[op.axis]
 	}
 	return dxs
 }

@@ -37,7 +37,7 @@ type ConvTransposeOptions struct {
 // respect to its operand. The result, (N, out, (size − 1)·stride − padding +
 // dilation·(k − 1) + output padding + 1, …), is channels-last.
 func ConvTranspose(x, w, b *Tensor, o ConvTransposeOptions) *Tensor {
-	shape, err := o.TransposedShape(x.Shape, w.Shape, o.OutputPadding)
+	shape, err := o.TransposedShape(x.Shape(), w.Shape(), o.OutputPadding)
 	check("conv transpose", err)
 	return withActivation(func(e epilogue) Op { return convTranspose{o.ConvOptions, e, shape} }, o.Act, autocast(withBias(x, w, b)...))
 }
@@ -120,7 +120,7 @@ func (op conv) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, w, bare := in[0], in[1], bare(op.ConvOptions)
 	dz, db := op.after.grad(out, grads, optional(in, 2))
 	return []*Tensor{
-		x.ifNeeded(func() *Tensor { return Apply(convTranspose{ConvOptions: bare, shape: x.Shape}, dz, w) }),
+		x.ifNeeded(func() *Tensor { return Apply(convTranspose{ConvOptions: bare, shape: x.Shape()}, dz, w) }),
 		w.ifNeeded(func() *Tensor { return Apply(convWeights{bare, w.Spec()}, x, dz) }),
 		db,
 	}[:len(in)]
@@ -139,7 +139,7 @@ func (op convTranspose) Backward(out, grads, in []*Tensor) []*Tensor {
 func (op convWeights) Backward(_, grads, in []*Tensor) []*Tensor {
 	x, dy, dw := in[0], in[1], grads[0]
 	return []*Tensor{
-		x.ifNeeded(func() *Tensor { return Apply(convTranspose{ConvOptions: op.ConvOptions, shape: x.Shape}, dy, dw) }),
+		x.ifNeeded(func() *Tensor { return Apply(convTranspose{ConvOptions: op.ConvOptions, shape: x.Shape()}, dy, dw) }),
 		dy.ifNeeded(func() *Tensor { return Apply(conv{ConvOptions: op.ConvOptions}, x, dw) }),
 	}
 }

@@ -52,7 +52,7 @@ func (op *crossEntropy) Forward(c *Context, out, in []storage.Array) (err error)
 	if op.grad, err = c.Save(in[0].Type, views.Of(in[0].Shape...)); err != nil {
 		return err
 	}
-	return c.Run(kernels.CrossEntropy, nil, []storage.Array{out[0], op.grad.Array, out[1]}, in...)
+	return c.Run(kernels.CrossEntropy, nil, []storage.Array{out[0], op.grad.array, out[1]}, in...)
 }
 
 // storesGrad: see pass.seed.
@@ -64,9 +64,9 @@ func (op *crossEntropy) Backward(out, grads, in []*Tensor) []*Tensor {
 		return []*Tensor{op.grad.mulGrad(dy), nil}
 	}
 	logits, labels := in[0], in[1]
-	n, classes := logits.Shape[0], logits.Shape[1]
+	n, classes := logits.Shape()[0], logits.Shape()[1]
 	places := logits.onDevice(storage.From(indices(classes), classes))
-	oneHot := labels.Cast(dtype.Int64).Reshape(n, 1).Equal(places).Cast(logits.Type)
+	oneHot := labels.Cast(dtype.Int64).Reshape(n, 1).Equal(places).Cast(logits.DType())
 	return []*Tensor{logits.Softmax(1).Sub(oneHot).MulScalar(1 / float64(n)).Mul(dy), nil}
 }
 
@@ -107,7 +107,7 @@ func CountCorrect(logits, labels, loss *Tensor) *Tensor {
 // returns their number too.
 func CountCorrectIgnoring(logits, labels *Tensor, ignore int) (correct, ignored *Tensor) {
 	(&crossEntropy{}).Infer([]Spec{logits.Spec(), labels.Spec()})
-	counts := LabelMask(labels, dtype.Float64, logits.Shape[1], &ignore)
+	counts := LabelMask(labels, dtype.Float64, logits.Shape()[1], &ignore)
 	hits := logits.Detach().ArgMax(1).Equal(labels.Cast(dtype.Int64)).Cast(dtype.Float64)
 	return hits.Mul(counts).Sum().Cast(dtype.Int64), counts.Neg().AddScalar(1).Sum().Cast(dtype.Int64)
 }

@@ -114,13 +114,13 @@ func (op custom) Backward(out, grads, in []*Tensor) []*Tensor {
 	dxs := make([]*Tensor, len(in))
 	var results []storage.Array
 	for i, x := range in {
-		if x.Type.IsFloat() {
-			dxs[i] = x.zeros(views.Of(x.Shape...))
-			results = append(results, dxs[i].Array)
+		if x.DType().IsFloat() {
+			dxs[i] = x.zeros(views.Of(x.Shape()...))
+			results = append(results, dxs[i].array)
 		}
 	}
 	context := Context{device: device(c.Name, in...), tape: out[0].tape}
-	operands, err := context.contiguous(append(arrays(in), out[0].Array, grads[0].Array))
+	operands, err := context.contiguous(append(arrays(in), out[0].array, grads[0].array))
 	check(c.Name, err)
 	check(c.Name, op.run(&context, c.Backward, results, operands))
 	return dxs

@@ -46,7 +46,7 @@ func (op dropout) Forward(c *Context, out, in []storage.Array) error {
 func (op dropout) Backward(out, grads, in []*Tensor) []*Tensor {
 	op.result = nil
 	if in[0].rowMajor {
-		x := in[0].View
+		x := in[0].array.View
 		op.result = &x
 	}
 	return []*Tensor{Apply(op, grads[0])}

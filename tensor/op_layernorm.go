@@ -92,7 +92,7 @@ func (op *layerNorm) Forward(c *Context, out, in []storage.Array) (err error) {
 		return nil
 	}
 	y := out[0].With(op.rows(out[0].View))
-	return c.Run(kernels.LayerNorm, kernels.LayerNormOptions{Epsilon: op.eps}, []storage.Array{y, op.mean.Array, op.invstd.Array}, in...)
+	return c.Run(kernels.LayerNorm, kernels.LayerNormOptions{Epsilon: op.eps}, []storage.Array{y, op.mean.array, op.invstd.array}, in...)
 }
 
 func (op *layerNorm) Backward(out, grads, in []*Tensor) []*Tensor {
@@ -100,23 +100,23 @@ func (op *layerNorm) Backward(out, grads, in []*Tensor) []*Tensor {
 	if x.Len() == 0 {
 		dxs := make([]*Tensor, len(in))
 		for i, p := range in {
-			dxs[i] = p.zeros(p.View)
+			dxs[i] = p.zeros(p.array.View)
 		}
 		return dxs
 	}
 	if !dy.noGrad {
 		return op.recordedBackward(x, dy, in)
 	}
-	rows := op.rows(views.Of(x.Shape...))
+	rows := op.rows(views.Of(x.Shape()...))
 	operands := []*Tensor{x.Contiguous().Reshape(rows.Shape...), dy.Contiguous().Reshape(rows.Shape...), op.mean, op.invstd}
-	specs := []Spec{{Type: x.Type, View: rows}}
+	specs := []Spec{{Type: x.DType(), View: rows}}
 	if len(in) > 1 {
-		column := Spec{Type: x.Type, View: views.Of(rows.Shape[1])}
+		column := Spec{Type: x.DType(), View: views.Of(rows.Shape[1])}
 		operands, specs = append(operands, in[1].Contiguous().Reshape(rows.Shape[1])), append(specs, column, column)
 	}
 	dxs := RunKernel(kernels.LayerNormGrad, nil, specs, operands...)
 	for i := range dxs {
-		dxs[i] = dxs[i].Reshape(in[i].Shape...)
+		dxs[i] = dxs[i].Reshape(in[i].Shape()...)
 	}
 	return dxs
 }

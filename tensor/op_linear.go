@@ -58,7 +58,7 @@ func (op *linear) allocMask(c *Context, y *storage.Array) error {
 		return nil
 	}
 	bits, err := c.Save(dtype.Uint8, v)
-	op.mask = &kernels.ReLUMask{Bits: bits.Array}
+	op.mask = &kernels.ReLUMask{Bits: bits.array}
 	return err
 }
 

@@ -71,9 +71,9 @@ func (op *maskedSelect) Forward(c *Context, out, in []storage.Array) error {
 func (op *maskedSelect) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, mask, dy := in[0], in[1], grads[0]
 	if dy.Len() == 0 {
-		return []*Tensor{dy.zeros(x.View), nil}
+		return []*Tensor{dy.zeros(x.array.View), nil}
 	}
-	all := Take(dy, dy.sameStep(op.counts)).Reshape(x.Shape...)
+	all := Take(dy, dy.sameStep(op.counts)).Reshape(x.Shape()...)
 	return []*Tensor{Where(mask, all, all.constant(0)), nil}
 }
 

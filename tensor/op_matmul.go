@@ -39,8 +39,8 @@ func (matmul) Forward(c *Context, out, in []storage.Array) error {
 func (matmul) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, y, dz := in[0], in[1], grads[0]
 	return []*Tensor{
-		x.ifNeeded(func() *Tensor { return dz.MatMul(y.T()).sumTo(x.Shape) }),
-		y.ifNeeded(func() *Tensor { return x.T().MatMul(dz).sumTo(y.Shape) }),
+		x.ifNeeded(func() *Tensor { return dz.MatMul(y.T()).sumTo(x.Shape()) }),
+		y.ifNeeded(func() *Tensor { return x.T().MatMul(dz).sumTo(y.Shape()) }),
 	}
 }
 

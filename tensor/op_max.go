@@ -18,10 +18,10 @@ func maxGrad(x, y, dy *Tensor) *Tensor {
 	if dy.noGrad {
 		return runKernel(kernels.MaxGrad, nil, like(x), x, y, dy)
 	}
-	largest := x.Equal(y).Cast(x.Type)
+	largest := x.Equal(y).Cast(x.DType())
 	axes := []int{}
-	for axis, size := range x.Shape {
-		if y.Shape[axis] != size {
+	for axis, size := range x.Shape() {
+		if y.Shape()[axis] != size {
 			axes = append(axes, axis)
 		}
 	}

@@ -33,7 +33,7 @@ func (op maxIndex) Forward(c *Context, out, in []storage.Array) error {
 }
 
 func (op maxIndex) Backward(out, grads, in []*Tensor) []*Tensor {
-	return []*Tensor{Apply(putAlongAxis{op.axis, in[0].Shape[op.axis]}, grads[0], out[1])}
+	return []*Tensor{Apply(putAlongAxis{op.axis, in[0].Shape()[op.axis]}, grads[0], out[1])}
 }
 
 // putAlongAxis is 0 but for x at an index, both of size 1 along an axis, which gets a size.
@@ -54,7 +54,7 @@ func (op putAlongAxis) Forward(c *Context, out, in []storage.Array) error {
 // Backward returns the elements at the index.
 func (op putAlongAxis) Backward(out, grads, in []*Tensor) []*Tensor {
 	g, x, index := grads[0], in[0], in[1]
-	here := Apply(op, x.constant(1), index).Equal(x.constant(1).Broadcast(g.Shape...))
+	here := Apply(op, x.constant(1), index).Equal(x.constant(1).Broadcast(g.Shape()...))
 	return []*Tensor{Where(here, g, g.constant(0)).SumKeepDims(op.axis), nil}
 }
 

@@ -16,7 +16,7 @@ func (x *Tensor) MeanKeepDims(axes ...int) *Tensor {
 }
 
 func meanGrad(x, y, dy *Tensor) *Tensor {
-	return dy.MulScalar(1 / count(x, y)).Broadcast(x.Shape...)
+	return dy.MulScalar(1 / count(x, y)).Broadcast(x.Shape()...)
 }
 
 var (

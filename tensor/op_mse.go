@@ -36,7 +36,7 @@ func (op *squaredError) Forward(c *Context, out, in []storage.Array) (err error)
 	if op.grad, err = c.Save(in[0].Type, views.Like(in[0].View)); err != nil {
 		return err
 	}
-	return c.Run(kernels.MeanSquaredError, nil, []storage.Array{out[0], op.grad.Array}, in...)
+	return c.Run(kernels.MeanSquaredError, nil, []storage.Array{out[0], op.grad.array}, in...)
 }
 
 // storesGrad: see pass.seed.

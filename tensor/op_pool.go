@@ -30,7 +30,7 @@ func (x *Tensor) AvgPool(o PoolOptions) *Tensor { return Apply(avgPool{o}, x) }
 func (x *Tensor) GlobalMaxPool() *Tensor {
 	checkImages("global max pool", x)
 	var o PoolOptions
-	copy(o.Kernel[:], x.Shape[2:])
+	copy(o.Kernel[:], x.Shape()[2:])
 	return x.MaxPool(o)
 }
 
@@ -42,7 +42,7 @@ func (x *Tensor) GlobalAvgPool() *Tensor {
 
 func checkImages(op string, x *Tensor) {
 	if x.Rank() < 3 || x.Rank() > 5 {
-		fail(op, ErrShape, "of %v; want (N, C, …) with one to three spatial axes", x.Shape)
+		fail(op, ErrShape, "of %v; want (N, C, …) with one to three spatial axes", x.Shape())
 	}
 }
 
@@ -78,7 +78,7 @@ func (op *maxPool) Forward(c *Context, out, in []storage.Array) (err error) {
 		if op.indices, err = c.Save(dtype.Int32, views.Like(out[0].View)); err != nil {
 			return err
 		}
-		return c.Run(kernels.MaxPool, op.PoolOptions, []storage.Array{out[0], op.indices.Array}, in...)
+		return c.Run(kernels.MaxPool, op.PoolOptions, []storage.Array{out[0], op.indices.array}, in...)
 	}
 	return c.Run(kernels.MaxPool, op.PoolOptions, out, in...)
 }

@@ -13,10 +13,10 @@ import (
 // may be -1: it follows from the others. The result shares x's memory; Reshape fails
 // if no strides can express that. Make x Contiguous first.
 func (x *Tensor) Reshape(shape ...int) *Tensor {
-	if slices.Equal(x.Shape, shape) {
+	if slices.Equal(x.Shape(), shape) {
 		return x
 	}
-	v, err := x.View.Reshape(shape...)
+	v, err := x.array.View.Reshape(shape...)
 	check("reshape", err)
 	return view(reshape{}, x, v)
 }
@@ -26,11 +26,11 @@ func (x *Tensor) Reshape(shape ...int) *Tensor {
 func (x *Tensor) Flatten(first int) *Tensor {
 	first = x.axis("flatten", first)
 	size := 1
-	for _, n := range x.Shape[first:] {
+	for _, n := range x.Shape()[first:] {
 		size *= n
 	}
-	shape := append(slices.Clone(x.Shape[:first]), size)
-	if !x.View.CanReshape(shape...) {
+	shape := append(slices.Clone(x.Shape()[:first]), size)
+	if !x.array.View.CanReshape(shape...) {
 		x = x.Contiguous()
 	}
 	return x.Reshape(shape...)
@@ -40,7 +40,7 @@ func (x *Tensor) Flatten(first int) *Tensor {
 // of results in the layout of x, so that flattening them needs no copy. On the CPU the
 // copy is faster.
 func (x *Tensor) PreferRowMajor() {
-	if x.Data.Device() != storage.CPU {
+	if x.Device() != storage.CPU {
 		x.rowMajor = true
 	}
 }
@@ -51,8 +51,8 @@ type reshape struct{ viewOp }
 func (reshape) Name() string { return "reshape" }
 
 func (reshape) Backward(out, grads, in []*Tensor) []*Tensor {
-	dy, shape := grads[0], in[0].Shape
-	if !dy.View.CanReshape(shape...) {
+	dy, shape := grads[0], in[0].Shape()
+	if !dy.array.View.CanReshape(shape...) {
 		dy = dy.Contiguous()
 	}
 	return []*Tensor{dy.Reshape(shape...)}
@@ -61,7 +61,7 @@ func (reshape) Backward(out, grads, in []*Tensor) []*Tensor {
 // Contiguous returns x with its elements in row-major order: x itself if they
 // are, a copy if not.
 func (x *Tensor) Contiguous() *Tensor {
-	if x.View.Contiguous() {
+	if x.array.View.Contiguous() {
 		return x
 	}
 	return Apply(copied{}, x)
@@ -83,7 +83,7 @@ func (copied) Forward(c *Context, out, in []storage.Array) error {
 func (copied) Backward(out, grads, in []*Tensor) []*Tensor { return grads }
 
 var (
-	_ = samples.Register("reshape", unary(func(x *Tensor) *Tensor { return x.Contiguous().Reshape(x.Shape[0]/2, 6) }), samples.In(4, 3).Rows())
+	_ = samples.Register("reshape", unary(func(x *Tensor) *Tensor { return x.Contiguous().Reshape(x.Shape()[0]/2, 6) }), samples.In(4, 3).Rows())
 	_ = samples.Register("flatten", unary(func(x *Tensor) *Tensor { return x.Flatten(1) }), samples.In(2, 3, 4).Rows())
 	_ = samples.Register("contiguous", unary(func(x *Tensor) *Tensor { return x.Transpose(1, 0).Contiguous() }), samples.In(3, 4).Rows())
 )

@@ -23,7 +23,7 @@ func (x *Tensor) Index(expr string) *Tensor {
 }
 
 func (x *Tensor) selectView(part viewFunc) *Tensor {
-	v, err := part(x.View)
+	v, err := part(x.array.View)
 	check("slice", err)
 	return view(slice{part: part}, x, v)
 }
@@ -40,7 +40,7 @@ func (slice) Name() string { return "slice" }
 
 // Backward puts dy where its elements were selected from, among zeros.
 func (op slice) Backward(out, grads, in []*Tensor) []*Tensor {
-	return []*Tensor{Apply(unslice{views.Like(in[0].View), op.part}, grads[0])}
+	return []*Tensor{Apply(unslice{views.Like(in[0].array.View), op.part}, grads[0])}
 }
 
 // unslice places its operand where part selects elements from, among zeros.

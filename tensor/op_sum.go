@@ -16,7 +16,7 @@ func (x *Tensor) SumKeepDims(axes ...int) *Tensor {
 	return reduce(kernels.Sum, x.ToFloat32(), axes, true, sumGrad)
 }
 
-func sumGrad(x, y, dy *Tensor) *Tensor { return dy.Broadcast(x.Shape...) }
+func sumGrad(x, y, dy *Tensor) *Tensor { return dy.Broadcast(x.Shape()...) }
 
 var (
 	_ = samples.Register("sum", unary(func(x *Tensor) *Tensor { return x.Sum() }), samples.In(2, 3).Rows())

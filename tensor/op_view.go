@@ -16,11 +16,11 @@ func (viewOp) Forward(*Context, []storage.Array, []storage.Array) error { return
 // an order it reverses them.
 func (x *Tensor) Transpose(order ...int) *Tensor {
 	if len(order) == 0 {
-		for axis := range x.Shape {
+		for axis := range x.Shape() {
 			order = append([]int{axis}, order...)
 		}
 	}
-	v, err := x.View.Transpose(order...)
+	v, err := x.array.View.Transpose(order...)
 	check("transpose", err)
 	return view(transpose{order: order}, x, v)
 }
@@ -28,7 +28,7 @@ func (x *Tensor) Transpose(order ...int) *Tensor {
 // T swaps the last two axes.
 func (x *Tensor) T() *Tensor {
 	if x.Rank() < 2 {
-		fail("T", ErrShape, "of %v; want at least two axes", x.Shape)
+		fail("T", ErrShape, "of %v; want at least two axes", x.Shape())
 	}
 	order := make([]int, x.Rank())
 	for axis := range order {
@@ -56,9 +56,9 @@ func (op transpose) Backward(out, grads, in []*Tensor) []*Tensor {
 
 // Broadcast returns x broadcast to shape: axes of size 1 and new leading ones repeat.
 func (x *Tensor) Broadcast(shape ...int) *Tensor {
-	v, ok := x.View.Broadcast(shape...)
+	v, ok := x.array.View.Broadcast(shape...)
 	if !ok {
-		fail("broadcast", ErrShape, "%v does not broadcast to %v", x.Shape, shape)
+		fail("broadcast", ErrShape, "%v does not broadcast to %v", x.Shape(), shape)
 	}
 	return view(broadcast{}, x, v)
 }
@@ -68,11 +68,11 @@ type broadcast struct{ viewOp }
 func (broadcast) Name() string { return "broadcast" }
 
 func (broadcast) Backward(out, grads, in []*Tensor) []*Tensor {
-	return []*Tensor{grads[0].sumTo(in[0].Shape)}
+	return []*Tensor{grads[0].sumTo(in[0].Shape())}
 }
 
 var (
 	_ = samples.Register("transpose", unary(func(x *Tensor) *Tensor { return x.Transpose(2, 0, 1) }), samples.In(2, 3, 4).Rows())
 	_ = samples.Register("T", unary((*Tensor).T), samples.In(2, 3, 4).Rows())
-	_ = samples.Register("broadcast", unary(func(x *Tensor) *Tensor { return x.Broadcast(2, x.Shape[0], 4) }), samples.In(3, 1).Rows())
+	_ = samples.Register("broadcast", unary(func(x *Tensor) *Tensor { return x.Broadcast(2, x.Shape()[0], 4) }), samples.In(3, 1).Rows())
 )

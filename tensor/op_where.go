@@ -32,8 +32,8 @@ func (where) Backward(out, grads, in []*Tensor) []*Tensor {
 	cond, dz, zero := in[0], grads[0], grads[0].constant(0)
 	return []*Tensor{
 		nil,
-		in[1].ifNeeded(func() *Tensor { return Where(cond, dz, zero).sumTo(in[1].Shape) }),
-		in[2].ifNeeded(func() *Tensor { return Where(cond, zero, dz).sumTo(in[2].Shape) }),
+		in[1].ifNeeded(func() *Tensor { return Where(cond, dz, zero).sumTo(in[1].Shape()) }),
+		in[2].ifNeeded(func() *Tensor { return Where(cond, zero, dz).sumTo(in[2].Shape()) }),
 	}
 }
 

@@ -119,14 +119,14 @@ func computes(t *testing.T, s tensortest.Sample, elem dtype.Type, d storage.Devi
 	in := tensortest.Draw(s, elem)
 	there := tensortest.To(t, in, d, tensortest.RowMajor)
 	var got, want storage.Array
-	err := tensor.Try(func() { got = s.Call(tensortest.Constants(there)...).Array })
+	err := tensor.Try(func() { got = s.Call(tensortest.Constants(there)...).Array() })
 	if errors.Is(err, tensor.ErrType) {
 		return false
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tensor.Try(func() { want = s.Call(tensortest.Constants(in)...).Array }); err != nil {
+	if err := tensor.Try(func() { want = s.Call(tensortest.Constants(in)...).Array() }); err != nil {
 		t.Fatal(err)
 	}
 	if got.Type != want.Type {

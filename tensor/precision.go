@@ -37,7 +37,7 @@ func autocast(in ...*Tensor) []*Tensor {
 		return in
 	}
 	for i, x := range in {
-		if x != nil && x.Type == dtype.Float32 { // a parameter belongs to no step; its cast does
+		if x != nil && x.DType() == dtype.Float32 { // a parameter belongs to no step; its cast does
 			in[i] = apply(in[at].tape, cast{in[at].autocastType(), 1, 0}, []*Tensor{x})[0]
 		}
 	}
@@ -47,7 +47,7 @@ func autocast(in ...*Tensor) []*Tensor {
 // ToFloat32 returns x as float32 if autocast computed it in a narrower type, else x
 // itself. Operations that need float32 call it.
 func (x *Tensor) ToFloat32() *Tensor {
-	if low := x.autocastType(); low == dtype.Invalid || x.Type != low {
+	if low := x.autocastType(); low == dtype.Invalid || x.DType() != low {
 		return x
 	}
 	return x.Cast(dtype.Float32)

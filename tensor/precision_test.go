@@ -38,20 +38,20 @@ func TestAutocastNarrowsProductsOnly(t *testing.T) {
 				want = low
 			}
 			hidden, logits, loss := small(tape, w)
-			for what, got := range map[string]dtype.Type{"convolution": hidden.Type, "product": logits.Type, "matmul": hidden.Contiguous().Reshape(4, 27).MatMul(w[2].T()).Type} {
+			for what, got := range map[string]dtype.Type{"convolution": hidden.DType(), "product": logits.DType(), "matmul": hidden.Contiguous().Reshape(4, 27).MatMul(w[2].T()).DType()} {
 				if got != want {
 					t.Errorf("%v: a %s of %v", low, what, got)
 				}
 			}
-			for what, got := range map[string]dtype.Type{"loss": loss.Type, "softmax": logits.Softmax(1).Type, "sum": logits.Sum().Type, "mean": logits.Mean().Type, "exponential": logits.Exp().Type} {
+			for what, got := range map[string]dtype.Type{"loss": loss.DType(), "softmax": logits.Softmax(1).DType(), "sum": logits.Sum().DType(), "mean": logits.Mean().DType(), "exponential": logits.Exp().DType()} {
 				if got != dtype.Float32 {
 					t.Errorf("%v: a %s of %v", low, what, got)
 				}
 			}
 			found := tensor.Gradients(loss)
 			for _, x := range w {
-				if found[x].Type != dtype.Float32 {
-					t.Errorf("%v: a gradient of %v", low, found[x].Type)
+				if found[x].DType() != dtype.Float32 {
+					t.Errorf("%v: a gradient of %v", low, found[x].DType())
 				}
 				all = append(all, tensor.Values[float64](found[x]))
 			}

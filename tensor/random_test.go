@@ -16,7 +16,7 @@ func TestSeedsInMemoryDrawTheSame(t *testing.T) {
 		x := leaf(40)
 		err := tensor.Step(func(tape *tensor.Tape) error {
 			seed(tape)
-			y := tape.Input(x.Array).RequireGrad()
+			y := tape.Input(x.Array()).RequireGrad()
 			for range 2 {
 				key, _ := y.NextKey()
 				y = y.Dropout(0.5, key)

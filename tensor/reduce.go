@@ -52,7 +52,7 @@ func (op reduction) Backward(out, grads, in []*Tensor) []*Tensor {
 // axes returns axes counted from the front, all of them if none are named.
 func (x *Tensor) axes(op string, axes []int) []int {
 	if len(axes) == 0 {
-		for axis := range x.Shape {
+		for axis := range x.Shape() {
 			axes = append(axes, axis)
 		}
 		return axes
@@ -61,7 +61,7 @@ func (x *Tensor) axes(op string, axes []int) []int {
 	for i, axis := range axes {
 		named[i] = x.axis(op, axis)
 		if slices.Contains(named[:i], named[i]) {
-			fail(op, ErrShape, "axis %d of %v is named twice", axis, x.Shape)
+			fail(op, ErrShape, "axis %d of %v is named twice", axis, x.Shape())
 		}
 	}
 	return named
@@ -71,7 +71,7 @@ func (x *Tensor) axes(op string, axes []int) []int {
 func (x *Tensor) axis(op string, axis int) int {
 	from, err := views.Axis(axis, x.Rank())
 	if err != nil {
-		fail(op, ErrShape, "%v has no axis %d", x.Shape, axis)
+		fail(op, ErrShape, "%v has no axis %d", x.Shape(), axis)
 	}
 	return from
 }
@@ -82,7 +82,7 @@ func (x *Tensor) dropAxes(axes []int) *Tensor {
 		return x
 	}
 	shape := make([]int, 0, x.Rank())
-	for axis, size := range x.Shape {
+	for axis, size := range x.Shape() {
 		if !slices.Contains(axes, axis) {
 			shape = append(shape, size)
 		}
@@ -93,8 +93,8 @@ func (x *Tensor) dropAxes(axes []int) *Tensor {
 // count returns the number of elements of x that were reduced to one element of y.
 func count(x, y *Tensor) float64 {
 	n := 1
-	for axis, size := range x.Shape {
-		if y.Shape[axis] != size {
+	for axis, size := range x.Shape() {
+		if y.Shape()[axis] != size {
 			n *= size
 		}
 	}

@@ -101,7 +101,7 @@ func gradientsOf(t *testing.T, d storage.Device, e dtype.Type, widths [4]int, mo
 	p := parameters(t, d, e, widths)
 	before := cudatest.LaunchCounts()
 	if err := tensor.Step(func(tape *tensor.Tape) error {
-		y := model(tape.Input(p[3][0].Array), p)
+		y := model(tape.Input(p[3][0].Array()), p)
 		of := tensor.Gradients(y.Mul(y).Mean())
 		for _, layer := range p[:3] {
 			grads = append(grads, read(t, []*tensor.Tensor{of[layer[0]], of[layer[1]]})...)
@@ -122,7 +122,7 @@ func gradientsOf(t *testing.T, d storage.Device, e dtype.Type, widths [4]int, mo
 func parameters(t *testing.T, d storage.Device, e dtype.Type, widths [4]int) (all [][]*tensor.Tensor) {
 	t.Helper()
 	draw := func(seed uint64, shape ...int) *tensor.Tensor {
-		a, err := tensor.Randn(dtype.BFloat16, tensor.Key{Seed: seed}, shape...).Cast(e).Array.To(d)
+		a, err := tensor.Randn(dtype.BFloat16, tensor.Key{Seed: seed}, shape...).Cast(e).Array().To(d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func parameters(t *testing.T, d storage.Device, e dtype.Type, widths [4]int) (al
 func read(t *testing.T, tensors []*tensor.Tensor) (all [][]float64) {
 	t.Helper()
 	for _, x := range tensors {
-		values, err := storage.Read[float64](x.Array)
+		values, err := storage.Read[float64](x.Array())
 		if err != nil {
 			t.Fatal(err)
 		}

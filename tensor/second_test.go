@@ -26,7 +26,7 @@ func TestConv1dBiasSecondDerivatives(t *testing.T) {
 			for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
 				sequence := func(f func(float64) float64, shape ...int) *tensor.Tensor {
 					x := tensor.Arange(dtype.Float64, 1, float64(1+tensor.Zeros(dtype.Float64, shape...).Len()), 1)
-					elems := storage.Elements[float64](x.Array)
+					elems := storage.Elements[float64](x.Array())
 					for i := range elems {
 						elems[i] = f(elems[i])
 					}
@@ -69,11 +69,11 @@ func TestMaxWithIndexOfNaN(t *testing.T) {
 		}
 		before := cudatest.LaunchCounts()
 		values, index := tensor.FromArray(a).MaxWithIndex(1)
-		where, err := storage.Read[int64](index.Array)
+		where, err := storage.Read[int64](index.Array())
 		if err != nil {
 			t.Fatal(err)
 		}
-		largest, err := storage.Read[float64](values.Array)
+		largest, err := storage.Read[float64](values.Array())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,13 +18,13 @@ type Spec struct {
 }
 
 // Spec describes x.
-func (x *Tensor) Spec() Spec { return Spec{x.Type, x.View, x.rowMajor, x.format} }
+func (x *Tensor) Spec() Spec { return Spec{x.DType(), x.array.View, x.rowMajor, x.format} }
 
 // one returns the specification of a single result.
 func one(t dtype.Type, v views.View) []Spec { return []Spec{{Type: t, View: v}} }
 
 // like is the Spec of an array of the type and shape of x, in a dense layout like x's.
-func like(x *Tensor) Spec { return Spec{Type: x.Type, View: views.Like(x.View)} }
+func like(x *Tensor) Spec { return Spec{Type: x.DType(), View: views.Like(x.array.View)} }
 
 // likeFloat is the specification of a result like x, which must have a derivative.
 func likeFloat(op string, x Spec) []Spec {

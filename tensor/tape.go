@@ -66,7 +66,7 @@ func runStep(t *Tape, f func(t *Tape) error) error {
 // Input returns a constant that brings a into the step: results computed from
 // it live in the step's memory. Ask for its gradient by RequireGrad.
 func (t *Tape) Input(a storage.Array) *Tensor {
-	return &Tensor{Array: a, noGrad: t.noGrad, tape: t}
+	return &Tensor{array: a, noGrad: t.noGrad, tape: t}
 }
 
 // NoGrad runs f and records nothing of it for gradients, as Infer does for a whole step.

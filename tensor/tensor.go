@@ -36,11 +36,8 @@ import (
 
 // A Tensor is an array in an expression. Its value does not change while
 // anything still needs it for a gradient.
-//
-// The fields Type, Shape and Stride and the methods Rank, Len and Bytes come from its
-// array.
 type Tensor struct {
-	storage.Array
+	array storage.Array
 	// Grad is the sum of the gradients that Backward has computed for this leaf; nil
 	// before.
 	Grad *Tensor
@@ -58,7 +55,7 @@ type Tensor struct {
 }
 
 // FromArray wraps a as a constant.
-func FromArray(a storage.Array) *Tensor { return &Tensor{Array: a} }
+func FromArray(a storage.Array) *Tensor { return &Tensor{array: a} }
 
 // FromSlice returns a constant that shares elems, laid out row-major.
 func FromSlice[T dtype.Go](elems []T, shape ...int) *Tensor {
@@ -76,11 +73,11 @@ func Leaf(a storage.Array) *Tensor { return FromArray(a).RequireGrad() }
 func (x *Tensor) RequireGrad() *Tensor {
 	switch {
 	case x.node != nil:
-		fail("require grad", ErrState, "%v was computed, only leaves can require a gradient; call Detach first", x.Array)
+		fail("require grad", ErrState, "%v was computed, only leaves can require a gradient; call Detach first", x.array)
 	case x.format != nil:
 		x.checkFormat("require grad", nil)
-	case !x.Type.IsFloat():
-		fail("require grad", ErrType, "%v has no gradient; Cast it to a float type first", x.Array)
+	case !x.DType().IsFloat():
+		fail("require grad", ErrType, "%v has no gradient; Cast it to a float type first", x.array)
 	}
 	x.requiresGrad = true
 	return x
@@ -90,15 +87,9 @@ func (x *Tensor) RequireGrad() *Tensor {
 // one, or was computed from such.
 func (x *Tensor) RequiresGrad() bool { return x.requiresGrad }
 
-// Rank returns the number of axes.
-func (x *Tensor) Rank() int { return len(x.Shape) }
-
-// Len returns the number of elements.
-func (x *Tensor) Len() int { return x.Array.Len() }
-
 // Detach returns x's value as a constant: no gradient flows through it.
 func (x *Tensor) Detach() *Tensor {
-	return &Tensor{Array: x.Array, format: x.format, noGrad: x.noGrad, tape: x.tape, block: x.block}
+	return &Tensor{array: x.array, format: x.format, noGrad: x.noGrad, tape: x.tape, block: x.block}
 }
 
 // Clone returns a copy of x, row-major, in memory of the same lifetime. Gradients flow
@@ -111,9 +102,9 @@ func (x *Tensor) CloneDetached() *Tensor {
 	x.checkAlive("clone")
 	x.checkFormat("clone", nil)
 	c := Context{device: device("clone", x)}
-	y, err := c.Alloc(x.Type, views.Of(x.Shape...))
+	y, err := c.Alloc(x.DType(), views.Of(x.Shape()...))
 	check("clone", err)
-	check("clone", c.Run(kernels.Copy, nil, []storage.Array{y}, x.Array))
+	check("clone", c.Run(kernels.Copy, nil, []storage.Array{y}, x.array))
 	return FromArray(y)
 }
 
@@ -122,7 +113,7 @@ func (x *Tensor) To(d storage.Device) (storage.Array, error) {
 	if err := x.aliveErr("to"); err != nil {
 		return storage.Array{}, err
 	}
-	return x.Array.To(d)
+	return x.array.To(d)
 }
 
 // CopyTo copies x's elements to dst, converting types. See [storage.Array.CopyTo].
@@ -130,7 +121,7 @@ func (x *Tensor) CopyTo(dst storage.Array) error {
 	if err := x.aliveErr("copy to"); err != nil {
 		return err
 	}
-	return x.Array.CopyTo(dst)
+	return x.array.CopyTo(dst)
 }
 
 // Tape returns the step that x belongs to, or nil.
@@ -140,14 +131,14 @@ func (x *Tensor) Tape() *Tape { return x.tape }
 // use Values[int64] or Values[complex128] for others.
 func (x *Tensor) Item() float64 {
 	if x.Len() != 1 {
-		fail("item", views.ErrShape, "of %v; want a single element", x.Shape)
+		fail("item", views.ErrShape, "of %v; want a single element", x.Shape())
 	}
-	if x.Type.IsComplex() {
-		fail("item", ErrType, "of %v has an imaginary part; use Values[complex128]", x.Type)
+	if x.DType().IsComplex() {
+		fail("item", ErrType, "of %v has an imaginary part; use Values[complex128]", x.DType())
 	}
 	item := Values[float64](x)[0]
-	if x.Type.IsInt() && math.Abs(item) >= 1<<53 {
-		fail("item", ErrType, "%v of 2⁵³ or more may be rounded; use Values[int64]", x.Type)
+	if x.DType().IsInt() && math.Abs(item) >= 1<<53 {
+		fail("item", ErrType, "%v of 2⁵³ or more may be rounded; use Values[int64]", x.DType())
 	}
 	return item
 }
@@ -159,7 +150,7 @@ func Values[T dtype.Go](x *Tensor) []T {
 	if x.format != nil && x.format.Names == nil {
 		x.checkFormat("values", nil)
 	}
-	elems, err := storage.Read[T](x.Array)
+	elems, err := storage.Read[T](x.array)
 	check("values", err)
 	return elems
 }
@@ -182,12 +173,12 @@ func (x *Tensor) aliveErr(act string) error {
 }
 
 func errEnded(act string, x *Tensor, text string) *Error {
-	return &Error{act, errkind.Errorf(ErrState, "%v %s", x.Array.Type, text)}
+	return &Error{act, errkind.Errorf(ErrState, "%v %s", x.array.Type, text)}
 }
 
 // onDevice returns a as a constant on x's device and in x's step.
 func (x *Tensor) onDevice(a storage.Array) *Tensor {
-	d := x.Data.Device()
+	d := x.Device()
 	if d == Meta {
 		b, err := storage.Make(Meta, a.Type, a.Shape...)
 		check("move", err)
@@ -200,5 +191,5 @@ func (x *Tensor) onDevice(a storage.Array) *Tensor {
 
 // sameStep returns a, which is not of the step's memory, as a constant in x's step.
 func (x *Tensor) sameStep(a storage.Array) *Tensor {
-	return &Tensor{Array: a, noGrad: x.noGrad, backward: x.backward, tape: x.tape}
+	return &Tensor{array: a, noGrad: x.noGrad, backward: x.backward, tape: x.tape}
 }

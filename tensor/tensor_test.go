@@ -114,8 +114,8 @@ func TestMixedTypesPromote(t *testing.T) {
 		t.Errorf("int16 + float64 = %v, want %v", got, want)
 	}
 	half := tensor.FromSlice([]float32{1}, 1).AddScalar(0.1)
-	if half.Type.String() != "float32" {
-		t.Errorf("a number widened float32 to %v", half.Type)
+	if half.DType().String() != "float32" {
+		t.Errorf("a number widened float32 to %v", half.DType())
 	}
 }
 

@@ -121,15 +121,15 @@ func (a arrangement) ofData(y *tensor.Tensor) *tensor.Tensor {
 
 // reshaped returns y with samples of that shape.
 func reshaped(y *tensor.Tensor, sample []int) *tensor.Tensor {
-	if slices.Equal(y.Shape[1:], sample) {
+	if slices.Equal(y.Shape()[1:], sample) {
 		return y
 	}
-	return y.Contiguous().Reshape(append([]int{y.Shape[0]}, sample...)...)
+	return y.Contiguous().Reshape(append([]int{y.Shape()[0]}, sample...)...)
 }
 
 // weights returns the weights of the elements of the output, from weights of samples or of elements of the target.
 func (a arrangement) weights(w *tensor.Tensor) *tensor.Tensor {
-	if w != nil && a.byElement && slices.Equal(w.Shape[1:], a.target) {
+	if w != nil && a.byElement && slices.Equal(w.Shape()[1:], a.target) {
 		return a.ofOutput(w)
 	}
 	return w
@@ -149,10 +149,10 @@ func (a arrangement) checkWeights(name string, shape []int) error {
 
 // perSample returns a number for each sample without axes of 1.
 func perSample(y *tensor.Tensor) *tensor.Tensor {
-	if y.Rank() == 1 || y.Len() != y.Shape[0] {
+	if y.Rank() == 1 || y.Len() != y.Shape()[0] {
 		return y
 	}
-	return y.Reshape(y.Shape[0])
+	return y.Reshape(y.Shape()[0])
 }
 
 // arrangements returns the arrangements of the targets of b, which are among fields.

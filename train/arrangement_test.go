@@ -43,10 +43,10 @@ var identityModels = map[string]string{
 func withUnits(t *testing.T, run *train.Run) {
 	t.Helper()
 	for _, p := range nn.Parameters(run.Model) {
-		w := storage.Elements[float32](p.Array)
+		w := storage.Elements[float32](p.Array())
 		clear(w)
-		for i := range p.Shape[0] {
-			w[i*len(w)/p.Shape[0]+i] = 1
+		for i := range p.Shape()[0] {
+			w[i*len(w)/p.Shape()[0]+i] = 1
 		}
 	}
 }

@@ -274,7 +274,7 @@ func (r *Run) countWeights(c comparison) []*tensor.Tensor {
 	}
 	all := make([]*tensor.Tensor, len(c.outputs))
 	for i, w := range c.counted {
-		all[i] = weighted(w, tensor.LabelMask(c.compared[i], dtype.Float32, c.outputs[i].Shape[1], ignore))
+		all[i] = weighted(w, tensor.LabelMask(c.compared[i], dtype.Float32, c.outputs[i].Shape()[1], ignore))
 	}
 	return all
 }
@@ -284,7 +284,7 @@ func (r *Run) target(y *tensor.Tensor, a arrangement) *tensor.Tensor {
 	switch {
 	case r.Config.Data.OneHot:
 		return r.oneHot(y)
-	case r.Classifies() && y.Type == dtype.Bool:
+	case r.Classifies() && y.DType() == dtype.Bool:
 		return perSample(y.Cast(dtype.Uint8))
 	case r.Classifies():
 		return perSample(y)
@@ -294,7 +294,7 @@ func (r *Run) target(y *tensor.Tensor, a arrangement) *tensor.Tensor {
 
 // oneHot returns the one-hot encoding of labels.
 func (r *Run) oneHot(labels *tensor.Tensor) *tensor.Tensor {
-	return labels.Reshape(labels.Shape[0], 1).Cast(dtype.Int64).Equal(tensor.FromArray(r.classIndices)).Cast(dtype.Float32)
+	return labels.Reshape(labels.Shape()[0], 1).Cast(dtype.Int64).Equal(tensor.FromArray(r.classIndices)).Cast(dtype.Float32)
 }
 
 // lossesOf returns the loss of each output.

@@ -56,7 +56,7 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 		return nil, err
 	}
 	for _, p := range nn.Parameters(model) {
-		r.Device = p.Data.Device()
+		r.Device = p.Device()
 		break
 	}
 	if r.targets, err = orderTargets(model, targetNames(loader.Fields())); err != nil {

@@ -191,7 +191,7 @@ func TestChannelsLastIsGuessed(t *testing.T) {
 			setting = ", layout: " + c.layout
 		}
 		config := fmt.Sprintf("data: {file: f, x: x, y: y%s}\nmodel: [{conv2d: {out_channels: 2, kernel_size: 1}}, flatten, {dense: 2}]", setting)
-		x, err := storage.Make(storage.CPU, tensor.FromSlice([]uint8{0}, 1).Type, append([]int{2}, c.sample...)...)
+		x, err := storage.Make(storage.CPU, tensor.FromSlice([]uint8{0}, 1).DType(), append([]int{2}, c.sample...)...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -90,7 +90,7 @@ func (a *accumulate) sum(g *Gradient) (*tensor.Tensor, error) {
 	sum, ok := a.sums[g.Name]
 	if !ok {
 		var err error
-		if sum, err = storage.Make(g.Grad.Data.Device(), g.Grad.Type, g.Grad.Shape...); err != nil {
+		if sum, err = storage.Make(g.Grad.Device(), g.Grad.DType(), g.Grad.Shape()...); err != nil {
 			return nil, err
 		}
 		a.sums[g.Name] = sum
@@ -123,10 +123,10 @@ func (a *accumulate) Load(params iter.Seq2[string, *nn.Parameter], state iter.Se
 	sums := map[string]storage.Array{}
 	for name, from := range state {
 		p, ok := known[name]
-		if !ok || !slices.Equal(p.Shape, from.Shape) {
+		if !ok || !slices.Equal(p.Shape(), from.Shape) {
 			return fmt.Errorf("sum of the gradients of %s %v: no such parameter, or of another shape: %w", name, from.Shape, views.ErrShape)
 		}
-		to, err := storage.Make(p.Data.Device(), p.Type, p.Shape...)
+		to, err := storage.Make(p.Device(), p.DType(), p.Shape()...)
 		if err == nil {
 			err = from.CopyTo(to)
 		}

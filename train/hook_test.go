@@ -250,7 +250,7 @@ func (r replica) Gradients(s *train.Step) error {
 		for k := range mean {
 			mean[k] = (r.group.values[0][i][k] + r.group.values[1][i][k]) / 2
 		}
-		a, err := storage.From(mean, g.Grad.Shape...).To(g.Grad.Data.Device())
+		a, err := storage.From(mean, g.Grad.Shape()...).To(g.Grad.Device())
 		if err != nil {
 			return err
 		}

@@ -73,7 +73,7 @@ func (in Input) ApplyRows(x, rows *tensor.Tensor) *tensor.Tensor {
 // shaped returns x in the shape that the model takes.
 func (in Input) shaped(x *tensor.Tensor) *tensor.Tensor {
 	if in.AddChannel {
-		x = x.Reshape(slices.Insert(slices.Clone(x.Shape), 1, 1)...)
+		x = x.Reshape(slices.Insert(slices.Clone(x.Shape()), 1, 1)...)
 	}
 	if in.ChannelsLast {
 		x = x.Transpose(0, 3, 1, 2)
@@ -83,7 +83,7 @@ func (in Input) shaped(x *tensor.Tensor) *tensor.Tensor {
 
 // filled returns x with Missing's numbers in the place of NaN.
 func (in Input) filled(x *tensor.Tensor) *tensor.Tensor {
-	if len(in.Missing.Fill) == 0 || !x.Type.IsFloat() {
+	if len(in.Missing.Fill) == 0 || !x.DType().IsFloat() {
 		return x
 	}
 	return tensor.Where(x.Equal(x), x, in.each(in.fill, x))
@@ -91,13 +91,13 @@ func (in Input) filled(x *tensor.Tensor) *tensor.Tensor {
 
 func (in Input) scaled(x *tensor.Tensor) *tensor.Tensor {
 	switch {
-	case in.IsAuto() || in.IsIdentity() && x.Type == dtype.Float32:
+	case in.IsAuto() || in.IsIdentity() && x.DType() == dtype.Float32:
 		return x
 	case len(in.Scale) == 1:
 		return x.CastScaled(in.Scale[0], in.Shift[0])
 	}
 	scale, shift := in.each(in.scale, x), in.each(in.shift, x)
-	return x.Cast(scale.Type).Mul(scale).Add(shift).Cast(dtype.Float32)
+	return x.Cast(scale.DType()).Mul(scale).Add(shift).Cast(dtype.Float32)
 }
 
 // To returns in for batches on d, with its numbers for each channel there.

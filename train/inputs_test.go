@@ -267,7 +267,7 @@ func (counting) InputNames() []string { return []string{"rows_lengths", "rows"} 
 func (m counting) Forward(x *tensor.Tensor) *tensor.Tensor { return nn.ForwardOne(m, x) }
 
 func (m counting) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
-	if inputs[0].Data.Device() != tensor.Meta {
+	if inputs[0].Device() != tensor.Meta {
 		*m.seen = append(*m.seen, tensor.Values[float64](inputs[0])...)
 	}
 	return []*tensor.Tensor{m.Layer.Forward(inputs[1])}

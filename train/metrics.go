@@ -73,7 +73,7 @@ func (c Config) newMetrics(targets []string) (set metricSet, err error) {
 
 // update adds a batch with the losses in the units of the data and those that are minimized, of each output.
 func (s metricSet) update(outputs, targets, weights, losses, minimized []*tensor.Tensor) {
-	n := outputs[0].Shape[0]
+	n := outputs[0].Shape()[0]
 	weighs := slices.ContainsFunc(weights, func(w *tensor.Tensor) bool { return w != nil })
 	for i, w := range weights {
 		if weighs {

@@ -167,12 +167,12 @@ func (r *Run) present(target int, y, weights *tensor.Tensor) (_, counted *tensor
 		return y, weights
 	}
 	labels := r.Classifies() || r.Config.Data.OneHot
-	if y.Type.IsFloat() {
+	if y.DType().IsFloat() {
 		there, value := y.Equal(y), 0.0
 		if labels {
 			value = dataconfig.MissingLabel
 		}
-		y = tensor.Where(there, y, there.Cast(y.Type).MulScalar(0).AddScalar(value))
+		y = tensor.Where(there, y, there.Cast(y.DType()).MulScalar(0).AddScalar(value))
 		if !labels {
 			return y, weighted(weights, there.Cast(dtype.Float32))
 		}
@@ -189,7 +189,7 @@ func weighted(weights, mask *tensor.Tensor) *tensor.Tensor {
 	if weights == nil {
 		return mask
 	}
-	shape := slices.Concat(weights.Shape, slices.Repeat([]int{1}, max(0, mask.Rank()-weights.Rank())))
+	shape := slices.Concat(weights.Shape(), slices.Repeat([]int{1}, max(0, mask.Rank()-weights.Rank())))
 	return mask.Mul(weights.Cast(dtype.Float32).Reshape(shape...))
 }
 

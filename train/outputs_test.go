@@ -53,7 +53,7 @@ func columnModel(order []string) string {
 // giveColumns makes the outputs of a model of columnModel the columns of x.
 func giveColumns(model nn.Module) {
 	for name, p := range nn.Parameters(model) {
-		w := storage.Elements[float32](p.Array)
+		w := storage.Elements[float32](p.Array())
 		clear(w)
 		w[slices.Index(columnNames, name[:1])] = 1
 	}

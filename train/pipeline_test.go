@@ -286,7 +286,7 @@ func TestStepsAreCountedOverEpochs(t *testing.T) {
 	run, data := newRun(t, cudatest.Devices(t, cudatest.Deferred)[0], modes[0], bare)
 	err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnEpochEnd: func(train.Epoch) error {
 		for _, p := range nn.Parameters(run.Model) {
-			if err := storage.Fill(p.Array, math.NaN()); err != nil {
+			if err := storage.Fill(p.Array(), math.NaN()); err != nil {
 				return err
 			}
 		}

@@ -98,7 +98,7 @@ func (p *Predictor) setFinal(final func(*tensor.Tensor) *tensor.Tensor) (err err
 	}
 	return tensor.Infer(func(t *tensor.Tape) error {
 		out := p.forward(t, xs)
-		p.OutputShape, p.Type = slices.Clone(out.Shape[1:]), out.Type
+		p.OutputShape, p.Type = slices.Clone(out.Shape()[1:]), out.DType()
 		return nil
 	})
 }
@@ -124,7 +124,7 @@ func (p *Predictor) forward(t *tensor.Tape, xs []storage.Array) *tensor.Tensor {
 		out = p.arranged[p.output].ofData(out)
 	}
 	if p.output < len(p.targets) {
-		out = p.targets[p.output].Restore(out).Cast(out.Type)
+		out = p.targets[p.output].Restore(out).Cast(out.DType())
 	}
 	return p.final(out)
 }

@@ -69,7 +69,7 @@ func (t Target) Apply(y *tensor.Tensor) *tensor.Tensor {
 		return y
 	}
 	x, scale, shift := t.columns(y.Cast(dtype.Float64))
-	return x.Mul(scale).Add(shift).Reshape(y.Shape...).Cast(dtype.Float32)
+	return x.Mul(scale).Add(shift).Reshape(y.Shape()...).Cast(dtype.Float32)
 }
 
 // Restore returns outputs of the model, in the axes of the data, in the units of the data, as float64.
@@ -78,7 +78,7 @@ func (t Target) Restore(out *tensor.Tensor) *tensor.Tensor {
 		return out
 	}
 	x, scale, shift := t.columns(out.Cast(dtype.Float64))
-	return x.Sub(shift).Div(scale).Reshape(out.Shape...)
+	return x.Sub(shift).Div(scale).Reshape(out.Shape()...)
 }
 
 // axis returns the axis of a sample of that many axes that t has numbers for: the channels of
@@ -98,9 +98,9 @@ func (t Target) columns(x *tensor.Tensor) (_, scale, shift *tensor.Tensor) {
 		return x, t.scale, t.shift
 	}
 	if x.Len()%n != 0 {
-		tensor.Fail("normalize", views.ErrShape, "%d numbers for %s of %v", n, t.Name, x.Shape[1:])
+		tensor.Fail("normalize", views.ErrShape, "%d numbers for %s of %v", n, t.Name, x.Shape()[1:])
 	}
-	if axis == 0 || x.Shape[axis] != n {
+	if axis == 0 || x.Shape()[axis] != n {
 		return x.Contiguous().Reshape(x.Len()/n, n), t.scale, t.shift
 	}
 	shape := slices.Repeat([]int{1}, x.Rank()-axis)
@@ -129,7 +129,7 @@ func (r *Run) measure(c comparison, set metricSet) (loss *tensor.Tensor) {
 		outputs[i], targets[i], weights[i] = a.ofData(c.outputs[i].Detach()), a.ofData(c.compared[i]), c.counted[i]
 		if i < len(r.Targets) && r.Targets[i].scale != nil {
 			outputs[i] = r.Targets[i].Restore(outputs[i])
-			targets[i] = c.targets[i].Cast(dtype.Float64).Reshape(outputs[i].Shape...)
+			targets[i] = c.targets[i].Cast(dtype.Float64).Reshape(outputs[i].Shape()...)
 		}
 	}
 	losses := c.losses

@@ -482,7 +482,7 @@ func TestImageLayoutsAreConverted(t *testing.T) {
 	if got, want := tensor.Values[float32](y), []float32{3, 9, 15, 21, 5, 11, 17, 23, 7, 13, 19, 25}; !slices.Equal(got, want) {
 		t.Errorf("channels first: %v, want %v", got, want)
 	}
-	if got, want := in.SampleShape([]int{2, 2, 3}), y.Shape[1:]; !slices.Equal(got, want) {
+	if got, want := in.SampleShape([]int{2, 2, 3}), y.Shape()[1:]; !slices.Equal(got, want) {
 		t.Errorf("sample %v, want %v", got, want)
 	}
 }

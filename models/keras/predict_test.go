@@ -143,7 +143,7 @@ func predict(t *testing.T, model nn.Module, inputs []storage.Array) []storage.Ar
 			xs = append(xs, tape.Input(host))
 		}
 		for _, y := range nn.Call("", model, xs...) {
-			out, err := storage.Make(storage.CPU, y.Type, y.Shape...)
+			out, err := storage.Make(storage.CPU, y.DType(), y.Shape()...)
 			if err != nil {
 				return err
 			}

@@ -105,7 +105,7 @@ func Draw(s Sample, t dtype.Type) []storage.Array {
 					floats[k] *= 20
 				}
 			}
-			in[i] = tensor.FromArray(storage.From(floats, want.Shape...)).Cast(t).CloneDetached().Array
+			in[i] = tensor.FromArray(storage.From(floats, want.Shape...)).Cast(t).CloneDetached().Array()
 		}
 	}
 	return in
@@ -151,7 +151,7 @@ func weighted(y *tensor.Tensor) *tensor.Tensor {
 	for i := range w {
 		w[i] = math.Round(min(max(r.NormFloat64(), -3), 3)*16)/16 + 1./32
 	}
-	there, err := tensor.FromSlice(w, y.Shape...).Cast(y.Type).To(y.Data.Device())
+	there, err := tensor.FromSlice(w, y.Shape()...).Cast(y.DType()).To(y.Device())
 	if err != nil {
 		panic(err)
 	}
@@ -168,8 +168,8 @@ func Outcome(s Sample, in []storage.Array) (value []float64, grads [][]float64) 
 		all := tensor.Gradients(weighted(y))
 		for i, x := range xs {
 			if g := all[x]; g != nil {
-				if !slices.Equal(g.Shape, x.Shape) {
-					tensor.Fail("test", tensor.ErrShape, "gradient %v of input %v", g.Shape, x.Shape)
+				if !slices.Equal(g.Shape(), x.Shape()) {
+					tensor.Fail("test", tensor.ErrShape, "gradient %v of input %v", g.Shape(), x.Shape())
 				}
 				grads[i] = tensor.Values[float64](g)
 			}
@@ -305,7 +305,7 @@ func secondGradients(s Sample, in []storage.Array) [][]float64 {
 		for i := range v {
 			v[i] = r.NormFloat64()
 		}
-		if part := g.Mul(tensor.FromSlice(v, g.Shape...)).Sum(); sum == nil {
+		if part := g.Mul(tensor.FromSlice(v, g.Shape()...)).Sum(); sum == nil {
 			sum = part
 		} else {
 			sum = sum.Add(part)
@@ -330,7 +330,7 @@ func CheckMeta(t *testing.T, s Sample) {
 	in := Draw(s, dtype.Float32)
 	there := make([]storage.Array, len(in))
 	for i, a := range in {
-		there[i] = tensor.NewMeta(a.Type, a.Shape...).Array
+		there[i] = tensor.NewMeta(a.Type, a.Shape...).Array()
 	}
 	xs, ms := Leaves(in), Leaves(there)
 	y := s.Call(xs...)
@@ -357,7 +357,7 @@ func CheckMeta(t *testing.T, s Sample) {
 func sameSpec(t *testing.T, what string, meta, x *tensor.Tensor) {
 	t.Helper()
 	if !meta.IsMeta() {
-		t.Errorf("%s of meta tensors is on %v", what, meta.Data.Device())
+		t.Errorf("%s of meta tensors is on %v", what, meta.Device())
 	}
 	if got, want := meta.Spec(), x.Spec(); got.Type != want.Type || !slices.Equal(got.Shape, want.Shape) || !slices.Equal(got.Stride, want.Stride) {
 		t.Errorf("%s of meta tensors: %v %v with strides %v; of others %v %v with strides %v", what, got.Type, got.Shape, got.Stride, want.Type, want.Shape, want.Stride)
@@ -405,7 +405,7 @@ func Float64(in []storage.Array) []storage.Array {
 	double := slices.Clone(in)
 	for i, a := range in {
 		if a.Type.IsFloat() {
-			double[i] = tensor.FromArray(a).Cast(dtype.Float64).Array
+			double[i] = tensor.FromArray(a).Cast(dtype.Float64).Array()
 		}
 	}
 	return double
