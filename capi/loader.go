@@ -18,8 +18,10 @@ import (
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/dataset/datafiles"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/inspect"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -44,7 +46,7 @@ type loader struct {
 	*dataset.Loader
 	samples dataset.Dataset
 	data    *dataconfig.Data
-	files   sampleFiles
+	files   datafiles.Files
 	pool    *pool
 	cancel  context.CancelFunc // ends reads of files
 
@@ -98,7 +100,10 @@ func (s loaderSettings) open() (_ *loader, err error) {
 		return nil, fmt.Errorf("loader: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &loader{files: sampleFiles{ctx, s.Format, map[string]inspect.File{}}, pool: &pool{free: map[int][][]byte{}}, cancel: cancel}
+	open := func(name string) (inspect.File, error) {
+		return inspect.Open(name, serialize.Options{Context: ctx, Format: s.Format})
+	}
+	l := &loader{files: datafiles.New(open), pool: &pool{free: map[int][][]byte{}}, cancel: cancel}
 	defer func() {
 		if err != nil {
 			l.close()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/dataset/datafiles"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -52,9 +53,9 @@ func doctorCommand() *cli.Command {
 type doctor struct {
 	ctx   context.Context
 	name  string
-	each  bool       // alike datasets are examined one by one
-	time  epochTimer // measures; tests replace it
-	files files      // as train opens them
+	each  bool            // alike datasets are examined one by one
+	time  epochTimer      // measures; tests replace it
+	files datafiles.Files // as train opens them
 	file  inspect.File
 
 	candidates []*trainingCandidate
@@ -76,7 +77,7 @@ func (d *doctor) examine(path string) error {
 	d.files = newFiles(context.WithValue(d.ctx, cacheKey{}, -1)) // so that a second epoch of an extract decodes again
 	defer d.files.Close()
 	var err error
-	if d.file, err = d.files.file(d.name); err != nil {
+	if d.file, err = d.files.File(d.name); err != nil {
 		return err
 	}
 	d.checkpoint = isModel(d.file)
@@ -129,7 +130,7 @@ func (d *doctor) open(path string) (found []openedData, err error) {
 			continue
 		}
 		for _, path := range d.paths(o) {
-			data, err := findLabels(d.file, address{d.name, path})
+			data, err := datafiles.FindLabels(d.file, path)
 			if err != nil {
 				d.unread(path, "cannot be loaded", err)
 				continue
@@ -188,7 +189,7 @@ func nameOf(paths []string, found []openedData) string {
 			n++
 		}
 	}
-	if _, members := cutMembers(star); n > len(paths) || members != nil {
+	if _, members := datafiles.CutMembers(star); n > len(paths) || members != nil {
 		return span(paths)
 	}
 	return star
@@ -234,7 +235,7 @@ func (d *doctor) warn(path, format string, args ...any) {
 // reason returns an error about data of the file without the names of the file and the data.
 func (d *doctor) reason(err error, path string) string {
 	text := withoutKind(err.Error())
-	stored, _ := cutMembers(path)
+	stored, _ := datafiles.CutMembers(path)
 	for _, name := range []string{d.name + ": ", path + ": ", path + " ", stored + ": "} {
 		text = strings.Replace(text, name, "", 1)
 	}

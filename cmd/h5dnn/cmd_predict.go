@@ -14,6 +14,7 @@ import (
 	"github.com/h5dnn/h5dnn/convert"
 	loader "github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/dataset/datafiles"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
@@ -267,7 +268,7 @@ func sourcesOf(c *cli.Context, run string, args []string, trained *dataconfig.Co
 	given := make([]dataconfig.Source, len(names)) // without a File where not given
 	one := parseAddress(args[0])
 	switch {
-	case len(args) == 1 && one.path == "" && isContainer(c.Context, one.file):
+	case len(args) == 1 && one.path == "" && isContainer(one.file):
 		if len(trained.ValX) > 0 && !holds(c.Context, one.file, trained.X) {
 			trained.SetX(trained.ValX)
 		}
@@ -306,8 +307,8 @@ func sourcesOf(c *cli.Context, run string, args []string, trained *dataconfig.Co
 }
 
 // isContainer reports whether the files that a pattern names are there, and are of a format with several arrays, which have paths.
-func isContainer(ctx context.Context, pattern string) bool {
-	names, err := newFiles(ctx).Glob(pattern)
+func isContainer(pattern string) bool {
+	names, err := datafiles.Glob(pattern)
 	if err != nil || !exists(names[0]) {
 		return false
 	}

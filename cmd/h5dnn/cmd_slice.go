@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -13,6 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/convert"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/dataset/datafiles"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/loss"
@@ -90,14 +90,14 @@ type sliced struct {
 	at address
 }
 
-// findAll is find for all arrays that match a path with stars. Those that a list of episodes leaves
+// findAll finds all arrays that match a path with stars. Those that a list of episodes leaves
 // out are not among them.
 func findAll(file inspect.File, at address) ([]sliced, error) {
-	data, err := find(file, at)
+	data, err := datafiles.Find(file, at.path)
 	if err == nil || !strings.Contains(at.path, "*") {
 		return []sliced{{data, at}}, err
 	}
-	in := files{context.Background(), map[string]inspect.File{at.file: file}}
+	in := datafiles.Of(file)
 	paths, err := dataconfig.Expand(in, at.file, at.path)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func findAll(file inspect.File, at address) ([]sliced, error) {
 	var all []sliced
 	for _, path := range paths {
 		one := address{at.file, path}
-		data, err := find(file, one)
+		data, err := datafiles.Find(file, path)
 		switch {
 		case errors.Is(err, dataconfig.ErrUnlisted):
 			continue
@@ -190,53 +190,6 @@ func attributesAt(file inspect.File, at address) []inspect.Attr {
 		}
 	}
 	return nil
-}
-
-// find returns the data at an address, which may end in an index expression. A
-// dataset whose name ends in brackets takes precedence.
-func find(file inspect.File, at address) (inspect.Selection, error) {
-	data, err := file.Find(at.path)
-	if err == nil {
-		return data, nil
-	}
-	if h5, ok := file.(inspect.HDF5); ok {
-		if path, members := cutMembers(at.path); members != nil {
-			return findMember(h5, address{at.file, path}, members)
-		}
-	}
-	path, expr := views.CutIndex(at.path)
-	if expr == "" {
-		return data, err
-	}
-	if _, err := views.Parse(expr); err != nil {
-		return data, err
-	}
-	if data, err = file.Find(path); err != nil {
-		return data, err
-	}
-	return sliceOf(file, data, path, expr)
-}
-
-// member matches the name of a member of compounds in brackets, as in /table['x'][:10].
-var member = regexp.MustCompile(`\[\s*(?:'([^']*)'|"([^"]*)")\s*\]`)
-
-// cutMembers splits the names of members off a path.
-func cutMembers(path string) (rest string, members []string) {
-	for _, found := range member.FindAllStringSubmatch(path, -1) {
-		members = append(members, found[1]+found[2])
-	}
-	return member.ReplaceAllString(path, ""), members
-}
-
-// findMember returns a member of the compounds at an address, which may end in an index
-// expression.
-func findMember(file inspect.HDF5, at address, members []string) (inspect.Selection, error) {
-	path, expr := views.CutIndex(at.path)
-	data, err := file.Member(path, members...)
-	if err != nil || expr == "" {
-		return data, err
-	}
-	return sliceOf(file, data, path, expr)
 }
 
 // show prints data as NumPy does.

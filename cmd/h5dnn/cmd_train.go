@@ -23,6 +23,7 @@ import (
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/dataset/datafiles"
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -520,13 +521,13 @@ func canWrite(name string) error {
 // trainingData is the arrays to train on, and the files they are in.
 type trainingData struct {
 	*train.Data
-	files
+	datafiles.Files
 }
 
 func openData(ctx context.Context, config train.Config) (*trainingData, error) {
-	d := &trainingData{files: newFiles(ctx)}
+	d := &trainingData{Files: newFiles(ctx)}
 	var err error
-	if d.Data, err = train.OpenData(config, d.files); err != nil {
+	if d.Data, err = train.OpenData(config, d.Files); err != nil {
 		d.Close()
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	loading "github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/dataset/datafiles"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
@@ -76,7 +77,7 @@ func (d *doctor) candidate(group []openedData) (*trainingCandidate, error) {
 	if p.rows == 0 {
 		return nil, errors.New("no rows")
 	}
-	if _, err := foundIn(first.Selection, d.name+": "+first.path); err != nil {
+	if _, err := datafiles.Found(first.Selection, d.name+": "+first.path); err != nil {
 		return nil, err
 	}
 	if first.Texts() {
@@ -143,7 +144,7 @@ func (p *trainingCandidate) storage(d *doctor) {
 		return
 	}
 	for _, o := range p.data {
-		path, members := cutMembers(o.path)
+		path, members := datafiles.CutMembers(o.path)
 		stored, err := h5.Stored(path)
 		if err != nil { // such as a sparse matrix, which is a group
 			p.stored = nil

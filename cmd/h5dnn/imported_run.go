@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/dataset/datafiles"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/models"
 	"github.com/h5dnn/h5dnn/models/weights"
@@ -192,7 +193,7 @@ func sampleShape(c *cli.Context, at address) ([]int, error) {
 		return nil, err
 	}
 	defer file.Close()
-	data, err := find(file, at)
+	data, err := datafiles.Find(file, at.path)
 	if err != nil || !data.Numbers() || data.Array.Rank() < 1 {
 		return nil, err
 	}

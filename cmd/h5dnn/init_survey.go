@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/dataset/datafiles"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/propose"
@@ -147,7 +148,7 @@ func (s *survey) add(e inspect.Object) error {
 	if e.Data.DType == "compound" {
 		return s.addMembers(e)
 	}
-	data, err := findLabels(s.file, address{s.file.Name(), e.Path})
+	data, err := datafiles.FindLabels(s.file, e.Path)
 	if err != nil {
 		a.Unread = s.reason(err)
 	}
@@ -182,7 +183,7 @@ func (s *survey) addMembers(e inspect.Object) error {
 
 // addPath adds the array of a path, which may end in a member or an index.
 func (s *survey) addPath(p string) error {
-	data, err := findLabels(s.file, address{s.file.Name(), p})
+	data, err := datafiles.FindLabels(s.file, p)
 	if err != nil {
 		return err
 	}

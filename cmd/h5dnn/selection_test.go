@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dataset/datafiles"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/storage"
@@ -80,7 +81,7 @@ func compareSelection(t *testing.T, name string, query []any) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	data, err := find(file, address{name, query[0].(string)})
+	data, err := datafiles.Find(file, query[0].(string))
 	if err != nil {
 		t.Errorf("%s%v: %v", filepath.Base(name), query[0], err)
 		return
@@ -117,7 +118,7 @@ func TestCoordinatesThatWereNeverWrittenTakeTheBudget(t *testing.T) {
 	}
 	defer file.Close()
 	var beyond *storage.BudgetError
-	if _, err := find(file, address{name, "/time[time=3]"}); !errors.As(err, &beyond) {
+	if _, err := datafiles.Find(file, "/time[time=3]"); !errors.As(err, &beyond) {
 		t.Errorf("the error is %v", err)
 	}
 }
