@@ -1,6 +1,8 @@
 package arrayfmt
 
 import (
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -83,4 +85,36 @@ func JSONString(s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
+}
+
+// JSONValue returns a value of elements that are not numbers, or lists of them, as JSON. A
+// complex number is a list of two. form, which may be nil, returns what is written of values
+// that have several forms in JSON, such as records, and others as they are.
+func JSONValue(value any, form func(value any) any) string {
+	if form != nil {
+		value = form(value)
+	}
+	switch v := value.(type) {
+	case string:
+		return JSONString(v)
+	case float32:
+		return JSONNumber(dtype.Float32, float64(v))
+	case float64:
+		return JSONNumber(dtype.Float64, v)
+	case complex128:
+		return JSONValue([]any{real(v), imag(v)}, nil)
+	case []byte:
+		return `"0x` + hex.EncodeToString(v) + `"`
+	case []any:
+		parts := make([]string, len(v))
+		for k := range v {
+			parts[k] = JSONValue(v[k], form)
+		}
+		return "[" + strings.Join(parts, ",") + "]"
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.Encode(value) // the other types always encode
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -5,13 +5,10 @@ package main
 import "C"
 
 import (
-	"encoding/hex"
 	"encoding/json"
-	"strings"
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/views"
@@ -165,30 +162,15 @@ func putJSON(out **C.char, value any) error {
 }
 
 // jsonValue writes a value of [hdf5.Dataset.Values], or lists of them, as JSON. Compounds are
-// lists, and complex numbers lists of two.
+// lists, and references are paths.
 func jsonValue(value any) string {
-	switch v := value.(type) {
-	case string:
-		return arrayfmt.JSONString(v)
-	case float32:
-		return arrayfmt.JSONNumber(dtype.Float32, float64(v))
-	case float64:
-		return arrayfmt.JSONNumber(dtype.Float64, v)
-	case complex128:
-		return jsonValue([]any{real(v), imag(v)})
-	case []byte:
-		return `"0x` + hex.EncodeToString(v) + `"`
-	case hdf5.Record:
-		return jsonValue(v.Values)
-	case hdf5.Reference:
-		return arrayfmt.JSONString(v.Path)
-	case []any:
-		parts := make([]string, len(v))
-		for k := range v {
-			parts[k] = jsonValue(v[k])
+	return arrayfmt.JSONValue(value, func(value any) any {
+		switch v := value.(type) {
+		case hdf5.Record:
+			return v.Values
+		case hdf5.Reference:
+			return v.Path
 		}
-		return "[" + strings.Join(parts, ",") + "]"
-	}
-	text, _ := json.Marshal(value) // integers, bools and nil
-	return string(text)
+		return value
+	})
 }

@@ -3,16 +3,13 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
 	"iter"
 	"reflect"
-	"strings"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
@@ -141,35 +138,19 @@ func encodeLine(w io.Writer, v any) error {
 	return err
 }
 
-// jsonValue writes a value of [hdf5.Dataset.Values], or lists of them, as JSON.
+// jsonValue writes a value of [hdf5.Dataset.Values], or lists of them, as JSON. Compounds are objects.
 func jsonValue(value any) string {
-	switch v := value.(type) {
-	case string:
-		return arrayfmt.JSONString(v)
-	case float32:
-		return arrayfmt.JSONNumber(dtype.Float32, float64(v))
-	case float64:
-		return arrayfmt.JSONNumber(dtype.Float64, v)
-	case complex128:
-		return "[" + jsonValue(real(v)) + "," + jsonValue(imag(v)) + "]"
-	case []byte:
-		return `"0x` + hex.EncodeToString(v) + `"`
-	case []any:
-		parts := make([]string, len(v))
-		for k := range v {
-			parts[k] = jsonValue(v[k])
+	return arrayfmt.JSONValue(value, func(value any) any {
+		record, ok := value.(hdf5.Record)
+		if !ok {
+			return value
 		}
-		return "[" + strings.Join(parts, ",") + "]"
-	case hdf5.Record:
-		f := make(fields, len(v.Names))
-		for k, name := range v.Names {
-			f[k] = field{name, json.RawMessage(jsonValue(v.Values[k]))}
+		f := make(fields, len(record.Names))
+		for k, name := range record.Names {
+			f[k] = field{name, json.RawMessage(jsonValue(record.Values[k]))}
 		}
-		value = f
-	}
-	var b strings.Builder
-	encode(&b, value) // the other types always encode
-	return b.String()
+		return f
+	})
 }
 
 // orNull returns null for a missing list, and an empty list for an empty one.
