@@ -158,6 +158,17 @@ h5dnn_status h5dnn_values(h5dnn_file file, const char *name, const char *index, 
  * empty one if the file is intact. */
 h5dnn_status h5dnn_verify(const char *path, char **json);
 
+/* Writes the arrays of a file to a file of another format, or an HDF5 file as HDF5 with its objects as
+ * they are stored. The settings are a JSON object: format (of the output; by its extension if
+ * absent), force (replace a file) and verify (read the output and compare every element). The
+ * result is a JSON list of what the output lacks, each with path and message. */
+h5dnn_status h5dnn_convert(const char *path, const char *out, const char *settings, char **json);
+
+/* Compares the arrays of two files of any formats. The settings are a JSON object: atol and rtol
+ * (elements x and y are equal if |x - y| <= atol + rtol*|y|) and ignore_types. The result is a JSON
+ * list of the arrays that differ, the worst first, and of those that only file "a" or "b" has. */
+h5dnn_status h5dnn_diff(const char *a, const char *b, const char *settings, char **json);
+
 /* Frees a text of one of these functions. */
 h5dnn_status h5dnn_free_text(char *text);
 
@@ -226,18 +237,21 @@ h5dnn_status h5dnn_loader_about(h5dnn_loader loader, char **json);
 /* Starts an epoch after a number of its samples. An epoch in progress ends. */
 h5dnn_status h5dnn_loader_start(h5dnn_loader loader, int64_t epoch, int64_t start);
 
-/* Stores the next batch: an array for each of the loader's fields, which are to be freed, the
- * indices of the samples as an array of int64, unless rows is NULL, and the number of samples of
- * the epoch up to the end of the batch, with which to start in order to go on there. At the
- * end of the epoch, consumed is -1 and nothing else is stored. If no batch is ready within the
- * given number of milliseconds, the status is H5DNN_AGAIN.
+/* Stores the next batch: an array for each of the loader's fields, n of them, which are to be
+ * freed, the indices of the samples as an array of int64, unless rows is NULL, and the number of
+ * samples of the epoch up to the end of the batch, with which to start in order to go on there.
+ * At the end of the epoch, consumed is -1 and nothing else is stored. If no batch is ready within
+ * the given number of milliseconds, the status is H5DNN_AGAIN. Another n than the number of the
+ * loader's fields is an error, and the batch is kept for the next call.
  *
  * The memory of an array is reused for later batches once it is freed, and every tensor exported
  * from it deleted. After the error of a batch the next call returns the next batch. */
-h5dnn_status h5dnn_loader_next(h5dnn_loader loader, int64_t milliseconds, h5dnn_array *fields, h5dnn_array *rows, int64_t *consumed);
+h5dnn_status h5dnn_loader_next(h5dnn_loader loader, int64_t milliseconds, int32_t n, h5dnn_array *fields, h5dnn_array *rows,
+                               int64_t *consumed);
 
-/* Reads the samples with these indices, in this order, as a batch. It may be called concurrently. */
-h5dnn_status h5dnn_loader_read(h5dnn_loader loader, int64_t n, const int64_t *rows, h5dnn_array *fields);
+/* Reads samples, the number of them and their indices, in this order, as a batch of n fields. It
+ * may be called concurrently. */
+h5dnn_status h5dnn_loader_read(h5dnn_loader loader, int64_t samples, const int64_t *rows, int32_t n, h5dnn_array *fields);
 
 /* Closes a loader and its files. Arrays of its batches stay valid. */
 h5dnn_status h5dnn_loader_close(h5dnn_loader loader);

@@ -305,13 +305,13 @@ func (b batch) all() []storage.Array {
 }
 
 //export h5dnn_loader_next
-func h5dnn_loader_next(h C.h5dnn_loader, milliseconds C.int64_t, fields, rows *C.h5dnn_array, consumed *C.int64_t) C.h5dnn_status {
+func h5dnn_loader_next(h C.h5dnn_loader, milliseconds C.int64_t, n C.int32_t, fields, rows *C.h5dnn_array, consumed *C.int64_t) C.h5dnn_status {
 	return call(func() error {
-		l, err := held[*loader](h)
+		l, err := loaderOf(h, n, fields)
 		if err != nil {
 			return err
 		}
-		if fields == nil || consumed == nil {
+		if consumed == nil {
 			return errNull
 		}
 		b, ok, err := l.next(time.Duration(milliseconds) * time.Millisecond)
@@ -333,6 +333,20 @@ func h5dnn_loader_next(h C.h5dnn_loader, milliseconds C.int64_t, fields, rows *C
 		*consumed = C.int64_t(b.consumed)
 		return nil
 	})
+}
+
+// loaderOf returns the loader with that handle, whose fields C has n handles for.
+func loaderOf(h C.h5dnn_loader, n C.int32_t, fields *C.h5dnn_array) (*loader, error) {
+	l, err := held[*loader](h)
+	switch {
+	case err != nil:
+		return nil, err
+	case int(n) != len(l.Fields()):
+		return nil, fmt.Errorf("loader: memory for %d arrays; the loader has %d fields: %w", n, len(l.Fields()), views.ErrShape)
+	case fields == nil:
+		return nil, errNull
+	}
+	return l, nil
 }
 
 // next returns the next batch of the epoch, or none after the last one. It waits for a limited time.
@@ -367,17 +381,17 @@ func lend(out *C.h5dnn_array, arrays []storage.Array) {
 }
 
 //export h5dnn_loader_read
-func h5dnn_loader_read(h C.h5dnn_loader, n C.int64_t, rows *C.sizes, fields *C.h5dnn_array) C.h5dnn_status {
+func h5dnn_loader_read(h C.h5dnn_loader, samples C.int64_t, rows *C.sizes, n C.int32_t, fields *C.h5dnn_array) C.h5dnn_status {
 	return call(func() error {
-		l, err := held[*loader](h)
+		l, err := loaderOf(h, n, fields)
 		if err != nil {
 			return err
 		}
-		if fields == nil || n < 0 || rows == nil && n > 0 {
-			return fmt.Errorf("loader: %d indices at %p: %w", n, rows, errNull)
+		if samples < 0 || rows == nil && samples > 0 {
+			return fmt.Errorf("loader: %d indices at %p: %w", samples, rows, errNull)
 		}
-		indices := make([]int, n)
-		for i, row := range unsafe.Slice(rows, n) {
+		indices := make([]int, samples)
+		for i, row := range unsafe.Slice(rows, samples) {
 			if indices[i] = int(row); indices[i] < 0 || indices[i] >= l.samples.Len() {
 				return fmt.Errorf("loader: sample %d of %d: %w", row, l.samples.Len(), views.ErrShape)
 			}

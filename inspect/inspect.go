@@ -205,6 +205,14 @@ func Objects(found serialize.Format, fits func(format string) bool) string {
 	return "hdf5"
 }
 
+// ObjectsOrCheckpoint is Objects, but chooses to open a checkpoint in HDF5 as the arrays that it holds.
+func ObjectsOrCheckpoint(found serialize.Format, fits func(format string) bool) string {
+	if found.Name == "h5ck" {
+		return found.Name
+	}
+	return Objects(found, fits)
+}
+
 // Of returns an open file, whose content fits a format best, as one whose objects are described. Closing
 // either closes both.
 func Of(file serialize.File, name string, format serialize.Format) File {

@@ -209,6 +209,10 @@ static void describing(const char *path) {
 	CHECK(strcmp(text, "[]") == 0);
 	OK(h5dnn_free_text(text));
 	CHECK(h5dnn_verify("no such file", &text) == H5DNN_MISSING);
+	OK(h5dnn_diff(path, path, "{}", &text));
+	CHECK(strcmp(text, "[]") == 0);
+	OK(h5dnn_free_text(text));
+	CHECK(h5dnn_diff(path, path, "{\"atol\": -1}", &text) == H5DNN_SETTING && h5dnn_convert(path, path, "{}", &text) == H5DNN_SETTING);
 	OK(h5dnn_values(file, "/test/images", "[0]", &text));
 	CHECK(strstr(text, "\"values\":[]")); /* numbers are for h5dnn_read */
 	OK(h5dnn_free_text(text));
@@ -233,10 +237,10 @@ static void loading(const char *path) {
 	OK(h5dnn_loader_about(loader, &text));
 	CHECK(strstr(text, "\"batches\":15") && strstr(text, "\"samples\":1437"));
 	OK(h5dnn_free_text(text));
-	CHECK(h5dnn_loader_next(loader, 1000, fields, NULL, &consumed) == H5DNN_STATE);
+	CHECK(h5dnn_loader_next(loader, 1000, 2, fields, NULL, &consumed) == H5DNN_STATE);
 	OK(h5dnn_loader_start(loader, 0, 0));
 	for (int batch = 0; consumed >= 0; batch++) {
-		h5dnn_status status = h5dnn_loader_next(loader, 1000, fields, &rows, &consumed);
+		h5dnn_status status = h5dnn_loader_next(loader, 1000, 2, fields, &rows, &consumed);
 		if (status == H5DNN_AGAIN)
 			continue;
 		CHECK(status == H5DNN_OK);
@@ -252,20 +256,22 @@ static void loading(const char *path) {
 	}
 	CHECK(total == 1437);
 	OK(h5dnn_loader_start(loader, 0, 100));
-	CHECK(h5dnn_loader_next(loader, 1000, NULL, NULL, &consumed) == H5DNN_STATE);
-	while (h5dnn_loader_next(loader, 1000, kept, &rows, &consumed) == H5DNN_AGAIN)
+	CHECK(h5dnn_loader_next(loader, 1000, 2, NULL, NULL, &consumed) == H5DNN_STATE);
+	CHECK(h5dnn_loader_next(loader, 1000, 1, fields, NULL, &consumed) == H5DNN_SHAPE && strstr(h5dnn_message(), "2 fields"));
+	CHECK(h5dnn_loader_read(loader, 2, (int64_t[]){0, 1}, 3, fields) == H5DNN_SHAPE);
+	while (h5dnn_loader_next(loader, 1000, 2, kept, &rows, &consumed) == H5DNN_AGAIN)
 		;
 	OK(h5dnn_describe(rows, &seen));
 	CHECK(consumed == 200 && memcmp(second, seen->data, sizeof second) == 0);
 	OK(h5dnn_free(rows));
-	OK(h5dnn_loader_read(loader, 2, pair, fields));
+	OK(h5dnn_loader_read(loader, 2, pair, 2, fields));
 	OK(h5dnn_describe(fields[0], &seen));
 	CHECK(seen->ndim == 3 && seen->shape[0] == 2 && seen->shape[2] == 8 && seen->device.device_type == kDLCPU);
-	CHECK(h5dnn_loader_read(loader, 1, far, fields) == H5DNN_SHAPE && h5dnn_loader_read(loader, 1, NULL, fields) == H5DNN_STATE);
+	CHECK(h5dnn_loader_read(loader, 1, far, 2, fields) == H5DNN_SHAPE && h5dnn_loader_read(loader, 1, NULL, 2, fields) == H5DNN_STATE);
 	OK(h5dnn_free(fields[0]));
 	OK(h5dnn_free(fields[1]));
 	CHECK(h5dnn_loader_start(loader, 1, 2000) == H5DNN_OK);
-	while (h5dnn_loader_next(loader, 1000, fields, NULL, &consumed) == H5DNN_AGAIN)
+	while (h5dnn_loader_next(loader, 1000, 2, fields, NULL, &consumed) == H5DNN_AGAIN)
 		;
 	CHECK(strstr(h5dnn_message(), "2000"));
 	OK(h5dnn_loader_start(loader, 2, 0)); /* and does not take a batch */

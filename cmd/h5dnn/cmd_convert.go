@@ -127,12 +127,7 @@ func openToConvert(c *cli.Context, at address, format string) (inspect.File, err
 		return open(c.Context, at.file)
 	}
 	o := inputOptions(c.Context)
-	o.Choose = func(found serialize.Format, fits func(format string) bool) string {
-		if found.Name == "h5ck" {
-			return found.Name
-		}
-		return inspect.Objects(found, fits)
-	}
+	o.Choose = inspect.ObjectsOrCheckpoint
 	return openWith(at.file, o)
 }
 

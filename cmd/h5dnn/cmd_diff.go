@@ -12,7 +12,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
-	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/diff"
 )
 
@@ -52,7 +51,7 @@ func diffCommand() *cli.Command {
 				return err
 			}
 			defer b.Close()
-			o.IgnoreNames = namedByFile(args[0], a, formatA) || namedByFile(args[1], b, formatB)
+			o.IgnoreNames = diff.NamedByFile(args[0], a, formatA) || diff.NamedByFile(args[1], b, formatB)
 			report, err := diff.Files(c.Context, a, b, o)
 			if err != nil {
 				return err
@@ -69,19 +68,6 @@ func diffCommand() *cli.Command {
 			return err
 		},
 	}
-}
-
-// namedByFile reports whether the array of a file has the name of the file, as those of formats with
-// one array have, and a bare tensor in a .pt.
-func namedByFile(name string, file serialize.File, format serialize.Format) bool {
-	n, named := 0, false
-	for e := range file.All() {
-		if n++; n > 1 {
-			return false
-		}
-		named = e.Name == serialize.Input{Name: name}.ArrayName()
-	}
-	return named || format.Single
 }
 
 func diffReport(w io.Writer, r diff.Report, a, b string, all bool) error {

@@ -9,13 +9,12 @@ shuffled, prefetched batches.
 
 The library behind it, libh5dnn.so, is loaded at the first call, not by the import.
 """
-from ._file import Attributes, Dataset, File, Group, load_state_dict, verify
+from ._file import Attributes, Dataset, File, Group, convert, diff, load_state_dict, verify
 from ._library import DeviceError, DTypeError, Error, InternalError, MissingError, SettingError, ShapeError, StateError
 from ._loader import Loader
 
 open = File
 
 __all__ = ["Attributes", "Dataset", "DTypeError", "DeviceError", "Error", "File", "Group", "InternalError", "Loader", "MissingError",
-           "SettingError", "ShapeError", "StateError", "load_state_dict", "open",
-           "verify"]
+           "SettingError", "ShapeError", "StateError", "convert", "diff", "load_state_dict", "open", "verify"]
 __version__ = "0.1.0"

@@ -1,6 +1,7 @@
 """Files of arrays: groups, datasets and attributes, read as h5py reads them."""
 from __future__ import annotations
 
+import json
 import operator
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -501,7 +502,28 @@ def load_state_dict(path: str | os.PathLike, to: str = "numpy") -> dict[str, Any
 def verify(path: str | os.PathLike) -> list[str]:
     """Checks a file of any format: every structure and chunk of HDF5, every array of others, and all checksums. Returns
     what is wrong, a line for each problem; nothing if the file is intact."""
-    problems = call_json("verify", _library.encoded(os.fsdecode(path), "file"), by=_library.call_slowly)
+    return _lines(call_json("verify", _name(path), by=_library.call_slowly))
+
+
+def convert(path: str | os.PathLike, out: str | os.PathLike, format: str = "", force: bool = False, verify: bool = False) -> list[str]:
+    """Writes the arrays of a file as another format: that of the extension of out, or the one named. HDF5 is copied to HDF5 as
+    it is stored. Returns what out lacks, a line each. force replaces a file; verify reads out and compares every element."""
+    settings = json.dumps({"format": format, "force": force, "verify": verify}).encode()
+    return _lines(call_json("convert", _name(path), _name(out), settings, by=_library.call_slowly))
+
+
+def diff(a: str | os.PathLike, b: str | os.PathLike, rtol: float = 0, atol: float = 0, ignore_types: bool = False) -> list[dict[str, Any]]:
+    """Compares the arrays of two files of any formats. Elements x and y are equal if |x - y| <= atol + rtol*|y|, or if both are
+    NaN. Returns the arrays that differ, the worst first, and those that only="a" or "b" has; nothing if there are none."""
+    settings = json.dumps({"rtol": rtol, "atol": atol, "ignore_types": ignore_types}).encode()
+    return call_json("diff", _name(a), _name(b), settings, by=_library.call_slowly)
+
+
+def _name(path):
+    return _library.encoded(os.fsdecode(path), "file")
+
+
+def _lines(problems):
     return [": ".join(filter(None, (p["path"], p["message"]))) for p in problems]
 
 

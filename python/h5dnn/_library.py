@@ -4,10 +4,12 @@ The library contains Go's runtime, whose threads do not survive a fork. It is th
 the child of a process that has loaded it loads a copy of its own. Handles belong to one loaded library: whoever keeps
 one also keeps `generation` and opens the file again if it has changed.
 """
+import collections
 import ctypes
 import json
 import os
 import threading
+import weakref
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
 
 import numpy as np
@@ -79,11 +81,12 @@ _text, _json = c_char_p, POINTER(c_void_p)
 _functions = {
     "open_as": [_text, _text, _out], "close": [_handle], "get": [_handle, _text, _out], "member": [_handle, _text, _text, _out],
     "object": [_handle, _text, _json], "objects": [_handle, _text, _json], "values": [_handle, _text, _text, _json],
-    "verify": [_text, _json], "free_text": [c_void_p], "slice": [_handle, _text, _out], "describe": [_handle, POINTER(POINTER(Tensor))],
+    "verify": [_text, _json], "convert": [_text, _text, _text, _json], "diff": [_text, _text, _text, _json],
+    "free_text": [c_void_p], "slice": [_handle, _text, _out], "describe": [_handle, POINTER(POINTER(Tensor))],
     "read": [_handle, _text, POINTER(Tensor)], "free": [_handle],
     "loader_open": [_text, _out], "loader_about": [_handle, _json], "loader_start": [_handle, c_int64, c_int64],
-    "loader_next": [_handle, c_int64, _out, _out, POINTER(c_int64)],
-    "loader_read": [_handle, c_int64, POINTER(c_int64), _out], "loader_close": [_handle],
+    "loader_next": [_handle, c_int64, c_int32, _out, _out, POINTER(c_int64)],
+    "loader_read": [_handle, c_int64, POINTER(c_int64), c_int32, _out], "loader_close": [_handle],
 }
 
 generation = 0  # the number of forks between the process that loaded the library first and this one
@@ -94,8 +97,7 @@ _lock = threading.Lock()
 
 
 def _notice_fork():
-    """Forgets the library in the child of a fork. It is called before each use too: garbage may be collected in a child
-    before it has run its hooks, and objects of the parent must not call the library."""
+    """Forgets the library in the child of a fork. It is called before each use too: other modules' hooks may run first."""
     global _library, _inherited, _lock, _process, generation
     if _process != os.getpid():
         _inherited = _inherited or _library is not None
@@ -154,7 +156,9 @@ def failure(status):
 
 
 def call(name, *arguments):
-    status = getattr(library(), "h5dnn_" + name)(*arguments)
+    function = getattr(library(), "h5dnn_" + name)
+    release_lost()
+    status = function(*arguments)
     if status:
         raise failure(status)
 
@@ -203,19 +207,24 @@ def call_json(name, *arguments, by=call):
 
 
 class Handle:
-    """A handle of a file, an array or a loader, which is released with the object."""
+    """A handle of a file, an array or a loader, which is released with the object, at the next call of the library."""
 
-    __slots__ = ("number", "release", "generation")
+    __slots__ = ("number", "release", "generation", "__weakref__")
 
     def __init__(self, release, function, *arguments, by=call):
-        self.number, self.release, self.generation = c_uint64(), release, generation
-        by(function, *arguments, byref(self.number))
+        number = c_uint64()
+        by(function, *arguments, byref(number))
+        self._keep(release, number.value)
 
     @classmethod
     def of(cls, release, number):
         self = cls.__new__(cls)
-        self.number, self.release, self.generation = c_uint64(number), release, generation
+        self._keep(release, number)
         return self
+
+    def _keep(self, release, number):
+        self.number, self.release, self.generation = c_uint64(number), release, generation
+        _handles[_Lost(self, _lost.append)] = number, release, generation
 
     @property
     def stale(self):
@@ -224,15 +233,34 @@ class Handle:
         return self.generation != generation
 
     def close(self):
+        for reference in weakref.getweakrefs(self):
+            _handles.pop(reference, None)
         number, self.number = self.number, c_uint64()
         if number.value and not self.stale:
             call(self.release, number)
 
-    def __del__(self):
+
+class _Lost(weakref.ref):
+    """A reference to a handle, which is in _lost when the handle is garbage."""
+
+    __hash__, __eq__ = object.__hash__, object.__eq__
+
+
+# The library is not called by finalizers: Python drops exceptions in them, so that Ctrl-C would be lost there, and runs them
+# in forked children before anything else. Their only act is deque.append, which has no instructions of Python.
+_handles = {}
+_lost = collections.deque()
+
+
+def release_lost():
+    """Releases the handles that are garbage."""
+    while _lost:
         try:
-            self.close()
-        except Exception:  # during the exit of the interpreter
-            pass
+            number, release, made = _handles.pop(_lost.popleft())
+        except (IndexError, KeyError):  # another thread was faster
+            continue
+        if made == generation:
+            getattr(_library, "h5dnn_" + release)(number)
 
 
 def describe(array):

@@ -177,7 +177,7 @@ class Loader:
             raise _library.ShapeError(f"rows of {rows.dtype}, shape {rows.shape}; want a list of indices")
         rows = np.ascontiguousarray(rows, np.int64)
         number, handles = self._number(), (ctypes.c_uint64 * len(self._names))()
-        self._call("loader_read", number, len(rows), rows.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), handles)
+        self._call("loader_read", number, len(rows), rows.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), len(handles), handles)
         return self._batch(handles, rows)
 
     def _batch(self, handles, rows):
@@ -241,10 +241,11 @@ class _Epoch:
             raise StopIteration
         if self.handle.stale:
             self._resume()
+        _library.release_lost()
         loader, status = self.loader, AGAIN
         handles, rows, consumed = (ctypes.c_uint64 * len(loader._names))(), ctypes.c_uint64(), ctypes.c_int64()
         while status == AGAIN:
-            status = self.function(self.number, _WAIT, handles, ctypes.byref(rows) if loader._index else None, ctypes.byref(consumed))
+            status = self.function(self.number, _WAIT, len(handles), handles, ctypes.byref(rows) if loader._index else None, ctypes.byref(consumed))
         if status:
             raise _library.failure(status)
         if consumed.value < 0:

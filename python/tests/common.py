@@ -1,5 +1,6 @@
 """What tests share: files, checks, and a way to run them without pytest."""
 import contextlib
+import faulthandler
 import os
 import sys
 import tempfile
@@ -45,14 +46,15 @@ def folder():
 
 
 def main(module):
-    """Runs the tests of a module."""
+    """Runs the tests of a module. A test that hangs ends it, saying where."""
     failed = 0
     for name, test in list(vars(sys.modules[module]).items()):
         if not name.startswith("test_"):
             continue
+        faulthandler.dump_traceback_later(300, exit=True)
         try:
             test()
-            print("ok", name)
+            print("ok", name, flush=True)
         except Skipped as why:
             print("skipped", name, "-", why)
         except Exception:

@@ -178,6 +178,29 @@ def test_files_are_verified():
         h5dnn.verify("nowhere.h5")
 
 
+def test_files_are_converted_and_compared():
+    with folder() as at:
+        npz, copy = os.path.join(at, "x.npz"), os.path.join(at, "x.h5")
+        lost = h5dnn.convert(DIGITS, npz, verify=True)
+        assert len(lost) == 3 and all("attribute" in line for line in lost), lost
+        with np.load(npz) as got, h5dnn.open(DIGITS) as f:
+            assert (got["test/images"] == f["test/images"][()]).all()
+        assert h5dnn.convert(DIGITS, copy) == [] and h5dnn.diff(DIGITS, copy) == h5dnn.diff(DIGITS, npz) == []
+        for refusal, text in (((DIGITS, copy), "exists"), ((copy, copy, "", True), "same file"), ((DIGITS, copy + ".xyz"), "extension"), ((DIGITS, npz, "h6"), "h6")):
+            with refused(h5dnn.Error, text):
+                h5dnn.convert(*refusal)
+        with refused(FileNotFoundError):
+            h5dnn.convert(os.path.join(at, "nothing.h5"), os.path.join(at, "y.npz"))
+        assert h5dnn.convert(npz, os.path.join(at, "y"), format="safetensors", force=True) == []
+        np.savez(npz, a=np.arange(4.0), b=np.ones(2))
+        np.savez(other := os.path.join(at, "other.npz"), a=np.array([0, 1, 2, 3.5]), c=np.ones(2))
+        a, b, c = h5dnn.diff(npz, other)
+        assert (a["name"], a["different"], a["absolute"], a["worst"]) == ("a", 1, 0.5, [3]) and (b["only"], c["only"]) == ("a", "b")
+        assert len(h5dnn.diff(npz, other, atol=0.5)) == 2
+        with refused(ValueError, "not negative"):
+            h5dnn.diff(npz, other, rtol=-1)
+
+
 def test_files_and_datasets_are_pickled_by_name():
     f = pickle.loads(pickle.dumps(h5dnn.File(DIGITS.encode())))
     d = pickle.loads(pickle.dumps(f["test/labels"]))

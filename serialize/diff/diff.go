@@ -104,6 +104,19 @@ func Files(ctx context.Context, a, b serialize.File, o Options) (Report, error) 
 	return r, nil
 }
 
+// NamedByFile reports whether the array of a file has the name of the file, as those of formats with
+// one array have, and a bare tensor in a .pt.
+func NamedByFile(name string, file serialize.File, format serialize.Format) bool {
+	n, named := 0, false
+	for e := range file.All() {
+		if n++; n > 1 {
+			return false
+		}
+		named = e.Name == serialize.Input{Name: name}.ArrayName()
+	}
+	return named || format.Single
+}
+
 type entry struct {
 	serialize.Entry
 	err error
