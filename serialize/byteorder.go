@@ -23,7 +23,7 @@ func Normalize(data storage.Source, t dtype.Type, order binary.ByteOrder) storag
 // the machine, and bools to 0 or 1.
 func NormalizeBytes(b []byte, t dtype.Type, order binary.ByteOrder) {
 	if isSwapped(t, order) {
-		swap(b, t)
+		storage.ReverseBytes(b, b, t.Align()) // a complex number is two
 	}
 	if t == dtype.Bool {
 		for i, x := range b {
@@ -77,22 +77,4 @@ func (r storageSource) Device() storage.Device { return storage.File(r.Storage.D
 func (r storageSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	from := storage.Array{Data: r.Storage, Type: t, View: v}
 	return from.CopyTo(storage.Array{Data: storage.Wrap(dst), Type: t, View: views.Of(v.Shape...)})
-}
-
-// swap reverses the bytes of every number; a complex one is two.
-func swap(b []byte, t dtype.Type) {
-	switch t.Align() {
-	case 2:
-		for ; len(b) >= 2; b = b[2:] {
-			binary.BigEndian.PutUint16(b, binary.LittleEndian.Uint16(b))
-		}
-	case 4:
-		for ; len(b) >= 4; b = b[4:] {
-			binary.BigEndian.PutUint32(b, binary.LittleEndian.Uint32(b))
-		}
-	case 8:
-		for ; len(b) >= 8; b = b[8:] {
-			binary.BigEndian.PutUint64(b, binary.LittleEndian.Uint64(b))
-		}
-	}
 }

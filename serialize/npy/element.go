@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -258,36 +258,9 @@ func (t elementType) unicode(b []byte) (any, error) {
 	return strings.TrimRight(string(text), "\x00"), nil
 }
 
+// numeric returns the number that b begins with.
 func (t elementType) numeric(b []byte) any {
-	switch t.number {
-	case dtype.Bool:
-		return b[0] != 0
-	case dtype.Uint8:
-		return uint64(b[0])
-	case dtype.Int8:
-		return int64(int8(b[0]))
-	case dtype.Uint16:
-		return uint64(t.order.Uint16(b))
-	case dtype.Int16:
-		return int64(int16(t.order.Uint16(b)))
-	case dtype.Uint32:
-		return uint64(t.order.Uint32(b))
-	case dtype.Int32:
-		return int64(int32(t.order.Uint32(b)))
-	case dtype.Uint64:
-		return t.order.Uint64(b)
-	case dtype.Int64:
-		return int64(t.order.Uint64(b))
-	case dtype.Float8E5M2:
-		return float64(dtype.F8E5M2(b[0]).Float32())
-	case dtype.Float16:
-		return float64(dtype.F16(t.order.Uint16(b)).Float32())
-	case dtype.Float32:
-		return math.Float32frombits(t.order.Uint32(b))
-	case dtype.Float64:
-		return math.Float64frombits(t.order.Uint64(b))
-	case dtype.Complex64:
-		return complex128(complex(math.Float32frombits(t.order.Uint32(b)), math.Float32frombits(t.order.Uint32(b[4:]))))
-	}
-	return complex(math.Float64frombits(t.order.Uint64(b)), math.Float64frombits(t.order.Uint64(b[8:])))
+	element := slices.Clone(b[:t.size])
+	serialize.NormalizeBytes(element, t.number, t.order)
+	return storage.GoValue(t.number, element)
 }

@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // A conversion converts stored elements to the numbers of an array. The results are those
@@ -89,57 +89,7 @@ func (t *Type) swap(size int) func(dst, src []byte) {
 	if !t.BigEndian || size == 1 {
 		return nil
 	}
-	switch size {
-	case 2:
-		return swap16
-	case 4:
-		return swap32
-	}
-	return swap64
-}
-
-// swap16 reverses the bytes of every element of two bytes: of four elements at a time.
-func swap16(dst, src []byte) {
-	const low = 0x00ff00ff00ff00ff // the first byte of each element
-	for ; len(src) >= 16 && len(dst) >= 16; dst, src = dst[16:], src[16:] {
-		x, y := binary.LittleEndian.Uint64(src), binary.LittleEndian.Uint64(src[8:])
-		binary.LittleEndian.PutUint64(dst, x&low<<8|x>>8&low)
-		binary.LittleEndian.PutUint64(dst[8:], y&low<<8|y>>8&low)
-	}
-	for ; len(src) >= 2; dst, src = dst[2:], src[2:] {
-		binary.LittleEndian.PutUint16(dst, binary.BigEndian.Uint16(src))
-	}
-}
-
-// swap32 reverses the bytes of every element of four bytes.
-func swap32(dst, src []byte) {
-	n := len(src) &^ 31
-	swapWords(dst[:n], src[:n], 32)
-	for dst, src = dst[n:], src[n:]; len(src) >= 4; dst, src = dst[4:], src[4:] {
-		binary.LittleEndian.PutUint32(dst, binary.BigEndian.Uint32(src))
-	}
-}
-
-// swap64 reverses the bytes of every element of eight bytes.
-func swap64(dst, src []byte) {
-	n := len(src) &^ 31
-	swapWords(dst[:n], src[:n], 0)
-	for dst, src = dst[n:], src[n:]; len(src) >= 8; dst, src = dst[8:], src[8:] {
-		binary.LittleEndian.PutUint64(dst, binary.BigEndian.Uint64(src))
-	}
-}
-
-// swapWords reverses the bytes of words of eight bytes, and rotates each by some bits: by
-// half of a word if it is two elements. Four words at a time take half the time of one.
-func swapWords(dst, src []byte, rotation int) {
-	for ; len(src) >= 32 && len(dst) >= 32; dst, src = dst[32:], src[32:] {
-		a, b := binary.BigEndian.Uint64(src), binary.BigEndian.Uint64(src[8:])
-		c, d := binary.BigEndian.Uint64(src[16:]), binary.BigEndian.Uint64(src[24:])
-		binary.LittleEndian.PutUint64(dst, bits.RotateLeft64(a, rotation))
-		binary.LittleEndian.PutUint64(dst[8:], bits.RotateLeft64(b, rotation))
-		binary.LittleEndian.PutUint64(dst[16:], bits.RotateLeft64(c, rotation))
-		binary.LittleEndian.PutUint64(dst[24:], bits.RotateLeft64(d, rotation))
-	}
+	return func(dst, src []byte) { storage.ReverseBytes(dst[:len(src)], src, size) }
 }
 
 // unpackIntegers returns a function that converts integers with unused bits to integers of

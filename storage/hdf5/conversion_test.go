@@ -3,6 +3,8 @@ package hdf5
 import (
 	"bytes"
 	"testing"
+
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // TestVAXFloats has the numbers of the VAX Architecture Reference Manual,
@@ -28,7 +30,7 @@ func TestVAXFloats(t *testing.T) {
 	} {
 		element := make([]byte, n.to.Size())
 		n.convert(element, c.stored[:])
-		if got := goValue(n.to, element); got != c.want {
+		if got := storage.GoValue(n.to, element); got != c.want {
 			t.Errorf("% x: got %v, want %v", c.stored, got, c.want)
 		}
 	}

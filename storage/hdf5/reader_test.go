@@ -246,7 +246,7 @@ func numbersAgree(t *testing.T, d *Dataset, values []any) {
 		return
 	}
 	for k, want := range flat(values) {
-		got := goValue(a.Type, host.Data.(storage.Host).Bytes()[k*a.Type.Size():][:a.Type.Size()])
+		got := storage.GoValue(a.Type, host.Data.(storage.Host).Bytes()[k*a.Type.Size():][:a.Type.Size()])
 		if _, named := want.(string); !named && !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: element %d is %v in the array, %v as a value", d.Path, k, got, want)
 		}

@@ -2,11 +2,9 @@ package hdf5
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,37 +142,7 @@ func (r *valueReader) number(t *Type, b []byte) (any, error) {
 	} else {
 		n.convert(element, b[:n.size])
 	}
-	return goValue(n.to, element), nil
-}
-
-// goValue returns a number as a Go value.
-func goValue(t dtype.Type, b []byte) any {
-	bits := uint64(0)
-	for k := min(len(b), 8) - 1; k >= 0; k-- {
-		bits = bits<<8 | uint64(b[k])
-	}
-	unused := 64 - 8*t.Size()
-	switch {
-	case t == dtype.Bool:
-		return bits != 0
-	case t == dtype.Float32:
-		return math.Float32frombits(uint32(bits))
-	case t == dtype.Float64:
-		return math.Float64frombits(bits)
-	case t == dtype.Complex64:
-		return complex(float64(math.Float32frombits(uint32(bits))), float64(math.Float32frombits(uint32(bits>>32))))
-	case t == dtype.Complex128:
-		return complex(math.Float64frombits(bits), math.Float64frombits(binary.LittleEndian.Uint64(b[8:])))
-	case t.IsSigned():
-		return int64(bits<<unused) >> unused
-	case t.IsInt():
-		return bits
-	}
-	var wide [8]byte // the small floats
-	if err := dtype.Convert(wide[:], dtype.Float64, b, t); err != nil {
-		return err
-	}
-	return math.Float64frombits(binary.LittleEndian.Uint64(wide[:]))
+	return storage.GoValue(n.to, element), nil
 }
 
 func (r *valueReader) list(t *Type, b []byte, n int) ([]any, error) {
@@ -500,23 +468,10 @@ func (a Attribute) Value() (any, error) {
 	if len(a.Shape) == 0 && len(all) == 1 {
 		return all[0], nil
 	}
-	return nest(all, a.Shape), nil
-}
-
-func nest(all []any, shape []int) []any {
-	if len(shape) < 2 {
-		return all
+	if len(all) == 0 {
+		return all, nil
 	}
-	rows := make([]any, 0, min(shape[0], len(all)))
-	for range shape[0] {
-		if len(all) == 0 {
-			break
-		}
-		per := len(all) / (shape[0] - len(rows))
-		rows = append(rows, nest(all[:per], shape[1:]))
-		all = all[per:]
-	}
-	return rows
+	return dtype.Nest(all, a.Shape), nil
 }
 
 // Strings returns the attribute's strings.
