@@ -105,8 +105,11 @@ func (r *reader) uint32() uint32 { return r.order.Uint32(r.bytes(4)) }
 func (r *reader) uint64() uint64 { return r.order.Uint64(r.bytes(8)) }
 func (r *reader) string() string { return string(r.bytes(r.uint64())) }
 
-// valueSizes are the sizes of the types of metadata: 8 is a string, 9 an array.
-var valueSizes = []uint64{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8}
+// valueTypes are the types of metadata that are numbers: 8 is a string, 9 an array.
+var valueTypes = []dtype.Type{
+	dtype.Uint8, dtype.Int8, dtype.Uint16, dtype.Int16, dtype.Uint32, dtype.Int32, dtype.Float32, dtype.Bool,
+	dtype.Invalid, dtype.Invalid, dtype.Uint64, dtype.Int64, dtype.Float64,
+}
 
 // value reads a value of the given type as text; texts in arrays are quoted.
 func (r *reader) value(typ uint32, quoted bool, depth int) string {
@@ -122,35 +125,15 @@ func (r *reader) value(typ uint32, quoted bool, depth int) string {
 		return text
 	case typ == 9:
 		return r.array(depth)
-	case int(typ) >= len(valueSizes):
-		r.fail("a value of type %d; known are 0 to %d", typ, len(valueSizes)-1)
+	case int(typ) >= len(valueTypes):
+		r.fail("a value of type %d; known are 0 to %d", typ, len(valueTypes)-1)
 		return ""
 	}
-	b := r.bytes(valueSizes[typ])
+	number := valueTypes[typ]
+	b := r.bytes(uint64(number.Size()))
 	r.text -= 8
-	switch typ {
-	case 0:
-		return strconv.Itoa(int(b[0]))
-	case 1:
-		return strconv.Itoa(int(int8(b[0])))
-	case 2:
-		return strconv.Itoa(int(r.order.Uint16(b)))
-	case 3:
-		return strconv.Itoa(int(int16(r.order.Uint16(b))))
-	case 4:
-		return strconv.Itoa(int(r.order.Uint32(b)))
-	case 5:
-		return strconv.Itoa(int(int32(r.order.Uint32(b))))
-	case 6:
-		return strconv.FormatFloat(float64(math.Float32frombits(r.order.Uint32(b))), 'g', -1, 32)
-	case 7:
-		return strconv.FormatBool(b[0] != 0)
-	case 10:
-		return strconv.FormatUint(r.order.Uint64(b), 10)
-	case 11:
-		return strconv.FormatInt(int64(r.order.Uint64(b)), 10)
-	}
-	return strconv.FormatFloat(math.Float64frombits(r.order.Uint64(b)), 'g', -1, 64)
+	serialize.NormalizeBytes(b, number, r.order)
+	return fmt.Sprint(storage.GoValue(number, b))
 }
 
 // array reads the type of the items, their number, and the items.

@@ -1,8 +1,10 @@
 package gguf
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -27,28 +29,21 @@ func (q *quantizedSource) ReadView(dst []byte, t dtype.Type, v views.View) error
 	return q.read(dst[:v.Len()*4], v)
 }
 
-// read decodes the blocks from the first element of v to the last, unless these are many
-// more than v selects; then each index of the first axis by itself.
+// maxSpan is how many elements are decoded at a time.
+const maxSpan = 4 << 20
+
+// read decodes the blocks from the first element of v to the last, unless these are many or many more
+// than v selects; then one half of v after the other.
 func (q *quantizedSource) read(dst []byte, v views.View) error {
 	if v.Len() == 0 {
 		return nil
 	}
 	first, last := v.Bounds()
-	if span := last - first + 1; span > 1<<16 && (span/4 > v.Len() || span > maxSpan) && v.Rank() > 0 {
-		part := len(dst) / v.Shape[0]
-		if v.Rank() == 1 && v.Shape[0] > 1 {
-			return q.halves(dst, v)
-		}
-		for i := range v.Shape[0] {
-			row, err := v.Select(0, i)
-			if err == nil {
-				err = q.read(dst[i*part:][:part], row)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+	axis := slices.IndexFunc(v.Shape, func(size int) bool { return size > 1 })
+	if span := last - first + 1; axis >= 0 && span > 1<<16 && (span/4 > v.Len() || span > maxSpan) {
+		half, size := v.Shape[axis]/2, v.Shape[axis]
+		middle := v.Len() / size * half * 4
+		return cmp.Or(q.read(dst[:middle], v.Narrow(axis, 0, half)), q.read(dst[middle:], v.Narrow(axis, half, size)))
 	}
 	n := q.block.elements
 	elements, err := q.decode(first/n, last/n+1)
@@ -57,24 +52,6 @@ func (q *quantizedSource) read(dst []byte, v views.View) error {
 	}
 	v.Offset -= first / n * n
 	storage.Gather(dst, dtype.Bytes(elements), dtype.Float32, v)
-	return nil
-}
-
-// maxSpan is how many elements are decoded at a time.
-const maxSpan = 4 << 20
-
-// halves reads a view of one axis in two parts.
-func (q *quantizedSource) halves(dst []byte, v views.View) error {
-	n := v.Shape[0]
-	for _, part := range [][2]int{{0, n / 2}, {n / 2, n}} {
-		w, err := v.Slice(0, part[0], part[1], 1)
-		if err == nil {
-			err = q.read(dst[part[0]*4:part[1]*4], w)
-		}
-		if err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
