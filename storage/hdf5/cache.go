@@ -114,3 +114,35 @@ func (c *chunkCache) remove(e *list.Element) {
 	delete(c.entries, chunk.key)
 	c.bytes -= chunk.size
 }
+
+// An addressCache caches what was read at addresses of a file. It drops all if more would exceed a limit.
+type addressCache[V any] struct {
+	mu    sync.Mutex
+	known map[uint64]V
+	total int // of what read returned as sizes
+}
+
+// get returns the value at an address. It calls read, which returns the size of the value too, if it is
+// not cached; another goroutine may do the same.
+func (c *addressCache[V]) get(address uint64, limit int, read func() (V, int, error)) (V, error) {
+	c.mu.Lock()
+	v, ok := c.known[address]
+	c.mu.Unlock()
+	if ok {
+		return v, nil
+	}
+	v, size, err := read()
+	if err != nil {
+		return v, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || c.total+size > limit {
+		c.known, c.total = map[uint64]V{}, 0
+	}
+	if _, ok := c.known[address]; !ok {
+		c.known[address] = v
+		c.total += size
+	}
+	return v, nil
+}

@@ -44,10 +44,10 @@ type File struct {
 	blocks  blockCache
 	chunks  *chunkCache
 	mapping mapping
-	heaps   heapCache
-	groups  groupCache
-	types   sync.Map     // of datasets and attributes, by their short messages
-	linked  *linkedFiles // other files, or nil if they may not be opened
+	heaps   addressCache[collection] // of the global heap
+	groups  addressCache[[]link]     // of the links of groups
+	types   sync.Map                 // of datasets and attributes, by their short messages
+	linked  *linkedFiles             // other files, or nil if they may not be opened
 	root    func() (*Object, error)
 	paths   func() map[uint64]string // of every object, by the address of its header
 }

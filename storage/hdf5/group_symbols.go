@@ -27,7 +27,15 @@ func (f *File) symbolLinks(group string, m message) ([]link, error) {
 		return nil, err
 	}
 	s := symbols{f: f, group: group, names: names, visited: map[uint64]bool{}}
-	err = s.tree(tree, -1)
+	err = f.btree1(tree, 0, f.length, func(leaf btree1Node) error {
+		f.cacheAt(leaf.children, usualNode)
+		for _, child := range leaf.children {
+			if err := s.node(child); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	return s.links, err
 }
 
@@ -39,47 +47,11 @@ type symbols struct {
 	visited map[uint64]bool
 }
 
-// visit returns an error for a node that was visited before. The file's size thus limits
-// the work.
-func (s *symbols) visit(address uint64) error {
+func (s *symbols) node(address uint64) error {
 	if s.visited[address] {
-		return fmt.Errorf("B-tree: node at %d is its own ancestor or has two parents", address)
+		return fmt.Errorf("B-tree: symbol table node at %d has two parents", address)
 	}
 	s.visited[address] = true
-	return nil
-}
-
-// tree visits the node at an address and those below it. The level is -1 if it is not
-// known yet.
-func (s *symbols) tree(address uint64, level int) error {
-	if err := s.visit(address); err != nil {
-		return err
-	}
-	node, err := s.f.btree1(address, 0, s.f.length)
-	if err != nil {
-		return err
-	}
-	if level >= 0 && node.level != level {
-		return fmt.Errorf("B-tree: node at %d is of level %d, want %d", address, node.level, level)
-	}
-	s.f.cacheAt(node.children, usualNode)
-	for _, child := range node.children {
-		if node.level == 0 {
-			err = s.node(child)
-		} else {
-			err = s.tree(child, node.level-1)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *symbols) node(address uint64) error {
-	if err := s.visit(address); err != nil {
-		return err
-	}
 	prefix := s.f.cursor("symbol table node", address, 8)
 	prefix.signature("SNOD", 1)
 	prefix.skip(1)
@@ -150,8 +122,38 @@ type btree1Node struct {
 	keys     []byte // keys and children, as stored
 }
 
-// btree1 reads a node with keys of the given size.
-func (f *File) btree1(address uint64, kind, keySize int) (btree1Node, error) {
+// btree1 calls leaf with the leaves of the tree whose root is at an address, in order. A node that is
+// visited twice is an error, so that the size of the file limits the work.
+func (f *File) btree1(root uint64, kind, keySize int, leaf func(btree1Node) error) error {
+	visited := map[uint64]bool{}
+	var visit func(address uint64, level int) error // -1 for any
+	visit = func(address uint64, level int) error {
+		if visited[address] {
+			return fmt.Errorf("B-tree: node at %d is its own ancestor or has two parents", address)
+		}
+		visited[address] = true
+		node, err := f.btree1Node(address, kind, keySize)
+		switch {
+		case err != nil:
+			return err
+		case level >= 0 && node.level != level:
+			return fmt.Errorf("B-tree: node at %d is of level %d, want %d", address, node.level, level)
+		case node.level == 0:
+			return leaf(node)
+		}
+		f.cacheAt(node.children, usualNode)
+		for _, child := range node.children {
+			if err := visit(child, node.level-1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return visit(root, -1)
+}
+
+// btree1Node reads a node with keys of the given size.
+func (f *File) btree1Node(address uint64, kind, keySize int) (btree1Node, error) {
 	prefixSize := 8 + 2*f.offset
 	c := f.cursor("B-tree", address, prefixSize)
 	if got := c.bytes(4); c.err == nil && string(got) != "TREE" {

@@ -3,7 +3,6 @@ package hdf5
 import (
 	"fmt"
 	"slices"
-	"sync"
 )
 
 // A collection is a block of the global heap, which stores values of variable length. The
@@ -36,14 +35,7 @@ func (c collection) find(number int) ([]byte, bool) {
 
 func compareNumber(o numberedObject, number int) int { return o.number - number }
 
-// heapCache caches collections.
-type heapCache struct {
-	sync.Mutex
-	known map[uint64]collection
-	bytes int
-}
-
-const maxHeapCache = 32 << 20 // bytes, with those of the objects
+const maxHeapCache = 32 << 20 // bytes of collections, with those of the objects
 
 const numberedObjectSize = 32
 
@@ -61,27 +53,7 @@ func (f *File) heapObject(address uint64, number int) ([]byte, error) {
 }
 
 func (f *File) collection(address uint64) (collection, error) {
-	f.heaps.Lock()
-	c, ok := f.heaps.known[address]
-	f.heaps.Unlock()
-	if ok {
-		return c, nil
-	}
-	c, size, err := f.readCollection(address) // another goroutine may do the same
-	if err != nil {
-		return nil, err
-	}
-	f.heaps.Lock()
-	defer f.heaps.Unlock()
-	if _, ok := f.heaps.known[address]; ok {
-		return c, nil
-	}
-	if f.heaps.known == nil || f.heaps.bytes+size > maxHeapCache {
-		f.heaps.known, f.heaps.bytes = map[uint64]collection{}, 0
-	}
-	f.heaps.known[address] = c
-	f.heaps.bytes += size
-	return c, nil
+	return f.heaps.get(address, maxHeapCache, func() (collection, int, error) { return f.readCollection(address) })
 }
 
 func (f *File) readCollection(address uint64) (collection, int, error) {

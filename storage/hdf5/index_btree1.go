@@ -13,35 +13,11 @@ import (
 //
 // Keys must ascend: libhdf5 does not find chunks whose keys do not.
 func (x *indexer) btree1() error {
-	return x.btree1Node(x.d.layout.address, -1, map[uint64]bool{})
-}
-
-func (x *indexer) btree1Node(address uint64, level int, visited map[uint64]bool) error {
-	if visited[address] {
-		return fmt.Errorf("B-tree: node at %d is its own ancestor or has two parents", address)
-	}
-	visited[address] = true
 	keySize := 8 + 8*(len(x.grid)+1)
-	node, err := x.d.file.btree1(address, 1, keySize)
-	if err != nil {
-		return err
-	}
-	if level >= 0 && node.level != level {
-		return fmt.Errorf("B-tree: node at %d is of level %d, want %d", address, node.level, level)
-	}
-	if node.level == 0 {
-		return x.btree1Leaf(node, keySize)
-	}
-	x.d.file.cacheAt(node.children, usualNode)
-	for _, child := range node.children {
-		if err := x.btree1Node(child, node.level-1, visited); err != nil {
-			return err
-		}
-	}
-	return nil
+	return x.d.file.btree1(x.d.layout.address, 1, keySize, x.btree1Leaf)
 }
 
-func (x *indexer) btree1Leaf(node btree1Node, keySize int) error {
+func (x *indexer) btree1Leaf(node btree1Node) error {
 	coord, before := make([]int, len(x.grid)), make([]int, len(x.grid))
 	c := x.d.file.newCursor("B-tree", node.keys)
 	for k := range node.children {

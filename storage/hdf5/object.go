@@ -9,7 +9,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/spell"
@@ -167,7 +166,10 @@ func (o *Object) links() ([]link, error) {
 	if o.Kind != KindGroup {
 		return nil, o.file.fail(o.Path, fmt.Errorf("a %s has no members", o.Kind))
 	}
-	links, err := o.file.groups.links(o.file, o.Path, o.header)
+	links, err := o.file.groups.get(o.header.address, maxCachedLinks, func() ([]link, int, error) {
+		links, err := o.file.readLinks(o.Path, o.header)
+		return links, len(links), err
+	})
 	if err != nil {
 		return links, o.file.fail(o.Path, err)
 	}
@@ -190,35 +192,8 @@ func (f *File) readLinks(path string, h *header) ([]link, error) {
 	return links, err
 }
 
-// groupCache caches the links of groups.
-type groupCache struct {
-	sync.Mutex
-	known map[uint64][]link
-	count int // of links
-}
-
+// maxCachedLinks limits the links of all groups in the cache.
 const maxCachedLinks = 1 << 18
-
-func (c *groupCache) links(f *File, path string, h *header) ([]link, error) {
-	c.Lock()
-	links, ok := c.known[h.address]
-	c.Unlock()
-	if ok {
-		return links, nil
-	}
-	links, err := f.readLinks(path, h)
-	if err != nil {
-		return links, err
-	}
-	c.Lock()
-	defer c.Unlock()
-	if c.known == nil || c.count+len(links) > maxCachedLinks {
-		c.known, c.count = map[uint64][]link{}, 0
-	}
-	c.known[h.address] = links
-	c.count += len(links)
-	return links, nil
-}
 
 // maxDepth limits the depth of nested groups.
 const maxDepth = 1000

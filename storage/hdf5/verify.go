@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -335,11 +336,7 @@ func (v *verifier) decodeAll(d *Dataset, index *index, size, need int, decode bo
 	if err != nil {
 		return err
 	}
-	var numbers []int
-	for k := range failed {
-		numbers = append(numbers, k)
-	}
-	slices.Sort(numbers)
+	numbers := slices.Sorted(maps.Keys(failed))
 	for _, k := range numbers[:min(len(numbers), maxPerDataset)] {
 		v.problem(d.Path, fmt.Errorf("chunk %v at %d: %w", d.origin(index, index.entries[k]), index.entries[k].address, failed[k]))
 	}
