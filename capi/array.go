@@ -12,7 +12,6 @@ import (
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/capi/dlpack"
-	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -24,14 +23,6 @@ type array struct {
 	once      sync.Once
 	described *C.DLTensor    // the description in C memory; nil until C asks for it
 	pinned    runtime.Pinner // pins the Go memory that described refers to
-}
-
-// device returns the device of the given name.
-func device(name string) (storage.Device, error) {
-	if name == "cpu" {
-		return storage.CPU, nil
-	}
-	return cuda.Open(name)
 }
 
 func isGPU(name string) bool { return strings.HasPrefix(name, "cuda") }
@@ -50,7 +41,7 @@ func h5dnn_make(where *C.text, t C.DLDataType, ndim C.int32_t, shape *C.sizes, o
 		if ndim < 0 || ndim > dlpack.MostAxes || ndim > 0 && shape == nil {
 			return fmt.Errorf("make: %d axes with sizes at %p; want 0 to %d axes: %w", ndim, shape, dlpack.MostAxes, views.ErrShape)
 		}
-		d, err := device(name)
+		d, err := storage.DeviceNamed(name)
 		if err != nil {
 			return err
 		}
@@ -177,7 +168,7 @@ func h5dnn_move(h C.h5dnn_array, where *C.text, out *C.h5dnn_array) C.h5dnn_stat
 		if err != nil {
 			return err
 		}
-		d, err := device(name)
+		d, err := storage.DeviceNamed(name)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/capi/dlpack"
 	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // An owner counts the users of an imported tensor's memory, and deletes the tensor
@@ -100,7 +101,7 @@ func take(tensor unsafe.Pointer, gpu bool, out *C.h5dnn_array, from func(unsafe.
 func h5dnn_stream(where *C.text, out *C.uint64_t) C.h5dnn_status {
 	name := C.GoString(where)
 	return callOn(isGPU(name), func() error {
-		d, err := device(name)
+		d, err := storage.DeviceNamed(name)
 		if err != nil {
 			return err
 		}

@@ -53,6 +53,10 @@ var devices = sync.OnceValues(func() ([]*Device, error) {
 	return all, nil
 })
 
+func init() {
+	storage.RegisterDevices("cuda", func(name string) (storage.Device, error) { return Open(name) })
+}
+
 // Open returns the GPU of the given name: "cuda:1", or "cuda" for "cuda:0". The error
 // lists the available devices.
 func Open(name string) (*Device, error) {

@@ -88,9 +88,8 @@ func (cpu) Run(k *Kernel, c *Call) error {
 	return k.Reference(c)
 }
 
-// On returns the Runner that computes on a's device.
-func On(a storage.Array) (Runner, error) {
-	d := a.Data.Device()
+// On returns the Runner that computes on d.
+func On(d storage.Device) (Runner, error) {
 	if d == storage.CPU {
 		return CPU, nil
 	}

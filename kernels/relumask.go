@@ -17,9 +17,9 @@ type ReLUMask struct {
 	Written bool          // by Linear; false if the library did not compute the product
 }
 
-// ReLUMaskView describes the bytes of the mask of a (N, C) result of type t, and reports whether Linear may write them on r.
-func ReLUMaskView(r Runner, t dtype.Type, result views.View) (bytes views.View, ok bool) {
-	library, ok := r.(launch.Multiplier)
+// ReLUMaskView describes the bytes of the mask of a (N, C) result of type t, and reports whether Linear may write them on d.
+func ReLUMaskView(d storage.Device, t dtype.Type, result views.View) (bytes views.View, ok bool) {
+	library, ok := d.(launch.Multiplier)
 	if !ok || result.Len() == 0 || !library.WritesMasks(t) {
 		return views.View{}, false
 	}

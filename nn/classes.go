@@ -36,14 +36,14 @@ func (c *classVectors) of(owner string, outputs *tensor.Tensor, weights ...float
 		indices[i] = int64(i)
 	}
 	v := &classVector{
-		zero:    onDevice(owner, tensor.FromSlice([]float64{0}, 1).Cast(key.dtype), key.device),
-		indices: onDevice(owner, tensor.FromSlice(indices, 1, key.classes), key.device),
+		zero:    tensor.FromSlice([]float64{0}, 1).To(key.dtype, key.device),
+		indices: tensor.FromSlice(indices, 1, key.classes).To(key.device),
 	}
 	if weights != nil {
 		if len(weights) != key.classes {
 			tensor.Fail(owner, views.ErrShape, "%d class weights for %d classes", len(weights), key.classes)
 		}
-		v.weights = onDevice(owner, tensor.FromSlice(weights, key.classes).Cast(key.dtype), key.device)
+		v.weights = tensor.FromSlice(weights, key.classes).To(key.dtype, key.device)
 	}
 	c.made.Store(key, v)
 	return v
@@ -52,18 +52,6 @@ func (c *classVectors) of(owner string, outputs *tensor.Tensor, weights ...float
 // isLabel returns which class each label is, as bools (N, classes).
 func (v *classVector) isLabel(labels *tensor.Tensor) *tensor.Tensor {
 	return labels.Reshape(labels.Len(), 1).Cast(dtype.Int64).Equal(v.indices)
-}
-
-// onDevice returns a copy of x on d that belongs to no step.
-func onDevice(owner string, x *tensor.Tensor, d storage.Device) *tensor.Tensor {
-	if d == tensor.Meta {
-		return tensor.NewMeta(x.DType(), x.Shape()...)
-	}
-	a, err := x.To(d)
-	if err != nil {
-		tensor.Fail(owner, err, "move constants to %v: %v", d, err)
-	}
-	return tensor.FromArray(a)
 }
 
 // checkLabels fails unless outputs are (N, classes) and labels (N) integers.

@@ -46,7 +46,7 @@ func ToInPlace(model any, d storage.Device) error {
 // moveTo calls param and buffer with a copy on d of each parameter and buffer.
 func moveTo(model any, d storage.Device, param func(*Parameter, storage.Array), buffer func(*Buffer, storage.Array)) error {
 	for name, p := range Parameters(model) {
-		a, err := p.To(d)
+		a, err := p.Array().To(d)
 		if err != nil {
 			return fmt.Errorf("move %s to %v: %w", name, d, err)
 		}

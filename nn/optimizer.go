@@ -134,7 +134,7 @@ func (s *OptimizerState) SetStepArgs(args tensor.StepArgs) { s.captured = args }
 // device.
 func (s *OptimizerState) buffersOf(name string, p *Parameter) []*tensor.Tensor {
 	if have, ok := s.buffers[name]; ok {
-		s.moveBuffers(name, have, p.Device())
+		moveBuffers(have, p.Device())
 		return have
 	}
 	if s.buffers == nil {
@@ -157,23 +157,16 @@ func (s *OptimizerState) buffersOf(name string, p *Parameter) []*tensor.Tensor {
 // moved.
 func (s *OptimizerState) MoveTo(d storage.Device) error {
 	return tensor.Try(func() {
-		for name, buffers := range s.buffers {
-			s.moveBuffers(name, buffers, d)
+		for _, buffers := range s.buffers {
+			moveBuffers(buffers, d)
 		}
 	})
 }
 
-// moveBuffers moves the buffers of the named parameter to d, unless they are there.
-func (s *OptimizerState) moveBuffers(name string, buffers []*tensor.Tensor, d storage.Device) {
+// moveBuffers moves buffers to d, unless they are there.
+func moveBuffers(buffers []*tensor.Tensor, d storage.Device) {
 	for i, b := range buffers {
-		if b.Device() == d {
-			continue
-		}
-		a, err := b.To(d)
-		if err != nil {
-			tensor.Fail("optimizer", err, "move %s of %s to %v: %v", s.bufferNames[i], name, d, err)
-		}
-		buffers[i] = tensor.FromArray(a)
+		buffers[i] = b.To(d)
 	}
 }
 

@@ -183,7 +183,7 @@ func TestActivationsTakeNoLaunch(t *testing.T) {
 	cudatest.SkipKernels(t)
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	on := func(shape ...int) *tensor.Tensor {
-		a, err := tensor.Ones(dtype.Float32, shape...).To(d)
+		a, err := tensor.Ones(dtype.Float32, shape...).Array().To(d)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 // A Context is where a Forward runs: a device that runs kernels, and memory that lives
 // as long as the result.
 type Context struct {
-	device    kernels.Runner
+	device    storage.Device // that computes, or at least holds data
 	tape      *Tape
 	recording bool
 	call      kernels.Call
@@ -19,7 +19,11 @@ type Context struct {
 // Run runs k from in to the arrays of out.
 func (c *Context) Run(k *kernels.Kernel, options any, out []storage.Array, in ...storage.Array) error {
 	c.call.Out, c.call.In, c.call.Options = out, in, options
-	return c.device.Run(k, &c.call)
+	r, err := kernels.On(c.device)
+	if err != nil {
+		return err
+	}
+	return r.Run(k, &c.call)
 }
 
 // Recording reports whether Backward may follow, and needs what Forward saves.

@@ -52,7 +52,7 @@ func TestBrokenContractsAreErrors(t *testing.T) {
 			t.Errorf("error %v; want %q", err, want)
 		}
 	}
-	if _, err := x.To(nil); !errors.Is(err, storage.ErrDevice) {
+	if _, err := x.Array().To(nil); !errors.Is(err, storage.ErrDevice) {
 		t.Errorf("to no device: %v", err)
 	}
 }

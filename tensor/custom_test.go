@@ -134,7 +134,7 @@ func each[T dtype.Float](c *kernels.Call, elements func(storage.Array) []T, f fu
 func TestCustomOperationsSayWhatTheyLack(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	x := tensor.FromArray(storage.From([]float32{1, 2}, 2))
-	there, err := x.To(d)
+	there, err := x.Array().To(d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 func TestGradientsOfDropoutHaveTheLayoutOfImages(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	defer cudatest.Reset()
-	a, err := tensor.Ones(dtype.Float32, 2*8*4*4).To(d)
+	a, err := tensor.Ones(dtype.Float32, 2*8*4*4).Array().To(d)
 	if err != nil {
 		t.Fatal(err)
 	}

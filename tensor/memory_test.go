@@ -263,7 +263,7 @@ func TestEndedStepsAreRefused(t *testing.T) {
 	}
 	dst := storage.From(make([]float32, 2), 2)
 	for name, read := range map[string]func() error{
-		"To":                  func() error { _, err := y.To(storage.CPU); return err },
+		"To":                  func() error { return Try(func() { y.To(Meta) }) },
 		"CopyTo":              func() error { return y.CopyTo(dst) },
 		"storage.Read":        func() error { _, err := storage.Read[float32](y.array); return err },
 		"CopyTo of the array": func() error { return y.array.CopyTo(dst) },

@@ -53,12 +53,17 @@ func ApplyAll(op Op, in ...*Tensor) []*Tensor { return apply(nil, op, in) }
 
 // apply is Apply in the step of tape, if in belongs to none.
 func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
-	name := op.Name()
 	if len(in) == 0 {
-		fail(name, ErrState, "no operands; want at least 1")
+		fail(op.Name(), ErrState, "no operands; want at least 1")
 	}
+	checkGiven(op.Name(), in...)
+	return applyOn(device(op.Name(), in...), tape, op, in)
+}
+
+// applyOn is apply with the results on a device, whatever that of the operands is.
+func applyOn(device storage.Device, tape *Tape, op Op, in []*Tensor) []*Tensor {
+	name := op.Name()
 	mode := modeOf(name, op, tape, in)
-	device := device(name, in...)
 	s := scratches.Get().(*scratch)
 	defer s.release()
 	for _, x := range in {
@@ -138,7 +143,7 @@ func runKernel(k *kernels.Kernel, options any, out Spec, in ...*Tensor) *Tensor 
 
 // run runs k on arrays that exist, for the operations that change them.
 func run(op string, k *kernels.Kernel, options any, out []storage.Array, in ...storage.Array) {
-	r, err := kernels.On(out[0])
+	r, err := kernels.On(out[0].Data.Device())
 	check(op, err)
 	check(op, r.Run(k, &kernels.Call{Out: out, In: in, Options: options}))
 }
@@ -156,7 +161,7 @@ func device(act string, in ...*Tensor) kernels.Runner {
 			fail(act, storage.ErrDevice, "operands on %v and %v; move one with To", first, d)
 		}
 	}
-	r, err := kernels.On(in[0].array)
+	r, err := kernels.On(first)
 	check(act, err)
 	return r
 }

@@ -21,6 +21,22 @@ func (x *Tensor) Reshape(shape ...int) *Tensor {
 	return view(reshape{}, x, v)
 }
 
+// Unsqueeze returns x with a new axis of size 1, which becomes axis number axis; -1 is the
+// last. It shares x's memory.
+func (x *Tensor) Unsqueeze(axis int) *Tensor {
+	v, err := x.array.Unsqueeze(axis)
+	check("unsqueeze", err)
+	return view(reshape{}, x, v)
+}
+
+// Squeeze returns x without the given axes, which must be of size 1; without arguments,
+// without all axes of size 1. It shares x's memory.
+func (x *Tensor) Squeeze(axes ...int) *Tensor {
+	v, err := x.array.Squeeze(axes...)
+	check("squeeze", err)
+	return view(reshape{}, x, v)
+}
+
 // Flatten returns x with the axes from first on joined into one, copied if they
 // are not in row-major order.
 func (x *Tensor) Flatten(first int) *Tensor {
@@ -84,6 +100,8 @@ func (copied) Backward(out, grads, in []*Tensor) []*Tensor { return grads }
 
 var (
 	_ = samples.Register("reshape", unary(func(x *Tensor) *Tensor { return x.Contiguous().Reshape(x.Shape()[0]/2, 6) }), samples.In(4, 3).Rows())
+	_ = samples.Register("unsqueeze", unary(func(x *Tensor) *Tensor { return x.Unsqueeze(1).Unsqueeze(-1) }), samples.In(4, 3).Rows())
+	_ = samples.Register("squeeze", unary(func(x *Tensor) *Tensor { return x.Squeeze(1).Squeeze() }), samples.In(4, 1, 3, 1).Rows())
 	_ = samples.Register("flatten", unary(func(x *Tensor) *Tensor { return x.Flatten(1) }), samples.In(2, 3, 4).Rows())
 	_ = samples.Register("contiguous", unary(func(x *Tensor) *Tensor { return x.Transpose(1, 0).Contiguous() }), samples.In(3, 4).Rows())
 )

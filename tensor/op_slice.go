@@ -14,6 +14,47 @@ func (x *Tensor) Slice(axis, start, stop, step int) *Tensor {
 	return x.selectView(func(v views.View) (views.View, error) { return v.Slice(axis, start, stop, step) })
 }
 
+// Select returns the elements at index i of an axis, counted from the end if negative,
+// without that axis, sharing x's memory.
+func (x *Tensor) Select(axis, i int) *Tensor {
+	axis = x.axis("select", axis)
+	return x.selectView(func(v views.View) (views.View, error) { return v.Select(axis, i) })
+}
+
+// Narrow returns length elements from start on along an axis, sharing x's memory.
+func (x *Tensor) Narrow(axis, start, length int) *Tensor {
+	axis = x.axis("narrow", axis)
+	if size := x.Shape()[axis]; start < 0 || length < 0 || start > size-length {
+		fail("narrow", ErrShape, "%d elements from %d of an axis of %d", length, start, size)
+	}
+	return x.Slice(axis, start, start+length, 1)
+}
+
+// Diagonal returns the elements whose index along axis b is that along axis a plus offset,
+// sharing x's memory; the diagonal is the last axis, in place of a and b.
+func (x *Tensor) Diagonal(offset, a, b int) *Tensor {
+	a, b = x.axis("diagonal", a), x.axis("diagonal", b)
+	return x.selectView(func(v views.View) (views.View, error) { return v.Diagonal(a, b, offset) })
+}
+
+// Flip returns x with the order of the elements along axes reversed, sharing x's memory.
+func (x *Tensor) Flip(axes ...int) *Tensor {
+	v, err := x.array.Flip(axes...)
+	check("flip", err)
+	return view(flip{axes: axes}, x, v)
+}
+
+type flip struct {
+	viewOp
+	axes []int
+}
+
+func (flip) Name() string { return "flip" }
+
+func (op flip) Backward(out, grads, in []*Tensor) []*Tensor {
+	return []*Tensor{grads[0].Flip(op.axes...)}
+}
+
 // Index returns what a NumPy index expression selects, such as "1:3, ::2, None",
 // sharing x's memory.
 func (x *Tensor) Index(expr string) *Tensor {
@@ -70,5 +111,9 @@ func (op unslice) Backward(out, grads, in []*Tensor) []*Tensor {
 
 var (
 	_ = samples.Register("slice", unary(func(x *Tensor) *Tensor { return x.Slice(1, 1, 4, 2) }), samples.In(2, 4).Rows())
+	_ = samples.Register("select", unary(func(x *Tensor) *Tensor { return x.Select(-1, 2) }), samples.In(2, 4).Rows())
+	_ = samples.Register("narrow", unary(func(x *Tensor) *Tensor { return x.Narrow(1, 1, 2) }), samples.In(2, 4).Rows())
+	_ = samples.Register("diagonal", unary(func(x *Tensor) *Tensor { return x.Diagonal(1, 0, 2) }), samples.In(3, 2, 4))
+	_ = samples.Register("flip", unary(func(x *Tensor) *Tensor { return x.Flip(0, -1) }), samples.In(3, 2, 4).Rows())
 	_ = samples.Register("index", unary(func(x *Tensor) *Tensor { return x.Index("1:, None, ::-1, -1") }), samples.In(3, 2, 4).Rows())
 )

@@ -143,7 +143,7 @@ func computes(t *testing.T, s tensortest.Sample, elem dtype.Type, d storage.Devi
 // elements returns an array's bytes in row-major order.
 func elements(t *testing.T, a storage.Array) []byte {
 	t.Helper()
-	there, err := tensor.FromArray(a).Contiguous().To(storage.CPU)
+	there, err := tensor.FromArray(a).Contiguous().Array().To(storage.CPU)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestWritesToOverlappingMemory(t *testing.T) {
 		for _, pattern := range [][2]string{{":", "::-1, :"}, {":", ":, ::-1"}, {"1:", ":-1"}, {":-1", "1:"}, {":", "0"}, {":", ":"}, {":", "T"}, {":, 1:", ":, :-1"}} {
 			for name, write := range map[string]func(x, y *tensor.Tensor){"assign": (*tensor.Tensor).Assign, "add into": (*tensor.Tensor).AddInto} {
 				result := func(clone bool) []float32 {
-					a, err := tensor.Arange(dtype.Float32, 0, 300*300, 1).Reshape(300, 300).To(d)
+					a, err := tensor.Arange(dtype.Float32, 0, 300*300, 1).Reshape(300, 300).Array().To(d)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -43,7 +43,7 @@ func TestWritesToOverlappingMemory(t *testing.T) {
 // TestEveryWriteIsNoticed by the backward pass of an expression that needs the old elements.
 func TestEveryWriteIsNoticed(t *testing.T) {
 	for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
-		ones, err := tensor.Ones(dtype.Float32, 3).To(d)
+		ones, err := tensor.Ones(dtype.Float32, 3).Array().To(d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestEveryWriteIsNoticed(t *testing.T) {
 			"copy":       func(a storage.Array) error { return ones.CopyTo(a) },
 			"fill array": func(a storage.Array) error { return storage.Fill[float32](a, 3) },
 			"kernel": func(a storage.Array) error {
-				r, err := kernels.On(a)
+				r, err := kernels.On(a.Data.Device())
 				if err != nil {
 					return err
 				}
@@ -67,7 +67,7 @@ func TestEveryWriteIsNoticed(t *testing.T) {
 				return nil
 			},
 		} {
-			fresh, err := tensor.Ones(dtype.Float32, 3).To(d)
+			fresh, err := tensor.Ones(dtype.Float32, 3).Array().To(d)
 			if err != nil {
 				t.Fatal(err)
 			}

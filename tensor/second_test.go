@@ -30,7 +30,7 @@ func TestConv1dBiasSecondDerivatives(t *testing.T) {
 					for i := range elems {
 						elems[i] = f(elems[i])
 					}
-					a, err := x.Cast(float).Reshape(shape...).To(d)
+					a, err := x.Cast(float).Reshape(shape...).Array().To(d)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -44,7 +44,7 @@ func TestConv1dBiasSecondDerivatives(t *testing.T) {
 					got  *tensor.Tensor
 					want []float64
 				}{"first": {g, c.g}, "second": {h, c.h}} {
-					there, err := pair.got.Cast(dtype.Float64).To(storage.CPU)
+					there, err := pair.got.Cast(dtype.Float64).Array().To(storage.CPU)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -96,7 +96,7 @@ func TestClippingIsFewLaunches(t *testing.T) {
 	for parameters, most := range map[int][2]int{62: {3, 1}, 152: {7, 3}} {
 		gradients := make([]*tensor.Tensor, parameters)
 		for i := range gradients {
-			a, err := tensor.Ones(dtype.Float32, 1+i%7, 3).To(d)
+			a, err := tensor.Ones(dtype.Float32, 1+i%7, 3).Array().To(d)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -108,14 +108,6 @@ func (x *Tensor) CloneDetached() *Tensor {
 	return FromArray(y)
 }
 
-// To returns x's array on d, x's own if it is there already. See [storage.Array.To].
-func (x *Tensor) To(d storage.Device) (storage.Array, error) {
-	if err := x.aliveErr("to"); err != nil {
-		return storage.Array{}, err
-	}
-	return x.array.To(d)
-}
-
 // CopyTo copies x's elements to dst, converting types. See [storage.Array.CopyTo].
 func (x *Tensor) CopyTo(dst storage.Array) error {
 	if err := x.aliveErr("copy to"); err != nil {

@@ -120,12 +120,9 @@ func (in Input) To(d storage.Device) (Input, error) {
 }
 
 // constants returns a vector of numbers of type t on d.
-func constants(numbers []float64, t dtype.Type, d storage.Device) (*tensor.Tensor, error) {
-	a, err := tensor.FromSlice(numbers, len(numbers)).Cast(t).To(d)
-	if err != nil {
-		return nil, err
-	}
-	return tensor.FromArray(a), nil
+func constants(numbers []float64, t dtype.Type, d storage.Device) (x *tensor.Tensor, err error) {
+	err = tensor.Try(func() { x = tensor.FromSlice(numbers, len(numbers)).To(t, d) })
+	return x, err
 }
 
 // each returns numbers for the channels of x, in a shape that broadcasts to x.

@@ -33,7 +33,7 @@ func TestLabelsAreCheckedBeforeTraining(t *testing.T) {
 	}
 	two := func(i int) int64 { return int64(i % 2) }
 	fromOne := func(i int) int64 { return int64(i%3) + 1 }
-	flags := must(tensor.FromArray(ints(two)).Cast(dtype.Bool).To(storage.CPU))
+	flags := tensor.FromArray(ints(two)).Cast(dtype.Bool).CPU().Array()
 	for _, c := range []struct {
 		name, config string
 		y            storage.Array

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,10 +22,7 @@ import (
 // compute opens the device of config and sets the number of threads.
 func compute(config train.Config) (storage.Device, error) {
 	setThreads(config)
-	if name := config.Device; name != "" && name != "cpu" {
-		return cuda.Open(name)
-	}
-	return storage.CPU, nil
+	return storage.DeviceNamed(cmp.Or(config.Device, "cpu"))
 }
 
 // deviceFlag selects the device that a trained model runs on.

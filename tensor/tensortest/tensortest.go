@@ -151,11 +151,7 @@ func weighted(y *tensor.Tensor) *tensor.Tensor {
 	for i := range w {
 		w[i] = math.Round(min(max(r.NormFloat64(), -3), 3)*16)/16 + 1./32
 	}
-	there, err := tensor.FromSlice(w, y.Shape()...).Cast(y.DType()).To(y.Device())
-	if err != nil {
-		panic(err)
-	}
-	return y.Mul(tensor.FromArray(there)).Sum()
+	return y.Mul(tensor.FromSlice(w, y.Shape()...).To(y.DType(), y.Device())).Sum()
 }
 
 // Outcome returns the value of a call and its gradients, in row-major order, or nil
