@@ -7,11 +7,10 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/inspect"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
+	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // repack copies the objects, or finds out in a dry run what is lost.
@@ -62,10 +61,10 @@ func (p *Plan) writeHDF5(ctx context.Context, out string) error {
 	if err != nil {
 		return fmt.Errorf("save %s: %w", out, err)
 	}
-	defer w.Abort()                 // unless it was closed
-	written := map[string][]*Step{} // by their elements
+	defer w.Abort() // unless it was closed
+	arrays := h5format.NewEntryWriter(ctx, w)
 	for _, s := range p.Steps {
-		err := s.write(ctx, w, written)
+		err := p.writeObject(ctx, s, w, arrays)
 		if errors.Is(err, hdf5write.ErrString) {
 			s.LeftOut = true
 			s.Lost.AddInherent(s.Path, loss.Array, 1, "%v", err)
@@ -79,26 +78,17 @@ func (p *Plan) writeHDF5(ctx context.Context, out string) error {
 	return w.Close()
 }
 
-// write writes the object, as a hard link if its elements are written already.
-func (s *Step) write(ctx context.Context, w *hdf5write.Writer, written map[string][]*Step) error {
-	var err error
+// writeObject writes what a step has: an array, or a group with its attributes.
+func (p *Plan) writeObject(ctx context.Context, s *Step, w *hdf5write.Writer, arrays *h5format.EntryWriter) error {
 	switch {
 	case s.LeftOut:
 		return nil
-	case s.data.Shared != "" && s.data.Numbers():
-		elements := s.data.SharedElements()
-		if same := s.sameAs(written[elements]); same != nil {
-			return w.HardLink(s.To, same.To)
-		}
-		written[elements] = append(written[elements], s)
-		err = writeDataset(ctx, w, s.To, s.data)
 	case s.Data != nil:
-		err = writeDataset(ctx, w, s.To, s.data)
+		return arrays.Write(p.entry(ctx, s))
 	case s.To != "/":
-		err = w.Group(s.To)
-	}
-	if err != nil {
-		return err
+		if err := w.Group(s.To); err != nil {
+			return err
+		}
 	}
 	for _, a := range s.Attrs {
 		if value, err := keepHDF5(a); err == nil { // else it is lost
@@ -108,27 +98,4 @@ func (s *Step) write(ctx context.Context, w *hdf5write.Writer, written map[strin
 		}
 	}
 	return nil
-}
-
-// writeDataset writes data as a dataset. Numbers are streamed.
-func writeDataset(ctx context.Context, w *hdf5write.Writer, path string, data serialize.Entry) error {
-	if data.Numbers() {
-		return w.Write(path, blocks.WithContext(ctx, data.Array))
-	}
-	return w.WriteStringsOf(path, data.View(), func(v views.View) ([]string, error) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		values, err := data.Elements.Values(v)
-		return stringsOf(values), err
-	})
-}
-
-// stringsOf returns values that are strings.
-func stringsOf(values []any) []string {
-	list := make([]string, len(values))
-	for i, value := range values {
-		list[i] = value.(string)
-	}
-	return list
 }

@@ -93,7 +93,7 @@ func (p *Plan) decideAttrs(s *Step) {
 		}
 	}
 	if s.Data != nil {
-		_, lost = format.KeepAttrs(s.withAttrs())
+		_, lost = format.KeepAttrs(s.withAttrs(kept))
 	}
 	if s.To == "/" && s.Kind == "group" && format.Meta {
 		var failed map[string]error

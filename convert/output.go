@@ -60,7 +60,11 @@ func (p *Plan) entries(ctx context.Context) iter.Seq2[serialize.Entry, error] {
 
 // entry returns what a step writes, whose data is found.
 func (p *Plan) entry(ctx context.Context, s *Step) serialize.Entry {
-	e := s.withAttrs()
+	keep := kept
+	if p.objects {
+		keep = keepHDF5
+	}
+	e := s.withAttrs(keep)
 	e.Name = p.name(s)
 	e.Attrs, _ = p.targetFormat().KeepAttrs(e)
 	if s.data.Numbers() {

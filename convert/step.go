@@ -61,12 +61,15 @@ func (s *Step) leaveOut(format string, args ...any) {
 	s.Lost.AddInherent(s.Path, s.kind(), 1, format, args...)
 }
 
-// withAttrs returns the data of a step with those of its attributes that any format can have.
-func (s *Step) withAttrs() serialize.Entry {
+// kept returns the value of an attribute as any format can have it.
+func kept(a inspect.Attr) (any, error) { return a.Keep() }
+
+// withAttrs returns the data of a step with the attributes that keep returns without an error.
+func (s *Step) withAttrs(keep func(inspect.Attr) (any, error)) serialize.Entry {
 	e := s.data
 	e.Attrs = nil
 	for _, a := range s.Attrs {
-		if value, err := a.Keep(); err == nil { // else it is lost
+		if value, err := keep(a); err == nil { // else it is lost
 			if e.Attrs == nil {
 				e.Attrs = map[string]any{}
 			}
@@ -74,16 +77,4 @@ func (s *Step) withAttrs() serialize.Entry {
 		}
 	}
 	return e
-}
-
-// sameAs returns the step among others of the same elements that has the same attributes, such as
-// tied weights, or nil.
-func (s *Step) sameAs(others []*Step) *Step {
-	attrs := s.withAttrs().Attrs
-	for _, other := range others {
-		if serialize.SameAttrs(attrs, other.withAttrs().Attrs) {
-			return other
-		}
-	}
-	return nil
 }

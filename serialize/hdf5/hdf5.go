@@ -8,6 +8,7 @@
 package hdf5
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,6 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 func init() {
@@ -250,41 +250,15 @@ func save(name string, c serialize.Contents) error {
 			return err
 		}
 	}
-	written := shared{}
+	ctx := c.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	arrays := NewEntryWriter(ctx, w)
 	for _, e := range entries {
-		if err := written.write(w, e); err != nil {
+		if err := arrays.Write(e); err != nil {
 			return err
 		}
 	}
 	return w.Close()
-}
-
-func write(w *hdf5write.Writer, e serialize.Entry) error {
-	path := "/" + e.Name
-	if err := writeElements(w, path, e); err != nil {
-		return err
-	}
-	for _, key := range slices.Sorted(maps.Keys(e.Attrs)) {
-		if err := w.SetAttr(path, key, e.Attrs[key]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeElements(w *hdf5write.Writer, path string, e serialize.Entry) error {
-	if e.Elements == nil {
-		return w.Write(path, e.Array)
-	}
-	if e.Elements.Type != "string" {
-		return fmt.Errorf("%s: hdf5 files are written with numbers and strings, not %s: %w", e.Name, e.Elements.Type, dtype.ErrType)
-	}
-	return w.WriteStringsOf(path, e.Elements.View, func(v views.View) ([]string, error) {
-		values, err := e.Elements.Values(v)
-		list := make([]string, len(values))
-		for i, value := range values {
-			list[i] = value.(string)
-		}
-		return list, err
-	})
 }
