@@ -46,7 +46,7 @@ func (d *DatasetWriter) writeChunks(start []int, a storage.Array) error {
 		skip[axis] = start[axis] % unit[axis]
 		shape[axis] = skip[axis] + a.Shape[axis]
 	}
-	for b := range hyperslabs(shape, unit, blockBytes/d.t.Size()) {
+	for b := range hyperslabs(shape, unit, blockBytes/d.size) {
 		from, count := make([]int, len(start)), make([]int, len(start))
 		for axis := range from { // the part of a in the block
 			from[axis] = max(0, b.start[axis]-skip[axis])
@@ -59,38 +59,38 @@ func (d *DatasetWriter) writeChunks(start []int, a storage.Array) error {
 		for axis := range from {
 			from[axis] += start[axis]
 		}
-		if err := d.writeBlock(from, part); err != nil {
+		if err := d.writeBlock(from, part.Data.(storage.Host).Bytes(), part.View); err != nil {
 			return err
 		}
-	}
-	if len(d.partial)*d.chunkBytes() > maxPartialBytes {
-		return d.flush()
 	}
 	return nil
 }
 
 func (d *DatasetWriter) chunkBytes() int {
-	n := d.t.Size()
+	n := d.size
 	for _, size := range d.layout.Chunks {
 		n *= size
 	}
 	return n
 }
 
-// writeBlock copies a, which begins at from, to the chunks it overlaps. Chunks are
-// filled and encoded in parallel; complete ones are stored in order.
-func (d *DatasetWriter) writeBlock(from []int, a storage.Array) error {
-	chunks := d.overlapping(from, a.Shape)
+// writeBlock copies the elements that v selects, which begin at from, to the chunks they
+// overlap. Chunks are filled and encoded in parallel; complete ones are stored in order.
+func (d *DatasetWriter) writeBlock(from []int, elems []byte, v views.View) error {
+	chunks := d.overlapping(from, v.Shape)
 	err := each(chunks, func(c *partialChunk) error {
-		if err := d.fill(c, from, a); err != nil || !c.complete {
+		if err := d.fill(c, from, elems, v); err != nil || !c.complete {
 			return err
 		}
 		return d.encode(c)
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = d.store(chunks)
 	}
-	return d.store(chunks)
+	if err == nil && len(d.partial)*d.chunkBytes() > maxPartialBytes {
+		err = d.flush()
+	}
+	return err
 }
 
 // each calls f for all items, in parallel, until one fails.
@@ -131,15 +131,15 @@ func key(start []int) string {
 	return string(k)
 }
 
-// fill copies to c the elements of a, which begins at from, that lie in c.
-func (d *DatasetWriter) fill(c *partialChunk, from []int, a storage.Array) error {
+// fill copies to c the elements that v selects, which begin at from, where they lie in c.
+func (d *DatasetWriter) fill(c *partialChunk, from []int, elems []byte, v views.View) error {
 	unit := d.layout.Chunks
 	inChunk, inArray, count := make([]int, len(from)), make([]int, len(from)), make([]int, len(from))
 	for axis := range from {
-		lo, hi := max(c.start[axis], from[axis]), min(c.start[axis]+unit[axis], from[axis]+a.Shape[axis])
+		lo, hi := max(c.start[axis], from[axis]), min(c.start[axis]+unit[axis], from[axis]+v.Shape[axis])
 		inChunk[axis], inArray[axis], count[axis] = lo-c.start[axis], lo-from[axis], hi-lo
 	}
-	part := a.With(subview(a.View, inArray, count))
+	part := subview(v, inArray, count)
 	c.filled += part.Len()
 	c.complete = c.filled >= d.capacity(c)
 	if c.data == nil {
@@ -148,13 +148,8 @@ func (d *DatasetWriter) fill(c *partialChunk, from []int, a storage.Array) error
 		}
 	}
 	to := subview(views.Of(unit...), inChunk, count)
-	copyElements(c.data, to, a.Data.(storage.Host).Bytes(), part.View, d.t.Size())
+	storage.CopyStrided(c.data, storage.InBytes(to, d.size), elems, storage.InBytes(part, d.size), d.size)
 	return nil
-}
-
-// copyElements copies the elements of src that from selects to dst, where to selects.
-func copyElements(dst []byte, to views.View, src []byte, from views.View, size int) {
-	storage.CopyStrided(dst, storage.InBytes(to, size), src, storage.InBytes(from, size), size)
 }
 
 // capacity returns the largest number of elements that c can have.
@@ -173,7 +168,7 @@ func (d *DatasetWriter) capacity(c *partialChunk) int {
 // first fill it, the others are read from the file or zero.
 func (d *DatasetWriter) begin(c *partialChunk, n int) error {
 	c.data = scratch.Get(d.chunkBytes())
-	whole := n*d.t.Size() == len(c.data)
+	whole := n*d.size == len(c.data)
 	if whole && !d.layout.severalCompress() {
 		return nil
 	}
@@ -193,11 +188,11 @@ func (d *DatasetWriter) begin(c *partialChunk, n int) error {
 	if c.oldBytes, c.oldMask = len(stored), mask; whole {
 		return nil
 	}
-	return filter.Decode(c.data, stored, d.layout.Filters, mask, d.t.Size())
+	return filter.Decode(c.data, stored, d.layout.Filters, mask, d.size)
 }
 
 func (d *DatasetWriter) encode(c *partialChunk) (err error) {
-	c.stored, c.mask, err = filter.Encode(c.data, d.layout.Filters, d.t.Size())
+	c.stored, c.mask, err = filter.Encode(c.data, d.layout.Filters, d.size)
 	return err
 }
 

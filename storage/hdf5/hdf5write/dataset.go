@@ -50,6 +50,7 @@ type DatasetWriter struct {
 	w      *Writer
 	path   string
 	t      dtype.Type
+	size   int   // of an element in bytes
 	max    []int // largest shape
 	layout Layout
 	id     libhdf5.ID
@@ -65,7 +66,7 @@ type DatasetWriter struct {
 
 // CreateDataset creates a dataset that Append or WriteAt fill.
 func (w *Writer) CreateDataset(path string, t dtype.Type, shape []int, layout Layout) (*DatasetWriter, error) {
-	d := &DatasetWriter{w: w, path: path, t: t, shape: slices.Clone(shape), offset: -1, partial: map[string]*partialChunk{}}
+	d := &DatasetWriter{w: w, path: path, t: t, size: t.Size(), shape: slices.Clone(shape), offset: -1, partial: map[string]*partialChunk{}}
 	id, err := libhdf5.Type(t)
 	if err == nil {
 		d.layout, d.max, err = layout.complete(shape, t)
@@ -100,7 +101,7 @@ func (d *DatasetWriter) clearReused() error {
 	if err != nil || d.offset < 0 {
 		return err
 	}
-	end := min(info.Size(), d.offset+int64(views.Of(d.shape...).Len()*d.t.Size()))
+	end := min(info.Size(), d.offset+int64(views.Of(d.shape...).Len()*d.size))
 	zeros := make([]byte, max(0, min(end-d.offset, 1<<20)))
 	for at := d.offset; at < end && err == nil; at += int64(len(zeros)) {
 		_, err = d.w.out.WriteAt(zeros[:min(int64(len(zeros)), end-at)], at)
@@ -149,7 +150,7 @@ func (l Layout) complete(shape []int, t dtype.Type) (Layout, []int, error) {
 	if _, _, err := filter.Encode(make([]byte, t.Size()), l.Filters, t.Size()); err != nil {
 		return l, nil, err
 	}
-	if l.Chunks, err = l.chunkShape(shape, maxShape, t); err != nil {
+	if l.Chunks, err = l.chunkShape(shape, maxShape, t.Size()); err != nil {
 		return l, nil, err
 	}
 	return l, maxShape, nil
@@ -177,10 +178,10 @@ const defaultChunkBytes = 256 << 10
 
 // chunkShape returns the given chunk shape, clipped to the largest shape of the
 // dataset, or else a shape of about defaultChunkBytes, of whole rows if they fit.
-func (l Layout) chunkShape(shape, maxShape []int, t dtype.Type) ([]int, error) {
+func (l Layout) chunkShape(shape, maxShape []int, size int) ([]int, error) {
 	limit := slices.Clone(maxShape)
-	for axis, size := range limit {
-		if size == hdf5.Unlimited {
+	for axis, n := range limit {
+		if n == hdf5.Unlimited {
 			limit[axis] = math.MaxInt32
 			if l.Chunks == nil && axis > 0 { // usually only the first axis grows far
 				limit[axis] = max(shape[axis], 64)
@@ -190,7 +191,7 @@ func (l Layout) chunkShape(shape, maxShape []int, t dtype.Type) ([]int, error) {
 	}
 	if l.Chunks == nil {
 		ones := slices.Repeat([]int{1}, len(shape))
-		return blockShape(limit, ones, max(1, defaultChunkBytes/t.Size())), nil
+		return blockShape(limit, ones, max(1, defaultChunkBytes/max(1, size))), nil
 	}
 	if len(l.Chunks) != len(shape) {
 		return nil, fmt.Errorf("chunks %v for a dataset of shape %v: %w", l.Chunks, shape, views.ErrShape)
@@ -201,8 +202,8 @@ func (l Layout) chunkShape(shape, maxShape []int, t dtype.Type) ([]int, error) {
 		}
 		limit[axis] = min(limit[axis], n)
 	}
-	if bytes, err := format.Product(append([]int{t.Size()}, limit...)...); err != nil || bytes > math.MaxUint32 {
-		return nil, fmt.Errorf("chunks %v of %v exceed 4 GiB: %w", l.Chunks, t, views.ErrShape)
+	if bytes, err := format.Product(append([]int{size}, limit...)...); err != nil || bytes > math.MaxUint32 {
+		return nil, fmt.Errorf("chunks %v of elements of %d bytes exceed 4 GiB: %w", l.Chunks, size, views.ErrShape)
 	}
 	return limit, nil
 }
@@ -330,7 +331,7 @@ func (d *DatasetWriter) writeContiguous(start []int, a storage.Array) error {
 	if a.Rank() == 0 {
 		return withBytes(a, func(data []byte) error { return d.writeRuns(data, place) })
 	}
-	return each(slices.Collect(hyperslabs(a.Shape, ones, blockBytes/d.t.Size())), func(b hyperslab) error {
+	return each(slices.Collect(hyperslabs(a.Shape, ones, blockBytes/d.size)), func(b hyperslab) error {
 		return withBytes(a.With(subview(a.View, b.start, b.count)), func(data []byte) error {
 			return d.writeRuns(data, subview(place, b.start, b.count))
 		})
@@ -340,7 +341,7 @@ func (d *DatasetWriter) writeContiguous(start []int, a storage.Array) error {
 // writeRuns writes row-major elements to where v places them in the file, one
 // contiguous run at a time.
 func (d *DatasetWriter) writeRuns(data []byte, v views.View) (err error) {
-	size := d.t.Size()
+	size := d.size
 	views.Walk(func(at, step []int, n int) {
 		run := n
 		if step[0] != 1 { // along a column of the dataset

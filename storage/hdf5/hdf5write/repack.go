@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -539,8 +538,9 @@ func (r *repacker) plan(t *target) error {
 	if t.layout.MaxShape == nil {
 		t.layout.MaxShape = d.Shape
 	}
-	if changed {
-		if err := t.layout.completeFor(d); err != nil {
+	if changed && !t.layout.contiguous(d.Shape) {
+		var err error
+		if t.layout.Chunks, err = t.layout.chunkShape(d.Shape, t.layout.MaxShape, d.Type.Size); err != nil {
 			return err
 		}
 	}
@@ -565,33 +565,6 @@ func hasPointers(t *hdf5.Type) bool { return t.HasVarLen() || t.HasReferences() 
 
 func sameFilter(a, b filter.Filter) bool {
 	return a.ID == b.ID && (slices.Equal(a.Params, b.Params) || a.ID == filter.ShuffleID)
-}
-
-// completeFor checks a layout for an existing dataset and fills in the chunk shape.
-func (l *Layout) completeFor(d *hdf5.Dataset) error {
-	if l.contiguous(d.Shape) {
-		return nil
-	}
-	size, err := format.Product(append([]int{d.Type.Size}, l.Chunks...)...)
-	switch {
-	case l.Chunks == nil:
-		ones := slices.Repeat([]int{1}, len(d.Shape))
-		limit := slices.Clone(d.Shape)
-		for axis := range limit {
-			limit[axis] = max(1, limit[axis])
-		}
-		l.Chunks = blockShape(limit, ones, max(1, defaultChunkBytes/max(1, d.Type.Size)))
-	case len(l.Chunks) != len(d.Shape) || slices.Min(l.Chunks) < 1:
-		return fmt.Errorf("chunks %v for a dataset of shape %v", l.Chunks, d.Shape)
-	case err != nil || size > math.MaxUint32:
-		return fmt.Errorf("chunks %v of elements of %d bytes exceed 4 GiB", l.Chunks, d.Type.Size)
-	}
-	for axis, size := range l.MaxShape {
-		if size != hdf5.Unlimited {
-			l.Chunks[axis] = max(1, min(l.Chunks[axis], size)) // HDF5 does not allow larger ones
-		}
-	}
-	return nil
 }
 
 // writableFilters replaces the filters of t that cannot be written. The library itself

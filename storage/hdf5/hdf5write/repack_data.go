@@ -8,7 +8,6 @@ import (
 
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
-	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -218,8 +217,7 @@ func checkBudget(d *hdf5.Dataset, unit []int, elements int, hasStored func(hyper
 	return d.File().Budget().Make(n*d.Type.Size, stored)
 }
 
-// copyChunks copies elements into chunks of another shape or encoding. Blocks are read,
-// divided into chunks, encoded in parallel and stored in order.
+// copyChunks copies elements into chunks of another shape or encoding.
 func (r *repacker) copyChunks(t *target) error {
 	chunk := t.layout.Chunks
 	size, err := format.Product(append([]int{t.Type.Size}, chunk...)...)
@@ -237,6 +235,7 @@ func (r *repacker) copyChunks(t *target) error {
 	if err := checkBudget(t.Dataset, unit, r.budget(t.Dataset), hasStored); err != nil {
 		return err
 	}
+	w := &DatasetWriter{w: r.w, path: t.at, size: t.Type.Size, max: t.layout.MaxShape, layout: t.layout, id: t.id, partial: map[string]*partialChunk{}}
 	var buf []byte
 	for b := range hyperslabs(t.Shape, unit, r.budget(t.Dataset)) {
 		if !hasStored(b) { // the copy does not store it either
@@ -246,12 +245,12 @@ func (r *repacker) copyChunks(t *target) error {
 		if buf, err = r.read(t.Dataset, b, buf); err != nil {
 			return err
 		}
-		if err := r.encodeChunks(t, b, buf, size); err != nil {
+		if err := w.writeBlock(b.start, buf, views.Of(b.count...)); err != nil {
 			return err
 		}
 		r.o.Progress(t.Path, len(buf))
 	}
-	return nil
+	return w.flush()
 }
 
 // storedIn returns a function that reports whether any element of a hyperslab was written.
@@ -287,43 +286,6 @@ func storedIn(d *hdf5.Dataset) (func(hyperslab) bool, error) {
 			}
 		}
 	}, nil
-}
-
-// encodeChunks divides the elements of a block into chunks, encodes and stores them.
-func (r *repacker) encodeChunks(t *target, b hyperslab, elems []byte, size int) error {
-	type part struct {
-		start, inBlock, count []int
-		stored                []byte
-		mask                  uint32
-	}
-	var all []*part
-	for at := make([]int, len(b.start)); ; {
-		p := &part{make([]int, len(at)), slices.Clone(at), make([]int, len(at)), nil, 0}
-		for axis := range at {
-			p.start[axis] = b.start[axis] + at[axis]
-			p.count[axis] = min(t.layout.Chunks[axis], b.count[axis]-at[axis])
-		}
-		all = append(all, p)
-		if !next(at, b.count, t.layout.Chunks) {
-			break
-		}
-	}
-	err := each(all, func(p *part) (err error) {
-		if err := r.ctx.Err(); err != nil {
-			return err
-		}
-		chunk := make([]byte, size)
-		from, to := subview(views.Of(b.count...), p.inBlock, p.count), subview(views.Of(t.layout.Chunks...), make([]int, len(p.count)), p.count)
-		copyElements(chunk, to, elems, from, t.Type.Size)
-		p.stored, p.mask, err = filter.Encode(chunk, t.layout.Filters, t.Type.Size)
-		return err
-	})
-	for _, p := range all {
-		if err == nil {
-			err = r.writeChunk(t, p.start, p.stored, p.mask)
-		}
-	}
-	return err
 }
 
 // copyImages copies elements that only the library can write: those with pointers, and
