@@ -32,21 +32,8 @@ func (f fields) optional(name string, value any) fields {
 // MarshalJSON implements json.Marshaler.
 func (f fields) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteByte('{')
-	for k, member := range f {
-		if k > 0 {
-			b.WriteByte(',')
-		}
-		if err := encode(&b, member.Name); err != nil {
-			return nil, err
-		}
-		b.WriteByte(':')
-		if err := encode(&b, member.Value); err != nil {
-			return nil, err
-		}
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	err := f.write(&b)
+	return b.Bytes(), err
 }
 
 // UnmarshalJSON implements json.Unmarshaler; values stay as they are.
