@@ -16,7 +16,6 @@ import (
 	"github.com/h5dnn/h5dnn/serialize/csv"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // Options configure Open. Columns of csv files are given by name or by number from 0.
@@ -58,8 +57,6 @@ type csvColumn struct {
 	skip    bool
 	classes map[string]int // of a label column
 }
-
-func viewOf(shape []int) views.View { return views.Of(shape...) }
 
 // openCSV reads a table once to find its column types and its size.
 func openCSV(ctx context.Context, name, at string, options Options) ([]*Array, error) {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // idxTypes are the element types of idx files. Such a file is one array (yann.lecun.com/exdb/mnist):
@@ -89,8 +91,8 @@ func (in *Array) readRows(r io.Reader, put func(storage.Array) error, allocate f
 		if err != nil {
 			return fmt.Errorf("idx: truncated after %d of %d rows", at+len(buf)/row, in.Shape[0])
 		}
-		reverse(buf, in.Type.Size())
-		rows := storage.Array{Data: storage.Wrap(buf), Type: in.Type, View: viewOf(append([]int{n}, in.Shape[1:]...))}
+		serialize.NormalizeBytes(buf, in.Type, binary.BigEndian)
+		rows := storage.Array{Data: storage.Wrap(buf), Type: in.Type, View: views.Of(append([]int{n}, in.Shape[1:]...)...)}
 		if err := put(rows); err != nil {
 			return err
 		}
@@ -114,11 +116,4 @@ func readGrowing(r io.Reader, n int) ([]byte, error) {
 		}
 	}
 	return buf, nil
-}
-
-// reverse converts big-endian elements of size bytes to little-endian.
-func reverse(b []byte, size int) {
-	for at := 0; size > 1 && at < len(b); at += size {
-		slices.Reverse(b[at : at+size])
-	}
 }

@@ -16,10 +16,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/internal/parallel"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -153,21 +153,14 @@ func (in *Array) decode(ctx context.Context, pictures []imageFile, put func(stor
 			return err
 		}
 		pixels, _ := rows.Bytes()
-		errs := make([]error, len(some))
-		var workers sync.WaitGroup
-		slots := make(chan bool, atOnce)
-		for k, p := range some {
-			slots <- true
-			workers.Go(func() {
-				errs[k] = in.decode1(p.name, pixels[k*size:(k+1)*size])
-				<-slots
-			})
-		}
-		workers.Wait()
-		for _, err := range append(errs, ctx.Err()) {
-			if err != nil {
+		err = parallel.Do(len(some), min(len(some), atOnce), func(k int) error {
+			if err := ctx.Err(); err != nil {
 				return err
 			}
+			return in.decode1(some[k].name, pixels[k*size:(k+1)*size])
+		})
+		if err != nil {
+			return err
 		}
 		if err := put(rows); err != nil {
 			return err

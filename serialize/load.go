@@ -2,10 +2,9 @@ package serialize
 
 import (
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/parallel"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -19,21 +18,9 @@ func Load(f File) ([]Entry, error) {
 		return nil, err
 	}
 	slabs := slabsOf(list)
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	errs := make([]error, len(slabs))
-	for range min(runtime.GOMAXPROCS(0), len(slabs)) {
-		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(slabs); i = int(next.Add(1)) - 1 {
-				errs[i] = loadSlab(slabs[i])
-			}
-		})
-	}
-	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
+	err = parallel.Do(len(slabs), min(runtime.GOMAXPROCS(0), len(slabs)), func(i int) error { return loadSlab(slabs[i]) })
+	if err != nil {
+		return nil, err
 	}
 	return list, nil
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/h5dnn/h5dnn/internal/parallel"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5/internal/parallel"
 	"github.com/h5dnn/h5dnn/views"
 )
 

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/parallel"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
-	"github.com/h5dnn/h5dnn/storage/hdf5/internal/parallel"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 	"github.com/h5dnn/h5dnn/views"
 )

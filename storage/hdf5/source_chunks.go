@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/internal/parallel"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
-	"github.com/h5dnn/h5dnn/storage/hdf5/internal/parallel"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 	"github.com/h5dnn/h5dnn/views"
 )

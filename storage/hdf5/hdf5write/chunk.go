@@ -7,9 +7,9 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/internal/parallel"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
-	"github.com/h5dnn/h5dnn/storage/hdf5/internal/parallel"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 	"github.com/h5dnn/h5dnn/views"
 )

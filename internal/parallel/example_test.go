@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/h5dnn/h5dnn/storage/hdf5/internal/parallel"
+	"github.com/h5dnn/h5dnn/internal/parallel"
 )
 
 // Example decodes eight chunks on two goroutines. One of them is damaged.
