@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // writeElements writes elements that are not numbers. It goes through them twice: NumPy's
@@ -29,40 +29,21 @@ func writeElements(w io.Writer, e *serialize.Elements) error {
 	if err := writeHeader(w, k.descr(), e.View.Shape); err != nil {
 		return err
 	}
+	const about = 1 << 16 // values that are in memory at a time
 	var b []byte
-	return eachBlock(e, func(values []any) error {
+	for part, err := range blocks.Views(context.Background(), e.View, about) {
+		if err != nil {
+			return err
+		}
+		values, err := e.Values(part)
+		if err != nil {
+			return err
+		}
 		b = b[:0]
 		for _, value := range values {
 			b = k.append(b, value)
 		}
-		_, err := w.Write(b)
-		return err
-	})
-}
-
-// blockValues is about how many values are in memory at a time.
-const blockValues = 1 << 16
-
-// eachBlock calls do with consecutive elements.
-func eachBlock(e *serialize.Elements, do func([]any) error) error {
-	read := func(v views.View) error {
-		values, err := e.Values(v)
-		if err == nil {
-			err = do(values)
-		}
-		return err
-	}
-	if e.View.Rank() == 0 || e.View.Len() <= blockValues {
-		return read(e.View)
-	}
-	n := e.View.Shape[0]
-	rows := max(1, blockValues/(e.View.Len()/n))
-	for start := 0; start < n; start += rows {
-		v, err := e.View.Slice(0, start, min(start+rows, n), 1)
-		if err == nil {
-			err = read(v)
-		}
-		if err != nil {
+		if _, err := w.Write(b); err != nil {
 			return err
 		}
 	}

@@ -114,19 +114,22 @@ func takeDescr(e *serialize.Entry) string {
 	return descr
 }
 
-// takeDescrs calls takeDescr for each entry of c when it is reached. descr is what it returned
-// for the last one.
-func takeDescrs(c *serialize.Contents) (descr *string) {
-	descr = new(string)
+// takeDescrs calls takeDescr for each entry of c when it is reached. It returns the types, by number.
+func takeDescrs(c *serialize.Contents) map[int]string {
+	descrs := map[int]string{}
 	entries := c.Entries
 	c.Entries = func(yield func(serialize.Entry, error) bool) {
+		i := 0
 		for e, err := range entries {
-			if *descr = takeDescr(&e); !yield(e, err) {
+			if descr := takeDescr(&e); descr != "" {
+				descrs[i] = descr
+			}
+			if i++; !yield(e, err) {
 				return
 			}
 		}
 	}
-	return descr
+	return descrs
 }
 
 // write writes an entry with the type that takeDescr returned.

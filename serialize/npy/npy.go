@@ -75,10 +75,10 @@ func matchNpy(r io.ReaderAt, _ int64) serialize.Confidence {
 }
 
 func saveNpy(w io.Writer, c serialize.Contents) error {
-	descr := takeDescrs(&c)
+	descrs := takeDescrs(&c)
 	e, err := npyFormat.Only(c)
 	if err != nil {
 		return err
 	}
-	return write(w, e, *descr)
+	return write(w, e, descrs[0])
 }

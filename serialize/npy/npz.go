@@ -198,7 +198,8 @@ func saveNpz(w io.Writer, c serialize.Contents) error {
 	if err != nil {
 		return err
 	}
-	members, descrs, err := membersOf(c)
+	descrs := takeDescrs(&c)
+	members, err := npzFormat.Collect(c)
 	if err == nil {
 		err = serialize.CheckSpace(w, bytesOf(members))
 	}
@@ -212,25 +213,6 @@ func saveNpz(w io.Writer, c serialize.Contents) error {
 		}
 	}
 	return z.Close(comment)
-}
-
-// membersOf collects contents without the attributes of types, which are by number.
-func membersOf(c serialize.Contents) (members []serialize.Entry, descrs map[int]string, err error) {
-	descrs = map[int]string{}
-	entries := c.Entries
-	c.Entries = func(yield func(serialize.Entry, error) bool) {
-		i := 0
-		for e, err := range entries {
-			if descr := takeDescr(&e); descr != "" {
-				descrs[i] = descr
-			}
-			if i++; !yield(e, err) {
-				return
-			}
-		}
-	}
-	members, err = npzFormat.Collect(c)
-	return members, descrs, err
 }
 
 // bytesOf returns the number of bytes of the numbers of entries, which an .npz has once for each

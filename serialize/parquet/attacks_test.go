@@ -22,38 +22,15 @@ type hostile struct {
 }
 
 func (h hostile) bytes() []byte {
-	e := &encoder{last: []int{0}}
-	e.i32(1, 1)
-	e.list(2, 2, typeStruct)
-	e.begin()
-	e.text(4, "schema")
-	e.i32(5, 1)
-	e.end()
-	e.begin()
-	e.i32(1, h.physical)
-	e.i32(3, h.repetition)
-	e.text(4, "x")
-	e.end()
-	groups := max(1, h.groups)
-	e.i64(3, int64(groups)*h.rows)
-	e.list(4, groups, typeStruct)
-	for range groups {
-		e.begin()
-		e.list(1, 1, typeStruct)
-		e.begin()
-		e.i64(2, 4)
-		e.field(3, typeStruct)
-		e.begin()
-		e.i32(4, h.codec)
-		e.i64(7, int64(len(h.pages)))
-		e.i64(9, 4)
-		e.end()
-		e.end()
-		e.i64(3, h.rows)
-		e.end()
+	var groups []any
+	for range max(1, h.groups) {
+		column := object{2: int64(4), 3: object{4: h.codec, 7: int64(len(h.pages)), 9: int64(4)}}
+		groups = append(groups, object{1: []any{column}, 3: h.rows})
 	}
-	e.end()
-	return withMetadata(h.pages, e.b)
+	return withMetadata(h.pages, encode(nil, object{
+		1: 1, 2: []any{object{4: "schema", 5: 1}, object{1: h.physical, 3: h.repetition, 4: "x"}},
+		3: int64(len(groups)) * h.rows, 4: groups,
+	}))
 }
 
 func withMetadata(pages, metadata []byte) []byte {
@@ -64,17 +41,8 @@ func withMetadata(pages, metadata []byte) []byte {
 
 // dataPage returns a page of n values, which has size bytes when it is decompressed.
 func dataPage(n, encoding, size int, content []byte) []byte {
-	e := &encoder{last: []int{0}}
-	e.i32(1, pageData)
-	e.i32(2, size)
-	e.i32(3, len(content))
-	e.field(5, typeStruct)
-	e.begin()
-	e.i32(1, n)
-	e.i32(2, encoding)
-	e.end()
-	e.end()
-	return append(e.b, content...)
+	header := encode(nil, object{1: pageData, 2: size, 3: len(content), 5: object{1: n, 2: encoding}})
+	return append(header, content...)
 }
 
 func plainPage(n, encoding int, content []byte) []byte {

@@ -150,25 +150,25 @@ func (c *columnReader) plain(d *column.Values, content []byte, n int64) error {
 	if c.decimal != nil {
 		return c.decimals(d, content, n)
 	}
+	if size := int64(sizes[c.physical]); n < 0 || size > 0 && n > int64(len(content))/size {
+		return short()
+	}
 	switch c.physical {
 	case physicalBool:
-		if n < 0 || n > 8*int64(len(content)) {
+		if n > 8*int64(len(content)) {
 			return short()
 		}
 		for i := range n {
 			d.Numbers = append(d.Numbers, content[i/8]>>(i%8)&1)
 		}
 	case physicalInt32, physicalFloat:
-		if n < 0 || n > int64(len(content))/4 {
-			return short()
-		}
 		d.Numbers = slices.Grow(d.Numbers, int(n)*c.kind.Type.Size())
 		for ; n > 0; n-- {
 			c.integer(d, uint64(le.Uint32(content)))
 			content = content[4:]
 		}
 	case physicalInt64, physicalDouble:
-		if n < 0 || n > int64(len(content))/8 || c.kind.Type.Size() != 8 {
+		if c.kind.Type.Size() != 8 {
 			return short()
 		}
 		d.Numbers = slices.Grow(d.Numbers, int(n)*8)
@@ -177,17 +177,11 @@ func (c *columnReader) plain(d *column.Values, content []byte, n int64) error {
 			content = content[8:]
 		}
 	case physicalFixed: // float16
-		if n < 0 || n > int64(len(content))/2 {
-			return short()
-		}
 		for ; n > 0; n-- {
 			d.Numbers = binary.NativeEndian.AppendUint16(d.Numbers, le.Uint16(content))
 			content = content[2:]
 		}
 	case physicalInt96:
-		if n < 0 || n > int64(len(content))/12 {
-			return short()
-		}
 		return oldTimes(d, content, n)
 	default:
 		if !plainTexts(d, content, n) {

@@ -81,20 +81,9 @@ func (s *saver) group(entries []serialize.Entry, start, end int) error {
 		if s.bytes[i] = s.bytes[i] || !isText; err != nil {
 			return fmt.Errorf("%q: %w", e.Name, err)
 		}
-		h := &encoder{last: []int{0}}
-		h.i32(1, pageData)
-		h.i32(2, len(b))
-		h.i32(3, len(b))
-		h.field(5, typeStruct)
-		h.begin()
-		h.i32(1, end-start)
-		h.i32(2, plain)
-		h.i32(3, rle)
-		h.i32(4, rle)
-		h.end()
-		h.end()
-		chunks = append(chunks, chunk{at: s.at, size: int64(len(h.b) + len(b)), rows: int64(end - start)})
-		s.write(h.b)
+		header := encode(nil, object{1: pageData, 2: len(b), 3: len(b), 5: object{1: end - start, 2: plain, 3: rle, 4: rle}})
+		chunks = append(chunks, chunk{at: s.at, size: int64(len(header) + len(b)), rows: int64(end - start)})
+		s.write(header)
 		s.write(b)
 	}
 	s.groups = append(s.groups, chunks)
@@ -219,38 +208,22 @@ func physicalOf(e serialize.Entry) (physical, convertedType int) {
 	}
 }
 
-// rowGroup appends a RowGroup.
-func (e *encoder) rowGroup(entries []serialize.Entry, chunks []chunk) {
-	e.begin()
-	e.list(1, len(chunks), typeStruct)
+// rowGroup returns a RowGroup.
+func rowGroup(entries []serialize.Entry, chunks []chunk) encoded {
+	var columns []any
 	size := int64(0)
 	for i, k := range chunks {
 		size += k.size
-		e.begin()
-		e.i64(2, k.at)
-		e.field(3, typeStruct)
-		e.begin()
 		physical, _ := physicalOf(entries[i])
-		e.i32(1, physical)
-		e.list(2, 2, 5)
-		e.b = binary.AppendVarint(binary.AppendVarint(e.b, plain), rle)
-		e.list(3, 1, typeBinary)
-		e.string(entries[i].Name)
-		e.i32(4, uncompressed)
-		e.i64(5, k.rows)
-		e.i64(6, k.size)
-		e.i64(7, k.size)
-		e.i64(9, k.at)
-		e.end()
-		e.end()
+		columns = append(columns, encoded(encode(nil, object{2: k.at, 3: object{
+			1: physical, 2: []any{plain, rle}, 3: []any{entries[i].Name}, 4: uncompressed, 5: k.rows, 6: k.size, 7: k.size, 9: k.at,
+		}})))
 	}
-	e.i64(2, size)
-	e.i64(3, chunks[0].rows)
-	e.end()
+	return encode(nil, object{1: columns, 2: size, 3: chunks[0].rows})
 }
 
-// timestamp appends the logical type of times: LogicalType{TIMESTAMP{isAdjustedToUTC, unit}}.
-func (e *encoder) timestamp(n column.Nullable) {
+// timestamp returns the logical type of times: LogicalType{TIMESTAMP{isAdjustedToUTC, unit}}.
+func timestamp(n column.Nullable) object {
 	unit := 1 // milliseconds
 	switch {
 	case strings.Contains(n.Descr, "[us]"):
@@ -258,80 +231,49 @@ func (e *encoder) timestamp(n column.Nullable) {
 	case strings.Contains(n.Descr, "[ns]"):
 		unit = 3
 	}
-	e.field(10, typeStruct)
-	e.begin()
-	e.field(logicalTimestamp, typeStruct)
-	e.begin()
-	e.bool(1, n.Zone != "")
-	e.field(2, typeStruct)
-	e.begin()
-	e.field(unit, typeStruct)
-	e.begin()
-	e.end()
-	e.end()
-	e.end()
-	e.end()
+	return object{logicalTimestamp: object{1: n.Zone != "", 2: object{unit: object{}}}}
+}
+
+// element returns the SchemaElement of a column. IsText is set if all its strings are UTF-8.
+func element(e serialize.Entry, isText bool) encoded {
+	const required = 0
+	physical, convertedType := physicalOf(e)
+	o := object{1: physical, 3: required, 4: e.Name}
+	n, nullable := nullableOf(e)
+	if nullable {
+		o[3] = optional
+	}
+	if convertedType >= 0 && isText {
+		o[6] = convertedType
+	}
+	switch {
+	case physical == physicalFixed:
+		o[2], o[10] = sizes[physicalFixed], object{logicalFloat16: object{}}
+	case nullable && n.Descr != "" && physical == physicalInt64:
+		o[10] = timestamp(n)
+	}
+	return encode(nil, o)
 }
 
 // footer writes the FileMetaData.
 func (s *saver) footer(entries []serialize.Entry, rows int, meta map[string]string) {
-	e := &encoder{last: []int{0}}
-	e.i32(1, 1)
-	e.list(2, len(entries)+1, typeStruct)
-	e.begin()
-	e.text(4, "schema")
-	e.i32(5, len(entries))
-	e.end()
-	for i, entry := range entries {
-		physical, convertedType := physicalOf(entry)
-		if s.bytes[i] {
-			convertedType = -1
-		}
-		n, nullable := nullableOf(entry)
-		repetition := 0 // required
-		if nullable {
-			repetition = optional
-		}
-		e.begin()
-		e.i32(1, physical)
-		if physical == physicalFixed {
-			e.i32(2, sizes[physicalFixed])
-		}
-		e.i32(3, repetition)
-		e.text(4, entry.Name)
-		if convertedType >= 0 {
-			e.i32(6, convertedType)
-		}
-		switch {
-		case physical == physicalFixed:
-			e.field(10, typeStruct)
-			e.begin()
-			e.field(logicalFloat16, typeStruct)
-			e.begin()
-			e.end()
-			e.end()
-		case nullable && n.Descr != "" && physical == physicalInt64:
-			e.timestamp(n)
-		}
-		e.end()
+	schema := []any{object{4: "schema", 5: len(entries)}}
+	for i, e := range entries {
+		schema = append(schema, element(e, !s.bytes[i]))
 	}
-	e.i64(3, int64(rows))
-	e.list(4, len(s.groups), typeStruct)
+	var groups, pairs []any
 	for _, chunks := range s.groups {
-		e.rowGroup(entries, chunks)
+		groups = append(groups, rowGroup(entries, chunks))
 	}
-	if len(meta) > 0 {
-		e.list(5, len(meta), typeStruct)
-		for _, key := range slices.Sorted(maps.Keys(meta)) {
-			e.begin()
-			e.text(1, key)
-			e.text(2, meta[key])
-			e.end()
-		}
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		pairs = append(pairs, object{1: key, 2: meta[key]})
 	}
-	e.text(6, "h5dnn")
-	e.end()
-	s.write(e.b)
-	s.write(binary.LittleEndian.AppendUint32(nil, uint32(len(e.b))))
+	metadata := object{1: 1, 2: schema, 3: int64(rows), 4: groups, 6: "h5dnn"}
+	if len(pairs) > 0 {
+		metadata[5] = pairs
+	}
+	b := encode(nil, metadata)
+	s.write(b)
+	s.write(binary.LittleEndian.AppendUint32(nil, uint32(len(b))))
 	s.write([]byte(magic))
 }

@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -18,6 +20,8 @@ const (
 	typeTrue   = 1
 	typeFalse  = 2
 	typeByte   = 3
+	typeI32    = 5
+	typeI64    = 6
 	typeDouble = 7
 	typeBinary = 8
 	typeList   = 9
@@ -124,7 +128,7 @@ func (d *decoder) value(typ byte, depth int, field bool) any {
 		return d.byte() == typeTrue
 	case typeByte:
 		return int64(int8(d.byte()))
-	case 4, 5, 6:
+	case 4, typeI32, typeI64:
 		return d.int()
 	case typeDouble:
 		if b := d.bytes(8); b != nil {
@@ -168,40 +172,66 @@ func text(o object, id int) string   { x, _ := o[id].(string); return x }
 func list(o object, id int) []any    { x, _ := o[id].([]any); return x }
 func sub(o object, id int) object    { x, _ := o[id].(object); return x }
 
-// An encoder writes structs.
-type encoder struct {
-	b    []byte
-	last []int // ids of the fields before, by depth
+// encoded is a struct that is encoded.
+type encoded []byte
+
+// encode appends a struct. Its fields, whose numbers are less than 16 apart, are bools, ints of 32 bits,
+// int64s, strings, structs, or lists of the same.
+func encode(b []byte, o object) []byte {
+	last := 0
+	for _, id := range slices.Sorted(maps.Keys(o)) {
+		b = append(b, byte(id-last)<<4|typeOf(o[id]))
+		b, last = appendValue(b, o[id]), id
+	}
+	return append(b, 0)
 }
 
-func (e *encoder) field(id int, typ byte) {
-	top := len(e.last) - 1
-	if delta := id - e.last[top]; delta < 16 {
-		e.b = append(e.b, byte(delta)<<4|typ)
-	} else {
-		e.b = binary.AppendVarint(append(e.b, typ), int64(id))
+// typeOf returns the type of a value, which of a bool is the value.
+func typeOf(value any) byte {
+	switch value := value.(type) {
+	case bool:
+		if value {
+			return typeTrue
+		}
+		return typeFalse
+	case int:
+		return typeI32
+	case int64:
+		return typeI64
+	case string:
+		return typeBinary
+	case []any:
+		return typeList
 	}
-	e.last[top] = id
+	return typeStruct
 }
 
-func (e *encoder) begin()                { e.last = append(e.last, 0) }
-func (e *encoder) end()                  { e.b, e.last = append(e.b, 0), e.last[:len(e.last)-1] }
-func (e *encoder) i32(id int, x int)     { e.field(id, 5); e.b = binary.AppendVarint(e.b, int64(x)) }
-func (e *encoder) i64(id int, x int64)   { e.field(id, 6); e.b = binary.AppendVarint(e.b, x) }
-func (e *encoder) text(id int, s string) { e.field(id, typeBinary); e.string(s) }
-func (e *encoder) string(s string)       { e.b = append(binary.AppendUvarint(e.b, uint64(len(s))), s...) }
-func (e *encoder) bool(id int, x bool) {
-	typ := byte(typeFalse)
-	if x {
-		typ = typeTrue
+// appendValue appends a value without its type.
+func appendValue(b []byte, value any) []byte {
+	switch value := value.(type) {
+	case int:
+		return binary.AppendVarint(b, int64(value))
+	case int64:
+		return binary.AppendVarint(b, value)
+	case string:
+		return append(binary.AppendUvarint(b, uint64(len(value))), value...)
+	case []any:
+		typ := byte(typeStruct)
+		if len(value) > 0 {
+			typ = typeOf(value[0])
+		}
+		if n := len(value); n < 15 {
+			b = append(b, byte(n)<<4|typ)
+		} else {
+			b = binary.AppendUvarint(append(b, 15<<4|typ), uint64(n))
+		}
+		for _, item := range value {
+			b = appendValue(b, item)
+		}
+	case object:
+		return encode(b, value)
+	case encoded:
+		return append(b, value...)
 	}
-	e.field(id, typ)
-}
-func (e *encoder) list(id, n int, typ byte) {
-	e.field(id, typeList)
-	if n < 15 {
-		e.b = append(e.b, byte(n)<<4|typ)
-	} else {
-		e.b = binary.AppendUvarint(append(e.b, 15<<4|typ), uint64(n))
-	}
+	return b
 }
