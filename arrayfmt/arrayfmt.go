@@ -95,9 +95,9 @@ func corners(dst, src views.View, axis int, visit func(dst, src views.View) erro
 	if shown == size {
 		return corners(dst, src, axis+1, visit)
 	}
-	err := corners(blocks.Between(dst, axis, 0, showEdge), blocks.Between(src, axis, 0, showEdge), axis+1, visit)
+	err := corners(dst.Narrow(axis, 0, showEdge), src.Narrow(axis, 0, showEdge), axis+1, visit)
 	if err != nil {
 		return err
 	}
-	return corners(blocks.Between(dst, axis, showEdge, shown), blocks.Between(src, axis, size-showEdge, size), axis+1, visit)
+	return corners(dst.Narrow(axis, showEdge, shown), src.Narrow(axis, size-showEdge, size), axis+1, visit)
 }

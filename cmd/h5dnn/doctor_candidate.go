@@ -13,7 +13,6 @@ import (
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dataset/datafiles"
 	"github.com/h5dnn/h5dnn/inspect"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
@@ -381,7 +380,7 @@ const mostSampled = 32 << 20
 
 // checkOrder warns of labels that are sorted.
 func (p *trainingCandidate) checkOrder(a storage.Array) error {
-	labels, err := storage.Read[int64](a.With(blocks.Between(a.View, 0, 0, min(a.Shape[0], max(1, mostSampled/a.Type.Size())))))
+	labels, err := storage.Read[int64](a.With(a.View.Narrow(0, 0, min(a.Shape[0], max(1, mostSampled/a.Type.Size())))))
 	if err != nil {
 		return err
 	}

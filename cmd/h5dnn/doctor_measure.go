@@ -163,7 +163,7 @@ func (p *trainingCandidate) repack(ctx context.Context, files *repackedFiles, pa
 		if first >= end {
 			continue
 		}
-		a = blocks.WithContext(ctx, a.With(blocks.Between(a.View, 0, first, end)))
+		a = blocks.WithContext(ctx, a.With(a.View.Narrow(0, first, end)))
 		one, err := loading.FromArrays(loading.NamedArray{Name: "x", Array: a})
 		if err != nil {
 			return nil, nil, err

@@ -265,7 +265,7 @@ func sampleOf(a *propose.Array, data inspect.Selection, episodes int) error {
 		return nil // rows so long that even one is not read
 	}
 	for _, r := range runs(v.Shape[0], max(1, most/size/episodes)) {
-		part := data.With(blocks.Between(v, 0, r[0], r[1]))
+		part := data.With(v.Narrow(0, r[0], r[1]))
 		if err := part.CheckSize(); err != nil {
 			return err
 		}

@@ -273,11 +273,7 @@ func joined(name string, joints []joint, t dtype.Type, shape []int) (storage.Arr
 		to := storage.Array{Data: storage.Wrap(dst), Type: t, View: views.Of(append([]int{n}, shape[1:]...)...)}
 		at := 0
 		for _, j := range joints {
-			v, err := to.View.Slice(to.Rank()-1, at, at+j.width, 1)
-			if err == nil {
-				err = j.copyRows(to.With(v), first, n)
-			}
-			if err != nil {
+			if err := j.copyRows(to.With(to.View.Narrow(to.Rank()-1, at, at+j.width)), first, n); err != nil {
 				return err
 			}
 			at += j.width
@@ -288,12 +284,8 @@ func joined(name string, joints []joint, t dtype.Type, shape []int) (storage.Arr
 }
 
 // copyRows writes n rows to dst.
-func (j joint) copyRows(dst storage.Array, first, n int) error {
-	v, err := j.array.View.Slice(0, first, first+n, 1)
-	if err != nil {
-		return err
-	}
-	rows := j.array.With(v)
+func (j joint) copyRows(dst storage.Array, first, n int) (err error) {
+	rows := j.array.With(j.array.View.Narrow(0, first, first+n))
 	if j.hot {
 		places, err := storage.Read[int64](rows)
 		if err != nil {

@@ -63,9 +63,9 @@ func split(ctx context.Context, a storage.Array, size, axis int, yield func(stor
 		rows, next = 1, axis+1 // one index is too large
 	}
 	for start := 0; start < a.Shape[axis]; start += rows {
-		part := a.With(Between(a.View, axis, start, min(start+rows, a.Shape[axis])))
+		part := a.With(a.View.Narrow(axis, start, min(start+rows, a.Shape[axis])))
 		if after := start + rows; next == axis && after < a.Shape[axis] {
-			a.With(Between(a.View, axis, after, min(after+rows, a.Shape[axis]))).Prefetch()
+			a.With(a.View.Narrow(axis, after, min(after+rows, a.Shape[axis]))).Prefetch()
 		}
 		if !split(ctx, part, size, next, yield) {
 			return false
@@ -106,9 +106,6 @@ func Index(n int, shape []int) []int {
 	}
 	return index
 }
-
-// Between returns v[start:stop] along axis. It panics if there is no such axis.
-func Between(v views.View, axis, start, stop int) views.View { return v.Narrow(axis, start, stop) }
 
 // blockRows rounds rows down to whole chunks if a is an entire chunked array, so that
 // no chunk is decoded twice.

@@ -29,7 +29,7 @@ func randomArray(r *rand.Rand) storage.Array {
 			v, _ = v.Flip(axis)
 			a.View = v
 		case 1:
-			a.View = Between(v, axis, n/3, n)
+			a.View = v.Narrow(axis, n/3, n)
 		}
 	}
 	return a

@@ -83,7 +83,7 @@ func pairs(ctx context.Context, a, b storage.Array, yield func(Pair, error) bool
 		half = rows
 	}
 	for _, part := range [][2]int{{0, half}, {half, a.Shape[axis]}} {
-		if !pairs(ctx, a.With(Between(a.View, axis, part[0], part[1])), b.With(Between(b.View, axis, part[0], part[1])), yield) {
+		if !pairs(ctx, a.With(a.View.Narrow(axis, part[0], part[1])), b.With(b.View.Narrow(axis, part[0], part[1])), yield) {
 			return false
 		}
 	}

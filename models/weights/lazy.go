@@ -75,7 +75,7 @@ func Concat(axis int, parts ...storage.Array) (storage.Array, error) {
 			if first == end {
 				continue
 			}
-			if err := blocks.Copy(p.With(of.Of(p.View)), dst.With(blocks.Between(dst.View, axis, first, end))); err != nil {
+			if err := blocks.Copy(p.With(of.Of(p.View)), dst.With(dst.View.Narrow(axis, first, end))); err != nil {
 				return err
 			}
 		}

@@ -353,7 +353,7 @@ func TestLongCompressedColumns(t *testing.T) {
 				t.Fatal(name, e.Name, err)
 			}
 			kind, _, gaps := strings.Cut(e.Name, " ")
-			for _, v := range []views.View{views.Of(rows), blocks.Between(views.Of(rows), 0, rows/3, rows-5), blocks.Between(views.Of(rows), 0, 3, 100)} {
+			for _, v := range []views.View{views.Of(rows), views.Of(rows).Narrow(0, rows/3, rows-5), views.Of(rows).Narrow(0, 3, 100)} {
 				values, err := valuesOf(e, v)
 				if err != nil {
 					t.Fatal(name, e.Name, err)

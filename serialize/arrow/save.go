@@ -12,11 +12,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/internal/column"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // Rows of a batch with some columns in memory: strings, bools and columns whose elements may
@@ -71,14 +69,10 @@ func (s *saver) Write(b []byte) (int, error) {
 
 // table writes the schema and the batches, and returns the schema.
 func (s *saver) table(format serialize.Format, c serialize.Contents) (object, error) {
-	entries, err := format.Columns(c)
+	entries, rows, err := column.Of(format, c)
 	if err != nil {
 		return nil, err
 	}
-	if shape := entries[0].Shape(); len(shape) != 1 {
-		return nil, fmt.Errorf("%q has shape %v, and Arrow files hold columns; slice it, or use npz: %w", entries[0].Name, shape, views.ErrShape)
-	}
-	rows := entries[0].Shape()[0]
 	step := max(1, rows)
 	var fields []object
 	for _, e := range entries {
@@ -153,7 +147,7 @@ func allUTF8(c serialize.Contents, e serialize.Entry) (bool, error) {
 		if err := c.Err(); err != nil {
 			return false, err
 		}
-		values, err := e.Elements.Values(blocks.Between(e.Elements.View, 0, start, min(start+mostRows, rows)))
+		values, err := e.Elements.Values(e.Elements.View.Narrow(0, start, min(start+mostRows, rows)))
 		if err != nil {
 			return false, err
 		}
@@ -267,7 +261,7 @@ func buffersOf(e serialize.Entry, start, end int) (list []buffered, nulls int, e
 		offsets, content, err := texts(e, start, end)
 		return []buffered{inMemory(nil), inMemory(offsets), inMemory(content)}, 0, err
 	}
-	a := e.Array.With(blocks.Between(e.Array.View, 0, start, end))
+	a := e.Array.With(e.Array.View.Narrow(0, start, end))
 	if a.Type == dtype.Bool {
 		bools, err := storage.Read[bool](a)
 		return []buffered{inMemory(nil), inMemory(bitsOf(bools))}, 0, err
@@ -306,7 +300,7 @@ func bitsOf(bools []bool) []byte {
 
 // texts returns the offsets of strings and their bytes.
 func texts(e serialize.Entry, start, end int) (offsets, content []byte, err error) {
-	values, err := e.Elements.Values(blocks.Between(e.Elements.View, 0, start, end))
+	values, err := e.Elements.Values(e.Elements.View.Narrow(0, start, end))
 	offsets = make([]byte, 4, 4*(end-start+1))
 	for _, value := range values {
 		text, ok := value.(string)

@@ -212,12 +212,12 @@ type rowsOf struct {
 // read reads the rows from start up to end.
 func (r *rowsOf) read(e serialize.Entry, start, end int) (err error) {
 	if e.Elements != nil {
-		r.values, err = e.Elements.Values(blocks.Between(e.Elements.View, 0, start, end))
+		r.values, err = e.Elements.Values(e.Elements.View.Narrow(0, start, end))
 		return err
 	}
 	r.numbers = e.Array.Type
 	r.elems = slices.Grow(r.elems[:0], (end-start)*r.numbers.Size())[:(end-start)*r.numbers.Size()]
-	a := e.Array.With(blocks.Between(e.Array.View, 0, start, end))
+	a := e.Array.With(e.Array.View.Narrow(0, start, end))
 	return a.CopyTo(storage.Array{Data: storage.Wrap(r.elems), Type: r.numbers, View: views.Of(end - start)})
 }
 

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/internal/index"
 	"github.com/h5dnn/h5dnn/storage"
@@ -222,31 +221,8 @@ func (f *walkedFile) Verify(ctx context.Context) iter.Seq2[string, error] {
 		if !yield("", fmt.Errorf("the index does not fit the file, which another program has changed; save it again for a new one: %w", storage.ErrState)) {
 			return
 		}
-		for e, err := range f.All() {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err == nil {
-				err = readAll(ctx, e.Array)
-			}
-			if !yield(e.Name, err) {
-				return
-			}
-		}
+		serialize.ReadAll(ctx, f.List)(yield)
 	}
-}
-
-// readAll reads an array: as a whole, which compares its checksum, unless it is large.
-func readAll(ctx context.Context, a storage.Array) (err error) {
-	const whole = 1 << 30
-	if a.Len() <= whole/a.Type.Size() {
-		_, err = a.To(storage.CPU)
-		return err
-	}
-	for _, failed := range blocks.Elements(ctx, a, blocks.Size) {
-		err = failed
-	}
-	return err
 }
 
 // walk lists the arrays as HDF5 has them.

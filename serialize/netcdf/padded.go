@@ -121,11 +121,11 @@ func padded(a storage.Array, shape []int, fill []byte) storage.Array {
 	return blocks.Compute(a.Type, shape, func(dst storage.Array, b views.Box) error {
 		rows, _, end := b.Between(0, 0, stored)
 		if end > 0 {
-			if err := a.With(rows.Of(a.View)).CopyTo(dst.With(blocks.Between(dst.View, 0, 0, end))); err != nil {
+			if err := a.With(rows.Of(a.View)).CopyTo(dst.With(dst.View.Narrow(0, 0, end))); err != nil {
 				return err
 			}
 		}
-		rest := dst.With(blocks.Between(dst.View, 0, end, dst.Shape[0]))
+		rest := dst.With(dst.View.Narrow(0, end, dst.Shape[0]))
 		v, _ := one.Broadcast(rest.Shape...) // of a scalar to any shape
 		return one.With(v).CopyTo(rest)
 	})

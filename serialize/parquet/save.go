@@ -14,7 +14,6 @@ import (
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/internal/column"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // groupRows is how many rows a row group has. Readers that go through all columns row by row
@@ -36,16 +35,12 @@ func keepsAttr(e serialize.Entry, attr string) bool {
 // save writes columns without compression. Times, and what was read as something else because
 // elements are missing, may have missing ones.
 func save(w io.Writer, c serialize.Contents) error {
-	entries, err := format.Columns(c)
+	entries, rows, err := column.Of(format, c)
 	if err != nil {
 		return err
 	}
-	if shape := entries[0].Shape(); len(shape) != 1 {
-		return fmt.Errorf("%q has shape %v, and parquet files hold columns: %w", entries[0].Name, shape, views.ErrShape)
-	}
 	s := &saver{w: bufio.NewWriterSize(w, 1<<20), bytes: make([]bool, len(entries))}
 	s.write([]byte(magic))
-	rows := entries[0].Shape()[0]
 	for start := 0; start < rows; start += groupRows {
 		if err := s.group(entries, start, min(start+groupRows, rows)); err != nil {
 			return err
@@ -99,7 +94,7 @@ func pageOf(e serialize.Entry, start, end int) (b []byte, isText bool, err error
 		return b, true, err
 	}
 	if e.Elements != nil {
-		values, err := e.Elements.Values(blocks.Between(e.Elements.View, 0, start, end))
+		values, err := e.Elements.Values(e.Elements.View.Narrow(0, start, end))
 		for _, value := range values {
 			text, ok := value.(string)
 			if !ok {
@@ -110,7 +105,7 @@ func pageOf(e serialize.Entry, start, end int) (b []byte, isText bool, err error
 		}
 		return b, isText, err
 	}
-	elements, err := blocks.Read(e.Array.With(blocks.Between(e.Array.View, 0, start, end)))
+	elements, err := blocks.Read(e.Array.With(e.Array.View.Narrow(0, start, end)))
 	if err != nil {
 		return nil, true, err
 	}

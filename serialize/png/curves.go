@@ -50,7 +50,7 @@ func writeCurves(w io.Writer, a storage.Array, stopped func() error) error {
 	canvas := image.NewNRGBA(image.Rect(0, 0, width, channels*laneHeight))
 	draw.Draw(canvas, canvas.Bounds(), image.White, image.Point{}, draw.Src)
 	for channel := range channels {
-		one := a.With(blocks.Between(a.View, 0, channel, channel+1))
+		one := a.With(a.View.Narrow(0, channel, channel+1))
 		elems, err := columnsOf(one, width)
 		if err == nil {
 			err = stopped()
@@ -91,7 +91,7 @@ func columnsOf(a storage.Array, width int) ([]extremes, error) {
 	const part = 1 << 20
 	for first := 0; first < samples; first += part {
 		n := min(part, samples-first)
-		elems, err := blocks.Read(a.With(blocks.Between(a.View, 1, first, first+n)))
+		elems, err := blocks.Read(a.With(a.View.Narrow(1, first, first+n)))
 		if err != nil {
 			return nil, err
 		}

@@ -128,7 +128,7 @@ func write(w io.Writer, a storage.Array, stopped func() error) error {
 	for k := range p.count {
 		x, y := k%p.across*(p.cols+gap), k/p.across*(p.rows+gap)
 		for row := 0; row < p.rows; row += band {
-			elems, err := blocks.Read(a.With(blocks.Between(blocks.Between(v, 0, k, k+1), 1, row, min(row+band, p.rows))))
+			elems, err := blocks.Read(a.With(v.Narrow(0, k, k+1).Narrow(1, row, min(row+band, p.rows))))
 			if err == nil {
 				err = stopped()
 			}

@@ -76,7 +76,7 @@ func (p slice) copyTo(dst storage.Array, b views.Box) error {
 	for axis, e := range p.extents {
 		var first, end int
 		b, first, end = b.Between(axis, e.start, e.start+e.length)
-		dst.View = blocks.Between(dst.View, axis, first, end)
+		dst.View = dst.View.Narrow(axis, first, end)
 	}
 	if dst.Len() == 0 {
 		return nil

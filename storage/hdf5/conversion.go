@@ -19,6 +19,15 @@ type conversion struct {
 	convert func(dst, src []byte) // converts contiguous numbers; nil if no conversion is needed
 }
 
+// write converts contiguous numbers.
+func (n conversion) write(dst, src []byte) {
+	if n.convert == nil {
+		copy(dst, src)
+		return
+	}
+	n.convert(dst, src)
+}
+
 // DType returns the number type of elements of type t and, for elements that are arrays,
 // their shape. It fails for types that are not numeric, such as strings and compounds.
 func (t *Type) DType() (dtype.Type, []int, error) {

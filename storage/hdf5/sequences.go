@@ -103,11 +103,6 @@ func (s *Sequences) decode(dst []byte, n int, v varLen) error {
 	if err != nil || data == nil {
 		return err
 	}
-	data = data[:n*s.d.Type.Base.Size]
-	if s.convert == nil {
-		copy(dst, data)
-	} else {
-		s.convert(dst, data)
-	}
+	s.write(dst, data[:n*s.d.Type.Base.Size])
 	return nil
 }

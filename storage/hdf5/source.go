@@ -146,12 +146,7 @@ func (s *source) FillValue(v views.View) ([]byte, bool) {
 	if s.d.Fill == nil {
 		return element, true
 	}
-	stored := s.d.Fill[s.memberOffset:][:s.size]
-	if s.convert == nil {
-		copy(element, stored)
-	} else {
-		s.convert(element, stored)
-	}
+	s.write(element, s.d.Fill[s.memberOffset:][:s.size])
 	return element, true
 }
 

@@ -137,11 +137,7 @@ func (r *valueReader) number(t *Type, b []byte) (any, error) {
 		return bytes.Clone(b), nil
 	}
 	element := make([]byte, n.to.Size())
-	if n.convert == nil {
-		copy(element, b)
-	} else {
-		n.convert(element, b[:n.size])
-	}
+	n.write(element, b[:n.size])
 	return storage.GoValue(n.to, element), nil
 }
 
@@ -251,12 +247,7 @@ func (f *File) Referent(t *Type, element []byte) (to Referent, err error) {
 			}
 			return to, nil
 		}
-		var region Selection
-		to.Address, region, err = f.Region(element)
-		if to.Address != 0 && err == nil {
-			to.Region = &region
-		}
-		return to, err
+		return f.region(element)
 	}
 	const object, region, attribute, otherFile = 2, 3, 4, 1
 	c := f.newCursor("reference", element)
@@ -292,22 +283,24 @@ func (f *File) Referent(t *Type, element []byte) (to Referent, err error) {
 	return to, c.err
 }
 
-// Region resolves a region reference, which is a pointer into the global heap: the
-// address of a dataset's header, and a selection. The address is 0 for a null
-// reference.
-func (f *File) Region(element []byte) (address uint64, s Selection, err error) {
+// region resolves a region reference, which is a pointer into the global heap: the address of the header
+// of a dataset, and a selection.
+func (f *File) region(element []byte) (to Referent, err error) {
 	c := f.newCursor("region reference", element)
 	heap, number := c.address(), c.u32()
 	if c.err != nil || heap == 0 || heap == undefined {
-		return 0, s, c.err
+		return to, c.err
 	}
 	object, err := f.heapObject(heap, number)
 	if err != nil {
-		return 0, s, err
+		return to, err
 	}
 	c = f.newCursor("region", object)
-	address, s = c.address(), parseSelection(c)
-	return address, s, c.err
+	to.Address = c.address()
+	if s := parseSelection(c); to.Address != 0 && c.err == nil {
+		to.Region = &s
+	}
+	return to, c.err
 }
 
 // Values returns the elements that v selects as Go values: int64, uint64, float32,
@@ -516,12 +509,7 @@ func (a Attribute) Array() (storage.Array, error) {
 	if err != nil {
 		return storage.Array{}, a.fail(err)
 	}
-	dst := array.Data.(storage.Host).Bytes()
-	if n.convert == nil {
-		copy(dst, a.data)
-	} else {
-		n.convert(dst, a.data)
-	}
+	n.write(array.Data.(storage.Host).Bytes(), a.data)
 	return array, nil
 }
 

@@ -4,7 +4,20 @@ import (
 	"fmt"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/views"
 )
+
+// Of returns the columns of contents of a format, and the number of their rows.
+func Of(format serialize.Format, c serialize.Contents) (entries []serialize.Entry, rows int, err error) {
+	if entries, err = format.Columns(c); err != nil {
+		return nil, 0, err
+	}
+	shape := entries[0].Shape()
+	if len(shape) != 1 {
+		return nil, 0, fmt.Errorf("%q has shape %v, and %s files hold columns; slice it, or use npz: %w", entries[0].Name, shape, format.Name, views.ErrShape)
+	}
+	return entries, shape[0], nil
+}
 
 // Distinct returns names for the columns of a table: their own, or, for the second and later columns of a
 // name, that name with the first number after a point which no column has: "x", "x.1".

@@ -71,7 +71,7 @@ func (n Nullable) keeps(attr string) bool {
 // valid, as Arrow calls those that are not missing.
 func (n Nullable) Read(start, end int) (numbers []byte, valid []bool, err error) {
 	valid = make([]bool, end-start)
-	between := func(v views.View) views.View { return blocks.Between(v, 0, start, end) }
+	between := func(v views.View) views.View { return v.Narrow(0, start, end) }
 	if n.entry.Elements != nil {
 		values, err := n.entry.Elements.Values(between(n.entry.Elements.View))
 		if err != nil {

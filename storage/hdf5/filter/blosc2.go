@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -195,19 +196,12 @@ func (f blosc2Frame) decodeArray(dst []byte, chunks blosc2Chunks) ([]byte, error
 	start := make([]int, len(shape))
 	for k := range chunks.n {
 		if n, err := chunks.decode(k, buf); err != nil || n != padded {
-			return nil, fmt.Errorf("chunk %d: %w", k, errOr(err))
+			return nil, fmt.Errorf("chunk %d: %w", k, cmp.Or(err, errCorrupt))
 		}
 		f.placeChunk(dst, buf, shape, chunk, block, start)
 		advance(start, shape, chunk)
 	}
 	return dst[:size], nil
-}
-
-func errOr(err error) error {
-	if err == nil {
-		return errCorrupt
-	}
-	return err
 }
 
 // placeChunk copies the blocks of the chunk that begins at start to their places in the

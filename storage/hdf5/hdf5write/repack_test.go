@@ -273,9 +273,12 @@ func TestRepackKeepsLaboratoryFiles(t *testing.T) {
 		raw, err := d.Raw(d.View())
 		must(t, err)
 		for ; len(raw) > 0; raw = raw[12:] {
-			_, s, err := f.Region(raw[:12])
+			to, err := f.Referent(d.Type, raw[:12])
 			must(t, err)
-			all = append(all, s)
+			if to.Region == nil {
+				to.Region = new(hdf5.Selection) // of a null reference
+			}
+			all = append(all, *to.Region)
 		}
 		return all
 	}

@@ -38,11 +38,7 @@ func (w *Writer) WriteStringsOf(path string, v views.View, read func(part views.
 		if end-start == n {
 			return read(v)
 		}
-		rows, err := v.Slice(0, start/row, end/row, 1)
-		if err != nil {
-			return nil, err
-		}
-		return read(rows)
+		return read(v.Narrow(0, start/row, end/row))
 	}
 	var list []string // the last part
 	var err error
