@@ -104,17 +104,9 @@ func firstError(err error) error {
 //
 //	| heap id (8) | message flags (1) | order (4) | hash (4) |
 func (o *Object) denseAttributes(m message, add func([]byte, error)) error {
-	c := o.file.newCursor("attribute info", m.body)
-	c.skip(1)
-	if c.u8()&1 != 0 {
-		c.skip(2)
-	}
-	heapAt, names := c.address(), c.address()
-	if c.err != nil || heapAt == undefined || names == undefined {
-		return c.err
-	}
-	heap, err := o.file.fractalHeap(heapAt)
-	if err != nil {
+	const orderSize = 2
+	heap, names, err := o.file.denseStorage("attribute info", m, orderSize)
+	if err != nil || heap == nil {
 		return err
 	}
 	const byName = 8
@@ -158,30 +150,37 @@ func (o *Object) parseAttribute(c *cursor) (Attribute, error) {
 	if c.err != nil {
 		return a, c.err
 	}
-	var err error
-	if a.Type, err = o.file.datatype(message{kind: msgDatatype, flags: uint8(flags<<1) & flagShared, body: typeBody}); err != nil {
-		return a, fmt.Errorf("attribute %q: %w", a.Name, err)
-	}
-	if spaceBody, err = o.file.body(message{kind: msgDataspace, flags: uint8(flags) & flagShared, body: spaceBody}); err != nil {
-		return a, fmt.Errorf("attribute %q: %w", a.Name, err)
-	}
-	space, err := parseDataspace(o.file.newCursor("dataspace", spaceBody))
+	err := a.parseValue(c,
+		message{kind: msgDatatype, flags: uint8(flags<<1) & flagShared, body: typeBody},
+		message{kind: msgDataspace, flags: uint8(flags) & flagShared, body: spaceBody})
 	if err != nil {
 		return a, fmt.Errorf("attribute %q: %w", a.Name, err)
 	}
-	if !space.null {
-		a.Shape = space.shape
-		if err := format.CheckShape(a.Type.Size, a.Shape...); err != nil {
-			return a, fmt.Errorf("attribute %q: %w", a.Name, err)
-		}
-		size, err := format.Product(append([]int{a.Type.Size}, a.Shape...)...)
-		if err != nil {
-			return a, fmt.Errorf("attribute %q: %w", a.Name, err)
-		}
-		a.data = c.bytes(size)
-	}
-	if c.err != nil {
-		return a, fmt.Errorf("attribute %q: %w", a.Name, c.err)
-	}
 	return a, nil
+}
+
+// parseValue reads the type and the shape, and the value that follows them.
+func (a *Attribute) parseValue(c *cursor, typ, shape message) (err error) {
+	f := a.object.file
+	if a.Type, err = f.datatype(typ); err != nil {
+		return err
+	}
+	body, err := f.body(shape)
+	if err != nil {
+		return err
+	}
+	space, err := parseDataspace(f.newCursor("dataspace", body))
+	if err != nil || space.null {
+		return err
+	}
+	a.Shape = space.shape
+	if err := format.CheckShape(a.Type.Size, a.Shape...); err != nil {
+		return err
+	}
+	size, err := format.Product(append([]int{a.Type.Size}, a.Shape...)...)
+	if err != nil {
+		return err
+	}
+	a.data = c.bytes(size)
+	return c.err
 }

@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -98,15 +99,13 @@ func (c *cursor) count(n int) int {
 
 // text reads a string that is terminated by a zero byte.
 func (c *cursor) text() string {
-	for k, b := range c.buf[c.at:] {
-		if b == 0 {
-			s := string(c.bytes(k))
-			c.skip(1)
-			return s
-		}
+	text, _, terminated := bytes.Cut(c.buf[c.at:], []byte{0})
+	if !terminated {
+		c.fail("text at %d is not terminated", c.at)
+		return ""
 	}
-	c.fail("text at %d is not terminated", c.at)
-	return ""
+	c.skip(len(text) + 1)
+	return string(text)
 }
 
 // signature reads and checks a signature of four letters and the version after it.

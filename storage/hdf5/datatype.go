@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -374,12 +375,8 @@ func (t *Type) parseComplex(c *cursor, h typeHeader) {
 
 // trimNUL returns the text before the first zero byte.
 func trimNUL(b []byte) string {
-	for k, c := range b {
-		if c == 0 {
-			return string(b[:k])
-		}
-	}
-	return string(b)
+	text, _, _ := bytes.Cut(b, []byte{0})
+	return string(text)
 }
 
 // EnumMembers returns the names and the values of an enum, by value; nil for other types

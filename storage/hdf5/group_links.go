@@ -107,19 +107,27 @@ func (f *File) messageLinks(group string, h *header) (links []link, err error) {
 	return links, nil
 }
 
-// denseLinks returns the links that the link info message of a group refers to.
-func (f *File) denseLinks(group string, m message) (links []link, err error) {
-	c := f.newCursor("link info", m.body)
+// denseStorage returns the heap of links or attributes that a message refers to, and the address of the
+// B-tree of their names; nil if there is none. The largest creation order has orderSize bytes.
+func (f *File) denseStorage(what string, m message, orderSize int) (heap *fractalHeap, names uint64, err error) {
+	c := f.newCursor(what, m.body)
 	c.skip(1)
 	if c.u8()&1 != 0 {
-		c.skip(8)
+		c.skip(orderSize)
 	}
 	heapAt, names := c.address(), c.address()
 	if c.err != nil || heapAt == undefined || names == undefined {
-		return nil, c.err
+		return nil, names, c.err
 	}
-	heap, err := f.fractalHeap(heapAt)
-	if err != nil {
+	heap, err = f.fractalHeap(heapAt)
+	return heap, names, err
+}
+
+// denseLinks returns the links that the link info message of a group refers to.
+func (f *File) denseLinks(group string, m message) (links []link, err error) {
+	const orderSize = 8
+	heap, names, err := f.denseStorage("link info", m, orderSize)
+	if err != nil || heap == nil {
 		return nil, err
 	}
 	const byName, hashSize = 5, 4

@@ -61,7 +61,7 @@ func (s *symbols) node(address uint64) error {
 	}
 	c := s.f.cursor("symbol table node", address+8, count*(2*s.f.offset+24))
 	for range count {
-		name, err := s.text(c.uint(c.offset))
+		name, err := s.f.heapText(s.names, c.uint(c.offset))
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (s *symbols) node(address uint64) error {
 		if c.count(4) == cachesTarget {
 			c.skip(4)
 			l.soft = &softLink{kind: linkSoft}
-			if l.soft.target, err = s.text(uint64(c.u32())); err != nil {
+			if l.soft.target, err = s.f.heapText(s.names, uint64(c.u32())); err != nil {
 				return err
 			}
 			c.skip(12)
@@ -85,11 +85,11 @@ func (s *symbols) node(address uint64) error {
 	return c.err
 }
 
-// text returns the text at an offset of the local heap.
-func (s *symbols) text(at uint64) (string, error) {
-	c := s.f.newCursor("local heap", s.names)
-	if at > uint64(len(s.names)) {
-		return "", fmt.Errorf("local heap: offset %d of a name is beyond its %d bytes", at, len(s.names))
+// heapText returns the text at an offset of the data of a local heap.
+func (f *File) heapText(data []byte, at uint64) (string, error) {
+	c := f.newCursor("local heap", data)
+	if at > uint64(len(data)) {
+		return "", fmt.Errorf("local heap: offset %d of a name is beyond its %d bytes", at, len(data))
 	}
 	c.skip(int(at))
 	text := c.text()

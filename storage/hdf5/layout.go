@@ -183,12 +183,9 @@ func (f *File) external(m message) ([]External, error) {
 	}
 	files := []External{}
 	for range count {
-		at := c.size()
-		file := External{Offset: c.size(), Size: c.maxSize()}
-		text := f.newCursor("external files", names)
-		text.skip(at)
-		file.Name = text.text()
-		if err := errors.Join(c.err, text.err); err != nil {
+		name, err := f.heapText(names, uint64(c.size()))
+		file := External{Name: name, Offset: c.size(), Size: c.maxSize()}
+		if err := errors.Join(c.err, err); err != nil {
 			return nil, err
 		}
 		files = append(files, file)

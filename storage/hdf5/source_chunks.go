@@ -72,15 +72,21 @@ func (s *source) chunksOf(b views.Box) (*chunkJobs, error) {
 
 // job returns the part of the box in the chunk of a job, and the chunk's number.
 func (a *chunkJobs) job(job int) (in []chunkRange, number int) {
-	in = make([]chunkRange, len(a.parts))
-	for axis := len(in) - 1; axis >= 0; axis-- {
-		in[axis] = a.parts[axis][job%len(a.parts[axis])]
-		job /= len(a.parts[axis])
-	}
+	in = combination(a.parts, job)
 	for axis := range in {
 		number = number*a.index.grid[axis] + in[axis].chunk
 	}
 	return in, number
+}
+
+// combination returns one part of every axis: number k of all combinations, in row-major order.
+func combination[T any](parts [][]T, k int) []T {
+	chosen := make([]T, len(parts))
+	for axis, some := range slices.Backward(parts) {
+		chosen[axis] = some[k%len(some)]
+		k /= len(some)
+	}
+	return chosen
 }
 
 // workers returns the number of goroutines for a number of jobs: several for decoding, one

@@ -329,27 +329,17 @@ func (s *source) readMapping(dst []byte, p transfer, m resolvedMapping) error {
 		base.Offset += p.from.Start[axis] * step
 		base.Stride[axis] = p.from.Step[axis] * step
 	}
-	in := make([]run, rank)
-	for job := range combinations(stretches) {
-		for axis := rank - 1; axis >= 0; axis-- {
-			in[axis] = stretches[axis][job%len(stretches[axis])]
-			job /= len(stretches[axis])
-		}
-		to, v := m.restrict(p.to, base, in, unit)
+	all := 1
+	for _, some := range stretches {
+		all *= len(some)
+	}
+	for k := range all {
+		to, v := m.restrict(p.to, base, combination(stretches, k), unit)
 		if err := from.readTo(dst, to, v); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// combinations returns the number of ways to select one run for each axis.
-func combinations(stretches [][]run) int {
-	n := 1
-	for _, some := range stretches {
-		n *= len(some)
-	}
-	return n
 }
 
 // restrict returns the parts of a view of the buffer and of one of the source that are in one run of every axis.
