@@ -16,14 +16,18 @@ import (
 // they point to. Values of variable length are pointers, and object references are
 // addresses in the copy.
 type memoryImage struct {
-	r        *repacker
+	f        *hdf5.File // that has the elements
+	r        *repacker  // that finds references in the copy; nil to leave them out
 	out      []byte
 	pointers []uint64 // positions in out of offsets into out
 	outside  int      // references to objects that are not in the copy
 	dangling int      // references to objects that are not in the original
 }
 
-func (r *repacker) newImage() *memoryImage { return &memoryImage{r: r} }
+func (r *repacker) newImage() *memoryImage { return &memoryImage{f: r.f, r: r} }
+
+// clear removes the elements and keeps their memory.
+func (m *memoryImage) clear() { m.out, m.pointers = m.out[:0], m.pointers[:0] }
 
 // of returns the image for the library, of elements of type t.
 func (m *memoryImage) of(t *hdf5.Type) libhdf5.Image {
@@ -91,7 +95,7 @@ func (m *memoryImage) element(t *hdf5.Type, src []byte, at int) error {
 	switch {
 	case !hasPointers(t):
 		copy(m.out[at:], src[:t.Size])
-	case t.Class == hdf5.ClassReference:
+	case t.Class == hdf5.ClassReference && m.r != nil:
 		return m.reference(t, src, at)
 	case t.Class == hdf5.ClassVarLen:
 		return m.varLen(t, src, at)
@@ -122,7 +126,7 @@ func (m *memoryImage) compound(t *hdf5.Type, src []byte, at int) error {
 }
 
 func (m *memoryImage) reference(t *hdf5.Type, src []byte, at int) error {
-	to, err := m.r.f.Referent(t, src)
+	to, err := m.f.Referent(t, src)
 	if err != nil || to.Address == 0 {
 		return err
 	}
@@ -151,14 +155,17 @@ func (m *memoryImage) countReference() {
 }
 
 func (m *memoryImage) varLen(t *hdf5.Type, src []byte, at int) error {
-	n, data, ok, err := m.r.f.VarLen(t, src)
+	n, data, ok, err := m.f.VarLen(t, src)
 	if err != nil || !ok || n == 0 && !t.Text.Variable {
 		return err
 	}
 	var to int
 	if t.Text.Variable {
 		text, _, _ := bytes.Cut(data, []byte{0})
-		if to, err = m.alloc(n + 1); err == nil {
+		if m.r == nil && len(text) == 0 {
+			return nil // libhdf5 stores empty strings as null pointers
+		}
+		if to, err = m.alloc(len(text) + 1); err == nil {
 			copy(m.out[to:], text)
 		}
 		at -= 8 // strings have no length before the pointer

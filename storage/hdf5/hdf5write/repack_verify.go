@@ -2,7 +2,6 @@ package hdf5write
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -118,67 +117,26 @@ func compareMappings(from, made *hdf5.Dataset) error {
 // compareElements compares elements and the values they point to. References are not
 // compared, because addresses in the copy are different.
 func compareElements(from, made *hdf5.Dataset, x, y []byte) error {
-	if t := from.Type; hasPointers(t) {
-		a, b := &flattener{f: from.File()}, &flattener{f: made.File()}
-		for len(x) > 0 {
-			a.add(t, x[:t.Size])
-			b.add(made.Type, y[:made.Type.Size])
-			x, y = x[t.Size:], y[made.Type.Size:]
-			if err := errors.Join(a.err, b.err); err != nil {
-				return err
-			}
-			if !bytes.Equal(a.out, b.out) {
-				return errDiffers
-			}
-			a.out, b.out = a.out[:0], b.out[:0]
+	if !hasPointers(from.Type) {
+		if !bytes.Equal(x, y) {
+			return errDiffers
 		}
 		return nil
 	}
-	if !bytes.Equal(x, y) {
-		return errDiffers
+	a, b := &memoryImage{f: from.File()}, &memoryImage{f: made.File()}
+	for len(x) > 0 {
+		a.clear()
+		b.clear()
+		err := errors.Join(a.elements(from.Type, x[:from.Type.Size], 1), b.elements(made.Type, y[:made.Type.Size], 1))
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(a.out, b.out) {
+			return errDiffers
+		}
+		x, y = x[from.Type.Size:], y[made.Type.Size:]
 	}
 	return nil
-}
-
-// A flattener collects elements, with pointers replaced by the values they point to.
-type flattener struct {
-	f   *hdf5.File
-	out []byte
-	err error
-}
-
-func (w *flattener) add(t *hdf5.Type, b []byte) {
-	switch {
-	case w.err != nil || t.Class == hdf5.ClassReference:
-	case !hasPointers(t):
-		w.out = append(w.out, b[:t.Size]...)
-	case t.Class == hdf5.ClassVarLen:
-		w.varLen(t, b)
-	case t.Class == hdf5.ClassArray:
-		for at := 0; at < t.Size; at += t.Base.Size {
-			w.add(t.Base, b[at:at+t.Base.Size])
-		}
-	default:
-		for _, m := range t.Members {
-			w.add(m.Type, b[m.Offset:m.Offset+m.Type.Size])
-		}
-	}
-}
-
-func (w *flattener) varLen(t *hdf5.Type, b []byte) {
-	n, data, _, err := w.f.VarLen(t, b)
-	switch {
-	case err != nil:
-		w.err = err
-	case t.Text.Variable:
-		text, _, _ := bytes.Cut(data, []byte{0})
-		w.out = append(append(w.out, text...), 0)
-	default:
-		w.out = binary.LittleEndian.AppendUint32(w.out, uint32(n))
-		for k := range n {
-			w.add(t.Base, data[k*t.Base.Size:(k+1)*t.Base.Size])
-		}
-	}
 }
 
 // maxDecoding limits the memory of a chunk that is decoded for comparison.
