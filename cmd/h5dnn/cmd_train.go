@@ -534,34 +534,6 @@ func openData(ctx context.Context, config train.Config) (*trainingData, error) {
 	return d, nil
 }
 
-// adviseMemory names the flags that make a run need less memory.
-func adviseMemory(err error) error {
-	var e *train.MemoryError
-	if !errors.As(err, &e) {
-		return err
-	}
-	if e.Loading && errors.Is(e.Err, dataset.ErrWindow) {
-		return fmt.Errorf("%w; --memory allows more, and --window opens fewer", e.Err)
-	}
-	if e.Loading {
-		return fmt.Errorf("%w; --memory allows more", e.Err)
-	}
-	var ways []string
-	if e.Resident {
-		ways = append(ways, "--resident no")
-	}
-	if e.BatchSize > 1 {
-		ways = append(ways, fmt.Sprintf("a --batch below %d", e.BatchSize))
-	}
-	if e.Precision != "" {
-		ways = append(ways, "--precision "+e.Precision)
-	}
-	if len(ways) == 0 {
-		return e.Err
-	}
-	return fmt.Errorf("%w; this run takes less with %s", e.Err, strings.Join(ways, ", "))
-}
-
 // run trains, and shows how it goes.
 func (j *job) run(c *cli.Context) error {
 	watch := newMonitor(c, j)
@@ -572,7 +544,7 @@ func (j *job) run(c *cli.Context) error {
 	watch.end()
 	interrupted := c.Context.Err() != nil && errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
-		return adviseMemory(err)
+		return err
 	}
 	curves := ", curves to " + curvesName(j.file)
 	if err := plotCurves(curvesName(j.file), j.train.History); err != nil {
@@ -585,6 +557,9 @@ func (j *job) run(c *cli.Context) error {
 	return watch.done(curves)
 }
 
+// memoryFlags replaces the settings that a [train.MemoryError] names by flags.
+var memoryFlags = strings.NewReplacer("a larger data.memory_mb allows", "--memory allows", "data.resident: no", "--resident no", "a batch below", "a --batch below", "precision: ", "--precision ")
+
 // flagsFor returns the text of an error of package train with flags instead of settings.
 func flagsFor(err error, text string) string {
 	if layout := (*train.LayoutError)(nil); errors.As(err, &layout) {
@@ -592,6 +567,12 @@ func flagsFor(err error, text string) string {
 	}
 	if missing := (*dataconfig.MissingError)(nil); errors.As(err, &missing) && !strings.Contains(missing.Way, "{") {
 		return strings.Replace(text, "set data.missing: ", "set --missing ", 1)
+	}
+	if memory := (*train.MemoryError)(nil); errors.As(err, &memory) {
+		text = memoryFlags.Replace(text)
+		if memory.Loading && errors.Is(err, dataset.ErrWindow) {
+			text += ", and --window opens fewer"
+		}
 	}
 	if errors.Is(err, train.ErrMoved) {
 		return strings.TrimSuffix(text, train.ErrMoved.Error()) + "name it with --data"

@@ -24,7 +24,8 @@ type summary struct {
 
 	Edges  []float64 // of the histogram's bins; the last bin has its upper edge
 	Counts []int
-	most   float64 // the largest value in them
+	least  float64 // the least finite value
+	most   float64 // the largest one
 }
 
 // bins is the number of bins of a histogram, fewer for a small range of integers.
@@ -32,7 +33,7 @@ const bins = 10
 
 // summarize reads a once, block by block.
 func summarize(ctx context.Context, a storage.Array) (summary, error) {
-	s := summary{Min: math.Inf(1), Max: math.Inf(-1)}
+	s := summary{Min: math.Inf(1), Max: math.Inf(-1), least: math.Inf(1), most: math.Inf(-1)}
 	finite, squares := 0, 0.0 // squares of distances from the mean
 	err := eachBlock(ctx, a, func(xs []float64) {
 		sum, n := 0.0, 0
@@ -46,6 +47,7 @@ func summarize(ctx context.Context, a storage.Array) (summary, error) {
 			default:
 				sum += x
 				n++
+				s.least, s.most = min(s.least, x), max(s.most, x)
 				if x == 0 {
 					s.Zeros++
 				}
@@ -102,7 +104,7 @@ func constant(x float64, n int, integers bool) summary {
 	case x == 0:
 		s.Zeros = n
 	}
-	s.most, s.Edges, s.Counts = x, []float64{x, x}, []int{n}
+	s.least, s.most, s.Edges, s.Counts = x, x, []float64{x, x}, []int{n}
 	if integers {
 		s.Edges[1]++
 	}
@@ -111,11 +113,10 @@ func constant(x float64, n int, integers bool) summary {
 
 // histogram reads a again and counts its finite values in bins of equal width.
 func (s *summary) histogram(ctx context.Context, a storage.Array) error {
-	least, most, err := s.finiteRange(ctx, a)
-	if err != nil || !(least <= most) {
-		return err
+	least, most := s.least, s.most
+	if !(least <= most) {
+		return nil
 	}
-	s.most = most
 	n := bins
 	width := most/float64(n) - least/float64(n) // the difference alone could overflow
 	if a.Type.IsInt() || a.Type == dtype.Bool {
@@ -140,22 +141,6 @@ func (s *summary) histogram(ctx context.Context, a storage.Array) error {
 			}
 		}
 	})
-}
-
-// finiteRange returns the least and largest value that is finite.
-func (s *summary) finiteRange(ctx context.Context, a storage.Array) (least, most float64, err error) {
-	if s.Inf == 0 {
-		return s.Min, s.Max, nil
-	}
-	least, most = math.Inf(1), math.Inf(-1)
-	err = eachBlock(ctx, a, func(xs []float64) {
-		for _, x := range xs {
-			if finite(x) {
-				least, most = min(least, x), max(most, x)
-			}
-		}
-	})
-	return least, most, err
 }
 
 // eachBlock calls visit with the values of a, some at a time.
