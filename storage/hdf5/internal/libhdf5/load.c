@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+int h5dnn_has_file_locking = 1;
+
 #if defined(__ELF__) && (defined(__x86_64__) || defined(__aarch64__))
 #include <dlfcn.h>
 
@@ -97,6 +99,7 @@ int64_t shim_load(H5DNN_MESSAGE)
 		h5dnn_##name = dlsym(library, #name);
 	H5DNN_INIT_FUNCTIONS(SET_FUNCTION)
 	H5DNN_FUNCTIONS(SET_FUNCTION)
+	h5dnn_has_file_locking = dlsym(library, "H5Pset_file_locking") != NULL;
 	if (H5open() < 0) {
 		snprintf(text, size, "does not start");
 		return -1;

@@ -95,16 +95,25 @@ int64_t shim_close(int64_t id, H5DNN_MESSAGE)
 
 // Files
 
-// Files are private to this process until they are renamed, and are read only by tests.
-// The library's locks would only fail on file systems that have none.
-static herr_t no_locks(hid_t access)
+herr_t H5Pset_file_locking(hid_t access, hbool_t use, hbool_t ignore_when_disabled); // some headers lack it
+
+// Creates a file, or opens it for reading if creation is negative. Files are private to this process
+// until they are renamed, and are read only by tests. The library's locks would conflict with the
+// lock of a temporary file, and fail on file systems that have none.
+static hid_t open_unlocked(const char *path, hid_t creation, hid_t access)
 {
-#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
-	return H5Pset_file_locking(access, 0, 1);
-#else
-	(void)access;
-	return 0;
-#endif
+	const char *variable = "HDF5_USE_FILE_LOCKING", *value = getenv(variable);
+	scoped_memory char *kept = value ? strdup(value) : NULL;
+	if (!h5dnn_has_file_locking)
+		setenv(variable, "FALSE", 1); // which those versions read here
+	else if (H5Pset_file_locking(access, 0, 1) < 0)
+		return -1;
+	hid_t file = creation < 0 ? H5Fopen(path, H5F_ACC_RDONLY, access) : H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
+	if (!h5dnn_has_file_locking && kept)
+		setenv(variable, kept, 1);
+	else if (!h5dnn_has_file_locking)
+		unsetenv(variable);
+	return file;
 }
 
 // The cache of metadata, which is of up to 32 MiB by default. Its size is that of objects in the
@@ -133,11 +142,10 @@ int64_t shim_create(const char *path, uint64_t userblock, H5DNN_MESSAGE)
 	TRY(H5Pset_alignment(access, aligned_from, userblock > 0 && userblock < alignment ? userblock : alignment));
 	TRY(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG));
 	TRY(limit_metadata(access));
-	TRY(no_locks(access));
 	TRY(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
 	TRY(H5Pset_userblock(creation, userblock));
 	TRY(H5Pset_obj_track_times(creation, 0)); // of the root
-	return check(H5Fcreate(path, H5F_ACC_TRUNC, creation, access), text, size);
+	return check(open_unlocked(path, creation, access), text, size);
 }
 
 int64_t shim_open(const char *path, H5DNN_MESSAGE)
@@ -145,8 +153,7 @@ int64_t shim_open(const char *path, H5DNN_MESSAGE)
 	shim_quiet();
 	scoped access = H5Pcreate(H5P_FILE_ACCESS);
 	TRY(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG));
-	TRY(no_locks(access));
-	return check(H5Fopen(path, H5F_ACC_RDONLY, access), text, size);
+	return check(open_unlocked(path, -1, access), text, size);
 }
 
 // Types

@@ -19,6 +19,7 @@ enum { H5DNN_PARTIAL = -2 };
 
 // Loads the library: before all other calls.
 int64_t shim_load(H5DNN_MESSAGE);
+extern int h5dnn_has_file_locking; // whether the library that was loaded has H5Pset_file_locking
 
 // Fails for a library other than the one compiled against. Disables plugins.
 int64_t shim_start(H5DNN_MESSAGE);
