@@ -119,6 +119,8 @@ func trainFlags() []trainFlag {
 		{"Data", never, &cli.StringFlag{Name: "x-columns", Usage: "dataset `PATH` of the column indices of a sparse --x (CSR)"}},
 		{"Data", never, &cli.IntFlag{Name: "length", Usage: "`LENGTH` to which rows of different lengths are cut or padded", DefaultText: "the longest"}},
 		{"Data", never, &cli.IntFlag{Name: "steps", Usage: "window `LENGTH`, in rows", DefaultText: "1"}},
+		{"Data", never, &cli.StringFlag{Name: "frames", Usage: "`ROWS` of a window that --x has, such as ::5 for every fifth, or NAME=ROWS by input", DefaultText: "all"}},
+		{"Data", never, &cli.StringFlag{Name: "episodes", Usage: "`PATH` of what divides rows into episodes, within which windows stay: numbers or words of the rows, lengths, or first rows"}},
 		{"Data", never, &cli.IntFlag{Name: "y-steps", Usage: "`NUMBER` of rows at the end of the window that are targets", DefaultText: "all, or 1 with --y-ahead"}},
 		{"Data", never, &cli.IntFlag{Name: "y-ahead", Usage: "`NUMBER` of rows from the last input to the first target: 1 forecasts the next row", DefaultText: "targets are rows of the window"}},
 		{"Data", never, &cli.StringFlag{Name: "categorical", Usage: "strings, enums and categories in --x become one_hot columns, codes (integers) or values (integers as the file has them), or NAME=one of these by input", DefaultText: "one_hot"}},

@@ -23,7 +23,7 @@ func override(c *cli.Context, settings *train.Config) error {
 		"val-data": &d.ValFile, "val-y-data": &d.ValYFile, "val-rows": &d.ValRows,
 	})
 	setFlags(c, c.String, map[string]*string{
-		"shuffle": &d.Shuffle, "layout": &d.Layout, "device": &settings.Device, "precision": &settings.Precision,
+		"shuffle": &d.Shuffle, "episodes": &d.Episodes, "layout": &d.Layout, "device": &settings.Device, "precision": &settings.Precision,
 	})
 	setFlags(c, c.Int, map[string]*int{
 		"length": &d.Length, "steps": &d.Steps, "y-steps": &d.YSteps, "window": &d.Window,
@@ -56,7 +56,7 @@ func override(c *cli.Context, settings *train.Config) error {
 func overrideParsed(c *cli.Context, settings *train.Config) error {
 	d := &settings.Data
 	if err := overridePaths(c, map[string]*dataconfig.Paths{
-		"x": &d.X, "y": &d.Y, "val-x": &d.ValX, "val-y": &d.ValY, "x-offsets": &d.XOffsets, "x-columns": &d.XColumns, "categorical": &d.Categorical.Paths,
+		"x": &d.X, "y": &d.Y, "val-x": &d.ValX, "val-y": &d.ValY, "x-offsets": &d.XOffsets, "x-columns": &d.XColumns, "frames": &d.Frames, "categorical": &d.Categorical.Paths,
 	}); err != nil {
 		return err
 	}
