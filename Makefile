@@ -70,6 +70,10 @@ python: setup ## build bin/libh5dnn.so and test the Python package (PYTHON=inter
 wheel: setup ## build the Python package as a wheel in bin
 	@$(or $(PYTHON),python3) -B python/build_h5dnn.py bin
 
+.PHONY: manylinux
+manylinux: setup ## build the wheel for all Linux from Debian 11 on (needs root and debootstrap; ROOT=folder for Debian 11)
+	@PYTHON="$(or $(PYTHON),python3)" ROOT="$(ROOT)" sh scripts/manylinux.sh
+
 .PHONY: bench
 bench: build ## benchmark against PyTorch (creates a Python environment outside the tree), or BASE=commit
 	$(MAKE) -C bench BASE="$(BASE)"

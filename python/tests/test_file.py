@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 
-from common import DIGITS, TESTDATA, folder, main, need, refused
+from common import DIGITS, TESTDATA, Skipped, folder, main, need, refused
 
 import h5dnn
 
@@ -185,7 +185,13 @@ def test_files_are_converted_and_compared():
         assert len(lost) == 3 and all("attribute" in line for line in lost), lost
         with np.load(npz) as got, h5dnn.open(DIGITS) as f:
             assert (got["test/images"] == f["test/images"][()]).all()
-        assert h5dnn.convert(DIGITS, copy) == [] and h5dnn.diff(DIGITS, copy) == h5dnn.diff(DIGITS, npz) == []
+        assert h5dnn.diff(DIGITS, npz) == []
+        try:
+            assert h5dnn.convert(DIGITS, copy) == [] and h5dnn.diff(DIGITS, copy) == []
+        except h5dnn.Error as error:
+            if "no libhdf5" not in str(error):
+                raise
+            raise Skipped(str(error)) from None
         for refusal, text in (((DIGITS, copy), "exists"), ((copy, copy, "", True), "same file"), ((DIGITS, copy + ".xyz"), "extension"), ((DIGITS, npz, "h6"), "h6")):
             with refused(h5dnn.Error, text):
                 h5dnn.convert(*refusal)
