@@ -119,16 +119,6 @@ func (p *Parser) Object(member func(key string)) {
 	})
 }
 
-// Members is Object for objects whose keys are known to be different, such as one that is read again.
-func (p *Parser) Members(member func(key string)) {
-	p.list('{', '}', func() {
-		key := p.String()
-		if p.expect(':'); p.err == nil {
-			member(key)
-		}
-	})
-}
-
 // Array reads an array and calls element for each element, which must read it.
 func (p *Parser) Array(element func()) { p.list('[', ']', element) }
 
