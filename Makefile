@@ -111,7 +111,7 @@ golden: setup ## rewrite the expected output in cmd/h5dnn/testdata, and the gene
 
 .PHONY: ptx
 ptx: ## compile the GPU kernels to PTX (needs clang 19)
-	@sh scripts/ptx.sh
+	@go run ./scripts/ptx
 	@go run ./scripts/layouts
 
 .PHONY: ptxas

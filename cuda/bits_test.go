@@ -12,7 +12,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/cuda"
@@ -49,11 +48,11 @@ func (c trial) key() string {
 
 // target names the code that a GPU takes.
 func target(d *cuda.Device) string {
-	text, err := device.PTX(d.Capability)
+	target, err := device.Target(d.Capability)
 	if err != nil {
 		return err.Error()
 	}
-	return regexp.MustCompile(`(?m)^\.target (\w+)`).FindStringSubmatch(text)[1]
+	return target
 }
 
 // tried runs a trial on d, and returns what it wrote and the entries it launched, if the
@@ -120,14 +119,14 @@ var inexact = regexp.MustCompile(`\b(?:mma\.sync|\w+\.approx|(?:atom|red)\.\S*\.
 
 // inexactEntries returns the entries of the code for d that have such instructions.
 func inexactEntries(d *cuda.Device) map[string]bool {
-	text, err := device.PTX(d.Capability)
+	names, err := device.Entries(d.Capability)
 	found := map[string]bool{}
 	if err != nil {
 		return found
 	}
-	for _, body := range strings.Split(text, ".visible .entry ")[1:] {
-		name, _, _ := strings.Cut(body, "(")
-		found[name] = inexact.MatchString(body)
+	for _, name := range names {
+		body, err := device.Entry(d.Capability, name)
+		found[name] = err == nil && inexact.MatchString(body)
 	}
 	return found
 }

@@ -87,7 +87,7 @@ func (d *Device) start() error {
 		return err
 	}
 	d.tryFeatures()
-	if _, err := device.PTX(d.Capability); err != nil {
+	if _, err := device.Target(d.Capability); err != nil {
 		return err
 	}
 	if err := d.fault.start(d); err != nil {

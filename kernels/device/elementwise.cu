@@ -12,8 +12,8 @@ struct Elementwise {
 	Grid g;          // of z, x, y and w
 };
 
-FN int64_t FABS(int64_t x) { return x < 0 ? -x : x; }
-FN uint64_t FABS(uint64_t x) { return x; }
+[[maybe_unused]] FN int64_t FABS(int64_t x) { return x < 0 ? -x : x; }
+[[maybe_unused]] FN uint64_t FABS(uint64_t x) { return x; }
 
 // Comparisons have results of bools, all others of the type of their operands.
 template <class T, int W> FN void answer(const Elementwise &a, int64_t at, Pack<uint8_t, W> z) { lay((uint8_t *)a.z + at, z); }
@@ -73,5 +73,9 @@ template <class T, int WIDE, bool LONG, class F> FN void elementwise3(const Elem
 			elementwise<T, WIDE, cost != 1>(a, f); \
 	} \
 	ENTRIES_##types(name)
+#ifdef ONLY // one line of ops.h
+ONLY(OP)
+#else
 H5K_OPS(OP)
+#endif
 #undef OP

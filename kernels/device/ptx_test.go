@@ -1,48 +1,37 @@
 package device
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/h5dnn/h5dnn/kernels/device/source"
 )
 
 // TestPTXIsOfTheseSources fails where "make ptx" was forgotten.
 func TestPTXIsOfTheseSources(t *testing.T) {
-	sources := []string{"../../scripts/ptx.sh", "../native/ops.h"}
-	for _, pattern := range []string{"*.cuh", "*.cu"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sources = append(sources, found...)
+	units, err := source.Units(".")
+	if err != nil {
+		t.Fatal(err)
 	}
-	sum := sha256.New()
-	for _, name := range sources {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+	have := Hashes()
+	for _, u := range units {
+		if have[u.Name] != u.Hash {
+			t.Errorf("ptx/%s.ptx.gz is of other sources: run make ptx", u.Name)
 		}
-		sum.Write(text)
+		delete(have, u.Name)
 	}
-	want := fmt.Sprintf("// From sources sha256:%x by make ptx.\n", sum.Sum(nil))
-	for name, text := range map[string]string{"sm_75.ptx": sm75, "sm_80.ptx": sm80} {
-		if !strings.HasPrefix(text, want) {
-			t.Errorf("%s is of other sources: run make ptx", name)
-		}
+	for name := range have {
+		t.Errorf("ptx/%s.ptx.gz is of no source: run make ptx", name)
 	}
 }
 
 // TestPTXKeepsToItsSubset holds the device code to what every driver since CUDA
 // 11.0 compiles, and to what does not make it slow behind our backs.
 func TestPTXKeepsToItsSubset(t *testing.T) {
-	for target, text := range map[string]string{"sm_75": sm75, "sm_80": sm80} {
-		if !strings.Contains(text, ".version 7.0\n.target "+target+"\n") {
-			t.Errorf("%s: not of version 7.0 for that target", target)
-		}
+	for name, text := range units() {
 		for what, why := range map[string]string{
 			".weak":         "is a member of a class: make it a function",
 			".const":        "is a variable: make it an enum",
@@ -58,21 +47,23 @@ func TestPTXKeepsToItsSubset(t *testing.T) {
 		} {
 			if i := strings.Index(text, what); i >= 0 {
 				line := 1 + strings.Count(text[:i], "\n")
-				t.Errorf("%s.ptx:%d: %s %s", target, line, what, why)
+				t.Errorf("%s:%d: %s %s", name, line, what, why)
 			}
 		}
 	}
 }
 
 // TestTheAssemblerTakesEveryEntry holds ptxas.txt, which "make ptxas" writes, to
-// being of this PTX, listing the entries there are, and registers being enough for all of them.
+// being of these units, listing their entries, and registers being enough for all of them.
 func TestTheAssemblerTakesEveryEntry(t *testing.T) {
 	table, err := os.ReadFile("ptxas.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("# Of PTX sha256:%x\n", sha256.Sum256([]byte(sm75+sm80))); !strings.Contains(string(table), want) {
-		t.Error("ptxas.txt is of other PTX: run make ptxas")
+	for name, hash := range Hashes() {
+		if !strings.Contains(string(table), fmt.Sprintf("# %s %s\n", name, hash)) {
+			t.Errorf("ptxas.txt lacks %s or is of other code: run make ptxas", name)
+		}
 	}
 	listed := map[string]bool{}
 	for line := range strings.Lines(string(table)) {
@@ -83,28 +74,31 @@ func TestTheAssemblerTakesEveryEntry(t *testing.T) {
 			}
 		}
 	}
-	for _, entry := range strings.Split(sm75, ".visible .entry ")[1:] {
-		if name, _, _ := strings.Cut(entry, "("); !listed[name] {
-			t.Errorf("ptxas.txt lacks %s: run make ptxas", name)
+	for _, target := range Targets {
+		for name := range entries()[target] {
+			if !listed[name] {
+				t.Errorf("ptxas.txt lacks %s of %s: run make ptxas", name, target)
+			}
 		}
 	}
 }
 
-// TestEntriesAreAllOfThePTX takes the code apart and finds every line of it in
-// some entry's module, and every module to declare the variables that it uses.
-func TestEntriesAreAllOfThePTX(t *testing.T) {
+// TestModulesAreComplete finds every line of the files in the module of some entry, and every
+// module to declare the variables that it uses.
+func TestModulesAreComplete(t *testing.T) {
+	rest := map[string]bool{}
+	for _, text := range units() {
+		for line := range strings.Lines(text) {
+			rest[line] = !strings.HasPrefix(line, "//")
+		}
+	}
 	for _, capability := range []int{75, 90} {
-		whole, err := PTX(capability)
-		if err != nil {
-			t.Fatal(err)
+		names, err := Entries(capability)
+		if err != nil || len(names) < 500 {
+			t.Fatal(len(names), err)
 		}
-		rest := map[string]bool{}
-		for line := range strings.Lines(whole) {
-			rest[line] = true
-		}
-		names := regexp.MustCompile(`\.visible \.entry (\w+)`).FindAllStringSubmatch(whole, -1)
 		for _, name := range names {
-			text, err := Entry(capability, name[1])
+			text, err := Entry(capability, name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,12 +107,14 @@ func TestEntriesAreAllOfThePTX(t *testing.T) {
 			}
 			for _, variable := range regexp.MustCompile(`\b_Z\w+`).FindAllString(text, -1) {
 				if !strings.Contains(text, ".b8 "+variable+"[") && !strings.Contains(text, ".u32 "+variable+";") {
-					t.Errorf("sm_%d: %s uses %s, which its module does not declare", capability, name[1], variable)
+					t.Errorf("%d: %s uses %s, which its module does not declare", capability, name, variable)
 				}
 			}
 		}
-		if len(names) < 100 || len(rest) > 0 {
-			t.Errorf("sm_%d: %d entries; %d lines are in none of their modules", capability, len(names), len(rest))
+	}
+	for line, unused := range rest {
+		if unused {
+			t.Errorf("%q is in no module", line)
 		}
 	}
 	if _, err := Entry(70, "neg_f32"); err == nil {
@@ -126,5 +122,33 @@ func TestEntriesAreAllOfThePTX(t *testing.T) {
 	}
 	if _, err := Entry(90, "neg"); err == nil {
 		t.Error("half the name of an entry is one")
+	}
+}
+
+// TestMergedModulesStayWhole merges modules that share an entry and a variable, and takes them apart.
+func TestMergedModulesStayWhole(t *testing.T) {
+	module := func(target, own string) string {
+		return head(target) + ".shared .align 4 .u32 both;\n.shared .align 4 .u32 " + own + ";\n" +
+			".visible .entry same(\n)\n{\n\tret;\n}\n.visible .entry other(\n)\n{\n\tst.shared.u32 [" + own + "], 1;\n}\n"
+	}
+	modules := []string{module("sm_75", "a"), module("sm_80", "b")}
+	text, err := Merge("of these", modules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text, ".entry same("); n != 1 {
+		t.Errorf("the common entry is there %d times", n)
+	}
+	common, own := sections(text)
+	for i, target := range Targets {
+		c := parse(common)
+		c.add(parse(own[target]))
+		want := parse(modules[i])
+		if c.text() != want.text() {
+			t.Errorf("%s:\n%s\nwant\n%s", target, c.text(), want.text())
+		}
+	}
+	if _, err := Merge("", []string{module("sm_80", "a"), module("sm_80", "b")}); err == nil {
+		t.Error("code for another target is merged")
 	}
 }

@@ -3,7 +3,6 @@ package launch_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -56,13 +55,12 @@ func (d *dummy) Launch(entry string, blocks [3]uint32, threads uint32, args []by
 // wants launches that a driver takes, and little memory beside. What they compute in parts, the
 // other tests of parts see.
 func TestNoSizeIsTooLarge(t *testing.T) {
-	text, err := device.PTX(80)
+	entries, err := device.Entries(80)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &dummy{t: t, entries: map[string]bool{}}
-	for _, entry := range strings.Split(text, ".visible .entry ")[1:] {
-		name, _, _ := strings.Cut(entry, "(")
+	for _, name := range entries {
 		d.entries[name] = true
 	}
 	tried := map[*kernels.Kernel]bool{kernels.UpdateScale: true, kernels.AddMetrics: true} // which take a few numbers

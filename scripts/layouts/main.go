@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/h5dnn/h5dnn/kernels/device/source"
 )
 
 func main() {
@@ -28,13 +30,12 @@ func write(folder string) error {
 	if err != nil {
 		return err
 	}
-	ptx, err := os.ReadFile(filepath.Join(folder, "sm_80.ptx"))
+	hash, err := source.Hash(folder)
 	if err != nil {
 		return err
 	}
-	first, _, _ := strings.Cut(string(ptx), "\n")
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s Each line: a struct and its size, or the offset, size, count and name of a field.\n", first)
+	fmt.Fprintf(&b, "// From sources %s by make ptx. Each line: a struct and its size, or the offset, size, count and name of a field.\n", hash)
 	records := parse(dump)
 	for _, name := range names(records) {
 		r := records[name]
@@ -56,8 +57,8 @@ func dumped(folder string) ([]byte, error) {
 	for _, name := range sources {
 		fmt.Fprintf(&all, "#include %q\n", filepath.Base(name))
 	}
-	c := exec.Command(cmp.Or(os.Getenv("CLANG"), "clang++-19"), "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_80", "--cuda-feature=+ptx70",
-		"-std=c++17", "-fsyntax-only", "-Xclang", "-fdump-record-layouts-complete", "-I.", "-I../native", "-")
+	c := exec.Command(cmp.Or(os.Getenv("CLANG"), "clang++-19"), append(slices.Clone(source.Flags), "--cuda-gpu-arch=sm_80", "-fsyntax-only",
+		"-Xclang", "-fdump-record-layouts-complete", "-")...)
 	c.Dir, c.Stdin = folder, strings.NewReader(all.String())
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
