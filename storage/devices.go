@@ -22,7 +22,7 @@ func DeviceNamed(name string) (Device, error) {
 	kind, _, _ := strings.Cut(name, ":")
 	open := openers[kind]
 	if open == nil {
-		return nil, fmt.Errorf("device %q; want one of %v: %w", name, slices.Sorted(maps.Keys(openers)), ErrDevice)
+		return nil, fmt.Errorf("device %q; want %s: %w", name, strings.Join(slices.Sorted(maps.Keys(openers)), " or "), ErrDevice)
 	}
 	return open(name)
 }

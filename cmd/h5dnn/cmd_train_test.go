@@ -271,7 +271,7 @@ func TestTrainingErrorsAreOneLineAndWriteNothing(t *testing.T) {
 		{flags("--resident", "yes"), "resident: samples stay on a GPU, not on cpu"},
 		{flags("--graph"), "graph: cpu does not capture steps in graphs"},
 		{flags("--profile"), "--profile needs a GPU; choose one with --device"},
-		{flags("--device", "tpu"), `device "tpu": there is only cpu`},
+		{flags("--device", "tpu"), `device "tpu"; want cpu or cuda`},
 		{flags("-o", "run.txt"), "names no format that holds a run"},
 		{flags("-o", "nowhere/run.h5"), "nowhere/run.h5: there is no folder nowhere; make it, or name another file"},
 		{[]string{"train", "--resume", "testdata/digits.h5"}, "not a run that h5dnn train wrote"},
