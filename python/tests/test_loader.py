@@ -235,8 +235,8 @@ def test_cells_of_csr():
     cells = os.path.join(TESTDATA, "cells.h5ad")
     with h5dnn.open(cells) as f:
         whole = f["X"][()]
-    for b in h5dnn.Loader(cells, {"x": "X"}, index="row", batch_size=6):
-        assert (b["x"] == whole[b["row"]]).all()
+    for b in h5dnn.Loader(cells, {"x": "X", "some": "X[:, [3, 1]]"}, index="row", batch_size=6):
+        assert (b["x"] == whole[b["row"]]).all() and (b["some"] == whole[b["row"]][:, [3, 1]]).all()
 
 
 def test_bfloat16_needs_torch():
