@@ -225,13 +225,35 @@ func (s *OptimizerState) buffered() (list []string) {
 	return slices.DeleteFunc(slices.Clone(s.names), func(name string) bool { return !has[name] })
 }
 
-// order returns the names of the variables of an optimizer of Keras 3, or of Keras 2, without the prefix;
-// nil if its class is not known.
-func (s *OptimizerState) order(o *Optimizer, old bool, others []string) []string {
-	if layout, ok := slotLayoutOf(o, old, func(weight string) int { return s.arrays[weight].Rank() }); ok {
-		return layout.all(trained(s.model, others))
+// An era is a range of versions of Keras whose optimizers have their variables in one order.
+type era int
+
+const (
+	keras3    era = iota
+	keras2        // from 2.11 on
+	keras2old     // up to 2.10
+)
+
+// order returns the names of the variables of an optimizer, without the prefix; nil if its class is not
+// known.
+func (s *OptimizerState) order(o *Optimizer, of era, others []string) []string {
+	if inner, ok := o.inner(); ok && of == keras2old {
+		o = inner
 	}
-	return nil
+	layout, ok := slotLayoutOf(o, of != keras3, func(weight string) int { return s.arrays[weight].Rank() })
+	if !ok {
+		return nil
+	}
+	if of == keras2old {
+		if momentum, _ := o.Config["momentum"].(float64); o.Class == "SGD" && momentum == 0 {
+			layout.weight = nil // which later versions of Keras 2 have all the same
+		}
+		layout = layout.upTo210(o.Class)
+		if len(s.variables) == 0 && o.Class == "Nadam" || s.has(OptimizerPrefix+"u_product") {
+			layout.first = []string{"u_product"}
+		}
+	}
+	return layout.all(trained(s.model, others))
 }
 
 // Numbered returns the names of n variables that have numbers in a file of a version of Keras, or nil if
@@ -242,9 +264,13 @@ func (s *OptimizerState) Numbered(version string, n int, fits func(names []strin
 	if s.model == nil || s.Optimizer == nil {
 		return nil
 	}
-	for _, old := range []bool{strings.HasPrefix(version, "2."), true} {
+	eras := []era{keras3, keras2, keras2old}
+	if strings.HasPrefix(version, "2.") {
+		eras = eras[1:]
+	}
+	for _, of := range eras {
 		for _, others := range [][]string{nil, s.names} {
-			if names := sized(s.order(s.Optimizer, old, others), n); names != nil && fits(names) {
+			if names := sized(s.order(s.Optimizer, of, others), n); names != nil && fits(names) {
 				return names
 			}
 		}
@@ -258,8 +284,8 @@ func (s *OptimizerState) Ordered() []string {
 	if s.model == nil || s.Optimizer == nil {
 		return nil
 	}
-	for _, old := range []bool{false, true} {
-		if ordered := s.present(s.order(s.Optimizer.ForKeras3(), old, s.buffered())); ordered != nil {
+	for _, of := range []era{keras3, keras2} {
+		if ordered := s.present(s.order(s.Optimizer.ForKeras3(), of, s.buffered())); ordered != nil {
 			return ordered
 		}
 	}
@@ -278,14 +304,7 @@ func (s *OptimizerState) OrderedUpTo210() []string {
 	if s.model == nil || o == nil || len(o.Config) == 0 || o.isCurrent() {
 		return nil
 	}
-	layout, ok := slotLayoutOf(o, true, func(string) int { return 0 })
-	if !ok {
-		return nil
-	}
-	if layout = layout.upTo210(o.Class); s.has(OptimizerPrefix + "u_product") {
-		layout.first = []string{"u_product"}
-	}
-	return s.present(layout.all(trained(s.model, s.buffered())))
+	return s.present(s.order(o, keras2old, s.buffered()))
 }
 
 // present returns names with the prefix if all variables have one, and else nil.
@@ -310,7 +329,7 @@ func (s *OptimizerState) ForKeras3() (missing []weights.Tensor, extra []string, 
 		return nil, nil, false
 	}
 	o := s.Optimizer.ForKeras3()
-	want := s.order(o, false, s.buffered())
+	want := s.order(o, keras3, s.buffered())
 	if want == nil {
 		return nil, nil, false
 	}
@@ -348,7 +367,7 @@ func (s *OptimizerState) NotInKeras2() (extra []string, why string) {
 	if s.has(OptimizerPrefix+"1") && len(o.Config) > 0 && !o.isCurrent() {
 		return s.variables, "whose order in Keras 2 does not follow from the classes of the layers"
 	}
-	if want := s.order(o, true, s.buffered()); want != nil && o.isCurrent() {
+	if want := s.order(o, keras2, s.buffered()); want != nil && o.isCurrent() {
 		want = slices.Delete(want, 1, 2) // Keras 2 has the learning rate in the settings
 		if !slices.ContainsFunc(want, func(name string) bool { return !s.has(OptimizerPrefix + name) }) {
 			return s.without(want), onlyKeras3

@@ -38,8 +38,11 @@ func TestLayersOfCuDNN(t *testing.T) {
 	entries := serialize.Entries(
 		serialize.Entry{Name: "a/kernel", Array: count(1, 8)}, serialize.Entry{Name: "a/recurrent_kernel", Array: count(2, 8)}, serialize.Entry{Name: "a/bias", Array: count(16)},
 		serialize.Entry{Name: "b/kernel", Array: count(2, 6)}, serialize.Entry{Name: "b/recurrent_kernel", Array: count(2, 6)}, serialize.Entry{Name: "b/bias", Array: count(12)},
-		serialize.Entry{Name: "optimizer/m/a/bias", Array: count(16)}, serialize.Entry{Name: "optimizer/m/b/kernel", Array: count(2, 6)})
-	if err := serialize.Save(to, "keras-h5", serialize.Contents{Entries: entries, Meta: map[string]string{"model_config": config, "keras_version": "2.3.1"}}); err != nil {
+		serialize.Entry{Name: "optimizer/iteration", Array: count(1)},
+		serialize.Entry{Name: "optimizer/momentum/a/kernel", Array: count(1, 8)}, serialize.Entry{Name: "optimizer/momentum/a/recurrent_kernel", Array: count(2, 8)}, serialize.Entry{Name: "optimizer/momentum/a/bias", Array: count(16)},
+		serialize.Entry{Name: "optimizer/momentum/b/kernel", Array: count(2, 6)}, serialize.Entry{Name: "optimizer/momentum/b/recurrent_kernel", Array: count(2, 6)}, serialize.Entry{Name: "optimizer/momentum/b/bias", Array: count(12)})
+	const training = `{"loss": "mse", "optimizer_config": {"class_name": "SGD", "config": {"learning_rate": 0.1, "momentum": 0.9}}}`
+	if err := serialize.Save(to, "keras-h5", serialize.Contents{Entries: entries, Meta: map[string]string{"model_config": config, "training_config": training, "keras_version": "2.3.1"}}); err != nil {
 		t.Fatal(err)
 	}
 	f := serializetest.Open(t, to)
@@ -49,7 +52,7 @@ func TestLayersOfCuDNN(t *testing.T) {
 		"a/bias":             {8, 10, 12, 14, 16, 18, 20, 22},
 		"b/kernel":           {0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11},
 		"b/bias":             {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11},
-		"optimizer/m/a/bias": {0, 1, 2, 3, 4, 5, 6, 7}, "optimizer/m/b/kernel": {0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11},
+		"optimizer/momentum/a/bias": {0, 1, 2, 3, 4, 5, 6, 7}, "optimizer/momentum/b/kernel": {0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11},
 	} {
 		e, err := serialize.Lookup(f, name)
 		if err != nil {

@@ -58,6 +58,8 @@ type File struct {
 	tree  *tree // of the HDF5 file, or of its shards
 	close func() error
 
+	unknownState bool // the variables of the optimizer have the names of the file
+
 	archive serialize.Input
 	members []ziparchive.Record // of the archive; nil for other files
 }

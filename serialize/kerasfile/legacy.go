@@ -460,7 +460,8 @@ var keras1Names = map[string]string{
 	"alphas": "alpha",
 }
 
-// optimizer lists the weights of the optimizer.
+// optimizer lists the weights of the optimizer. Where the model and the settings do not say which they are,
+// they keep the names of the file.
 func (l legacyReader) optimizer() error {
 	if !l.tree.isGroup(optimizerGroup) {
 		return nil
@@ -469,10 +470,15 @@ func (l legacyReader) optimizer() error {
 	if err != nil {
 		return err
 	}
-	names := slotNames(l.file.List, weights)
-	known := l.file.slotsByPosition(len(weights), func(known []string) bool {
-		return l.fits(known, weights) || l.agrees(known, names, weights)
-	})
+	names := make([]string, len(weights))
+	for i, weight := range weights {
+		names[i] = keras.OptimizerPrefix + weight
+		if step := keras.OptimizerPrefix + "iteration"; slots[last(outputNumber.ReplaceAllString(weight, ""))] == "iteration" && !slices.Contains(names, step) {
+			names[i] = step
+		}
+	}
+	known := l.file.slotsByPosition(len(weights), func(known []string) bool { return l.fits(known, weights) })
+	l.file.unknownState = known == nil
 	for i, name := range known {
 		names[i] = keras.OptimizerPrefix + name
 	}
@@ -489,47 +495,24 @@ func (l legacyReader) optimizer() error {
 	return nil
 }
 
-// fits reports whether the weights of an optimizer of Keras 3 may be the variables of these
-// names: they end with the names of their buffers, and have the shapes of the layers' weights.
+// fits reports whether the weights of an optimizer may be the variables of these names, by the names that
+// they have in the file, and the shapes of the layers' weights.
 func (l legacyReader) fits(names, weights []string) bool {
 	for i, name := range names {
+		stored := last(outputNumber.ReplaceAllString(weights[i], ""))
 		buffer, weight := firstPart(name)
-		entry, err := l.file.Lookup(weight)
+		of, err := l.file.Lookup(weight)
 		if weight == "" || err != nil { // of no weight
-			if last(weights[i]) != last(name) && slots[last(weights[i])] != name {
+			if stored != last(name) && slots[stored] != name {
 				return false
 			}
 			continue
 		}
 		e, err := l.tree.entry(join(optimizerGroup, weights[i]), "")
-		if err != nil || !strings.HasSuffix(weights[i], "_"+buffer) || !slices.Equal(e.Array.Shape, entry.Array.Shape) {
+		otherShape := buffer == "r" || buffer == "c" || l.cudnn[weight] > 0 // Adafactor's sums, and cuDNN's biases
+		if err != nil || !isBuffer(buffer, weights[i]) || !otherShape && !slices.Equal(e.Array.Shape, of.Array.Shape) {
 			return false
 		}
 	}
 	return len(names) > 0
-}
-
-// agrees reports whether the weights of an optimizer may be the variables of these names, where
-// names are what they seem to be: the names of layers' weights, if they have such, are the same,
-// and the other ones have the buffer in their names and the shape of the layer's weight.
-func (l legacyReader) agrees(known, names, weights []string) bool {
-	for i, name := range known {
-		if names[i] == keras.OptimizerPrefix+name {
-			continue
-		}
-		if _, weight := firstPart(strings.TrimPrefix(names[i], keras.OptimizerPrefix)); l.file.Has(weight) {
-			return false
-		}
-		buffer, weight := firstPart(name)
-		entry, err1 := l.file.Lookup(weight)
-		e, err2 := l.tree.entry(join(optimizerGroup, weights[i]), "")
-		if err1 != nil || err2 != nil || !slices.Equal(e.Array.Shape, entry.Array.Shape) {
-			return false
-		}
-		parts := strings.Split(outputNumber.ReplaceAllString(weights[i], ""), "/")
-		if !slices.ContainsFunc(parts, func(part string) bool { return part == buffer || slotOf(parts[0], part) == buffer }) {
-			return false
-		}
-	}
-	return len(known) > 0
 }

@@ -72,7 +72,7 @@ func owner(layers map[string]*keras.Layer, entry string) (string, *keras.Layer) 
 
 func (f *File) optimizer() *keras.Optimizer {
 	o := keras.OptimizerIn(f.Meta()[MetaTraining])
-	if o == nil {
+	if o == nil || f.unknownState {
 		return nil
 	}
 	if e, err := f.Lookup(keras.OptimizerPrefix + "iteration"); err == nil && e.Array.Len() == 1 {
