@@ -13,7 +13,7 @@ import (
 // partsOf returns the parts of names that the keys of the dict at a path become, and the keys in the
 // structure. Equal texts of different keys become different names. Those of keys that become text are
 // keys themselves when the dict is written, so the others have their names first.
-func (w *walker) partsOf(path string, d *pickle.Dict) (parts []string, keys []any, err error) {
+func (w *walker) partsOf(path string, d *pickle.Dict) (parts []string, keys []any) {
 	parts, keys = make([]string, len(d.Keys)), slices.Clone(d.Keys)
 	var taken map[string]bool // if keys that are not text are among them
 	if slices.ContainsFunc(d.Keys, func(key any) bool { _, isText := key.(string); return !isText }) {
@@ -40,12 +40,10 @@ func (w *walker) partsOf(path string, d *pickle.Dict) (parts []string, keys []an
 				continue
 			}
 			keys[i] = parts[i]
-			if err := w.omit(join(path, parts[i]), loss.Type, 1, "its key is of type %s, which becomes text", pickle.TypeOf(key)); err != nil {
-				return nil, nil, err
-			}
+			w.omit(join(path, parts[i]), loss.Type, 1, "its key is of type %s, which becomes text", pickle.TypeOf(key))
 		}
 	}
-	return parts, keys, nil
+	return parts, keys
 }
 
 // partOf returns the part of a name that a key of the dict at a path becomes. Names in HDF5 have no slash

@@ -29,19 +29,14 @@ var wrappers = []string{"state_dict", "model_state_dict", "model", "net", "ema"}
 var prefixes = []string{"module.", "_orig_mod."}
 
 // outermost visits the outermost value.
-func (w *walker) outermost(value any) (any, error) {
+func (w *walker) outermost(value any) any {
 	d, ok := value.(*pickle.Dict)
 	if !ok {
 		path := ""
 		if isArray(value) {
 			path = w.in.ArrayName()
 		}
-		made, err := w.value(path, value, 0)
-		if module, ok := made.(*members); ok {
-			module.Class = typeOrdered
-			return &module.Dict, err
-		}
-		return made, err
+		return ordered(w.value(path, value, 0))
 	}
 	own, ok := ownMeta(d)
 	if ok {
@@ -62,84 +57,71 @@ func (w *walker) outermost(value any) (any, error) {
 
 // wrapped visits a dict with a model under a key, whose names are those of the model, and
 // other values, whose names begin with their keys.
-func (w *walker) wrapped(d *pickle.Dict, name string) (any, error) {
+func (w *walker) wrapped(d *pickle.Dict, name string) any {
 	made := &pickle.Dict{Class: typeOrdered}
-	if err := w.omitDict("", d, made); err != nil {
-		return nil, err
-	}
-	parts, keys, err := w.partsOf("", d)
-	if err != nil {
-		return nil, err
-	}
+	w.omitDict("", d, made)
+	parts, keys := w.partsOf("", d)
 	var outside []string
 	for i, path := range parts {
 		if isArray(d.Values[i]) {
 			outside = append(outside, path)
 		}
-		var value any
 		if d.Keys[i] == name {
-			value, err = w.model(d.Values[i], 1)
+			put(made, keys[i], w.model(d.Values[i], 1))
 		} else {
-			value, err = w.value(path, d.Values[i], 1)
+			put(made, keys[i], w.value(path, d.Values[i], 1))
 		}
-		if err != nil {
-			return nil, err
-		}
-		put(made, keys[i], value)
 	}
-	if outside == nil {
-		return made, nil
+	if outside != nil {
+		list, err := json.Marshal(outside)
+		w.check(err)
+		w.meta[metaOutside] = string(list)
 	}
-	list, err := json.Marshal(outside)
-	w.meta[metaOutside] = string(list)
-	return made, err
+	return made
 }
 
 // model visits the model, without the prefixes of its names.
-func (w *walker) model(value any, depth int) (any, error) {
+func (w *walker) model(value any, depth int) any {
 	first := len(w.entries)
-	made, err := w.value("", value, depth)
-	if err != nil {
-		return nil, err
-	}
-	if module, ok := made.(*members); ok {
-		module.Class = typeOrdered
-		made = &module.Dict
-	}
+	made := ordered(w.value("", value, depth))
 	if d, ok := made.(*pickle.Dict); ok && !w.exact {
 		w.cutPrefixes(w.entries[first:], d)
 	}
-	return made, nil
+	return made
+}
+
+// ordered returns the dict of a module as PyTorch has state_dicts, and other values as they are.
+func ordered(made any) any {
+	if module, ok := made.(*members); ok {
+		module.Class = typeOrdered
+		return &module.Dict
+	}
+	return made
 }
 
 // saved visits a dict that save has written, with its own attribute.
-func (w *walker) saved(d, own *pickle.Dict) (any, error) {
+func (w *walker) saved(d, own *pickle.Dict) any {
 	value, _ := own.Get("model")
 	structured, _ := own.Get("structured")
 	w.implied = structured != true
-	visit := func() (any, error) { return w.model(d, 0) }
+	var made any
 	if name, unwrapped := value.(string); unwrapped {
-		visit = func() (any, error) { return w.wrapped(d, name) }
-	}
-	made, err := visit()
-	if err != nil {
-		return nil, err
+		made = w.wrapped(d, name)
+	} else {
+		made = w.model(d, 0)
 	}
 	clear(w.meta) // the values in the tree are copies
 	meta, _ := own.Get("meta")
 	list, _ := meta.(*pickle.Dict)
-	if list == nil {
-		return made, nil
-	}
-	for i, key := range list.Keys {
-		name, isText := key.(string)
+	for i := 0; list != nil && i < len(list.Keys); i++ {
+		name, isText := list.Keys[i].(string)
 		value, alsoText := list.Values[i].(string)
 		if !isText || !alsoText {
-			return nil, fmt.Errorf("metadata %s is not a string", pickle.Describe(key))
+			return w.fail(fmt.Errorf("metadata %s is not a string", pickle.Describe(list.Keys[i])))
 		}
 		w.meta[name] = value
 	}
-	return made, nil
+	return made
 }
 
 // ownMeta returns what save keeps in an attribute.

@@ -15,19 +15,18 @@ import (
 func (f *file) Omitted() loss.List { return f.omitted }
 
 // omit notes what neither the arrays nor the metadata have of the value at a path.
-func (w *walker) omit(path string, kind loss.Kind, n int, format string, args ...any) error {
+func (w *walker) omit(path string, kind loss.Kind, n int, format string, args ...any) {
 	before := len(w.omitted)
-	if w.omitted.AddInherent("/"+path, kind, n, format, args...); len(w.omitted) == before {
-		return nil
+	if w.omitted.AddInherent("/"+path, kind, n, format, args...); len(w.omitted) > before {
+		const item = 64 // bytes, about
+		w.check(w.take(path, item+len(path)+len(w.omitted[before].Reason)))
 	}
-	const item = 64 // bytes, about
-	return w.take(path, item+len(path)+len(w.omitted[before].Reason))
 }
 
 // omitClass notes that an object becomes the values that it was made of.
-func (w *walker) omitClass(path string, o *pickle.Object) error {
+func (w *walker) omitClass(path string, o *pickle.Object) {
 	w.opaque[pickle.TypeOf(o)] = true
-	return w.omit(path, loss.Type, 1, "an object of class %s; its values are kept, and its class as text", classOf(o))
+	w.omit(path, loss.Type, 1, "an object of class %s; its values are kept, and its class as text", classOf(o))
 }
 
 // classOf returns the class of an object. Legacy files store classes of modules with their source
@@ -46,47 +45,44 @@ func classOf(o *pickle.Object) string {
 }
 
 // omitAttribute notes an attribute of a tensor that has no text.
-func (w *walker) omitAttribute(path, name string, value any) error {
+func (w *walker) omitAttribute(path, name string, value any) {
 	what := "of type " + pickle.TypeOf(value)
 	if isArray(value) {
 		what = "an array"
 	}
-	return w.omit(path, loss.Attribute, 1, "%.40q is %s, and attributes are numbers, texts and lists of them", name, what)
+	w.omit(path, loss.Attribute, 1, "%.40q is %s, and attributes are numbers, texts and lists of them", name, what)
 }
 
 // plainTensors are the classes of tensors that become plain ones without a loss.
 var plainTensors = []string{"torch.Tensor", "torch._tensor.Tensor", "torch.tensor.Tensor", "torch.nn.parameter.Parameter", "torch.nn.Parameter", "torch.nn.parameter.Buffer", "torch.nn.Buffer"}
 
 // omitSubclass notes the class of a tensor if it is one of a program.
-func (w *walker) omitSubclass(path string, o *pickle.Object) error {
+func (w *walker) omitSubclass(path string, o *pickle.Object) {
 	if !o.Is("torch._tensor._rebuild_from_type_v2", "torch._tensor._rebuild_from_type", "torch.tensor._rebuild_from_type") {
-		return nil
+		return
 	}
 	class := pickle.TypeOf(argument(o.Args, 1))
 	if slices.Contains(plainTensors, class) {
-		return nil
+		return
 	}
 	w.opaque[class] = true
-	return w.omit(path, loss.Type, 1, "a tensor of class %s is read as a plain one", class)
+	w.omit(path, loss.Type, 1, "a tensor of class %s is read as a plain one", class)
 }
 
 // keptAs counts a value whose class is not kept, until omitKept.
 func (w *walker) keptAs(class, as string) { w.kept[class+", which is kept as "+as]++ }
 
 // omitKept notes what keptAs has counted, for the value at a path.
-func (w *walker) omitKept(path string) error {
+func (w *walker) omitKept(path string) {
 	for _, reason := range slices.Sorted(maps.Keys(w.kept)) {
-		if err := w.omit(path, loss.Type, w.kept[reason], "%s", reason); err != nil {
-			return err
-		}
+		w.omit(path, loss.Type, w.kept[reason], "%s", reason)
 	}
 	clear(w.kept)
-	return nil
 }
 
 // omitDict notes what is not kept of a dict, and gives what its attributes say of modules to the dict of
 // the structure.
-func (w *walker) omitDict(path string, d, made *pickle.Dict) error {
+func (w *walker) omitDict(path string, d, made *pickle.Dict) {
 	if d.Class == "defaultdict" {
 		w.keptAs(d.Class, "dict, without its factory")
 	}
@@ -102,38 +98,33 @@ func (w *walker) omitDict(path string, d, made *pickle.Dict) error {
 			if key == ownAttribute || key == modulesAttribute && setModules(made, attributes.Values[i]) {
 				continue
 			}
-			if err := w.omit(path, loss.Attribute, 1, "attribute %.40s of an OrderedDict", w.keyText(key)); err != nil {
-				return err
-			}
+			w.omit(path, loss.Attribute, 1, "attribute %.40s of an OrderedDict", w.keyText(key))
 		}
 	}
-	return w.omitKept(path)
+	w.omitKept(path)
 }
 
 // moduleParts are the attributes of every torch.nn.Module that are not tensors of a program.
 var moduleParts = []string{"_parameters", "_buffers", "_modules"}
 
 // omitModule notes a module that is in no other one. It counts n modules with those in it.
-func (w *walker) omitModule(path string, o *pickle.Object, modules int) error {
+func (w *walker) omitModule(path string, o *pickle.Object, modules int) {
 	others := ""
 	if modules > 1 {
 		others = fmt.Sprintf(", the outermost of %d modules", modules)
 	}
-	return w.omit(path, loss.Type, modules, "a module of class %s%s: the arrays of its state_dict are read, and neither its program nor other attributes", classOf(o), others)
+	w.omit(path, loss.Type, modules, "a module of class %s%s: the arrays of its state_dict are read, and neither its program nor other attributes", classOf(o), others)
 }
 
 // omitAttributes notes the tensors of a module that its state_dict does not have: attributes, and
 // buffers that are not persistent.
-func (w *walker) omitAttributes(path string, module *pickle.Dict) error {
+func (w *walker) omitAttributes(path string, module *pickle.Dict) {
 	for i, key := range module.Keys {
 		if name, isText := key.(string); isText && slices.Contains(moduleParts, name) || !w.hasArray(module.Values[i]) {
 			continue
 		}
-		if err := w.omit(memberPath(path, w.keyText(key)), loss.Attribute, 1, "the state_dict of the module does not have it"); err != nil {
-			return err
-		}
+		w.omit(memberPath(path, w.keyText(key)), loss.Attribute, 1, "the state_dict of the module does not have it")
 	}
-	return nil
 }
 
 // memberPath returns the path of a member of the module at a path.

@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,6 +37,7 @@ type walker struct {
 	noArray map[any]bool      // containers without arrays, of those asked for
 	modules int               // in the outermost module that the value is in
 	kept    map[string]int    // what keptAs counts
+	err     error             // the first one, which ends the walk
 	renamed map[string]string // names that other keys of a dict would have, too, by those that they have
 }
 
@@ -59,9 +61,9 @@ func (f *file) walk() (*serialize.List, error) {
 	w := newWalker(f)
 	root := f.root
 	f.root = nil // names and tensors are in the entries
-	structure, err := w.outermost(root)
-	if err != nil {
-		return nil, err
+	structure := w.outermost(root)
+	if w.err != nil {
+		return nil, w.err
 	}
 	if !w.exact && len(w.opaque) > 0 {
 		w.meta[metaOpaque] = strings.Join(slices.Sorted(maps.Keys(w.opaque)), ", ")
@@ -72,9 +74,7 @@ func (f *file) walk() (*serialize.List, error) {
 	for i, found := range w.entries {
 		e := found.Entry
 		if _, again := w.meta[e.Name]; again {
-			if err := w.omit(e.Name, loss.Value, 1, "another value has this name"); err != nil {
-				return nil, err
-			}
+			w.omit(e.Name, loss.Value, 1, "another value has this name")
 		}
 		if name := w.renamed[e.Name]; list.Has(name) {
 			e.Renamed = name
@@ -88,15 +88,31 @@ func (f *file) walk() (*serialize.List, error) {
 			return nil, err
 		}
 	}
-	return list, w.noteStructure(structure, names)
+	return list, cmp.Or(w.err, w.noteStructure(structure, names))
+}
+
+// check keeps the first error of the walk, which visits nothing more.
+func (w *walker) check(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// fail ends the walk.
+func (w *walker) fail(err error) any {
+	w.check(err)
+	return absent{}
 }
 
 // value visits a value and what it contains.
-func (w *walker) value(path string, value any, depth int) (any, error) {
+func (w *walker) value(path string, value any, depth int) any {
 	if isContainer(value) {
 		if err := w.enter(depth); err != nil {
-			return nil, fmt.Errorf("%.40q: %w", path, err)
+			w.check(fmt.Errorf("%.40q: %w", path, err))
 		}
+	}
+	if w.err != nil {
+		return absent{}
 	}
 	switch value := value.(type) {
 	case *pickle.Persistent:
@@ -104,11 +120,11 @@ func (w *walker) value(path string, value any, depth int) (any, error) {
 	case *pickle.Object:
 		return w.object(path, value, depth)
 	case *pickle.Dict:
-		return w.inside(path, value, func() (any, error) { return w.dict(path, value, depth) })
+		return w.inside(path, value, func() any { return w.dict(path, value, depth) })
 	case pickle.Tuple:
 		return w.list(path, value, depth)
 	case *pickle.List, *pickle.Set:
-		return w.inside(path, value, func() (any, error) { return w.list(path, value, depth) })
+		return w.inside(path, value, func() any { return w.list(path, value, depth) })
 	}
 	return w.noteText(path, value, depth)
 }
@@ -116,13 +132,14 @@ func (w *walker) value(path string, value any, depth int) (any, error) {
 // inside visits what a value that others can refer to contains. A value that contains itself is an
 // error, unless an object of a class is in between: OneCycleLR before PyTorch 2.1 has a method of
 // itself in its state.
-func (w *walker) inside(path string, container any, visit func() (any, error)) (any, error) {
+func (w *walker) inside(path string, container any, visit func() any) any {
 	_, isObject := container.(*pickle.Object)
 	if objects, again := w.within[container]; again {
 		if isObject || w.objects > objects {
-			return absent{}, w.omit(path, loss.Link, 1, "it refers to a value that it is in")
+			w.omit(path, loss.Link, 1, "it refers to a value that it is in")
+			return absent{}
 		}
-		return nil, fmt.Errorf("%.40q: values contain themselves: it is one that it is in: %w", path, storage.ErrState)
+		return w.fail(fmt.Errorf("%.40q: values contain themselves: it is one that it is in: %w", path, storage.ErrState))
 	}
 	w.within[container] = w.objects
 	defer delete(w.within, container)
@@ -146,32 +163,32 @@ func (w *walker) enter(depth int) error {
 }
 
 // add adds an array of a kind.
-func (w *walker) add(e serialize.Entry, kind string, err error) (any, error) {
+func (w *walker) add(e serialize.Entry, kind string, err error) any {
 	if len(w.entries) == maxEntries {
-		return nil, fmt.Errorf("more than %d arrays", maxEntries)
+		return w.fail(fmt.Errorf("more than %d arrays", maxEntries))
 	}
 	reference := &pickle.Persistent{}
 	w.entries = append(w.entries, foundEntry{e, err, kind, reference})
-	return reference, nil
+	return reference
 }
 
 // noteText adds a value as metadata.
-func (w *walker) noteText(path string, value any, depth int) (any, error) {
+func (w *walker) noteText(path string, value any, depth int) any {
 	if path == "" {
 		path = "value"
 	}
 	value, text, err := w.cleanText(value, depth, w.keptAs)
 	if err != nil {
-		return nil, fmt.Errorf("%.40q: %w", path, err)
+		return w.fail(fmt.Errorf("%.40q: %w", path, err))
 	}
-	if err := w.omitKept(path); err != nil {
-		return nil, err
-	}
+	w.omitKept(path)
 	if _, again := w.meta[path]; again { // a key with a slash is like two keys
-		return absent{}, w.omit(path, loss.Value, 1, "another value has this name")
+		w.omit(path, loss.Value, 1, "another value has this name")
+		return absent{}
 	}
 	w.meta[path] = text
-	return &pickle.Persistent{ID: pickle.Tuple{textReference, path, value}}, w.take(path, len(path)+len(text))
+	w.check(w.take(path, len(path)+len(text)))
+	return &pickle.Persistent{ID: pickle.Tuple{textReference, path, value}}
 }
 
 // take accounts for n bytes of the name or the metadata at a path. A short file can repeat a
@@ -184,7 +201,7 @@ func (w *walker) take(path string, n int) error {
 }
 
 // addUnsupported adds an array that is listed and not read.
-func (w *walker) addUnsupported(path string, unsupported *unsupportedError) (any, error) {
+func (w *walker) addUnsupported(path string, unsupported *unsupportedError) any {
 	e, err := serialize.Unsupported(path, unsupported.shape, unsupported.kind)
 	if e.Elements != nil {
 		err = unsupported
@@ -193,21 +210,19 @@ func (w *walker) addUnsupported(path string, unsupported *unsupportedError) (any
 }
 
 // child visits a value below a path.
-func (w *walker) child(path, separator, key string, value any, depth int) (any, error) {
+func (w *walker) child(path, separator, key string, value any, depth int) any {
 	if path != "" {
 		n := len(path) + len(separator) + len(key)
 		if n > maxName {
-			return nil, fmt.Errorf("%.40q: a name of more than %d bytes: %w", path, maxName, storage.ErrState)
+			return w.fail(fmt.Errorf("%.40q: a name of more than %d bytes: %w", path, maxName, storage.ErrState))
 		}
-		if err := w.take(path, n); err != nil {
-			return nil, err
-		}
+		w.check(w.take(path, n))
 		key = path + separator + key
 	}
 	return w.value(key, value, depth+1)
 }
 
-func (w *walker) dict(path string, d *pickle.Dict, depth int) (any, error) {
+func (w *walker) dict(path string, d *pickle.Dict, depth int) any {
 	made := &pickle.Dict{}
 	if d.Class == typeOrdered || d.Class == typeCounter {
 		made.Class = d.Class
@@ -215,28 +230,19 @@ func (w *walker) dict(path string, d *pickle.Dict, depth int) (any, error) {
 	if path == "" { // PyTorch's dicts of tensors are OrderedDicts
 		made.Class = typeOrdered
 	}
-	if err := w.omitDict(path, d, made); err != nil {
-		return nil, err
-	}
+	w.omitDict(path, d, made)
 	if len(d.Keys) == 0 && path != "" {
 		return w.noteText(path, made, depth)
 	}
-	parts, keys, err := w.partsOf(path, d)
-	if err != nil {
-		return nil, err
-	}
+	parts, keys := w.partsOf(path, d)
 	for i, part := range parts {
-		value, err := w.child(path, "/", part, d.Values[i], depth)
-		if err != nil {
-			return nil, err
-		}
-		put(made, keys[i], value)
+		put(made, keys[i], w.child(path, "/", part, d.Values[i], depth))
 	}
-	return made, nil
+	return made
 }
 
 // list visits a list, tuple or set. One of scalars alone is metadata as a whole.
-func (w *walker) list(path string, value any, depth int) (any, error) {
+func (w *walker) list(path string, value any, depth int) any {
 	var items []any
 	name := "list"
 	switch value := value.(type) {
@@ -252,27 +258,17 @@ func (w *walker) list(path string, value any, depth int) (any, error) {
 	}
 	if class := pickle.TypeOf(value); class != name { // a deque or a set
 		w.keptAs(class, name)
-		if err := w.omitKept(path); err != nil {
-			return nil, err
-		}
+		w.omitKept(path)
 	}
-	visited, err := w.items(path, items, depth)
-	return sequence(visited, name == "tuple"), err
-}
-
-func (w *walker) items(path string, items []any, depth int) ([]any, error) {
 	visited := make([]any, len(items))
 	for i, item := range items {
-		var err error
-		if visited[i], err = w.child(path, "/", strconv.Itoa(i), item, depth); err != nil {
-			return nil, err
-		}
+		visited[i] = w.child(path, "/", strconv.Itoa(i), item, depth)
 	}
-	return visited, nil
+	return sequence(visited, name == "tuple")
 }
 
 // persistent visits a storage without a tensor.
-func (w *walker) persistent(path string, p *pickle.Persistent) (any, error) {
+func (w *walker) persistent(path string, p *pickle.Persistent) any {
 	if path == "" {
 		path = w.in.ArrayName()
 	}
@@ -286,22 +282,18 @@ func (w *walker) persistent(path string, p *pickle.Persistent) (any, error) {
 		return w.noteText(path, "not read: "+err.Error(), 0)
 	}
 	w.keptAs("storage", "tensor")
-	if err := w.omitKept(path); err != nil {
-		return nil, err
-	}
+	w.omitKept(path)
 	e, err := w.entry(path, tensor{storageRef: s, element: s.element, offset: s.offset, shape: []int{s.numel - s.offset}, stride: []int{1}})
 	return w.add(e, "", err)
 }
 
 // object visits a tensor, an array of NumPy, a module, or an object of an unknown class.
-func (w *walker) object(path string, o *pickle.Object, depth int) (any, error) {
+func (w *walker) object(path string, o *pickle.Object, depth int) any {
 	t, err := tensorOf(o, 0)
 	var unsupported *unsupportedError
 	switch {
 	case err == nil:
-		if err := w.omitSubclass(path, o); err != nil {
-			return nil, err
-		}
+		w.omitSubclass(path, o)
 		return w.tensor(path, o, t, depth)
 	case errors.As(err, &unsupported):
 		return w.addUnsupported(path, unsupported)
@@ -315,9 +307,7 @@ func (w *walker) object(path string, o *pickle.Object, depth int) (any, error) {
 			return w.addUnsupported(path, unsupported)
 		}
 		w.keptAs(arrayClass(o), "array, as a tensor in .pt")
-		if err := w.omitKept(path); err != nil {
-			return nil, err
-		}
+		w.omitKept(path)
 		return w.add(serialize.Entry{Name: path, Array: a}, "", err)
 	case o.Is("numpy.ma.core._mareconstruct"): // state (1, shape, dtype, ...)
 		var state pickle.Tuple
@@ -332,27 +322,23 @@ func (w *walker) object(path string, o *pickle.Object, depth int) (any, error) {
 		}
 		return w.noteText(path, o, depth)
 	case isEscaped(o):
-		if err := w.omit(path, loss.Value, 1, "text with surrogates, which is not Unicode; they are kept as escapes"); err != nil {
-			return nil, err
-		}
+		w.omit(path, loss.Value, 1, "text with surrogates, which is not Unicode; they are kept as escapes")
 		return w.noteText(path, o, depth)
 	case isScalar(o):
 		return w.noteText(path, o, depth)
 	}
-	return w.inside(path, o, func() (any, error) {
+	return w.inside(path, o, func() any {
 		if module := moduleOf(o); module != nil {
 			w.opaque[pickle.TypeOf(o)] = true
 			return w.outermostModule(path, o, module, depth)
 		}
-		if err := w.omitClass(path, o); err != nil {
-			return nil, err
-		}
+		w.omitClass(path, o)
 		return w.instance(path, o, depth)
 	})
 }
 
 // tensor adds a tensor with the attributes that a program has set on it.
-func (w *walker) tensor(path string, o *pickle.Object, t tensor, depth int) (any, error) {
+func (w *walker) tensor(path string, o *pickle.Object, t tensor, depth int) any {
 	e, err := w.entry(path, t)
 	attributes, kind := attributesOf(o), ""
 	if w.modules == 0 { // the tensors of a state_dict are plain
@@ -363,18 +349,14 @@ func (w *walker) tensor(path string, o *pickle.Object, t tensor, depth int) (any
 		for i, key := range attributes.Keys {
 			name, value := w.keyText(key), attributes.Values[i]
 			if !isText(value) {
-				if err := w.omitAttribute(path, name, value); err != nil {
-					return nil, err
-				}
+				w.omitAttribute(path, name, value)
 				continue
 			}
 			_, text, err := w.cleanText(value, depth, w.keptAs)
 			if err != nil {
-				return nil, fmt.Errorf("%.40q: %w", path, err)
+				return w.fail(fmt.Errorf("%.40q: %w", path, err))
 			}
-			if err := w.take(path, len(name)+len(text)); err != nil {
-				return nil, err
-			}
+			w.check(w.take(path, len(name)+len(text)))
 			e.Attrs[name] = text
 		}
 	}
@@ -382,13 +364,9 @@ func (w *walker) tensor(path string, o *pickle.Object, t tensor, depth int) (any
 }
 
 // instance visits the state, the items and the arguments of an object of an unknown class.
-func (w *walker) instance(path string, o *pickle.Object, depth int) (any, error) {
-	class, err := w.noteText(strings.TrimPrefix(path+"/class", "/"), pickle.TypeOf(o), depth)
-	if err != nil {
-		return nil, err
-	}
+func (w *walker) instance(path string, o *pickle.Object, depth int) any {
 	made := &pickle.Dict{}
-	put(made, "class", class)
+	put(made, "class", w.noteText(strings.TrimPrefix(path+"/class", "/"), pickle.TypeOf(o), depth))
 	parts := slices.Clone(o.State) // a dict, or a pair of one and another for slots
 	if o.Items != nil {
 		parts = append(parts, o.Items)
@@ -399,11 +377,7 @@ func (w *walker) instance(path string, o *pickle.Object, depth int) (any, error)
 		parts = append(parts, &pickle.List{Items: o.Args})
 	}
 	for _, part := range parts {
-		value, err := w.value(path, part, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		switch value := value.(type) { // a text has the path of the object itself, and is beside it
+		switch value := w.value(path, part, depth+1).(type) { // a text has the path of the object itself, and is beside it
 		case *pickle.Dict:
 			made.Keys, made.Values = append(made.Keys, value.Keys...), append(made.Values, value.Values...)
 		case *pickle.List:
@@ -416,29 +390,26 @@ func (w *walker) instance(path string, o *pickle.Object, depth int) (any, error)
 			}
 		}
 	}
-	return made, nil
+	return made
 }
 
 // outermostModule visits a module, and notes it if it is in no other one.
-func (w *walker) outermostModule(path string, o *pickle.Object, module *pickle.Dict, depth int) (any, error) {
+func (w *walker) outermostModule(path string, o *pickle.Object, module *pickle.Dict, depth int) any {
 	outermost := w.modules == 0
 	w.modules++
-	made, err := w.module(path, module, depth)
-	if err != nil || !outermost {
-		return made, err
+	made := w.module(path, module, depth)
+	if outermost {
+		w.omitModule(path, o, w.modules)
+		w.modules = 0
 	}
-	modules := w.modules
-	w.modules = 0
-	return made, w.omitModule(path, o, modules)
+	return made
 }
 
 // module visits the parameters and buffers of a pickled module under the names that its
 // state_dict would have.
-func (w *walker) module(path string, module *pickle.Dict, depth int) (any, error) {
+func (w *walker) module(path string, module *pickle.Dict, depth int) any {
 	transient := textsOf(module, "_non_persistent_buffers_set")
-	if err := w.omitAttributes(path, module); err != nil {
-		return nil, err
-	}
+	w.omitAttributes(path, module)
 	made := &members{}
 	for _, kind := range moduleParts {
 		value, _ := module.Get(kind)
@@ -448,23 +419,17 @@ func (w *walker) module(path string, module *pickle.Dict, depth int) (any, error
 		}
 		for i, key := range parts.Keys {
 			if name, _ := key.(string); kind == "_buffers" && transient[name] {
-				if err := w.omit(memberPath(path, name), loss.Attribute, 1, "a buffer that is not persistent, so the state_dict of the module does not have it"); err != nil {
-					return nil, err
-				}
+				w.omit(memberPath(path, name), loss.Attribute, 1, "a buffer that is not persistent, so the state_dict of the module does not have it")
 				continue
 			}
 			if parts.Values[i] == nil {
 				continue
 			}
 			name := w.keyText(key)
-			value, err := w.child(path, ".", name, parts.Values[i], depth)
-			if err != nil {
-				return nil, err
-			}
-			put(&made.Dict, name, value)
+			put(&made.Dict, name, w.child(path, ".", name, parts.Values[i], depth))
 		}
 	}
-	return made, nil
+	return made
 }
 
 // textsOf returns the strings in a set that is an attribute of a module.
