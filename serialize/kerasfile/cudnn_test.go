@@ -47,11 +47,11 @@ func TestLayersOfCuDNN(t *testing.T) {
 	}
 	f := serializetest.Open(t, to)
 	for name, want := range map[string][]float32{
-		"a/kernel":           {0, 1, 2, 3, 4, 5, 6, 7},
-		"a/recurrent_kernel": {0, 8, 2, 10, 4, 12, 6, 14, 1, 9, 3, 11, 5, 13, 7, 15},
-		"a/bias":             {8, 10, 12, 14, 16, 18, 20, 22},
-		"b/kernel":           {0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11},
-		"b/bias":             {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11},
+		"a/kernel":                  {0, 1, 2, 3, 4, 5, 6, 7},
+		"a/recurrent_kernel":        {0, 8, 2, 10, 4, 12, 6, 14, 1, 9, 3, 11, 5, 13, 7, 15},
+		"a/bias":                    {8, 10, 12, 14, 16, 18, 20, 22},
+		"b/kernel":                  {0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11},
+		"b/bias":                    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11},
 		"optimizer/momentum/a/bias": {0, 1, 2, 3, 4, 5, 6, 7}, "optimizer/momentum/b/kernel": {0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11},
 	} {
 		e, err := serialize.Lookup(f, name)

@@ -107,7 +107,7 @@ func modelFile(meta map[string]string, h5 *hdf5.File, close func() error) (*File
 	if f.tree, err = treeOf(h5); err != nil {
 		return nil, err
 	}
-	if err := (weightsReader{tree: f.tree, file: f}).list(); err != nil {
+	if err := f.listWeights(false); err != nil {
 		return nil, err
 	}
 	f.fill(meta[MetaVersion])

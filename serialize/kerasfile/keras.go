@@ -92,7 +92,7 @@ func (f *File) setModel(m *keras.Model, meta map[string]string) error {
 	if f.tree.isLegacy() {
 		err = legacyReader{tree: f.tree, file: set, root: f.tree.legacyRoot()}.list()
 	} else {
-		err = weightsReader{tree: f.tree, file: set, paired: true}.list()
+		err = set.listWeights(true)
 	}
 	if err != nil {
 		return err

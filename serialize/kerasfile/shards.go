@@ -96,7 +96,7 @@ func openShards(in serialize.Input) (serialize.File, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if err := (weightsReader{tree: f.tree, file: f}).list(); err != nil {
+	if err := f.listWeights(false); err != nil {
 		closeAll()
 		return nil, err
 	}

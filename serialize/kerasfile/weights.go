@@ -1,6 +1,7 @@
 package kerasfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -52,7 +53,7 @@ func openWeights(in serialize.Input) (serialize.File, error) {
 	f := newFile(nil, func() error { return errors.Join(h5.Close(), in.Close()) })
 	f.h5 = h5
 	if f.tree, err = treeOf(h5); err == nil {
-		err = weightsReader{tree: f.tree, file: f}.list()
+		err = f.listWeights(false)
 	}
 	if err != nil {
 		h5.Close()
@@ -63,79 +64,84 @@ func openWeights(in serialize.Input) (serialize.File, error) {
 
 // A weightsReader lists the files of one model in the layout of Keras 3.
 type weightsReader struct {
-	tree   *tree
-	file   *File               // with the model if it is known
-	paired bool                // the model is not the file's own: names that the file stores come first
-	places map[string][]string // groups of layers by path, and of those that other layers are around
+	tree    *tree
+	file    *File               // with the model if it is known
+	paired  bool                // the model is not the file's own: names that the file stores come first
+	places  map[string][]string // groups of layers by path, and of those that other layers are around
+	claimed map[string]bool     // datasets that have a name
+	err     error               // the first one
 }
 
-func (w weightsReader) add(path, name string) error {
+// addEntry adds an entry, unless there was an error.
+func (w *weightsReader) addEntry(e serialize.Entry, err error) {
+	if w.err == nil {
+		w.err = w.file.Add(e, err)
+	}
+}
+
+// add adds the dataset at a path under a name.
+func (w *weightsReader) add(path, name string) {
+	w.claimed[path] = true
 	if !w.tree.isDataset(path) {
 		reason := ""
 		if strings.Contains(path, "/cell/vars/") && strings.Contains(w.file.Meta()[MetaConfig], `"CuDNN`) {
 			reason = "; the weights of a CuDNNLSTM or CuDNNGRU are read from an .h5 only: save the model as .h5 in Keras 2"
 		}
-		return w.file.Add(serialize.Entry{Name: name}, fmt.Errorf("there is no dataset %s%s: %w", path, reason, storage.ErrState))
+		w.addEntry(serialize.Entry{Name: name}, fmt.Errorf("there is no dataset %s%s: %w", path, reason, storage.ErrState))
+		return
 	}
-	e, err := w.tree.entry(path, name)
-	return w.file.Add(e, err)
+	w.addEntry(w.tree.entry(path, name))
 }
 
-// list lists all datasets. Those of a model of the user's own keep the names of the file, so that
+// listWeights lists all datasets. Those of a model of the user's own keep the names of the file, so that
 // they go back to their places.
-func (w weightsReader) list() error {
+func (f *File) listWeights(paired bool) error {
+	w := &weightsReader{tree: f.tree, file: f, paired: paired, places: map[string][]string{}, claimed: map[string]bool{}}
 	root := layersGroup
 	if !w.tree.isGroup(root) {
 		root = layersGroup213
 	}
-	claimed := map[string]bool{}
-	var err error
 	switch {
-	case w.file.model != nil:
-		err = w.model(w.file.model, root, "", claimed)
-	case w.file.Meta()[MetaConfig] == "":
-		err = w.container(root, "", claimed)
+	case f.model != nil:
+		w.model(f.model, root, "")
+	case f.Meta()[MetaConfig] == "":
+		w.container(root, "")
 	}
-	if err != nil {
-		return err
+	w.optimizer()
+	for _, path := range w.tree.datasets("/") {
+		if !w.claimed[path] {
+			w.add(path, path[1:])
+		}
 	}
-	if err := w.optimizer(claimed); err != nil {
-		return err
-	}
-	return w.rest(claimed)
+	return w.err
 }
 
 // model lists the layers of a model whose configuration is known. They are the members
 // of group.
-func (w weightsReader) model(m *keras.Model, group, prefix string, claimed map[string]bool) error {
+func (w *weightsReader) model(m *keras.Model, group, prefix string) {
 	var named map[string]string
 	if w.paired {
 		named = w.named(m, group)
 	}
-	w.places = map[string][]string{}
-	if err := eachLayer(m, group, prefix, w.place); err != nil {
-		return err
-	}
-	return eachLayer(m, group, prefix, func(l *keras.Layer, at, prefix string) error {
-		if l.Model != nil {
-			return nil
-		}
+	eachLayer(m, group, prefix, w.place)
+	eachLayer(m, group, prefix, func(l *keras.Layer, at, prefix string) {
 		if own, ok := named[strings.TrimSuffix(prefix, "/")]; ok {
 			at = own
 		}
-		return w.layer(l, at, prefix, claimed)
+		if l.Model == nil {
+			w.layer(l, at, prefix)
+		}
 	})
 }
 
 // place adds a layer to the places, and the one that it is around.
-func (w weightsReader) place(l *keras.Layer, group, prefix string) error {
+func (w *weightsReader) place(l *keras.Layer, group, prefix string) {
 	path := strings.TrimSuffix(prefix, "/")
 	w.places[path] = append(w.places[path], group)
 	if inner := innerName(l); inner != "" {
 		path = strings.TrimSuffix(path, l.Name) + inner
 		w.places[path] = append(w.places[path], join(group, "layer"))
 	}
-	return nil
 }
 
 // innerName returns the name of the layer that l is around, or "".
@@ -148,7 +154,7 @@ func innerName(l *keras.Layer) string {
 
 // stored returns the path of a variable of a layer below group. Keras stores a variable once,
 // where it first meets it: that of a layer that is also within a TimeDistributed may be there.
-func (w weightsReader) stored(l *keras.Layer, group, prefix, variable string) string {
+func (w *weightsReader) stored(l *keras.Layer, group, prefix, variable string) string {
 	path := join(group, variable)
 	if w.tree.isDataset(path) {
 		return path
@@ -170,7 +176,7 @@ func (w weightsReader) stored(l *keras.Layer, group, prefix, variable string) st
 
 // named returns the groups of the layers of m by the names of layers that newer files
 // store, or nil unless these are names of the same classes of layers of m.
-func (w weightsReader) named(m *keras.Model, group string) map[string]string {
+func (w *weightsReader) named(m *keras.Model, group string) map[string]string {
 	groups := map[string]string{}
 	for _, member := range w.tree.members[group] {
 		at := join(group, member)
@@ -193,78 +199,56 @@ var counted = regexp.MustCompile(`_\d+$`)
 // eachLayer calls visit with every layer of m, the group that .weights.h5 files have for
 // it, and the beginning of the names of its entries. Groups of layers are members of
 // group. A model within a model comes before its layers.
-func eachLayer(m *keras.Model, group, prefix string, visit func(l *keras.Layer, group, prefix string) error) error {
+func eachLayer(m *keras.Model, group, prefix string, visit func(l *keras.Layer, group, prefix string)) {
 	for name, l := range keras.Groups(m) {
 		at := join(group, name)
-		if err := visit(l, at, prefix+l.Name+"/"); err != nil {
-			return err
-		}
-		if l.Model == nil {
-			continue
-		}
-		if err := eachLayer(l.Model, join(at, last(group)), prefix+l.Name+"/", visit); err != nil {
-			return err
+		visit(l, at, prefix+l.Name+"/")
+		if l.Model != nil {
+			eachLayer(l.Model, join(at, last(group)), prefix+l.Name+"/", visit)
 		}
 	}
-	return nil
 }
 
 // layer lists the variables of a layer, which are below group.
-func (w weightsReader) layer(l *keras.Layer, group, prefix string, claimed map[string]bool) error {
+func (w *weightsReader) layer(l *keras.Layer, group, prefix string) {
 	variables, _, err := keras.Variables(l)
-	if err != nil {
-		return err
-	}
+	w.err = cmp.Or(w.err, err)
 	for _, v := range variables {
-		path := w.stored(l, group, prefix, v.Path)
-		claimed[path] = true
+		w.add(w.stored(l, group, prefix, v.Path), prefix+v.Name)
 		if v.Copy != "" {
-			claimed[join(group, v.Copy)] = true
-		}
-		if err := w.add(path, prefix+v.Name); err != nil {
-			return err
+			w.claimed[join(group, v.Copy)] = true
 		}
 	}
-	return w.others(group, prefix, claimed)
+	w.others(group, prefix)
 }
 
 // others lists the datasets below group that no variable claimed, such as the states of
 // random number generators, by their paths without "vars".
-func (w weightsReader) others(group, prefix string, claimed map[string]bool) error {
+func (w *weightsReader) others(group, prefix string) {
 	for _, path := range w.tree.datasets(group) {
-		if claimed[path] {
+		if w.claimed[path] {
 			continue
 		}
-		claimed[path] = true
 		name := strings.ReplaceAll("/"+strings.TrimPrefix(strings.TrimPrefix(path, group), "/"), "/vars/", "/")
-		if err := w.add(path, prefix+name[1:]); err != nil {
-			return err
-		}
+		w.add(path, prefix+name[1:])
 	}
-	return nil
 }
 
 // container lists the layers in a group of a model that is not described.
-func (w weightsReader) container(group, prefix string, claimed map[string]bool) error {
+func (w *weightsReader) container(group, prefix string) {
 	for _, member := range w.tree.members[group] {
 		at := join(group, member)
 		name := w.layerName(at, member)
-		var err error
-		switch inner := join(at, last(group)); {
-		case w.tree.isGroup(inner):
-			err = w.container(inner, prefix+name+"/", claimed)
-		default:
-			err = w.inferred(at, member, prefix+name+"/", claimed)
-		}
-		if err != nil {
-			return err
+		if inner := join(at, last(group)); w.tree.isGroup(inner) {
+			w.container(inner, prefix+name+"/")
+		} else {
+			w.inferred(at, member, prefix+name+"/")
 		}
 	}
-	return nil
 }
 
 // layerName returns the name of the layer that files of newer versions store.
-func (w weightsReader) layerName(group, otherwise string) string {
+func (w *weightsReader) layerName(group, otherwise string) string {
 	name, err := w.tree.text(join(group, "vars"), "name")
 	if err != nil || name == "" || strings.Contains(name, "/") {
 		return otherwise
@@ -274,7 +258,7 @@ func (w weightsReader) layerName(group, otherwise string) string {
 
 // inferred lists the variables of a layer whose class and settings follow from the name
 // of its group and the shapes of its variables.
-func (w weightsReader) inferred(group, member, prefix string, claimed map[string]bool) error {
+func (w *weightsReader) inferred(group, member, prefix string) {
 	paths := w.tree.datasets(group)
 	shapes := make([][]int, len(paths))
 	relative := make([]string, len(paths))
@@ -286,7 +270,7 @@ func (w weightsReader) inferred(group, member, prefix string, claimed map[string
 	}
 	names, err := keras.InferNames(member, relative, shapes)
 	for i, path := range paths {
-		claimed[path] = true
+		w.claimed[path] = true
 		e, failed := w.tree.entry(path, prefix+strings.ReplaceAll("/"+relative[i], "/vars/", "/")[1:])
 		if failed == nil && err != nil {
 			failed = fmt.Errorf("%s: %w", path, err)
@@ -294,20 +278,16 @@ func (w weightsReader) inferred(group, member, prefix string, claimed map[string
 		if err == nil {
 			e.Name = prefix + names[i]
 		}
-		if err := w.file.Add(e, failed); err != nil {
-			return err
-		}
+		w.addEntry(e, failed)
 	}
-	return nil
 }
 
 // optimizer lists the optimizer's variables.
-func (w weightsReader) optimizer(claimed map[string]bool) error {
+func (w *weightsReader) optimizer() {
 	const group = "/optimizer/vars"
 	paths := w.tree.datasets(group)
 	names := make([]string, len(paths))
 	for i, path := range paths {
-		claimed[path] = true
 		names[i] = keras.OptimizerPrefix + last(path)
 	}
 	if known := w.file.slotsByPosition(len(paths), w.fits); known != nil {
@@ -316,19 +296,16 @@ func (w weightsReader) optimizer(claimed map[string]bool) error {
 				names[i] = keras.OptimizerPrefix + known[k]
 			}
 		}
-		w.claimInner(paths, claimed)
+		w.claimInner(paths)
 	}
 	for _, i := range byBuffer(names) {
-		if err := w.add(paths[i], names[i]); err != nil {
-			return err
-		}
+		w.add(paths[i], names[i])
 	}
-	return nil
 }
 
 // fits reports whether the optimizer's variables may have these names: scalars are those of no
 // weight, and buffers have the shapes of their weights, but for Adafactor's sums.
-func (w weightsReader) fits(names []string) bool {
+func (w *weightsReader) fits(names []string) bool {
 	for i, name := range names {
 		path := join("/optimizer/vars", itoa(i))
 		if !w.tree.isDataset(path) {
@@ -352,7 +329,7 @@ func (w weightsReader) fits(names []string) bool {
 const innerVars = "/optimizer/inner_optimizer/vars"
 
 // claimInner claims the second copies of the variables of an optimizer within another one.
-func (w weightsReader) claimInner(paths []string, claimed map[string]bool) {
+func (w *weightsReader) claimInner(paths []string) {
 	copies := w.tree.datasets(innerVars)
 	shapes := map[string][]int{}
 	for _, path := range slices.Concat(paths, copies) {
@@ -368,20 +345,6 @@ func (w weightsReader) claimInner(paths []string, claimed map[string]bool) {
 		}
 	}
 	for _, path := range copies {
-		claimed[path] = true
+		w.claimed[path] = true
 	}
-}
-
-// rest lists all other datasets by their paths.
-func (w weightsReader) rest(claimed map[string]bool) error {
-	for _, path := range w.tree.datasets("/") {
-		if claimed[path] {
-			continue
-		}
-		claimed[path] = true
-		if err := w.add(path, path[1:]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

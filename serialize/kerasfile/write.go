@@ -43,6 +43,14 @@ type saver struct {
 	entries map[string]serialize.Entry
 	order   []string // names of entries
 	written map[string]bool
+	err     error // the first one; nothing is written after it
+}
+
+// check keeps the first error.
+func (s *saver) check(err error) {
+	if s.err == nil {
+		s.err = err
+	}
 }
 
 // bytes returns the number of bytes of all elements.
@@ -108,29 +116,34 @@ func (s *saver) version() string {
 func (s *saver) isOld() bool { return !strings.HasPrefix(s.version(), "3.") }
 
 // put writes an entry as the dataset at path.
-func (s *saver) put(path, name string) error {
+func (s *saver) put(path, name string) {
+	if s.err != nil {
+		return
+	}
 	e, ok := s.entries[name]
 	if !ok {
-		return fmt.Errorf("there is no array %s, which the model has: %w", name, storage.ErrState)
+		s.err = fmt.Errorf("there is no array %s, which the model has: %w", name, storage.ErrState)
+		return
 	}
 	s.written[name] = true
 	if err := s.target.Write(path, e.Array); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		s.err = fmt.Errorf("%s: %w", name, err)
 	}
-	return nil
 }
 
-// checkAll returns an error if an entry was not written.
+// checkAll returns the error of the saver, or one if an entry was not written.
 func (s *saver) checkAll() error {
 	for _, name := range s.order {
-		if !s.written[name] && isLoRA(name) {
+		switch {
+		case s.err != nil:
+			return s.err
+		case !s.written[name] && isLoRA(name):
 			return fmt.Errorf("%s is part of a LoRA, which such a file has merged into the kernel; have Keras save the model as .keras, or write an .h5: %w", name, storage.ErrState)
-		}
-		if !s.written[name] {
+		case !s.written[name]:
 			return fmt.Errorf("%s is not a weight of the model, and such a file has no other place for it; convert leaves it out and reports it; or write a file of another format, such as .safetensors: %w", name, storage.ErrState)
 		}
 	}
-	return nil
+	return s.err
 }
 
 // below lists the entries whose names begin with prefix.
@@ -144,27 +157,25 @@ func (s *saver) below(prefix string) (names []string) {
 }
 
 // variablesOf lists the names of the entries of a layer, in the order of Keras.
-func (s *saver) variablesOf(l *keras.Layer, prefix string) ([]string, error) {
+func (s *saver) variablesOf(l *keras.Layer, prefix string) []string {
 	variables, ok, err := keras.Variables(l)
-	if err != nil {
-		return nil, err
-	}
+	s.check(err)
 	if !ok {
 		names := s.below(prefix)
 		for _, name := range names {
 			rest := strings.TrimPrefix(name, prefix)
 			_, err := strconv.Atoi(last(rest))
 			if err == nil && strings.Contains(rest, "/") && !strings.Contains(rest, "seed_generator") {
-				return nil, fmt.Errorf("layer %s: the order of its weights, such as %s, does not follow from the class %s; write a .keras: %w", l.Name, name, l.Class, storage.ErrState)
+				s.check(fmt.Errorf("layer %s: the order of its weights, such as %s, does not follow from the class %s; write a .keras: %w", l.Name, name, l.Class, storage.ErrState))
 			}
 		}
-		return names, nil
+		return names
 	}
 	names := make([]string, len(variables))
 	for i, v := range variables {
 		names[i] = prefix + v.Name
 	}
-	return names, nil
+	return names
 }
 
 // optimizer lists the entries of the optimizer in the order of its variables, which is that of the entries

@@ -27,16 +27,14 @@ func saveLegacy(name string, c serialize.Contents) error {
 	}
 	s.target = s.w
 	defer s.w.Abort() // unless it was closed
-	if err := s.legacy(); err != nil {
-		return err
-	}
+	s.legacy()
 	if err := s.checkAll(); err != nil {
 		return err
 	}
 	return s.w.Close()
 }
 
-func (s *saver) legacy() error {
+func (s *saver) legacy() {
 	version, backend := cmp.Or(s.version(), legacyVersion), s.meta[MetaBackend]
 	if backend == "" {
 		backend = "tensorflow"
@@ -47,50 +45,44 @@ func (s *saver) legacy() error {
 		config := legacyConfig(s.meta[MetaConfig], version)
 		if !s.hasLoRA("") {
 			var err error
-			if config, err = keras.WithoutLoRA(config); err != nil {
-				return err
-			}
+			config, err = keras.WithoutLoRA(config)
+			s.check(err)
 		}
-		if err := s.attributes("/", MetaVersion, version, MetaBackend, backend, MetaConfig, config, MetaTraining, legacyTraining(s.meta[MetaTraining], version)); err != nil {
-			return err
-		}
-		if err := s.w.Group(root); err != nil {
-			return err
-		}
+		s.attributes("/", MetaVersion, version, MetaBackend, backend, MetaConfig, config, MetaTraining, legacyTraining(s.meta[MetaTraining], version))
+		s.group(root)
 	}
-	if err := s.attributes(root, MetaVersion, version, MetaBackend, backend); err != nil {
-		return err
-	}
-	layers, err := s.legacyLayers()
-	if err != nil {
-		return err
-	}
+	s.attributes(root, MetaVersion, version, MetaBackend, backend)
+	layers := s.legacyLayers()
 	var names []string
 	for _, l := range layers {
 		names = append(names, l.name)
 	}
-	if err := s.list(root, "layer_names", names); err != nil {
-		return err
-	}
+	s.list(root, "layer_names", names)
 	for _, l := range append(layers, legacyLayer{topLevelGroup, s.topLevel()}) {
-		if err := s.legacyLayer(join(root, l.name), l.entries); err != nil {
-			return err
-		}
+		s.datasets(join(root, l.name), l.entries, l.entries)
 	}
-	return s.legacyOptimizer()
+	s.legacyOptimizer()
+}
+
+func (s *saver) group(path string) {
+	if s.err == nil {
+		s.err = s.w.Group(path)
+	}
+}
+
+func (s *saver) attribute(path, name string, value any) {
+	if s.err == nil {
+		s.err = s.w.SetAttr(path, name, value)
+	}
 }
 
 // attributes writes strings, by name and value, without those that are empty.
-func (s *saver) attributes(path string, pairs ...string) error {
+func (s *saver) attributes(path string, pairs ...string) {
 	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] == "" {
-			continue
-		}
-		if err := s.w.SetAttr(path, pairs[i], pairs[i+1]); err != nil {
-			return err
+		if pairs[i+1] != "" {
+			s.attribute(path, pairs[i], pairs[i+1])
 		}
 	}
-	return nil
 }
 
 // headerLimit is how many bytes Keras puts into one attribute, so that it fits the header
@@ -98,9 +90,10 @@ func (s *saver) attributes(path string, pairs ...string) error {
 const headerLimit = 64512
 
 // list writes an attribute that is a list of names, or several of them if it is long.
-func (s *saver) list(path, name string, names []string) error {
+func (s *saver) list(path, name string, names []string) {
 	if len(names) == 0 {
-		return s.w.SetAttr(path, name, storage.From([]float64{}, 0)) // as h5py does
+		s.attribute(path, name, storage.From([]float64{}, 0)) // as h5py does
+		return
 	}
 	longest := 16 // what a string of variable length takes
 	for _, one := range names {
@@ -108,15 +101,13 @@ func (s *saver) list(path, name string, names []string) error {
 	}
 	parts := (longest*len(names) + headerLimit - 1) / headerLimit
 	if parts == 1 {
-		return s.w.SetAttr(path, name, hdf5write.Bytes(names))
+		s.attribute(path, name, hdf5write.Bytes(names))
+		return
 	}
 	for k := range parts {
 		from, to := k*len(names)/parts, (k+1)*len(names)/parts
-		if err := s.w.SetAttr(path, name+itoa(k), hdf5write.Bytes(names[from:to])); err != nil {
-			return err
-		}
+		s.attribute(path, name+itoa(k), hdf5write.Bytes(names[from:to]))
 	}
-	return nil
 }
 
 // A legacyLayer is a group of weights.
@@ -126,7 +117,7 @@ type legacyLayer struct {
 }
 
 // legacyLayers lists the layers in the order of the model or, without one, of the entries.
-func (s *saver) legacyLayers() (list []legacyLayer, err error) {
+func (s *saver) legacyLayers() (list []legacyLayer) {
 	if s.model == nil {
 		at := map[string]int{}
 		for _, name := range s.order {
@@ -140,44 +131,34 @@ func (s *saver) legacyLayers() (list []legacyLayer, err error) {
 			}
 			list[at[layer]].entries = append(list[at[layer]].entries, name)
 		}
-		return list, nil
+		return list
 	}
 	for i := range s.model.Layers {
 		l := &s.model.Layers[i]
 		if l.Class == "InputLayer" && s.model.Class == "Sequential" {
 			continue
 		}
-		trained, other, err := s.legacyWeights(l, "", true)
-		if err != nil {
-			return nil, err
-		}
+		trained, other := s.legacyWeights(l, "", true)
 		list = append(list, legacyLayer{l.Name, append(trained, other...)})
 	}
-	return list, nil
+	return list
 }
 
 // legacyWeights lists the entries of a layer: those that are trained, and the other ones.
 // Keras has them in this order, and in a model within a model over all of its layers.
-func (s *saver) legacyWeights(l *keras.Layer, prefix string, on bool) (trained, other []string, err error) {
+func (s *saver) legacyWeights(l *keras.Layer, prefix string, on bool) (trained, other []string) {
 	on = on && l.Config["trainable"] != false
 	prefix += l.Name + "/"
 	if l.Model != nil {
 		for i := range l.Model.Layers {
-			a, b, err := s.legacyWeights(&l.Model.Layers[i], prefix, on)
-			if err != nil {
-				return nil, nil, err
-			}
+			a, b := s.legacyWeights(&l.Model.Layers[i], prefix, on)
 			trained, other = append(trained, a...), append(other, b...)
 		}
-		return trained, other, nil
+		return trained, other
 	}
-	names, err := s.variablesOf(l, prefix)
-	if err != nil {
-		return nil, nil, err
-	}
+	names := s.variablesOf(l, prefix)
 	if s.hasLoRA(prefix) {
-		trained, other = divideLoRA(s.below(prefix))
-		return trained, other, nil
+		return divideLoRA(s.below(prefix))
 	}
 	variables, _, _ := keras.Variables(l)
 	for i, name := range names {
@@ -187,7 +168,7 @@ func (s *saver) legacyWeights(l *keras.Layer, prefix string, on bool) (trained, 
 			other = append(other, name)
 		}
 	}
-	return trained, other, nil
+	return trained, other
 }
 
 // isLoRA reports whether an entry is a half of a LoRA, by which Keras 3 trains a frozen kernel.
@@ -218,26 +199,20 @@ func (s *saver) topLevel() (names []string) {
 	return names
 }
 
-func (s *saver) legacyLayer(group string, entries []string) error {
-	if err := s.w.Group(group); err != nil {
-		return err
+// datasets writes a group of entries under the given names.
+func (s *saver) datasets(group string, names, entries []string) {
+	s.group(group)
+	s.list(group, "weight_names", names)
+	for i, name := range names {
+		s.put(join(group, name), entries[i])
 	}
-	if err := s.list(group, "weight_names", entries); err != nil {
-		return err
-	}
-	for _, name := range entries {
-		if err := s.put(join(group, name), name); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // legacyOptimizer writes the optimizer's variables with the names that Keras 3 has.
-func (s *saver) legacyOptimizer() error {
+func (s *saver) legacyOptimizer() {
 	entries, _ := s.optimizer()
 	if len(entries) == 0 {
-		return nil
+		return
 	}
 	state, class := s.state(), "optimizer"
 	if old := state.OrderedUpTo210(); s.isOld() && old != nil {
@@ -254,18 +229,7 @@ func (s *saver) legacyOptimizer() error {
 		}
 		names[i] = class + "/" + name
 	}
-	if err := s.w.Group(optimizerGroup); err != nil {
-		return err
-	}
-	if err := s.list(optimizerGroup, "weight_names", names); err != nil {
-		return err
-	}
-	for i, name := range names {
-		if err := s.put(join(optimizerGroup, name), entries[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	s.datasets(optimizerGroup, names, entries)
 }
 
 func (s *saver) isEntry(name string) bool { _, ok := s.entries[name]; return ok }

@@ -44,16 +44,13 @@ func (s *saver) saveWeights(name string) error {
 // weights writes the entries as the variables of the model.
 func (s *saver) weights() error {
 	if s.model == nil {
-		return s.storedVars()
+		s.storedVars()
+		return s.err
 	}
-	if err := s.modelVars(); err != nil {
-		return err
-	}
+	s.modelVars()
 	for _, name := range s.order { // such as metrics/mean/vars/0
 		if strings.Contains(name, "/vars/") && !s.written[name] {
-			if err := s.put("/"+name, name); err != nil {
-				return err
-			}
+			s.put("/"+name, name)
 		}
 	}
 	return s.checkAll()
@@ -63,70 +60,53 @@ func (s *saver) weights() error {
 var numbered = regexp.MustCompile(`^(?:(?:.*/)?vars/|(optimizer/(?:.*/)?))\d+$`)
 
 // storedVars writes the variables of an unknown model where a .weights.h5 had them.
-func (s *saver) storedVars() error {
+func (s *saver) storedVars() {
 	for _, group := range []string{layersGroup, "/vars"} { // by which such files are known
-		if err := s.target.Group(group); err != nil {
-			return err
-		}
+		s.check(s.target.Group(group))
 	}
 	for _, name := range s.order {
 		match := numbered.FindStringSubmatch(name)
 		if match == nil {
-			return fmt.Errorf("a .weights.h5 has numbers instead of names such as %s, and they follow from the model: the metadata must have its %s: %w", name, MetaConfig, storage.ErrState)
+			s.check(fmt.Errorf("a .weights.h5 has numbers instead of names such as %s, and they follow from the model: the metadata must have its %s: %w", name, MetaConfig, storage.ErrState))
+			return
 		}
 		path := "/" + name
 		if group := match[1]; group != "" && !strings.HasSuffix(group, "vars/") {
 			path = "/" + group + "vars/" + strings.TrimPrefix(name, group)
 		}
-		if err := s.put(path, name); err != nil {
-			return err
-		}
+		s.put(path, name)
 	}
-	return nil
 }
 
 // modelVars writes the variables of the layers and the optimizer.
-func (s *saver) modelVars() error {
-	if err := s.vars("", s.model.Name); err != nil {
-		return err
-	}
-	if err := eachLayer(s.model, layersGroup, "", s.layerVars); err != nil {
-		return err
-	}
-	return s.optimizerVars()
+func (s *saver) modelVars() {
+	s.vars("", s.model.Name)
+	eachLayer(s.model, layersGroup, "", s.layerVars)
+	s.optimizerVars()
 }
 
 // vars makes the group of the variables of an object.
-func (s *saver) vars(group, name string) error {
-	return s.target.Group(join(group, "vars"), hdf5write.Attr{Name: "name", Value: name})
+func (s *saver) vars(group, name string) {
+	if s.err == nil {
+		s.err = s.target.Group(join(group, "vars"), hdf5write.Attr{Name: "name", Value: name})
+	}
 }
 
-func (s *saver) layerVars(l *keras.Layer, group, prefix string) error {
-	if err := s.vars(group, l.Name); err != nil {
-		return err
-	}
+func (s *saver) layerVars(l *keras.Layer, group, prefix string) {
+	s.vars(group, l.Name)
 	if l.Model != nil {
-		return nil
+		return
 	}
 	variables, ok, err := keras.Variables(l)
-	if err != nil {
-		return err
-	}
+	s.check(err)
 	for _, v := range variables {
-		if err := s.put(join(group, v.Path), prefix+v.Name); err != nil {
-			return err
-		}
-		if v.Copy == "" {
-			continue
-		}
-		if err := s.put(join(group, v.Copy), prefix+v.Name); err != nil {
-			return err
+		s.put(join(group, v.Path), prefix+v.Name)
+		if v.Copy != "" {
+			s.put(join(group, v.Copy), prefix+v.Name)
 		}
 	}
 	if l.Class == "MultiHeadAttention" && strings.HasPrefix(s.version(), "2.") {
-		if err := s.linkPrivate(group, variables); err != nil {
-			return err
-		}
+		s.linkPrivate(group, variables)
 	}
 	for _, name := range s.below(prefix) { // such as dropout/seed_generator/0
 		rest := strings.TrimPrefix(name, prefix)
@@ -135,68 +115,51 @@ func (s *saver) layerVars(l *keras.Layer, group, prefix string) error {
 		}
 		at := strings.LastIndexByte(rest, '/') + 1
 		if _, err := strconv.Atoi(rest[at:]); err != nil && !strings.Contains(rest, "seed_generator") {
-			return fmt.Errorf("layer %s: where %s is in such a file does not follow from the class %s; write an .h5: %w", l.Name, name, l.Class, storage.ErrState)
+			s.check(fmt.Errorf("layer %s: where %s is in such a file does not follow from the class %s; write an .h5: %w", l.Name, name, l.Class, storage.ErrState))
 		}
-		if err := s.put(join(group, rest[:at]+"vars/"+rest[at:]), name); err != nil {
-			return err
-		}
+		s.put(join(group, rest[:at]+"vars/"+rest[at:]), name)
 	}
-	return nil
 }
 
 // linkPrivate gives the variables of an attention the names of Keras 2, too, where its layers
 // are private attributes: Keras 2 and 3 both load the file. Shards are of Keras 3 alone.
-func (s *saver) linkPrivate(group string, variables []keras.Variable) error {
+func (s *saver) linkPrivate(group string, variables []keras.Variable) {
 	w, ok := s.target.(interface {
 		HardLink(path, target string) error
 	})
-	if !ok {
-		return nil
+	for i := 0; ok && i < len(variables) && s.err == nil; i++ {
+		s.err = w.HardLink(join(group, "_"+variables[i].Path), join(group, variables[i].Path))
 	}
-	for _, v := range variables {
-		if err := w.HardLink(join(group, "_"+v.Path), join(group, v.Path)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
-func (s *saver) optimizerVars() error {
+func (s *saver) optimizerVars() {
 	entries, known := s.optimizer()
 	if len(entries) == 0 {
-		return nil
+		return
 	}
 	isBuffer := func(entry string) bool {
 		return strings.Contains(strings.TrimPrefix(entry, keras.OptimizerPrefix), "/")
 	}
 	if buffer := slices.IndexFunc(entries, isBuffer); !known && buffer >= 0 {
-		return fmt.Errorf("the order of the optimizer's variables, such as %s, does not follow from its settings, and this format numbers them; h5dnn strip leaves them out", strings.TrimPrefix(entries[buffer], keras.OptimizerPrefix))
+		s.check(fmt.Errorf("the order of the optimizer's variables, such as %s, does not follow from its settings, and this format numbers them; h5dnn strip leaves them out", strings.TrimPrefix(entries[buffer], keras.OptimizerPrefix)))
+		return
 	}
-	if err := s.vars("/optimizer", "optimizer"); err != nil {
-		return err
-	}
+	s.vars("/optimizer", "optimizer")
 	for i, name := range entries {
-		if err := s.put("/optimizer/vars/"+itoa(i), name); err != nil {
-			return err
-		}
+		s.put("/optimizer/vars/"+itoa(i), name)
 	}
-	return s.innerVars(entries)
+	s.innerVars(entries)
 }
 
 // innerVars writes the second copies of the variables of the optimizer within a LossScaleOptimizer:
 // all but its own ones, which Keras 3 alone has.
-func (s *saver) innerVars(entries []string) error {
+func (s *saver) innerVars(entries []string) {
 	if o := keras.OptimizerIn(s.meta[MetaTraining]); o == nil || !o.IsScaled() {
-		return nil
+		return
 	}
 	own := max(0, slices.Index(entries, keras.OptimizerPrefix+"inner_optimizer/iteration"))
-	if err := s.vars("/optimizer/inner_optimizer", "optimizer"); err != nil {
-		return err
-	}
+	s.vars("/optimizer/inner_optimizer", "optimizer")
 	for i, name := range entries[own:] {
-		if err := s.put(join(innerVars, itoa(i)), name); err != nil {
-			return err
-		}
+		s.put(join(innerVars, itoa(i)), name)
 	}
-	return nil
 }
