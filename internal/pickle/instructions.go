@@ -2,13 +2,11 @@ package pickle
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"math"
 )
 
 // instructions run what torch.save writes, by code.
-var instructions = [256]func(m *machine, code byte) error{
+var instructions = [256]func(m *machine, code byte){
 	opProto: (*machine).protocol,
 	opFrame: (*machine).frame,
 	opStop:  (*machine).stop,
@@ -51,78 +49,46 @@ var widths = [256]uint64{
 }
 
 // constant returns an instruction that pushes value.
-func constant(value any) func(m *machine, _ byte) error {
-	return func(m *machine, _ byte) error { return m.push(value) }
+func constant(value any) func(m *machine, _ byte) {
+	return func(m *machine, _ byte) { m.push(value) }
 }
 
-func (m *machine) protocol(_ byte) error {
-	version, err := m.uint(1)
-	if err == nil && (version < 2 || version > 5) {
-		err = fmt.Errorf("protocol %d; known are 2 to 5", version)
+func (m *machine) protocol(_ byte) {
+	if version := m.uint(1); version < 2 || version > 5 {
+		m.fail("protocol %d; known are 2 to 5", version)
 	}
-	return err
 }
 
 // frame reads the length of what follows, which nobody needs.
-func (m *machine) frame(_ byte) error {
-	_, err := m.read(8)
-	return err
-}
+func (m *machine) frame(_ byte) { m.read(8) }
 
-func (m *machine) stop(_ byte) error {
-	value, err := m.pop()
-	if err == nil && (len(m.stack) > 0 || len(m.marks) > 0) {
-		err = errors.New("values are left on the stack")
+func (m *machine) stop(_ byte) {
+	value := m.pop()
+	if len(m.stack) > 0 || len(m.marks) > 0 {
+		m.fail("values are left on the stack")
 	}
 	m.result = &value
-	return err
 }
 
-func (m *machine) mark(_ byte) error {
+func (m *machine) mark(_ byte) {
 	m.marks = append(m.marks, len(m.stack))
-	return m.take(8)
+	m.take(8)
 }
 
-func (m *machine) discard(_ byte) error {
-	_, err := m.pop()
-	return err
-}
+func (m *machine) discard(_ byte) { m.pop() }
 
-func (m *machine) unmark(_ byte) error {
-	_, err := m.popMark()
-	return err
-}
+func (m *machine) unmark(_ byte) { m.popMark() }
 
-func (m *machine) float(_ byte) error {
-	b, err := m.read(8)
-	if err != nil {
-		return err
+func (m *machine) float(_ byte) {
+	if b := m.read(8); m.err == nil {
+		m.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
 	}
-	return m.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
 }
 
-func (m *machine) memoize(_ byte) error { return m.remember(uint64(len(m.memo))) }
+func (m *machine) memoize(_ byte) { m.remember(uint64(len(m.memo))) }
 
-func (m *machine) store(code byte) error {
-	at, err := m.uint(widths[code])
-	if err != nil {
-		return err
-	}
-	return m.remember(at)
-}
+func (m *machine) store(code byte) { m.remember(m.uint(widths[code])) }
 
-func (m *machine) load(code byte) error {
-	at, err := m.uint(widths[code])
-	if err != nil {
-		return err
-	}
-	return m.recall(at)
-}
+func (m *machine) load(code byte) { m.recall(m.uint(widths[code])) }
 
-func (m *machine) persistent(_ byte) error {
-	id, err := m.pop()
-	if err != nil {
-		return err
-	}
-	return m.push(&Persistent{id})
-}
+func (m *machine) persistent(_ byte) { m.push(&Persistent{m.pop()}) }
