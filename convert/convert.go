@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/inspect"
@@ -100,7 +101,24 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 	if err := p.decide(ctx); err != nil {
 		return nil, err
 	}
-	return p, p.check(ctx, file.Name())
+	if err := p.check(ctx, file.Name()); err != nil {
+		return nil, err
+	}
+	if arrays {
+		p.forgetDescriptions()
+	}
+	return p, nil
+}
+
+// forgetDescriptions frees the descriptions of arrays, 448 bytes each, which nobody reads of a copy of arrays.
+func (p *Plan) forgetDescriptions() {
+	var none inspect.Dataset
+	for s := range p.Arrays() {
+		s.Data = &none
+	}
+	if many := 10_000; len(p.Steps) > many {
+		debug.FreeOSMemory()
+	}
 }
 
 // check returns an error if the format cannot hold the arrays of the file together, or none

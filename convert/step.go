@@ -8,7 +8,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 )
 
-// A Step writes one object, or leaves it out.
+// A Step writes one object, or leaves it out. Its Data is empty in a plan with Select, Transform or Save.
 type Step struct {
 	inspect.Object
 	To      string    // the path it is written to
