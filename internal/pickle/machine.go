@@ -158,6 +158,9 @@ func (m *machine) remember(at uint64) {
 	value := m.top()
 	switch {
 	case at == uint64(len(m.memo)):
+		if at == uint64(cap(m.memo)) { // append grows long lists by a quarter, and copies them often
+			m.memo = slices.Grow(m.memo, max(64, len(m.memo)))
+		}
 		m.memo = append(m.memo, value)
 	case at < uint64(len(m.memo)):
 		m.memo[at] = value

@@ -19,6 +19,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/pickle"
@@ -185,9 +186,11 @@ func rootOf(records []ziparchive.Record) string {
 //	ROOT/byteorder     "little" or "big"; since PyTorch 2.1
 //	ROOT/version       of the format
 type archive struct {
-	in      serialize.Input
+	in      io.ReaderAt // of size bytes
+	size    int64
 	prefix  string // ROOT/
-	records map[string]*ziparchive.Record
+	inOrder []ziparchive.Record
+	records map[string]*ziparchive.Record // by name without prefix
 }
 
 // pickled returns the record of the pickle. Archives without one, and programs, are refused by name.
@@ -212,7 +215,7 @@ func (f *file) readArchive() (*archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{in: f.in, prefix: rootOf(records), records: make(map[string]*ziparchive.Record, len(records))}
+	a := &archive{in: f.in, size: f.in.Size, prefix: rootOf(records), inOrder: records, records: make(map[string]*ziparchive.Record, len(records))}
 	for i := range records {
 		name := strings.TrimPrefix(records[i].Name, a.prefix)
 		if a.records[name] != nil {
@@ -240,6 +243,17 @@ func (f *file) readZip() error {
 	if err := pickled.Locate(f.in, f.in.Size); err != nil {
 		return err
 	}
+	// While the pickle is read, storages are located: either takes milliseconds for 2000 tensors.
+	// Errors are those of place, which locates again.
+	var located sync.WaitGroup
+	defer located.Wait()
+	located.Go(func() {
+		for i := range a.inOrder {
+			if x := &a.inOrder[i]; strings.HasPrefix(x.Name, a.prefix+"data/") {
+				x.Locate(a.in, a.size)
+			}
+		}
+	})
 	f.root, err = f.pickleOf(*pickled)
 	return err
 }
@@ -250,7 +264,7 @@ func (a *archive) place(key string) (ziparchive.Record, error) {
 	if x == nil {
 		return ziparchive.Record{}, fmt.Errorf("no record %sdata/%s: %w", a.prefix, key, storage.ErrState)
 	}
-	err := x.Locate(a.in, a.in.Size)
+	err := x.Locate(a.in, a.size)
 	return *x, err
 }
 

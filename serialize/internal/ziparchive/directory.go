@@ -164,8 +164,11 @@ func checkOverlap(records []Record, end int64) error {
 }
 
 // Locate finds the bytes of a record by its local header, which must have its name. They must end before
-// limit.
+// limit. A record that was located is not read again.
 func (x *Record) Locate(r io.ReaderAt, limit int64) error {
+	if x.Data != 0 {
+		return nil
+	}
 	if x.Method != 0 && x.Method != Deflated {
 		return fmt.Errorf("record %q is compressed: compression method %d is not read; unpack the archive and pack it with zip -0: %w", x.Name, x.Method, dtype.ErrType)
 	}
