@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// The folder ptx has a file for each unit of the sources, compressed by gzip: a first line
-// that names the sources, the variables and entries that are the same for all targets, and for
-// each target a line "// sm_75" with those of its own.
+// files has a file for each unit of the sources, compressed by gzip: a first line that names
+// the sources, the variables and entries that all targets share, and for each target a line
+// "// sm_75" and its own.
 //
 //go:embed ptx/*.ptx.gz
 var files embed.FS

@@ -108,7 +108,7 @@ func (f *File) messageLinks(group string, h *header) (links []link, err error) {
 }
 
 // denseStorage returns the heap of links or attributes that a message refers to, and the address of the
-// B-tree of their names; nil if there is none. The largest creation order has orderSize bytes.
+// B-tree of their names; nil without such a heap. The largest creation order has orderSize bytes.
 func (f *File) denseStorage(what string, m message, orderSize int) (heap *fractalHeap, names uint64, err error) {
 	c := f.newCursor(what, m.body)
 	c.skip(1)
