@@ -41,6 +41,9 @@ func ReverseBytes(dst, src []byte, size int) {
 
 // uint64s reinterprets bytes, which need no alignment on the processors that [loadable] names.
 func uint64s(b []byte) []uint64 {
+	if len(b) < 8 { // no pointer to a number may reach beyond the memory
+		return nil
+	}
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
 }
 
