@@ -76,7 +76,7 @@ func (c Crop) Forward(x *tensor.Tensor) *tensor.Tensor {
 	for i := range c.Before {
 		axis := i + 2
 		if c.Before[i]+c.After[i] >= x.Shape()[axis] {
-			tensor.Fail("crop", views.ErrShape, "input %v, of which %v and %v are removed; nothing is left of axis %d", x.Shape(), c.Before, c.After, axis)
+			tensor.Fail("crop", views.ErrShape, "input %v without %v and %v elements; nothing is left of axis %d", x.Shape(), c.Before, c.After, axis)
 		}
 		x = x.Slice(axis, c.Before[i], x.Shape()[axis]-c.After[i], 1)
 	}

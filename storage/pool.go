@@ -27,6 +27,9 @@ const (
 // NewPool returns a pool of d's memory, empty at first.
 func NewPool(d Device) *Pool { return &Pool{device: d} }
 
+// Device returns the device of the pool's memory.
+func (p *Pool) Device() Device { return p.device }
+
 // Get returns at least size bytes, to be given back by Put; their content is undefined.
 func (p *Pool) Get(size int) (Storage, error) {
 	if p.device == CPU && size >= leastPart && fits(size) == nil {

@@ -60,7 +60,7 @@ func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
 	return applyOn(device(op.Name(), in...), tape, op, in)
 }
 
-// applyOn is apply with the results on a device, whatever that of the operands is.
+// applyOn is apply with the results on a device, wherever the operands are.
 func applyOn(device storage.Device, tape *Tape, op Op, in []*Tensor) []*Tensor {
 	name := op.Name()
 	mode := modeOf(name, op, tape, in)

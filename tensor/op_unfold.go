@@ -28,7 +28,7 @@ func (op unfold) Backward(out, grads, in []*Tensor) []*Tensor {
 	return []*Tensor{Apply(fold{op, views.Of(in[0].Shape()...)}, grads[0])}
 }
 
-// fold adds up, for each element of whole, those of the windows that it is in.
+// fold adds up the elements of the windows in each place of whole.
 type fold struct {
 	windows unfold
 	whole   views.View

@@ -19,7 +19,7 @@ type Tape struct {
 	random      *Key          // the next key that NextKey returns
 	seeded      bool          // whether random follows from Seed or SeedAt
 	autocast    dtype.Type    // the type that products are computed in; Invalid if their operands' type
-	pool        *storage.Pool // of the step's memory; its device's if nil
+	pool        *storage.Pool // of the step's memory on its device; nil for the memory that steps share
 
 	used       []*block // in the order in which they were taken
 	spare      []block  // to be used next
@@ -83,7 +83,7 @@ func (t *Tape) PeakMemory() int { return t.peak }
 // get returns at least size uninitialised bytes on d, for as long as the step lasts.
 func (t *Tape) get(d storage.Device, size int) (storage.Storage, *block, error) {
 	pool := t.pool
-	if pool == nil || d == Meta {
+	if pool == nil || pool.Device() != d {
 		pool = poolOf(d)
 	}
 	s, err := pool.Get(size)

@@ -506,7 +506,7 @@ def verify(path: str | os.PathLike) -> list[str]:
 
 
 def convert(path: str | os.PathLike, out: str | os.PathLike, format: str = "", force: bool = False, verify: bool = False) -> list[str]:
-    """Writes the arrays of a file as another format: that of the extension of out, or the one named. HDF5 is copied to HDF5 as
+    """Writes the arrays of a file in another format: the one named, or else the one that the extension of out names. HDF5 is copied to HDF5 as
     it is stored. Returns what out lacks, a line each. force replaces a file; verify reads out and compares every element."""
     settings = json.dumps({"format": format, "force": force, "verify": verify}).encode()
     return _lines(call_json("convert", _name(path), _name(out), settings, by=_library.call_slowly))

@@ -1,5 +1,5 @@
 // Command ptx compiles the kernels for GPUs to kernels/device/ptx, one file for each unit of
-// the sources, if it is of other sources or if -all is set. Needs clang 19, named by CLANG if it
+// the sources that has changed; with -all, for every unit. Needs clang 19, named by CLANG if it
 // is not clang++-19, and no CUDA toolkit.
 package main
 
@@ -35,8 +35,8 @@ func main() {
 	}
 }
 
-// compile writes the PTX of the units of other sources than theirs, and removes that of units
-// that there are no longer.
+// compile writes the PTX of the units whose sources have changed, and removes the files of
+// units that no longer exist.
 func compile(all bool) error {
 	units, err := source.Units(folder)
 	if err != nil {

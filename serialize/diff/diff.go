@@ -104,8 +104,8 @@ func Files(ctx context.Context, a, b serialize.File, o Options) (Report, error) 
 	return r, nil
 }
 
-// NamedByFile reports whether the array of a file has the name of the file, as those of formats with
-// one array have, and a bare tensor in a .pt.
+// NamedByFile reports whether the array of a file has the name of the file, as in formats of
+// one array and in a .pt of a bare tensor.
 func NamedByFile(name string, file serialize.File, format serialize.Format) bool {
 	n, named := 0, false
 	for e := range file.All() {

@@ -93,7 +93,7 @@ func (w *weightsReader) add(path, name string) {
 	w.addEntry(w.tree.entry(path, name))
 }
 
-// listWeights lists all datasets. Those of a model of the user's own keep the names of the file, so that
+// listWeights lists all datasets. In a model of a user's class they keep the names of the file, so that
 // they go back to their places.
 func (f *File) listWeights(paired bool) error {
 	w := &weightsReader{tree: f.tree, file: f, paired: paired, places: map[string][]string{}, claimed: map[string]bool{}}

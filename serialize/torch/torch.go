@@ -244,7 +244,7 @@ func (f *file) readZip() error {
 		return err
 	}
 	// While the pickle is read, storages are located: either takes milliseconds for 2000 tensors.
-	// Errors are those of place, which locates again.
+	// Errors are left to place, which locates again.
 	var located sync.WaitGroup
 	defer located.Wait()
 	located.Go(func() {

@@ -35,7 +35,7 @@ func (c collection) find(number int) ([]byte, bool) {
 
 func compareNumber(o numberedObject, number int) int { return o.number - number }
 
-const maxHeapCache = 32 << 20 // bytes of collections, with those of the objects
+const maxHeapCache = 32 << 20 // bytes of collections and their objects
 
 const numberedObjectSize = 32
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Flags are those of clang for every unit, in the folder of the device code.
+// Flags are the options of clang for every unit, run in the folder of the device code.
 var Flags = []string{
 	"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-feature=+ptx70", "-std=c++17", "-O3",
 	"-ffp-contract=off", "-fno-jump-tables", "-fno-unroll-loops", "-Wall", "-Wextra", "-Wno-unused-parameter", "-I.", "-I../native",
