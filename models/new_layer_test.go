@@ -56,7 +56,7 @@ func (r *rmsNorm) Config() any { return r.options }
 
 // Forward takes x (N, …, features).
 func (r *rmsNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
-	squares := x.Mul(x).MeanKeepDims(len(x.Shape()) - 1)
+	squares := x.Mul(x).Mean(-1, tensor.KeepDims)
 	root := squares.Add(tensor.Full(x.DType(), r.options.Eps, 1)).Sqrt()
 	return x.Div(root).Mul(r.Parameter("weight").Tensor)
 }
@@ -118,9 +118,9 @@ func (r *rnn) Forward(x *tensor.Tensor) *tensor.Tensor {
 		} else if direction != "" {
 			states = backwards(states)
 		}
-		results = append(results, tensor.Concat(1, states...))
+		results = append(results, tensor.Cat(1, states...))
 	}
-	y := tensor.Concat(2, results...)
+	y := tensor.Cat(2, results...)
 	if !r.options.ReturnSequences {
 		y = y.Reshape(y.Shape()[0], y.Shape()[2])
 	}

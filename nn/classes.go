@@ -51,7 +51,7 @@ func (c *classVectors) of(owner string, outputs *tensor.Tensor, weights ...float
 
 // isLabel returns which class each label is, as bools (N, classes).
 func (v *classVector) isLabel(labels *tensor.Tensor) *tensor.Tensor {
-	return labels.Reshape(labels.Len(), 1).Cast(dtype.Int64).Equal(v.indices)
+	return labels.Reshape(labels.Len(), 1).Cast(dtype.Int64).Eq(v.indices)
 }
 
 // checkLabels fails unless outputs are (N, classes) and labels (N) integers.

@@ -28,7 +28,7 @@ func (l LeakyReLU) Forward(x *tensor.Tensor) *tensor.Tensor {
 // isPositive returns whether x > 0, as bools.
 func isPositive(x *tensor.Tensor) *tensor.Tensor {
 	x = x.Detach()
-	return x.Greater(x.Neg())
+	return x.Gt(x.Neg())
 }
 
 // options returns the settings.

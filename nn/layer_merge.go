@@ -69,12 +69,12 @@ func (Average) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 
 // ForwardAll returns the maximum of inputs.
 func (Maximum) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
-	return []*tensor.Tensor{merge("maximum", inputs, func(x, y *tensor.Tensor) *tensor.Tensor { return tensor.Where(x.Less(y), y, x) })}
+	return []*tensor.Tensor{merge("maximum", inputs, func(x, y *tensor.Tensor) *tensor.Tensor { return tensor.Where(x.Lt(y), y, x) })}
 }
 
 // ForwardAll returns the minimum of inputs.
 func (Minimum) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
-	return []*tensor.Tensor{merge("minimum", inputs, func(x, y *tensor.Tensor) *tensor.Tensor { return tensor.Where(x.Greater(y), y, x) })}
+	return []*tensor.Tensor{merge("minimum", inputs, func(x, y *tensor.Tensor) *tensor.Tensor { return tensor.Where(x.Gt(y), y, x) })}
 }
 
 // ForwardAll returns the product of inputs.
@@ -85,7 +85,7 @@ func (Multiply) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 // ForwardAll returns inputs joined along the axis.
 func (c Concat) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 	checkInputs("concat", inputs)
-	return []*tensor.Tensor{tensor.Concat(c.Axis, inputs...)}
+	return []*tensor.Tensor{tensor.Cat(c.Axis, inputs...)}
 }
 
 func merge(layer string, inputs []*tensor.Tensor, f func(x, y *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {

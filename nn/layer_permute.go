@@ -35,7 +35,7 @@ func (p Permute) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if x.Rank() != len(p.Axes)+1 {
 		tensor.Fail("permute", views.ErrShape, "input %v for axes %v; want samples of %d axes", x.Shape(), p.Axes, len(p.Axes))
 	}
-	return x.Transpose(append([]int{0}, p.Axes...)...)
+	return x.Permute(append([]int{0}, p.Axes...)...)
 }
 
 // Config returns the settings of p.

@@ -36,7 +36,7 @@ func (u Upsample) Forward(x *tensor.Tensor) *tensor.Tensor {
 		size := x.Shape()[i+2]
 		split, repeated, result = append(split, size, 1), append(repeated, size, n), append(result, size*n)
 	}
-	return x.Reshape(split...).Broadcast(repeated...).Contiguous().Reshape(result...)
+	return x.Reshape(split...).Expand(repeated...).Contiguous().Reshape(result...)
 }
 
 // SpatialAxes returns the number of spatial axes of the input.

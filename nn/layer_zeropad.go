@@ -52,7 +52,7 @@ func (z ZeroPad) Forward(x *tensor.Tensor) *tensor.Tensor {
 			parts = parts[:len(parts)-1]
 		}
 		if len(parts) > 1 {
-			x = tensor.Concat(axis, parts...)
+			x = tensor.Cat(axis, parts...)
 		}
 	}
 	return x
@@ -66,7 +66,7 @@ func zeros(x *tensor.Tensor, axis, n int) *tensor.Tensor {
 	shape := append([]int{}, x.Shape()...)
 	shape[axis] = n
 	x = x.Slice(axis, 0, 1, 1).Detach()
-	return x.Less(x).Cast(x.DType()).Broadcast(shape...) // also where x is not a number
+	return x.Lt(x).Cast(x.DType()).Expand(shape...) // also where x is not a number
 }
 
 // Forward returns x without its edges.

@@ -112,7 +112,7 @@ func reduceLoss(loss, reduction string, elements, weights *tensor.Tensor) *tenso
 // divideByWeight returns sum/weight, and sum where weight is 0: if everything is
 // masked, the loss is 0.
 func divideByWeight(sum, weight *tensor.Tensor) *tensor.Tensor {
-	isZero := weight.Equal(weight.MulScalar(0))
+	isZero := weight.Eq(weight.MulScalar(0))
 	return sum.Div(weight.Add(isZero.Cast(weight.DType())))
 }
 
@@ -127,7 +127,7 @@ func alignWeights(loss string, elements, weights *tensor.Tensor) *tensor.Tensor 
 	for range elements.Rank() - n {
 		shape = append(shape, 1)
 	}
-	return weights.Reshape(shape...).Cast(elements.DType()).Broadcast(elements.Shape()...)
+	return weights.Reshape(shape...).Cast(elements.DType()).Expand(elements.Shape()...)
 }
 
 // matchTargets returns outputs in at least float32 and targets in the same type. It

@@ -49,7 +49,7 @@ func (l BCEWithLogitsLoss) Forward(outputs, targets, weights *tensor.Tensor) *te
 // absolute value is a product with a constant sign, so that the derivative at 0 is
 // −1/2.
 func softplusOfNegative(x *tensor.Tensor) *tensor.Tensor {
-	negative := x.Less(x.Detach().MulScalar(0)).Cast(x.DType())
+	negative := x.Lt(x.Detach().MulScalar(0)).Cast(x.DType())
 	minusAbs := x.Mul(negative.MulScalar(2).AddScalar(-1))
 	return minusAbs.Exp().AddScalar(1).Log().Sub(x.Mul(negative))
 }

@@ -79,7 +79,7 @@ const leastProbability = 1e-7
 func logOf(p *tensor.Tensor) *tensor.Tensor {
 	p = p.ToFloat32()
 	least := p.Detach().MulScalar(0).AddScalar(leastProbability)
-	return tensor.Where(p.Less(least), least, p).Log()
+	return tensor.Where(p.Lt(least), least, p).Log()
 }
 
 // labelLoss compares log probabilities with labels. It keeps the constants that it

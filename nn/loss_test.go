@@ -82,7 +82,7 @@ func TestWeightsRepeatAndMaskSamples(t *testing.T) {
 		for i, r := range which {
 			list[i] = tensor.FromArray(a).Slice(0, r, r+1, 1)
 		}
-		return tensor.Concat(0, list...).Array()
+		return tensor.Cat(0, list...).Array()
 	}
 	o := openFile(t, "testdata/losses.npz")
 	for key := range o {

@@ -41,7 +41,7 @@ func (m *Accuracy) Update(outputs, labels, weights *tensor.Tensor) {
 	checkLabels("accuracy", outputs, labels)
 	outputs = outputs.ToFloat32()
 	weights = m.weights("accuracy", outputs, labels, weights)
-	m.addMean("accuracy", outputs.ArgMax(1).Equal(labels.Cast(dtype.Int64)).Cast(outputs.DType()), weights)
+	m.addMean("accuracy", outputs.ArgMax(1).Eq(labels.Cast(dtype.Int64)).Cast(outputs.DType()), weights)
 }
 
 // Result returns the accuracy.
@@ -80,9 +80,9 @@ func (m *TopK) Update(outputs, labels, weights *tensor.Tensor) {
 	weights = LabelOptions{m.IgnoreIndex}.weights("top_k", outputs, labels, weights)
 	v := m.of("top_k", outputs)
 	isLabel := v.isLabel(labels)
-	own := tensor.Where(isLabel, outputs, v.zero).SumKeepDims(1)
-	larger := outputs.Greater(own).Cast(outputs.DType()).Sum(1)
-	m.addMean("top_k", larger.AddScalar(0.5-float64(cmp.Or(m.K, topKDefaults.K))).Less(v.zero).Cast(outputs.DType()), weights)
+	own := tensor.Where(isLabel, outputs, v.zero).Sum(1, tensor.KeepDims)
+	larger := outputs.Gt(own).Cast(outputs.DType()).Sum(1)
+	m.addMean("top_k", larger.AddScalar(0.5-float64(cmp.Or(m.K, topKDefaults.K))).Lt(v.zero).Cast(outputs.DType()), weights)
 }
 
 // Result returns the top-k accuracy.

@@ -105,7 +105,7 @@ func (e epilogue) gradOfValue(y, dy *Tensor) *Tensor {
 	switch e.act {
 	case ReLUActivation:
 		zero := y.constant(0)
-		return Where(y.Greater(zero), dy, dy.constant(0))
+		return Where(y.Gt(zero), dy, dy.constant(0))
 	case TanhActivation:
 		return dy.Mul(y.Mul(y).Neg().AddScalar(1))
 	case SigmoidActivation:

@@ -101,7 +101,7 @@ func (x *Tensor) sumTo(shape []int) *Tensor {
 			axes = append(axes, axis)
 		}
 	}
-	return x.SumKeepDims(axes...).Reshape(shape...)
+	return x.Sum(append(axes, KeepDims)...).Reshape(shape...)
 }
 
 // registerBroadcasts registers a method of two operands for operands of one shape and of shapes that broadcast. The

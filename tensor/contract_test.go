@@ -45,7 +45,7 @@ func TestBrokenContractsAreErrors(t *testing.T) {
 		"odd: operand 1 is nil":                  {tensor.ErrState, func() { tensor.Apply(odd{specs: []tensor.Spec{spec}}, x, nil) }},
 		"add: operand 1 is nil":                  {tensor.ErrState, func() { x.Add(nil) }},
 		"matmul: operand 1 is nil":               {tensor.ErrState, func() { x.MatMul(nil) }},
-		"concat: operand 0 is nil":               {tensor.ErrState, func() { tensor.Concat(0, nil, x) }},
+		"cat: operand 0 is nil":                  {tensor.ErrState, func() { tensor.Cat(0, nil, x) }},
 		"pad: 4 sizes [1 2 3 4]; want at most 3": {tensor.ErrShape, func() { tensor.Pad(1, 2, 3, 4) }},
 	} {
 		if err := tensor.Try(c.call); !errors.Is(err, c.kind) || !strings.HasPrefix(err.Error(), want) {

@@ -57,12 +57,12 @@ func TestIntegersCompareExactly(t *testing.T) {
 		call  func(x, y *tensor.Tensor) *tensor.Tensor
 		holds func(order int) bool
 	}{
-		"less":          {(*tensor.Tensor).Less, func(order int) bool { return order < 0 }},
-		"less equal":    {(*tensor.Tensor).LessEqual, func(order int) bool { return order <= 0 }},
-		"greater":       {(*tensor.Tensor).Greater, func(order int) bool { return order > 0 }},
-		"greater equal": {(*tensor.Tensor).GreaterEqual, func(order int) bool { return order >= 0 }},
-		"equal":         {(*tensor.Tensor).Equal, func(order int) bool { return order == 0 }},
-		"not equal":     {(*tensor.Tensor).NotEqual, func(order int) bool { return order != 0 }},
+		"less":          {(*tensor.Tensor).Lt, func(order int) bool { return order < 0 }},
+		"less equal":    {(*tensor.Tensor).Le, func(order int) bool { return order <= 0 }},
+		"greater":       {(*tensor.Tensor).Gt, func(order int) bool { return order > 0 }},
+		"greater equal": {(*tensor.Tensor).Ge, func(order int) bool { return order >= 0 }},
+		"equal":         {(*tensor.Tensor).Eq, func(order int) bool { return order == 0 }},
+		"not equal":     {(*tensor.Tensor).Ne, func(order int) bool { return order != 0 }},
 	}
 	for _, x := range types {
 		for _, y := range types {

@@ -10,7 +10,7 @@ func (x *Tensor) Abs() *Tensor { return Apply(unaryOp{kernels.Abs, absGrad}, x) 
 
 func absGrad(x, y, dy *Tensor) *Tensor {
 	zero := x.constant(0)
-	return Where(x.Greater(zero), dy, Where(x.Less(zero), dy.Neg(), zero))
+	return Where(x.Gt(zero), dy, Where(x.Lt(zero), dy.Neg(), zero))
 }
 
 var _ = samples.Register("abs", unary((*Tensor).Abs), samples.In(3, 4).Of(samples.Distinct).Rows())

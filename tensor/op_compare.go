@@ -11,24 +11,24 @@ import (
 // compared with 0, which is on the same side of it as any uint64, others as uint64.
 
 // Less returns whether x < y, elementwise, as bools.
-func (x *Tensor) Less(y *Tensor) *Tensor { return compared(kernels.Less, x, y) }
+func (x *Tensor) Lt(y *Tensor) *Tensor { return compared(kernels.Less, x, y) }
 
 // LessEqual returns whether x ≤ y, elementwise, as bools.
-func (x *Tensor) LessEqual(y *Tensor) *Tensor { return compared(kernels.LessEqual, x, y) }
+func (x *Tensor) Le(y *Tensor) *Tensor { return compared(kernels.LessEqual, x, y) }
 
 // Greater returns whether x > y, elementwise, as bools.
-func (x *Tensor) Greater(y *Tensor) *Tensor { return compared(kernels.Greater, x, y) }
+func (x *Tensor) Gt(y *Tensor) *Tensor { return compared(kernels.Greater, x, y) }
 
 // GreaterEqual returns whether x ≥ y, elementwise, as bools.
-func (x *Tensor) GreaterEqual(y *Tensor) *Tensor {
+func (x *Tensor) Ge(y *Tensor) *Tensor {
 	return compared(kernels.GreaterEqual, x, y)
 }
 
 // Equal returns whether x = y, elementwise, as bools.
-func (x *Tensor) Equal(y *Tensor) *Tensor { return compared(kernels.Equal, x, y) }
+func (x *Tensor) Eq(y *Tensor) *Tensor { return compared(kernels.Equal, x, y) }
 
 // NotEqual returns whether x ≠ y, elementwise, as bools.
-func (x *Tensor) NotEqual(y *Tensor) *Tensor { return compared(kernels.NotEqual, x, y) }
+func (x *Tensor) Ne(y *Tensor) *Tensor { return compared(kernels.NotEqual, x, y) }
 
 // compared returns the bools of comparison k. It has no gradient.
 func compared(k *kernels.Kernel, x, y *Tensor) *Tensor {
@@ -37,19 +37,19 @@ func compared(k *kernels.Kernel, x, y *Tensor) *Tensor {
 	switch {
 	case x.DType() == dtype.Int64 && y.DType() == dtype.Uint64:
 		zero := x.Sub(x)
-		return Where(x.Less(zero), Apply(op, x, zero), Apply(op, x.Cast(dtype.Uint64), y))
+		return Where(x.Lt(zero), Apply(op, x, zero), Apply(op, x.Cast(dtype.Uint64), y))
 	case x.DType() == dtype.Uint64 && y.DType() == dtype.Int64:
 		zero := y.Sub(y)
-		return Where(y.Less(zero), Apply(op, zero, y), Apply(op, x, y.Cast(dtype.Uint64)))
+		return Where(y.Lt(zero), Apply(op, zero, y), Apply(op, x, y.Cast(dtype.Uint64)))
 	}
 	return binary(op, x, y)
 }
 
 var (
-	_ = samples.Register("less", func(in ...*Tensor) *Tensor { return in[0].Less(in[1]) }, samples.In(2, 3).Rows(), samples.In(2, 3).Rows())
-	_ = samples.Register("less equal", func(in ...*Tensor) *Tensor { return in[0].LessEqual(in[1]) }, samples.In(2, 3).Rows(), samples.In(3))
-	_ = samples.Register("greater", func(in ...*Tensor) *Tensor { return in[0].Greater(in[1]) }, samples.In(2, 3).Rows(), samples.In(3))
-	_ = samples.Register("greater equal", func(in ...*Tensor) *Tensor { return in[0].GreaterEqual(in[1]) }, samples.In(2, 3).Rows(), samples.In(3))
-	_ = samples.Register("equal", func(in ...*Tensor) *Tensor { return in[0].Equal(in[0]) }, samples.In(2, 3).Rows())
-	_ = samples.Register("not equal", func(in ...*Tensor) *Tensor { return in[0].NotEqual(in[1]) }, samples.In(2, 3).Rows(), samples.In(3))
+	_ = samples.Register("less", func(in ...*Tensor) *Tensor { return in[0].Lt(in[1]) }, samples.In(2, 3).Rows(), samples.In(2, 3).Rows())
+	_ = samples.Register("less equal", func(in ...*Tensor) *Tensor { return in[0].Le(in[1]) }, samples.In(2, 3).Rows(), samples.In(3))
+	_ = samples.Register("greater", func(in ...*Tensor) *Tensor { return in[0].Gt(in[1]) }, samples.In(2, 3).Rows(), samples.In(3))
+	_ = samples.Register("greater equal", func(in ...*Tensor) *Tensor { return in[0].Ge(in[1]) }, samples.In(2, 3).Rows(), samples.In(3))
+	_ = samples.Register("equal", func(in ...*Tensor) *Tensor { return in[0].Eq(in[0]) }, samples.In(2, 3).Rows())
+	_ = samples.Register("not equal", func(in ...*Tensor) *Tensor { return in[0].Ne(in[1]) }, samples.In(2, 3).Rows(), samples.In(3))
 )

@@ -66,7 +66,7 @@ func (op *crossEntropy) Backward(out, grads, in []*Tensor) []*Tensor {
 	logits, labels := in[0], in[1]
 	n, classes := logits.Shape()[0], logits.Shape()[1]
 	places := logits.onDevice(storage.From(indices(classes), classes))
-	oneHot := labels.Cast(dtype.Int64).Reshape(n, 1).Equal(places).Cast(logits.DType())
+	oneHot := labels.Cast(dtype.Int64).Reshape(n, 1).Eq(places).Cast(logits.DType())
 	return []*Tensor{logits.Softmax(1).Sub(oneHot).MulScalar(1 / float64(n)).Mul(dy), nil}
 }
 
@@ -108,6 +108,6 @@ func CountCorrect(logits, labels, loss *Tensor) *Tensor {
 func CountCorrectIgnoring(logits, labels *Tensor, ignore int) (correct, ignored *Tensor) {
 	(&crossEntropy{}).Infer([]Spec{logits.Spec(), labels.Spec()})
 	counts := LabelMask(labels, dtype.Float64, logits.Shape()[1], &ignore)
-	hits := logits.Detach().ArgMax(1).Equal(labels.Cast(dtype.Int64)).Cast(dtype.Float64)
+	hits := logits.Detach().ArgMax(1).Eq(labels.Cast(dtype.Int64)).Cast(dtype.Float64)
 	return hits.Mul(counts).Sum().Cast(dtype.Int64), counts.Neg().AddScalar(1).Sum().Cast(dtype.Int64)
 }

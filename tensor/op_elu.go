@@ -27,7 +27,7 @@ func (op elu) Backward(out, grads, in []*Tensor) []*Tensor {
 	if dy.noGrad {
 		return []*Tensor{runKernel(kernels.ELUGrad, op.ELUOptions, like(x), x, dy)}
 	}
-	positive := x.Greater(x.constant(0))
+	positive := x.Gt(x.constant(0))
 	low := Where(positive, x.constant(0), x) // whose exponential is finite
 	return []*Tensor{Where(positive, dy.MulScalar(op.Scale), dy.Mul(low.Exp()).MulScalar(op.Alpha*op.Scale))}
 }

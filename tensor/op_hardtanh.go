@@ -29,8 +29,8 @@ func (hardtanh) Forward(c *Context, out, in []storage.Array) error {
 func (hardtanh) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, low, high, dy := in[0].Detach(), in[1], in[2], grads[0]
 	zero := dy.constant(0)
-	dx := Where(x.LessEqual(low), zero, dy)
-	return []*Tensor{Where(x.GreaterEqual(high), zero, dx), nil, nil}
+	dx := Where(x.Le(low), zero, dy)
+	return []*Tensor{Where(x.Ge(high), zero, dx), nil, nil}
 }
 
 var _ = samples.Register("hardtanh", unary(func(x *Tensor) *Tensor { return x.Hardtanh(-0.75, 0.5) }), samples.In(3, 4).Rows())

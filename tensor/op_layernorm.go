@@ -139,10 +139,11 @@ func (op *layerNorm) recordedBackward(x, dy *Tensor, in []*Tensor) []*Tensor {
 // for the gradient g of normal, in operations that can be recorded:
 // dx = (g − mean(g) − normal·mean(g·normal))/√(variance + eps).
 func normGrad(x, g *Tensor, axes []int, eps float64) (dx, normal *Tensor) {
-	centered := x.Sub(x.MeanKeepDims(axes...))
-	std := centered.Mul(centered).MeanKeepDims(axes...).AddScalar(eps).Sqrt()
+	axes = append(slices.Clone(axes), KeepDims)
+	centered := x.Sub(x.Mean(axes...))
+	std := centered.Mul(centered).Mean(axes...).AddScalar(eps).Sqrt()
 	normal = centered.Div(std)
-	return g.Sub(g.MeanKeepDims(axes...)).Sub(normal.Mul(g.Mul(normal).MeanKeepDims(axes...))).Div(std), normal
+	return g.Sub(g.Mean(axes...)).Sub(normal.Mul(g.Mul(normal).Mean(axes...))).Div(std), normal
 }
 
 func init() {

@@ -7,18 +7,15 @@ import (
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 )
 
-// Max returns the largest element along axes, or of all if none are named. Its
+// Max returns the largest element along axes (see [KeepDims]), or of all if none are named. Its
 // gradient is shared evenly by elements that are equally large.
-func (x *Tensor) Max(axes ...int) *Tensor { return reduce(kernels.Max, x, axes, false, maxGrad) }
-
-// MaxKeepDims is Max with the axes kept, of size 1.
-func (x *Tensor) MaxKeepDims(axes ...int) *Tensor { return reduce(kernels.Max, x, axes, true, maxGrad) }
+func (x *Tensor) Max(axes ...int) *Tensor { return reduce(kernels.Max, x, axes, maxGrad) }
 
 func maxGrad(x, y, dy *Tensor) *Tensor {
 	if dy.noGrad {
 		return runKernel(kernels.MaxGrad, nil, like(x), x, y, dy)
 	}
-	largest := x.Equal(y).Cast(x.DType())
+	largest := x.Eq(y).Cast(x.DType())
 	axes := []int{}
 	for axis, size := range x.Shape() {
 		if y.Shape()[axis] != size {
@@ -28,13 +25,13 @@ func maxGrad(x, y, dy *Tensor) *Tensor {
 	if len(axes) == 0 {
 		return dy
 	}
-	return largest.Mul(dy.Div(largest.SumKeepDims(axes...)))
+	return largest.Mul(dy.Div(largest.Sum(append(axes, KeepDims)...)))
 }
 
 var (
 	_ = samples.Register("max", unary(func(x *Tensor) *Tensor { return x.Max() }), samples.In(2, 3).Of(samples.Distinct))
 	_ = samples.Register("max 0", unary(func(x *Tensor) *Tensor { return x.Max(0) }), samples.In(2, 3, 4).Of(samples.Distinct))
-	_ = samples.Register("max -1", unary(func(x *Tensor) *Tensor { return x.MaxKeepDims(-1) }), samples.In(2, 3, 4).Of(samples.Distinct).Rows())
+	_ = samples.Register("max -1", unary(func(x *Tensor) *Tensor { return x.Max(-1, KeepDims) }), samples.In(2, 3, 4).Of(samples.Distinct).Rows())
 )
 
 // ArgMax returns the index along axis of the largest element, the first of several, as

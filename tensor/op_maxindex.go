@@ -54,8 +54,8 @@ func (op putAlongAxis) Forward(c *Context, out, in []storage.Array) error {
 // Backward returns the elements at the index.
 func (op putAlongAxis) Backward(out, grads, in []*Tensor) []*Tensor {
 	g, x, index := grads[0], in[0], in[1]
-	here := Apply(op, x.constant(1), index).Equal(x.constant(1).Broadcast(g.Shape()...))
-	return []*Tensor{Where(here, g, g.constant(0)).SumKeepDims(op.axis), nil}
+	here := Apply(op, x.constant(1), index).Eq(x.constant(1).Expand(g.Shape()...))
+	return []*Tensor{Where(here, g, g.constant(0)).Sum(op.axis, KeepDims), nil}
 }
 
 func init() {

@@ -37,7 +37,7 @@ func (x *Tensor) GlobalMaxPool() *Tensor {
 // GlobalAvgPool returns the mean of each channel of x (N, C, …): (N, C, 1, …).
 func (x *Tensor) GlobalAvgPool() *Tensor {
 	checkImages("global average pool", x)
-	return x.MeanKeepDims(without(0, x.Rank())[1:]...)
+	return x.Mean(append(without(0, x.Rank())[1:], KeepDims)...)
 }
 
 func checkImages(op string, x *Tensor) {

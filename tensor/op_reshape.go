@@ -103,5 +103,5 @@ var (
 	_ = samples.Register("unsqueeze", unary(func(x *Tensor) *Tensor { return x.Unsqueeze(1).Unsqueeze(-1) }), samples.In(4, 3).Rows())
 	_ = samples.Register("squeeze", unary(func(x *Tensor) *Tensor { return x.Squeeze(1).Squeeze() }), samples.In(4, 1, 3, 1).Rows())
 	_ = samples.Register("flatten", unary(func(x *Tensor) *Tensor { return x.Flatten(1) }), samples.In(2, 3, 4).Rows())
-	_ = samples.Register("contiguous", unary(func(x *Tensor) *Tensor { return x.Transpose(1, 0).Contiguous() }), samples.In(3, 4).Rows())
+	_ = samples.Register("contiguous", unary(func(x *Tensor) *Tensor { return x.Permute(1, 0).Contiguous() }), samples.In(3, 4).Rows())
 )

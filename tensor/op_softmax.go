@@ -36,9 +36,9 @@ func (op softmax) Backward(out, grads, in []*Tensor) []*Tensor {
 		return []*Tensor{runKernel(op.grad, kernels.SoftmaxOptions{Axis: op.axis}, like(y), y, dy)}
 	}
 	if op.f == kernels.LogSoftmax {
-		return []*Tensor{dy.Sub(y.Exp().Mul(dy.SumKeepDims(op.axis)))}
+		return []*Tensor{dy.Sub(y.Exp().Mul(dy.Sum(op.axis, KeepDims)))}
 	}
-	return []*Tensor{y.Mul(dy.Sub(y.Mul(dy).SumKeepDims(op.axis)))}
+	return []*Tensor{y.Mul(dy.Sub(y.Mul(dy).Sum(op.axis, KeepDims)))}
 }
 
 var (

@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"slices"
+
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 )
@@ -12,17 +14,28 @@ type viewOp struct{}
 func (viewOp) Infer(in []Spec) []Spec                                   { return in }
 func (viewOp) Forward(*Context, []storage.Array, []storage.Array) error { return nil }
 
-// Transpose reorders axes: axis k of the result is axis order[k] of x. Without
-// an order it reverses them.
-func (x *Tensor) Transpose(order ...int) *Tensor {
+// Permute reorders axes: axis k of the result is axis order[k] of x, sharing x's memory.
+// Without an order it reverses them.
+func (x *Tensor) Permute(order ...int) *Tensor {
 	if len(order) == 0 {
 		for axis := range x.Shape() {
 			order = append([]int{axis}, order...)
 		}
 	}
 	v, err := x.array.View.Transpose(order...)
-	check("transpose", err)
-	return view(transpose{order: order}, x, v)
+	check("permute", err)
+	return view(permute{order: order}, x, v)
+}
+
+// Transpose swaps the axes a and b, sharing x's memory.
+func (x *Tensor) Transpose(a, b int) *Tensor {
+	a, b = x.axis("transpose", a), x.axis("transpose", b)
+	order := make([]int, x.Rank())
+	for axis := range order {
+		order[axis] = axis
+	}
+	order[a], order[b] = order[b], order[a]
+	return x.Permute(order...)
 }
 
 // T swaps the last two axes.
@@ -30,49 +43,51 @@ func (x *Tensor) T() *Tensor {
 	if x.Rank() < 2 {
 		fail("T", ErrShape, "of %v; want at least two axes", x.Shape())
 	}
-	order := make([]int, x.Rank())
-	for axis := range order {
-		order[axis] = axis
-	}
-	n := len(order)
-	order[n-1], order[n-2] = order[n-2], order[n-1]
-	return x.Transpose(order...)
+	return x.Transpose(-2, -1)
 }
 
-type transpose struct {
+type permute struct {
 	viewOp
 	order []int
 }
 
-func (transpose) Name() string { return "transpose" }
+func (permute) Name() string { return "permute" }
 
-func (op transpose) Backward(out, grads, in []*Tensor) []*Tensor {
+func (op permute) Backward(out, grads, in []*Tensor) []*Tensor {
 	back := make([]int, len(op.order))
 	for k, axis := range op.order {
 		back[axis] = k
 	}
-	return []*Tensor{grads[0].Transpose(back...)}
+	return []*Tensor{grads[0].Permute(back...)}
 }
 
-// Broadcast returns x broadcast to shape: axes of size 1 and new leading ones repeat.
-func (x *Tensor) Broadcast(shape ...int) *Tensor {
+// Expand returns x broadcast to shape, sharing x's memory: axes of size 1 and new leading ones
+// repeat. A size of -1 is that axis's own.
+func (x *Tensor) Expand(shape ...int) *Tensor {
+	shape = slices.Clone(shape)
+	for i := range shape {
+		if from := i - len(shape) + x.Rank(); shape[i] == -1 && from >= 0 {
+			shape[i] = x.Shape()[from]
+		}
+	}
 	v, ok := x.array.View.Broadcast(shape...)
 	if !ok {
-		fail("broadcast", ErrShape, "%v does not broadcast to %v", x.Shape(), shape)
+		fail("expand", ErrShape, "%v does not broadcast to %v", x.Shape(), shape)
 	}
-	return view(broadcast{}, x, v)
+	return view(expand{}, x, v)
 }
 
-type broadcast struct{ viewOp }
+type expand struct{ viewOp }
 
-func (broadcast) Name() string { return "broadcast" }
+func (expand) Name() string { return "expand" }
 
-func (broadcast) Backward(out, grads, in []*Tensor) []*Tensor {
+func (expand) Backward(out, grads, in []*Tensor) []*Tensor {
 	return []*Tensor{grads[0].sumTo(in[0].Shape())}
 }
 
 var (
-	_ = samples.Register("transpose", unary(func(x *Tensor) *Tensor { return x.Transpose(2, 0, 1) }), samples.In(2, 3, 4).Rows())
+	_ = samples.Register("transpose", unary(func(x *Tensor) *Tensor { return x.Transpose(0, -1) }), samples.In(2, 3, 4).Rows())
+	_ = samples.Register("permute", unary(func(x *Tensor) *Tensor { return x.Permute(2, 0, 1) }), samples.In(2, 3, 4).Rows())
 	_ = samples.Register("T", unary((*Tensor).T), samples.In(2, 3, 4).Rows())
-	_ = samples.Register("broadcast", unary(func(x *Tensor) *Tensor { return x.Broadcast(2, x.Shape()[0], 4) }), samples.In(3, 1).Rows())
+	_ = samples.Register("expand", unary(func(x *Tensor) *Tensor { return x.Expand(2, -1, 4) }), samples.In(3, 1).Rows())
 )

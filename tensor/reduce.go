@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"math"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -18,8 +19,23 @@ type reduction struct {
 	grad func(x, y, dy *Tensor) *Tensor
 }
 
-// reduce applies f along axes, all if there are none, and drops them unless keep is set.
-func reduce(f *kernels.Kernel, x *Tensor, axes []int, keep bool, grad func(x, y, dy *Tensor) *Tensor) *Tensor {
+// KeepDims, among the axes of a reduction, keeps the axes that are reduced, with size 1:
+// x.Mean(0, 2, KeepDims), or x.Sum(KeepDims) of all.
+const KeepDims = math.MinInt
+
+// keepDims returns axes without KeepDims, and whether it was among them.
+func keepDims(axes []int) (reduced []int, keep bool) {
+	for _, axis := range axes {
+		if axis != KeepDims {
+			reduced = append(reduced, axis)
+		}
+	}
+	return reduced, len(reduced) < len(axes)
+}
+
+// reduce applies f along axes, all if there are none, and drops them unless KeepDims is among them.
+func reduce(f *kernels.Kernel, x *Tensor, axes []int, grad func(x, y, dy *Tensor) *Tensor) *Tensor {
+	axes, keep := keepDims(axes)
 	axes = x.axes(f.Name, axes)
 	y := Apply(reduction{f, axes, grad}, x)
 	if keep {

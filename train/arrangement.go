@@ -103,7 +103,7 @@ func (a arrangement) ofOutput(y *tensor.Tensor) *tensor.Tensor {
 		return y
 	}
 	if a.channelsLast {
-		return y.Transpose(0, 3, 1, 2)
+		return y.Permute(0, 3, 1, 2)
 	}
 	return reshaped(y, a.output)
 }
@@ -114,7 +114,7 @@ func (a arrangement) ofData(y *tensor.Tensor) *tensor.Tensor {
 		return y
 	}
 	if a.channelsLast {
-		return y.Transpose(0, 2, 3, 1)
+		return y.Permute(0, 2, 3, 1)
 	}
 	return reshaped(y, a.target)
 }

@@ -294,7 +294,7 @@ func (r *Run) target(y *tensor.Tensor, a arrangement) *tensor.Tensor {
 
 // oneHot returns the one-hot encoding of labels.
 func (r *Run) oneHot(labels *tensor.Tensor) *tensor.Tensor {
-	return labels.Reshape(labels.Shape()[0], 1).Cast(dtype.Int64).Equal(tensor.FromArray(r.classIndices)).Cast(dtype.Float32)
+	return labels.Reshape(labels.Shape()[0], 1).Cast(dtype.Int64).Eq(tensor.FromArray(r.classIndices)).Cast(dtype.Float32)
 }
 
 // lossesOf returns the loss of each output.

@@ -76,7 +76,7 @@ func (in Input) shaped(x *tensor.Tensor) *tensor.Tensor {
 		x = x.Reshape(slices.Insert(slices.Clone(x.Shape()), 1, 1)...)
 	}
 	if in.ChannelsLast {
-		x = x.Transpose(0, 3, 1, 2)
+		x = x.Permute(0, 3, 1, 2)
 	}
 	return x
 }
@@ -86,7 +86,7 @@ func (in Input) filled(x *tensor.Tensor) *tensor.Tensor {
 	if len(in.Missing.Fill) == 0 || !x.DType().IsFloat() {
 		return x
 	}
-	return tensor.Where(x.Equal(x), x, in.each(in.fill, x))
+	return tensor.Where(x.Eq(x), x, in.each(in.fill, x))
 }
 
 func (in Input) scaled(x *tensor.Tensor) *tensor.Tensor {

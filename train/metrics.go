@@ -102,7 +102,7 @@ func (*weightedLoss) sums(output int) (total, weight string) {
 // add adds a batch of n samples, which count alike without weights.
 func (m *weightedLoss) add(output int, loss *tensor.Tensor, n int, weights *tensor.Tensor) {
 	if weights == nil {
-		weights = loss.Less(loss).Cast(dtype.Float64).AddScalar(float64(n)) // n, where the loss is
+		weights = loss.Lt(loss).Cast(dtype.Float64).AddScalar(float64(n)) // n, where the loss is
 	}
 	total, weight := m.sums(output)
 	sum := weights.Cast(dtype.Float64).Sum()

@@ -168,7 +168,7 @@ func (r *Run) present(target int, y, weights *tensor.Tensor) (_, counted *tensor
 	}
 	labels := r.Classifies() || r.Config.Data.OneHot
 	if y.DType().IsFloat() {
-		there, value := y.Equal(y), 0.0
+		there, value := y.Eq(y), 0.0
 		if labels {
 			value = dataconfig.MissingLabel
 		}
@@ -195,7 +195,7 @@ func weighted(weights, mask *tensor.Tensor) *tensor.Tensor {
 
 // isLabel returns 1 for labels of that number and 0 for others.
 func isLabel(labels *tensor.Tensor, label int) *tensor.Tensor {
-	return labels.Cast(dtype.Float64).AddScalar(-float64(label)).Equal(labels.Cast(dtype.Float64).MulScalar(0)).Cast(dtype.Float32)
+	return labels.Cast(dtype.Float64).AddScalar(-float64(label)).Eq(labels.Cast(dtype.Float64).MulScalar(0)).Cast(dtype.Float32)
 }
 
 // withoutLabel returns labels with 0 in the place of one.

@@ -9,27 +9,27 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Concat returns xs one after another along axis; their other axes are equal.
-func Concat(axis int, xs ...*Tensor) *Tensor {
+// Cat returns xs one after another along axis; their other axes are equal.
+func Cat(axis int, xs ...*Tensor) *Tensor {
 	if len(xs) == 0 {
-		fail("concat", ErrShape, "of no tensors")
+		fail("cat", ErrShape, "of no tensors")
 	}
-	checkGiven("concat", xs...)
-	return Apply(concat{xs[0].axis("concat", axis)}, xs...)
+	checkGiven("cat", xs...)
+	return Apply(cat{xs[0].axis("cat", axis)}, xs...)
 }
 
-type concat struct{ axis int }
+type cat struct{ axis int }
 
-func (concat) Name() string { return "concat" }
+func (cat) Name() string { return "cat" }
 
-func (op concat) Infer(in []Spec) []Spec {
+func (op cat) Infer(in []Spec) []Spec {
 	shape := slices.Clone(in[0].Shape)
 	for _, x := range in[1:] {
 		if x.Type != in[0].Type {
-			fail("concat", ErrType, "of %v and %v; Cast one to the other", in[0].Type, x.Type)
+			fail("cat", ErrType, "of %v and %v; Cast one to the other", in[0].Type, x.Type)
 		}
 		if x.Rank() != len(shape) || !equalBut(op.axis, x.Shape, shape) {
-			fail("concat", ErrShape, "of %v and %v along axis %d", in[0].Shape, x.Shape, op.axis)
+			fail("cat", ErrShape, "of %v and %v along axis %d", in[0].Shape, x.Shape, op.axis)
 		}
 		shape[op.axis] += x.Shape[op.axis]
 	}
@@ -46,7 +46,7 @@ func equalBut(axis int, a, b []int) bool {
 	return true
 }
 
-func (op concat) Forward(c *Context, out, in []storage.Array) error {
+func (op cat) Forward(c *Context, out, in []storage.Array) error {
 	start := 0
 	for _, x := range in {
 		v, err := out[0].View.Slice(op.axis, start, start+x.Shape[op.axis], 1)
@@ -61,7 +61,7 @@ func (op concat) Forward(c *Context, out, in []storage.Array) error {
 	return nil
 }
 
-func (op concat) Backward(out, grads, in []*Tensor) []*Tensor {
+func (op cat) Backward(out, grads, in []*Tensor) []*Tensor {
 	start := 0
 	dxs := make([]*Tensor, len(in))
 	for i, x := range in {
@@ -72,6 +72,6 @@ func (op concat) Backward(out, grads, in []*Tensor) []*Tensor {
 }
 
 var (
-	_ = samples.Register("concat 0", func(in ...*Tensor) *Tensor { return Concat(0, in...) }, samples.In(2, 3).Rows(), samples.In(4, 3).Rows())
-	_ = samples.Register("concat -1", func(in ...*Tensor) *Tensor { return Concat(-1, in...) }, samples.In(2, 3).Rows(), samples.In(2, 1).Rows(), samples.In(2, 2).Rows())
+	_ = samples.Register("cat 0", func(in ...*Tensor) *Tensor { return Cat(0, in...) }, samples.In(2, 3).Rows(), samples.In(4, 3).Rows())
+	_ = samples.Register("cat -1", func(in ...*Tensor) *Tensor { return Cat(-1, in...) }, samples.In(2, 3).Rows(), samples.In(2, 1).Rows(), samples.In(2, 2).Rows())
 )
