@@ -11,7 +11,7 @@ import (
 )
 
 // A Format says what the elements of a tensor's array stand for, where that is not
-// simply the tensor's elements, and how its axes are called. [New] is the only way to
+// simply the tensor's elements, and how its axes are called. [NewFormat] is the only way to
 // make a tensor of a format, and [Tensor.checkFormat] the only place where operations
 // refuse those that they do not handle. (Meta tensors are a device: see [Meta].)
 type Format struct {
@@ -34,22 +34,22 @@ type Coordinates struct {
 	Index storage.Array
 }
 
-// New returns a constant whose array stands for its elements as f says.
-func New(a storage.Array, f Format) (*Tensor, error) {
+// NewFormat returns a constant whose array stands for its elements as f says.
+func NewFormat(a storage.Array, f Format) (*Tensor, error) {
 	err := Try(func() {
 		switch s := f.Sparse; {
 		case f.Names != nil && (len(f.Names) != a.Rank() || repeats(f.Names)):
-			fail("new", ErrShape, "names %q for %v; want a different one for each axis", f.Names, a.Shape)
+			fail("new format", ErrShape, "names %q for %v; want a different one for each axis", f.Names, a.Shape)
 		case f.Quantized != nil && (!a.Type.IsInt() || !(f.Quantized.Scale > 0)):
-			fail("new", ErrType, "%v quantized with scale %v; want integers and a positive scale", a.Type, f.Quantized.Scale)
+			fail("new format", ErrType, "%v quantized with scale %v; want integers and a positive scale", a.Type, f.Quantized.Scale)
 		case s == nil:
 		case f.Quantized != nil || f.Names != nil:
-			fail("new", ErrState, "a sparse tensor that is quantized or has names; want one format")
+			fail("new format", ErrState, "a sparse tensor that is quantized or has names; want one format")
 		case a.Rank() != 1 || s.Index.Type != dtype.Int64 || !slices.Equal(s.Index.Shape, []int{a.Len(), len(s.Shape)}):
-			fail("new", ErrShape, "%v values at %v of %v; want (n) values and (n, rank) of int64", a.Shape, s.Index, s.Shape)
+			fail("new format", ErrShape, "%v values at %v of %v; want (n) values and (n, rank) of int64", a.Shape, s.Index, s.Shape)
 		case s.Index.Data.Device() != Meta:
 			_, err := s.places()
-			check("new", err)
+			check("new format", err)
 		}
 	})
 	x := FromArray(a)
@@ -213,7 +213,7 @@ var _ = samples.Register("dequantize", unary(func(x *Tensor) *Tensor {
 	if !x.DType().IsInt() {
 		fail("dequantize", ErrType, "of %v", x.DType())
 	}
-	q, err := New(x.array, Format{Quantized: &Quantization{0.5, 3}})
-	check("new", err)
+	q, err := NewFormat(x.array, Format{Quantized: &Quantization{0.5, 3}})
+	check("new format", err)
 	return q.Dequantize()
 }), samples.Classes(100, 12))

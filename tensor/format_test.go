@@ -15,11 +15,11 @@ import (
 func TestFormatsAreKeptOrRefused(t *testing.T) {
 	for name, f := range map[string]func(a storage.Array) (*tensor.Tensor, error){
 		"quantized": func(a storage.Array) (*tensor.Tensor, error) {
-			return tensor.New(a, tensor.Format{Quantized: &tensor.Quantization{Scale: 1}})
+			return tensor.NewFormat(a, tensor.Format{Quantized: &tensor.Quantization{Scale: 1}})
 		},
 		"named": func(a storage.Array) (*tensor.Tensor, error) {
 			names := []string{"n", "c", "h", "w", "d"}
-			return tensor.New(a, tensor.Format{Names: names[5-a.Rank():]})
+			return tensor.NewFormat(a, tensor.Format{Names: names[5-a.Rank():]})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func product(shape []int) int {
 }
 
 func TestFormatsBecomeOrdinaryTensors(t *testing.T) {
-	q, err := tensor.New(storage.From([]int8{-1, 0, 3}, 3), tensor.Format{Quantized: &tensor.Quantization{Scale: 0.5, ZeroPoint: 1}})
+	q, err := tensor.NewFormat(storage.From([]int8{-1, 0, 3}, 3), tensor.Format{Quantized: &tensor.Quantization{Scale: 0.5, ZeroPoint: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,14 +71,14 @@ func TestFormatsBecomeOrdinaryTensors(t *testing.T) {
 		t.Errorf("dequantized %v, want %v", got, want)
 	}
 	at := tensor.Coordinates{Shape: []int{2, 3}, Index: storage.From([]int64{0, 2, 1, 0, 0, 2}, 3, 2)}
-	s, err := tensor.New(storage.From([]float32{1, 2, 10}, 3), tensor.Format{Sparse: &at})
+	s, err := tensor.NewFormat(storage.From([]float32{1, 2, 10}, 3), tensor.Format{Sparse: &at})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, want := tensor.Values[float32](s.ToDense()), []float32{0, 0, 11, 2, 0, 0}; !slices.Equal(got, want) {
 		t.Errorf("dense %v, want %v", got, want)
 	}
-	n, err := tensor.New(storage.From([]float32{1, 2}, 2), tensor.Format{Names: []string{"batch"}})
+	n, err := tensor.NewFormat(storage.From([]float32{1, 2}, 2), tensor.Format{Names: []string{"batch"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestFormatsAreChecked(t *testing.T) {
 		"quantized floats":       {Quantized: &tensor.Quantization{Scale: 1}},
 		"places of another rank": {Sparse: &tensor.Coordinates{Shape: []int{2}, Index: storage.From([]int64{0}, 1, 1)}},
 	} {
-		if _, err := tensor.New(a, f); err == nil {
+		if _, err := tensor.NewFormat(a, f); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -114,10 +114,10 @@ func TestPlacesOfSparseTensorsAreChecked(t *testing.T) {
 	} {
 		index := storage.From(slices.Clone(c.index), 2, 2)
 		at := tensor.Coordinates{Shape: []int{2, 3}, Index: index}
-		_, err := tensor.New(storage.From([]float32{1, 2}, 2), tensor.Format{Sparse: &at})
+		_, err := tensor.NewFormat(storage.From([]float32{1, 2}, 2), tensor.Format{Sparse: &at})
 		checkPlaces(t, err, "new: ", c.want)
 		copy(storage.Elements[int64](index), []int64{0, 0, 0, 0})
-		s, err := tensor.New(storage.From([]float32{1, 2}, 2), tensor.Format{Sparse: &at})
+		s, err := tensor.NewFormat(storage.From([]float32{1, 2}, 2), tensor.Format{Sparse: &at})
 		if err != nil {
 			t.Fatal(err)
 		}
