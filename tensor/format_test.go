@@ -115,7 +115,7 @@ func TestPlacesOfSparseTensorsAreChecked(t *testing.T) {
 		index := storage.From(slices.Clone(c.index), 2, 2)
 		at := tensor.Coordinates{Shape: []int{2, 3}, Index: index}
 		_, err := tensor.NewFormat(storage.From([]float32{1, 2}, 2), tensor.Format{Sparse: &at})
-		checkPlaces(t, err, "new: ", c.want)
+		checkPlaces(t, err, "new format: ", c.want)
 		copy(storage.Elements[int64](index), []int64{0, 0, 0, 0})
 		s, err := tensor.NewFormat(storage.From([]float32{1, 2}, 2), tensor.Format{Sparse: &at})
 		if err != nil {
