@@ -127,7 +127,8 @@ nvrtc: setup ## compile the GPU kernels with NVRTC, if it is installed
 	go test ./cuda -run TestNVRTCCompilesAllKernels -count 1 -v -nvrtc
 
 .PHONY: big
-big: setup ## test more than 2^31 elements in the interpreter (minutes, 5 GiB)
+big: setup ## test all types and layouts, and more than 2^31 elements, in the interpreter (minutes, 5 GiB)
+	go test ./tensor -run TestDevicesAgree -count 1 -timeout 60m -whole
 	go test ./cuda -run TestMoreThan2GiElements -count 1 -v -timeout 60m -big
 
 .PHONY: conformance

@@ -69,7 +69,7 @@ type elementwiseKernel struct {
 // elementwiseKernels lists all elementwise kernels, with and without options.
 func elementwiseKernels() (all []elementwiseKernel) {
 	for _, k := range kernels.All() {
-		if n := k.Elementwise(); n > 0 {
+		if n := k.Elementwise(); n > 0 && !k.HostOnly {
 			all = append(all, elementwiseKernel{k, n, nil})
 		}
 	}

@@ -36,7 +36,7 @@ func ternary[W computeType](f func(x, y, w W) W) typedLoop {
 
 // unaryKernel is the kernel y = f(x), elementwise, for operands of one type and shape
 // with any strides; y may be x. The line of its name in native/ops.h gives the optimized loop
-// and the device code.
+// and the device code. Without a line it is computed by f, on the host only.
 func unaryKernel(name string, f ...typedLoop) *Kernel {
 	return elementwise(name, 1, dtype.Invalid, f)
 }
@@ -69,7 +69,12 @@ func elementwise(name string, ins int, out dtype.Type, loops []typedLoop) *Kerne
 		}
 		return notDefined(c.In[0].Type)
 	}
-	op := opOf(name)
+	op, listed := native.FindOp(name)
+	if !listed {
+		k := hostOnly(define(name, check, reference, nil))
+		k.inputs, k.inPlace = ins, true
+		return k
+	}
 	k := define(name, check, reference, func(c *Call, _ struct{}) (bool, error) { return runOp(op, c, 0, 0), nil })
 	k.inputs, k.inPlace = ins, true
 	return onGPU(k, func(c *Call, _ struct{}) error {

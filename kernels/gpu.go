@@ -47,6 +47,12 @@ func onGPU[O any](k *Kernel, run func(c *Call, options O) error) *Kernel {
 	return k
 }
 
+// hostOnly makes k a kernel without device code, which GPUs refuse by name. It returns k.
+func hostOnly(k *Kernel) *Kernel {
+	k.CUDA, k.HostOnly = nil, true
+	return k
+}
+
 // launch runs another kernel on c's GPU, with c's geometry.
 func (c *Call) launch(k *Kernel, call *Call) error {
 	call.Geometry = c.Geometry

@@ -29,6 +29,8 @@ type Kernel struct {
 	Optimized func(c *Call) (bool, error)
 	// CUDA, unless it is nil, computes the same on a GPU.
 	CUDA func(g launch.GPU, c *Call) error
+	// HostOnly is set for a kernel of this package without device code: GPUs refuse it.
+	HostOnly bool
 
 	inputs  int                 // of an elementwise kernel
 	inPlace bool                // whether an output may be an input

@@ -32,7 +32,9 @@ const (
 	Normal   = samples.Normal   // floats, mean 0, standard deviation 1
 	Positive = samples.Positive // floats in [½, 2]
 	Distinct = samples.Distinct // floats no two of which are closer than a finite difference reaches
-	Labels   = samples.Labels   // integers in [0, Count)
+	Labels   = samples.Labels   // uint8 in [0, Count)
+	Indices  = samples.Indices  // int64 in [0, Count)
+	Unit     = samples.Unit     // floats in [-0.9, 0.9]
 	Bools    = samples.Bools
 )
 
@@ -63,6 +65,9 @@ func Check(t *testing.T, s Sample, devices ...storage.Device) {
 	if err := tensor.Try(func() {
 		CheckMeta(t, s)
 		for _, d := range devices {
+			if CheckHostOnly(t, s, d) {
+				continue
+			}
 			CheckGradients(t, s, d)
 			for elem := range Tolerances {
 				host := Draw(s, elem)
@@ -79,6 +84,20 @@ func Check(t *testing.T, s Sample, devices ...storage.Device) {
 	}
 }
 
+// CheckHostOnly reports whether s is computed on the host only and d is not the host; d must
+// then refuse it.
+func CheckHostOnly(t *testing.T, s Sample, d storage.Device) bool {
+	t.Helper()
+	if !s.HostOnly || d == storage.CPU {
+		return false
+	}
+	xs := Constants(To(t, Draw(s, dtype.Float32), d, RowMajor))
+	if err := tensor.Try(func() { s.Call(xs...) }); !errors.Is(err, storage.ErrDevice) {
+		t.Errorf("on %v: %v; want that it is refused there", d, err)
+	}
+	return true
+}
+
 // Draw returns the sample's inputs, the same each time, with numbers of type t.
 func Draw(s Sample, t dtype.Type) []storage.Array {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -92,6 +111,12 @@ func Draw(s Sample, t dtype.Type) []storage.Array {
 				labels[k] = uint8(r.IntN(want.Count))
 			}
 			in[i] = storage.From(labels, want.Shape...)
+		case Indices:
+			indices := make([]int64, n)
+			for k := range indices {
+				indices[k] = r.Int64N(int64(want.Count))
+			}
+			in[i] = storage.From(indices, want.Shape...)
 		case Bools:
 			bools := make([]bool, n)
 			for k := range bools {
@@ -116,6 +141,8 @@ func number(r *rand.Rand, kind samples.Kind, k int) float64 {
 	switch kind {
 	case Positive:
 		return 0.5 + 1.5*r.Float64()
+	case Unit:
+		return 1.8*r.Float64() - 0.9
 	case Distinct: // 97 and 31 have no common factor, so neighbours in k are far apart
 		return float64(k*31%97)/20 - 2.4 + 0.01*r.Float64()
 	}
@@ -381,7 +408,8 @@ func CheckEmpty(t *testing.T, s Sample, d storage.Device) {
 
 // Empty returns s with batches of size 0, and whether it has a batch axis.
 func Empty(s Sample) (empty Sample, found bool) {
-	empty = Sample{Name: s.Name, Call: s.Call, In: slices.Clone(s.In)}
+	empty = s
+	empty.In = slices.Clone(s.In)
 	for i, in := range s.In {
 		if in.Batch {
 			empty.In[i].Shape = slices.Clone(in.Shape)

@@ -13,6 +13,8 @@ type Sample[T any] struct {
 	Name string
 	Call func(in ...T) T
 	In   []Input
+	// HostOnly is set for a call that GPUs refuse by name.
+	HostOnly bool
 }
 
 func (s Sample[T]) String() string {
@@ -27,7 +29,7 @@ func (s Sample[T]) String() string {
 type Input struct {
 	Shape []int
 	Kind  Kind
-	Count int  // for Labels: the number of classes
+	Count int  // for Labels and Indices: the number of values
 	Batch bool // whether axis 0 holds samples, and may hold none
 }
 
@@ -39,7 +41,9 @@ const (
 	Normal   Kind = iota // floats, mean 0, standard deviation 1
 	Positive             // floats in [½, 2]
 	Distinct             // floats no two of which are closer than a finite difference reaches
-	Labels               // integers in [0, Count)
+	Labels               // uint8 in [0, Count)
+	Indices              // int64 in [0, Count)
+	Unit                 // floats in [-0.9, 0.9]
 	Bools
 )
 
@@ -63,11 +67,22 @@ func Classes(count, n int) Input {
 	return Input{Shape: []int{n}, Kind: Labels, Count: count}
 }
 
+// IndicesOf returns int64 indices of one of count elements.
+func IndicesOf(count int, shape ...int) Input {
+	return Input{Shape: shape, Kind: Indices, Count: count}
+}
+
 var registered []any
 
 // Register adds a call to the registry. The file of an operation does so for itself.
 func Register[T any](name string, call func(in ...T) T, in ...Input) bool {
-	registered = append(registered, Sample[T]{name, call, in})
+	registered = append(registered, Sample[T]{Name: name, Call: call, In: in})
+	return true
+}
+
+// RegisterHostOnly is Register of a call that has no device code.
+func RegisterHostOnly[T any](name string, call func(in ...T) T, in ...Input) bool {
+	registered = append(registered, Sample[T]{name, call, in, true})
 	return true
 }
 
