@@ -109,6 +109,12 @@ golden: setup ## rewrite the expected output in cmd/h5dnn/testdata, and the gene
 	go test ./cmd/h5dnn -run TestScripts -rewrite
 	go test ./tensor -run TestDevicesComputeWhatIsListed -rewrite
 
+.PHONY: oracle
+oracle: setup ## ask PyTorch and NumPy for the values and gradients of all operations (needs Python with torch and h5py)
+	go test ./tensor -run TestOracle -count 1 -args -oracle-inputs $(CURDIR)/tensor/testdata/inputs.h5
+	$${H5DNN_PYTHON:-python3} scripts/oracle/oracle.py tensor/testdata/inputs.h5 tensor/testdata/oracle.h5
+	rm tensor/testdata/inputs.h5
+
 .PHONY: ptx
 ptx: ## compile the GPU kernels to PTX (needs clang 19)
 	@go run ./scripts/ptx

@@ -170,15 +170,18 @@ func Constants(in []storage.Array) []*tensor.Tensor {
 	return xs
 }
 
-// weighted returns Σ w·y for fixed random w, so that no gradient hides in a symmetry. The
-// weights are odd multiples of 1/32, which every float type holds.
-func weighted(y *tensor.Tensor) *tensor.Tensor {
+// weighted returns Σ w·y for the Weights w of y.
+func weighted(y *tensor.Tensor) *tensor.Tensor { return y.Mul(Weights(y)).Sum() }
+
+// Weights returns fixed random weights of y's shape, type and device: as its incoming gradient
+// they let no mistake hide in a symmetry. They are odd multiples of 1/32, which every float type holds.
+func Weights(y *tensor.Tensor) *tensor.Tensor {
 	r := rand.New(rand.NewPCG(3, 4))
 	w := make([]float64, y.Len())
 	for i := range w {
 		w[i] = math.Round(min(max(r.NormFloat64(), -3), 3)*16)/16 + 1./32
 	}
-	return y.Mul(tensor.FromSlice(w, y.Shape()...).To(y.DType(), y.Device())).Sum()
+	return tensor.FromSlice(w, y.Shape()...).To(y.DType(), y.Device())
 }
 
 // Outcome returns the value of a call and its gradients, in row-major order, or nil
