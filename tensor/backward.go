@@ -233,7 +233,7 @@ const few = 4
 func (p *pass) backward(op Op, out, grads, in []*Tensor) []*Tensor {
 	if p.CreateGraph {
 		defer nameNotDifferentiable(op)
-		return op.Backward(out, grads, in)
+		return op.Backward(unnamed(out), grads, unnamed(in))
 	}
 	var copies []Tensor
 	var pointers []*Tensor
@@ -260,6 +260,17 @@ func (p *pass) backward(op Op, out, grads, in []*Tensor) []*Tensor {
 		pointers[i] = c
 	}
 	return op.Backward(pointers[:len(out)], grads, pointers[len(out):])
+}
+
+// unnamed returns xs without the names of their axes: gradients have none.
+func unnamed(xs []*Tensor) []*Tensor {
+	for i, x := range xs {
+		if x.format != nil {
+			xs = slices.Clone(xs)
+			xs[i] = x.Unnamed()
+		}
+	}
+	return xs
 }
 
 // nameNotDifferentiable makes a refusal to record part of op's Backward say whose it is.
@@ -365,7 +376,7 @@ func (x *Tensor) inBackward(p *pass) *Tensor {
 	if p.CreateGraph && x.backward {
 		return x
 	}
-	y := *x
+	y := *x.Unnamed()
 	y.Grad, y.backward = nil, true
 	y.noGrad = y.noGrad || !p.CreateGraph
 	return &y

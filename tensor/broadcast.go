@@ -45,11 +45,8 @@ func (op binaryOp) Infer(in []Spec) []Spec {
 	if op.to != dtype.Invalid {
 		t = op.to
 	}
-	return []Spec{{Type: t, View: broadcastLayout(op.Name(), in...), Format: commonNames(op.Name(), in)}}
+	return one(t, broadcastLayout(op.Name(), in...))
 }
-
-// handles accepts names of axes: the result has the operands' names, which must agree.
-func (binaryOp) handles(f *Format) bool { return f.Quantized == nil && f.Sparse == nil }
 
 func (op binaryOp) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(op.f, nil, out, broadcastTo(in[0], out[0].Shape), broadcastTo(in[1], out[0].Shape))

@@ -31,7 +31,7 @@ func Checkpoint(f func(xs ...*Tensor) *Tensor, xs ...*Tensor) *Tensor {
 	if y.node == nil {
 		return y
 	}
-	out := &Tensor{array: y.array, tape: t, block: y.block}
+	out := &Tensor{array: y.array, format: y.format, tape: t, block: y.block}
 	for x := range leafUses(y) {
 		if !slices.Contains(locals, x) && !slices.Contains(op.leaves, x) {
 			op.leaves = append(op.leaves, x)
@@ -64,7 +64,7 @@ func (*checkpoint) Forward(*Context, []storage.Array, []storage.Array) error { r
 func (op *checkpoint) run(t *Tape, xs []*Tensor) (y *Tensor, locals []*Tensor) {
 	locals = make([]*Tensor, len(xs))
 	for i, x := range xs {
-		locals[i] = &Tensor{array: x.array, requiresGrad: x.requiresGrad, tape: t, block: x.block, rowMajor: x.rowMajor}
+		locals[i] = &Tensor{array: x.array, format: x.format, requiresGrad: x.requiresGrad, tape: t, block: x.block, rowMajor: x.rowMajor}
 	}
 	return op.f(locals...), locals
 }

@@ -16,11 +16,8 @@ type unaryOp struct {
 func (op unaryOp) Name() string { return op.f.Name }
 
 func (op unaryOp) Infer(in []Spec) []Spec {
-	return []Spec{{Type: in[0].Type, View: views.Like(in[0].View), Format: in[0].Format}}
+	return one(in[0].Type, views.Like(in[0].View))
 }
-
-// handles accepts names of axes, which the result keeps.
-func (unaryOp) handles(f *Format) bool { return f.Quantized == nil && f.Sparse == nil }
 
 func (op unaryOp) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(op.f, nil, out, in...)

@@ -15,7 +15,7 @@ import (
 // make a tensor of a format, and [Tensor.checkFormat] the only place where operations
 // refuse those that they do not handle. (Meta tensors are a device: see [Meta].)
 type Format struct {
-	Names     []string      // of the axes; nil if they have none
+	Names     []string      // of the axes, "" for one without; nil if none has one
 	Quantized *Quantization // nil if elements are the numbers themselves
 	Sparse    *Coordinates  // nil if every element is stored
 }
@@ -37,9 +37,10 @@ type Coordinates struct {
 // NewFormat returns a constant whose array stands for its elements as f says.
 func NewFormat(a storage.Array, f Format) (*Tensor, error) {
 	err := Try(func() {
+		if f.Names != nil {
+			checkNames("new format", f.Names, a.Shape)
+		}
 		switch s := f.Sparse; {
-		case f.Names != nil && (len(f.Names) != a.Rank() || repeats(f.Names)):
-			fail("new format", ErrShape, "names %q for %v; want a different one for each axis", f.Names, a.Shape)
 		case f.Quantized != nil && (!a.Type.IsInt() || !(f.Quantized.Scale > 0)):
 			fail("new format", ErrType, "%v quantized with scale %v; want integers and a positive scale", a.Type, f.Quantized.Scale)
 		case s == nil:
@@ -53,9 +54,7 @@ func NewFormat(a storage.Array, f Format) (*Tensor, error) {
 		}
 	})
 	x := FromArray(a)
-	if f.Names != nil || f.Quantized != nil || f.Sparse != nil {
-		x.format = &f
-	}
+	x.format = f.orNil()
 	return x, err
 }
 
@@ -73,43 +72,6 @@ func (at *Coordinates) places() ([]int64, error) {
 	return index, nil
 }
 
-func repeats(names []string) bool {
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			return true
-		}
-	}
-	return false
-}
-
-// commonNames returns the format of the result of an elementwise operation on operands
-// with named axes: names that two of them give to an axis are the same, and every axis
-// has one.
-func commonNames(op string, in []Spec) *Format {
-	var common *Format
-	rank := 0
-	for _, x := range in {
-		rank = max(rank, x.Rank())
-		switch {
-		case x.Format == nil:
-		case common == nil:
-			common = x.Format
-		default:
-			long, short := common, x.Format
-			if len(long.Names) < len(short.Names) {
-				long, short = short, long
-			}
-			if common = long; !slices.Equal(long.Names[len(long.Names)-len(short.Names):], short.Names) {
-				fail(op, ErrShape, "axes %q and %q do not match", long.Names, short.Names)
-			}
-		}
-	}
-	if common != nil && len(common.Names) != rank {
-		fail(op, ErrState, "some axes of the result have no name, others are %q; call Unnamed first", common.Names)
-	}
-	return common
-}
-
 // Format returns the format of x: the zero Format for an ordinary tensor.
 func (x *Tensor) Format() Format {
 	if x.format == nil {
@@ -118,20 +80,10 @@ func (x *Tensor) Format() Format {
 	return *x.format
 }
 
-// Unnamed returns x without the names of its axes.
-func (x *Tensor) Unnamed() *Tensor {
-	y := *x
-	y.format = nil
-	if f := x.Format(); f.Quantized != nil || f.Sparse != nil {
-		y.format = &Format{Quantized: f.Quantized, Sparse: f.Sparse}
-	}
-	return &y
-}
-
 // A handler is an operation on tensors of other formats than the ordinary one.
 type handler interface{ handles(f *Format) bool }
 
-// checkFormat fails if op, nil for what is no operation, does not handle x's format.
+// checkFormat fails if op, nil for an act that concerns elements alone, does not handle x's format.
 func (x *Tensor) checkFormat(act string, op any) {
 	if x.format == nil {
 		return
@@ -139,13 +91,18 @@ func (x *Tensor) checkFormat(act string, op any) {
 	if h, ok := op.(handler); ok && h.handles(x.format) {
 		return
 	}
+	if x.format.Quantized == nil && x.format.Sparse == nil {
+		if _, ok := op.(viewer); ok || op == nil || namerOf(op) != nil {
+			return
+		}
+	}
 	switch f := x.format; {
 	case f.Quantized != nil:
 		fail(act, ErrState, "of a quantized tensor; call Dequantize first")
 	case f.Sparse != nil:
 		fail(act, ErrState, "of a sparse tensor; call ToDense first")
 	default:
-		fail(act, ErrState, "of a tensor with named axes %q; call Unnamed first", f.Names)
+		fail(act, ErrState, "has no rule for named axes, %q; call Unnamed first", f.Names)
 	}
 }
 

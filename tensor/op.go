@@ -70,7 +70,7 @@ func applyOn(device storage.Device, tape *Tape, op Op, in []*Tensor) []*Tensor {
 		s.specs = append(s.specs, x.Spec())
 		s.arrays = append(s.arrays, x.array)
 	}
-	specs := op.Infer(s.specs)
+	specs := named(op, s.specs, op.Infer(s.specs))
 	s.context = Context{device: device, tape: mode.tape, recording: mode.records()}
 	arrays := s.arrays[:len(in):len(in)]
 	if dynamic, ok := op.(DynamicOp); ok {
@@ -104,7 +104,7 @@ func view(op Op, x *Tensor, v views.View) *Tensor {
 	in := []*Tensor{x}
 	mode := modeOf(op.Name(), op, nil, in)
 	out := mode.results(1)
-	out[0].array, out[0].block = x.array.With(v), x.block
+	out[0].array, out[0].block, out[0].format = x.array.With(v), x.block, x.formatOfView(op, v)
 	mode.record(op, in, out, mode.tape.allocated())
 	return out[0]
 }
@@ -113,7 +113,7 @@ func view(op Op, x *Tensor, v views.View) *Tensor {
 // derivatives and metrics. It refuses operands whose gradient would be lost: Detach
 // them if that is meant.
 func RunKernel(k *kernels.Kernel, options any, out []Spec, in ...*Tensor) []*Tensor {
-	mode := modeOf(k.Name, nil, nil, in)
+	mode := modeOf(k.Name, k, nil, in)
 	if mode.records() {
 		for _, spec := range out {
 			if spec.Type.IsFloat() {

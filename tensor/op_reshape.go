@@ -26,7 +26,8 @@ func (x *Tensor) Reshape(shape ...int) *Tensor {
 func (x *Tensor) Unsqueeze(axis int) *Tensor {
 	v, err := x.array.Unsqueeze(axis)
 	check("unsqueeze", err)
-	return view(reshape{}, x, v)
+	axis, _ = views.Axis(axis, v.Rank())
+	return view(reshape{inserted: axis + 1}, x, v)
 }
 
 // Squeeze returns x without the given axes, which must be of size 1; without arguments,
@@ -34,7 +35,7 @@ func (x *Tensor) Unsqueeze(axis int) *Tensor {
 func (x *Tensor) Squeeze(axes ...int) *Tensor {
 	v, err := x.array.Squeeze(axes...)
 	check("squeeze", err)
-	return view(reshape{}, x, v)
+	return view(reshape{part: func(v views.View) (views.View, error) { return v.Squeeze(axes...) }}, x, v)
 }
 
 // Flatten returns x with the axes from first on joined into one, copied if they
@@ -62,7 +63,11 @@ func (x *Tensor) PreferRowMajor() {
 }
 
 // reshape is any view of the same elements in the same order.
-type reshape struct{ viewOp }
+type reshape struct {
+	viewOp
+	inserted int      // 1 + the axis that is new; 0 if other axes are
+	part     viewFunc // that drops axes, if the shapes do not tell which
+}
 
 func (reshape) Name() string { return "reshape" }
 

@@ -60,7 +60,9 @@ func (op flip) Backward(out, grads, in []*Tensor) []*Tensor {
 func (x *Tensor) Index(expr string) *Tensor {
 	index, err := views.Parse(expr)
 	check("index", err)
-	return x.selectView(index.Of)
+	v, err := index.Of(x.array.View)
+	check("index", err)
+	return view(slice{part: index.Of, index: index}, x, v)
 }
 
 func (x *Tensor) selectView(part viewFunc) *Tensor {
@@ -74,7 +76,8 @@ type viewFunc func(views.View) (views.View, error)
 
 type slice struct {
 	viewOp
-	part viewFunc
+	part  viewFunc
+	index views.Index // which part is, if it is an index expression
 }
 
 func (slice) Name() string { return "slice" }

@@ -97,13 +97,7 @@ func (x *Tensor) dropAxes(axes []int) *Tensor {
 	if len(axes) == 0 {
 		return x
 	}
-	shape := make([]int, 0, x.Rank())
-	for axis, size := range x.Shape() {
-		if !slices.Contains(axes, axis) {
-			shape = append(shape, size)
-		}
-	}
-	return x.Reshape(shape...)
+	return x.Squeeze(axes...)
 }
 
 // count returns the number of elements of x that were reduced to one element of y.

@@ -100,12 +100,11 @@ func (x *Tensor) Clone() *Tensor { return Apply(copied{}, x) }
 // outlives the step.
 func (x *Tensor) CloneDetached() *Tensor {
 	x.checkAlive("clone")
-	x.checkFormat("clone", nil)
 	c := Context{device: device("clone", x)}
 	y, err := c.Alloc(x.DType(), views.Of(x.Shape()...))
 	check("clone", err)
 	check("clone", c.Run(kernels.Copy, nil, []storage.Array{y}, x.array))
-	return FromArray(y)
+	return &Tensor{array: y, format: x.format}
 }
 
 // CopyTo copies x's elements to dst, converting types. See [storage.Array.CopyTo].
@@ -139,9 +138,7 @@ func (x *Tensor) Item() float64 {
 // for an element that T cannot hold, as [storage.Read] does: Cast converts without that check.
 func Values[T dtype.Go](x *Tensor) []T {
 	x.checkAlive("values")
-	if x.format != nil && x.format.Names == nil {
-		x.checkFormat("values", nil)
-	}
+	x.checkFormat("values", nil)
 	elems, err := storage.Read[T](x.array)
 	check("values", err)
 	return elems

@@ -309,6 +309,32 @@ func (x Index) Of(v View) (View, error) {
 	return w, nil
 }
 
+// Origins returns, for each axis of the view that x selects from one of the given rank, the axis
+// that it selects from, or -1 for a new one. See [Index.Of] for what selects a view.
+func (x Index) Origins(rank int) []int {
+	origins, done := []int{}, 0
+	keep := func(n int) {
+		for range n {
+			origins = append(origins, done)
+			done++
+		}
+	}
+	for _, i := range x {
+		switch i.kind {
+		case rangeItem:
+			keep(1)
+		case ellipsis:
+			keep(rank - x.axes())
+		case newAxis:
+			origins = append(origins, -1)
+		default:
+			done++
+		}
+	}
+	keep(rank - done)
+	return origins
+}
+
 // of returns the first element of a range over an axis of the given size, and
 // how many it has: Python's slice.indices.
 func (i item) of(size int) (start, n int) {
