@@ -11,6 +11,10 @@ import "fmt"
 //     holds both, and uint64 with a signed integer float64, as in NumPy;
 //   - float16 with bfloat16 is float32, as neither holds the other;
 //   - complex64 with float64 is complex128.
+//
+// NumPy differs where integers meet smaller floats, which it widens until they hold the integers
+// (int32 with float32 is float64 there), and where numbers without a type meet integers and bools, which become
+// float64 and complex128. testdata/promotion.txt has the answers of both for every pair.
 var promotion = [...][16]Type{
 	{}, // of Invalid
 	// -  Bool u8   u16  u32  u64  i8   i16  i32  i64  f16  bf16 f32  f64  c64  c128
@@ -47,4 +51,22 @@ func Promote(a, b Type) (Type, error) {
 		}
 	}
 	return promotion[a.number][b.number], nil
+}
+
+// PromoteNumber returns the type of the result of an operation on elements of type t and a single
+// number of type number, which counts only by its kind, as PyTorch's scalars do: an integer beside int8
+// leaves int8, beside bools it gives int64; a float beside integers gives float32; a complex number
+// gives complex64, and complex128 beside float64.
+func PromoteNumber(t, number Type) (Type, error) {
+	switch {
+	case number == Bool || number.IsInt() && t.IsInt() || number.kind() == t.kind():
+		number = t
+	case number.IsInt():
+		number = Int64
+	case number.IsFloat():
+		number = Float32
+	case number.IsComplex():
+		number = Complex64
+	}
+	return Promote(t, number)
 }

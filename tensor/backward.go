@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"container/heap"
+	"github.com/h5dnn/h5dnn/dtype"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/internal/errkind"
@@ -393,9 +394,12 @@ func (x *Tensor) constant(value float64) *Tensor {
 func (x *Tensor) zeros(v views.View) *Tensor { return x.filled(views.Like(v), 0) }
 
 // filled returns a tensor of x's type, device and step, value all over.
-func (x *Tensor) filled(v views.View, value float64) *Tensor {
+func (x *Tensor) filled(v views.View, value float64) *Tensor { return x.filledAs(x.DType(), v, value) }
+
+// filledAs is filled with elements of type t.
+func (x *Tensor) filledAs(t dtype.Type, v views.View, value float64) *Tensor {
 	c := Context{device: device("fill", x), tape: x.tape}
-	a, b, err := c.alloc(x.DType(), v)
+	a, b, err := c.alloc(t, v)
 	check("fill", err)
 	check("fill", c.Run(kernels.Fill, kernels.FillOptions{Value: value}, []storage.Array{a}))
 	return &Tensor{array: a, block: b, noGrad: x.noGrad, backward: x.backward, tape: x.tape}

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -25,6 +26,14 @@ func (op unaryOp) Forward(c *Context, out, in []storage.Array) error {
 
 func (op unaryOp) Backward(out, grads, in []*Tensor) []*Tensor {
 	return []*Tensor{op.grad(in[0], out[0], grads[0])}
+}
+
+// floating returns x, but integers and bools as float32: functions with results of floats take them, as PyTorch's do.
+func (x *Tensor) floating() *Tensor {
+	if x == nil || x.format != nil || !x.DType().IsInt() && x.DType() != dtype.Bool {
+		return x
+	}
+	return x.Cast(dtype.Float32)
 }
 
 // unary makes a method of one operand what samples.Register takes.

@@ -9,7 +9,11 @@ import (
 
 // MatMul returns the matrix product of the last two axes of x and y, for each
 // place along the axes before, which are broadcast.
-func (x *Tensor) MatMul(y *Tensor) *Tensor { return Apply(matmul{}, autocast(x, y)...) }
+func (x *Tensor) MatMul(y *Tensor) *Tensor {
+	in := autocast(x, y)
+	x, y = promoted("matmul", in[0], in[1])
+	return Apply(matmul{}, x, y)
+}
 
 type matmul struct{}
 
@@ -18,9 +22,6 @@ func (matmul) Name() string { return "matmul" }
 func (matmul) Infer(in []Spec) []Spec {
 	wantFloat("matmul", in...)
 	x, y := &in[0], &in[1]
-	if x.Type != y.Type {
-		fail("matmul", ErrType, "%v and %v; Cast one to the other", x.Type, y.Type)
-	}
 	n, m := x.Rank(), y.Rank()
 	if n < 2 || m < 2 || x.Shape[n-1] != y.Shape[m-2] {
 		fail("matmul", ErrShape, "shapes %v and %v do not chain", x.Shape, y.Shape)

@@ -11,7 +11,8 @@ import (
 
 // MeanSquaredError returns the mean over all elements of (x − y)².
 func MeanSquaredError(x, y *Tensor) *Tensor {
-	return Apply(&squaredError{}, x.ToFloat32(), y.ToFloat32())
+	x, y = promoted("mean squared error", x.ToFloat32(), y.ToFloat32())
+	return Apply(&squaredError{}, x, y)
 }
 
 type squaredError struct {
@@ -25,9 +26,6 @@ func (op *squaredError) Infer(in []Spec) []Spec {
 	wantFloat(op.Name(), x, y)
 	if !slices.Equal(x.Shape, y.Shape) || x.Len() == 0 {
 		fail(op.Name(), ErrShape, "of %v and %v; want one shape, not empty", x.Shape, y.Shape)
-	}
-	if x.Type != y.Type {
-		fail(op.Name(), ErrType, "of %v and %v; Cast one to the other", x.Type, y.Type)
 	}
 	return one(x.Type, views.Of())
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // Sigmoid returns 1/(1 + e⁻ˣ), elementwise.
-func (x *Tensor) Sigmoid() *Tensor { return Apply(unaryOp{kernels.Sigmoid, sigmoidGrad}, x) }
+func (x *Tensor) Sigmoid() *Tensor { return Apply(unaryOp{kernels.Sigmoid, sigmoidGrad}, x.floating()) }
 
 func sigmoidGrad(x, y, dy *Tensor) *Tensor {
 	if !dy.noGrad {

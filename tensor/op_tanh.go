@@ -6,7 +6,7 @@ import (
 )
 
 // Tanh returns the hyperbolic tangent of x, elementwise.
-func (x *Tensor) Tanh() *Tensor { return Apply(unaryOp{kernels.Tanh, tanhGrad}, x) }
+func (x *Tensor) Tanh() *Tensor { return Apply(unaryOp{kernels.Tanh, tanhGrad}, x.floating()) }
 
 func tanhGrad(x, y, dy *Tensor) *Tensor {
 	if !dy.noGrad {

@@ -137,8 +137,8 @@ func computes(t *testing.T, s tensortest.Sample, elem dtype.Type, d storage.Devi
 	if got.Type != want.Type {
 		t.Errorf("%v gives %v on %v, %v on the cpu", elem, got.Type, d, want.Type)
 	}
-	if elem.IsFloat() {
-		tensortest.Near(t, elem.String(), tensor.Values[float64](tensor.FromArray(got)), tensor.Values[float64](tensor.FromArray(want)), tensortest.Tolerances[elem])
+	if want.Type.IsFloat() {
+		tensortest.Near(t, elem.String(), tensor.Values[float64](tensor.FromArray(got)), tensor.Values[float64](tensor.FromArray(want)), tensortest.Tolerances[want.Type])
 	} else if g, w := elements(t, got), elements(t, want); !slices.Equal(g, w) {
 		t.Errorf("%v gives %x on %v, %x on the cpu", elem, g, d, w)
 	}

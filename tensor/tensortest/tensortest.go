@@ -220,7 +220,7 @@ func Agree(t *testing.T, tolerance float64, s Sample, got, want []storage.Array)
 }
 
 // Near reports elements that differ by more than tolerance, relative to their own size
-// and to that of the largest: small gradients are held to their own scale.
+// and to that of the largest: small gradients are held to their own scale. NaN is equal to itself.
 func Near(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -233,7 +233,7 @@ func Near(t *testing.T, what string, got, want []float64, tolerance float64) {
 		}
 	}
 	for k := range got {
-		if !(math.Abs(got[k]-want[k]) <= tolerance*(largest+math.Abs(want[k]))+1e-12) {
+		if same := got[k] == want[k] || got[k] != got[k] && want[k] != want[k]; !same && !(math.Abs(got[k]-want[k]) <= tolerance*(largest+math.Abs(want[k]))+1e-12) {
 			t.Errorf("%s, element %d: got %v, want %v", what, k, got[k], want[k])
 		}
 	}
