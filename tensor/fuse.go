@@ -89,7 +89,7 @@ func (p *pass) fused(n *node) (op Op, in []*Tensor, producers []*node) {
 // gradient is next, uses it.
 func (p *pass) usedOnce(x *Tensor) bool {
 	n := x.node
-	return n != nil && n.consumed == 1 && !n.released && p.grads[x] == nil && !p.isTarget(x) && version(n.out, n.in) == n.version
+	return n != nil && n.consumed == 1 && x.onGrad == nil && !n.released && p.grads[x] == nil && !p.isTarget(x) && version(n.out, n.in) == n.version
 }
 
 // throughActivation returns op as an operation that also differentiates the activation by which another computed in[0],

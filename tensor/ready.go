@@ -8,7 +8,13 @@ import "iter"
 func GradientsReady(y *Tensor, ready func(leaf, grad *Tensor)) Grads {
 	p := newPass("gradients", []*Tensor{y}, nil, nil, GradOptions{})
 	if ready != nil {
-		p.notify = newNotifier(y, ready)
+		p.notify = newNotifier(y, func(x, dx *Tensor) {
+			if x.onGrad != nil {
+				dx = p.seen(x, dx)
+				p.grads[x] = dx
+			}
+			ready(x, dx)
+		})
 	}
 	p.run()
 	return p.grads

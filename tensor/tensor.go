@@ -38,8 +38,8 @@ import (
 // anything still needs it for a gradient.
 type Tensor struct {
 	array storage.Array
-	// Grad is the sum of the gradients that Backward has computed for this leaf; nil
-	// before.
+	// Grad is the sum of the gradients that Backward has computed for this leaf, or after
+	// RetainGrad for this result; nil before.
 	Grad *Tensor
 
 	requiresGrad bool    // whether a gradient should reach it
@@ -50,6 +50,7 @@ type Tensor struct {
 	rowMajor     bool    // see PreferRowMajor
 	format       *Format // nil for an ordinary tensor
 	node         *node   // how it was computed; nil for a leaf
+	onGrad       *onGrad // what to do with its gradient; nil for nothing
 	tape         *Tape   // the step that it belongs to; nil outside of steps
 	block        *block  // of the step's memory; nil if it is elsewhere
 }
