@@ -21,12 +21,16 @@ type Grads map[*Tensor]*Tensor
 // afterwards, results that y was computed from cannot be read, except for y and the
 // operands of its last operation, such as the logits of a loss. [Grad] can retain them.
 func Gradients(y *Tensor, dy ...*Tensor) Grads {
+	p := passOf(y, dy)
+	p.run()
+	return p.grads
+}
+
+func passOf(y *Tensor, dy []*Tensor) *pass {
 	if len(dy) > 1 {
 		fail("gradients", ErrState, "%d incoming gradients for one tensor", len(dy))
 	}
-	p := newPass("gradients", []*Tensor{y}, dy, nil, GradOptions{})
-	p.run()
-	return p.grads
+	return newPass("gradients", []*Tensor{y}, dy, nil, GradOptions{})
 }
 
 // GradOptions are the settings of Grad.
@@ -69,13 +73,19 @@ func Grad(ys, xs []*Tensor, o GradOptions) []*Tensor {
 }
 
 // Backward adds the gradients of y into the Grad of every leaf that y depends on and
-// that requires one. They stay until ZeroGrad. See [Gradients] for dy.
+// that requires one, and of every result that RetainGrad names. They stay until ZeroGrad.
+// See [Gradients] for dy.
 func (y *Tensor) Backward(dy ...*Tensor) {
-	for leaf, d := range Gradients(y, dy...) {
-		if leaf.Grad != nil {
-			d = leaf.Grad.Add(d)
+	p := passOf(y, dy)
+	p.retained = Grads{}
+	p.run()
+	for _, grads := range []Grads{p.grads, p.retained} {
+		for x, d := range grads {
+			if x.Grad != nil {
+				d = x.Grad.Add(d)
+			}
+			x.Grad = d.CloneDetached()
 		}
-		leaf.Grad = d.CloneDetached()
 	}
 }
 
@@ -93,6 +103,7 @@ type pass struct {
 	kept      []*block       // not released though no gradient needs them
 	activated []*node        // operations whose activations have been differentiated with the operations that use their results
 	notify    *notifier      // nil if no one waits for single gradients
+	retained  Grads          // of results that RetainGrad names; nil if no one asks for them
 }
 
 func newPass(act string, ys, dys, targets []*Tensor, o GradOptions) *pass {
@@ -134,6 +145,11 @@ func (p *pass) run() {
 	for len(p.pending) > 0 {
 		p.propagate(heap.Pop(&p.pending).(*node))
 	}
+	for x, dx := range p.grads {
+		if x.onGrad != nil && (x.node == nil && p.notify == nil || x.node != nil && !p.leadsOn(x)) {
+			p.grads[x] = p.seen(x, dx)
+		}
+	}
 	p.notify.finish(p.grads)
 	for _, dx := range p.grads {
 		if dx.block != nil {
@@ -165,7 +181,14 @@ func (p *pass) keep(y *Tensor) {
 func (p *pass) propagate(n *node) {
 	grads := make([]*Tensor, len(n.out))
 	for i, y := range n.out {
-		if grads[i] = p.grads[y]; grads[i] != nil && !p.isTarget(y) {
+		if grads[i] = p.grads[y]; grads[i] == nil {
+			continue
+		}
+		if y.onGrad != nil {
+			grads[i] = p.seen(y, grads[i])
+			p.grads[y] = grads[i]
+		}
+		if !p.isTarget(y) {
 			delete(p.grads, y)
 		}
 	}
@@ -177,7 +200,13 @@ func (p *pass) propagate(n *node) {
 		fail("gradients", storage.ErrState, "something that %s was computed from has been written to since", n.op.Name())
 	}
 	first := p.tape.allocated()
-	dxs := p.backward(p.throughActivation(op, in), n.out, grads, in)
+	op = p.throughActivation(op, in)
+	var dxs []*Tensor
+	if detecting() {
+		dxs = p.backwardDetecting(n, op, grads, in)
+	} else {
+		dxs = p.backward(op, n.out, grads, in)
+	}
 	p.checkGradients(op, dxs, in)
 	for i, dx := range dxs {
 		if x := in[i]; dx != nil && p.needs(x) {
@@ -362,23 +391,25 @@ func (p *pass) leadsOn(x *Tensor) bool {
 // seed returns dy/dy = 1. For a loss that has already computed its gradient, no memory
 // is filled.
 func (p *pass) seed(y *Tensor) *Tensor {
-	if y.node != nil && !p.CreateGraph {
+	if y.node != nil && !p.CreateGraph && y.onGrad == nil {
 		if _, stored := y.node.op.(interface{ storesGrad() }); stored {
 			return &Tensor{array: y.array, isOne: true, noGrad: true, backward: true, tape: y.tape}
 		}
 	}
 	seed := y.inBackward(p).constant(1)
-	seed.isOne = true
+	seed.isOne = y.onGrad == nil
 	return seed
 }
 
 // inBackward returns x as the derivatives of the pass see it.
 func (x *Tensor) inBackward(p *pass) *Tensor {
-	if p.CreateGraph && x.backward {
-		return x
+	if p.CreateGraph && (x.backward || x.requiresGrad) {
+		y := view(rename{}, x, x.array.View)
+		y.backward = true
+		return y
 	}
-	y := *x.Unnamed()
-	y.Grad, y.backward = nil, true
+	y := *x
+	y.Grad, y.onGrad, y.format, y.backward = nil, nil, nil, true
 	y.noGrad = y.noGrad || !p.CreateGraph
 	return &y
 }

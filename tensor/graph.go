@@ -14,8 +14,9 @@ type node struct {
 	order    uint64 // operations recorded later have a larger one
 	version  uint64 // of the storages it depends on, when it was computed
 	saved    []*block
-	consumed int32 // how many recorded operations have one of out as an operand
-	released bool  // whether a backward pass has released what Backward needs
+	consumed int32  // how many recorded operations have one of out as an operand
+	released bool   // whether a backward pass has released what Backward needs
+	at       string // where it was called, for DetectAnomaly
 }
 
 var recorded atomic.Uint64
@@ -103,6 +104,9 @@ func (m mode) record(op Op, in, out []*Tensor, first int) {
 	}
 	if n == nil {
 		return
+	}
+	if detecting() {
+		n.at = caller()
 	}
 	for _, x := range in {
 		x.block.use()

@@ -93,7 +93,11 @@ func applyOn(device storage.Device, tape *Tape, op Op, in []*Tensor) []*Tensor {
 		s.arrays = append(s.arrays, out[i].array)
 	}
 	first := mode.tape.allocated()
-	check(name, op.Forward(&s.context, s.arrays[len(in):], arrays))
+	if watching() {
+		watched(name, mode, device, s.arrays[len(in):], arrays, func() error { return op.Forward(&s.context, s.arrays[len(in):], arrays) })
+	} else {
+		check(name, op.Forward(&s.context, s.arrays[len(in):], arrays))
+	}
 	runtime.KeepAlive(in)
 	mode.record(op, in, out, first)
 	return out
@@ -130,7 +134,11 @@ func RunKernel(k *kernels.Kernel, options any, out []Spec, in ...*Tensor) []*Ten
 		check(k.Name, err)
 		made[i] = results[i].array
 	}
-	check(k.Name, c.Run(k, options, made, arrays(in)...))
+	if watching() {
+		watched(k.Name, mode, c.device, made, arrays(in), func() error { return c.Run(k, options, made, arrays(in)...) })
+	} else {
+		check(k.Name, c.Run(k, options, made, arrays(in)...))
+	}
 	return results
 }
 
@@ -145,7 +153,12 @@ func runKernel(k *kernels.Kernel, options any, out Spec, in ...*Tensor) *Tensor 
 func run(op string, k *kernels.Kernel, options any, out []storage.Array, in ...storage.Array) {
 	r, err := kernels.On(out[0].Data.Device())
 	check(op, err)
-	check(op, r.Run(k, &kernels.Call{Out: out, In: in, Options: options}))
+	call := &kernels.Call{Out: out, In: in, Options: options}
+	if watching() {
+		watched(op, mode{}, r, out, in, func() error { return r.Run(k, call) })
+	} else {
+		check(op, r.Run(k, call))
+	}
 }
 
 // device returns where in can be computed on together: Meta if one of them is there.
