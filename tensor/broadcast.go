@@ -40,6 +40,9 @@ func promoted(op string, x, y *Tensor) (*Tensor, *Tensor) {
 
 func (op binaryOp) Name() string { return op.f.Name }
 
+// Pointwise implements [PointwiseOp].
+func (binaryOp) Pointwise() {}
+
 func (op binaryOp) Infer(in []Spec) []Spec {
 	t := in[0].Type
 	if op.to != dtype.Invalid {

@@ -16,6 +16,9 @@ type unaryOp struct {
 
 func (op unaryOp) Name() string { return op.f.Name }
 
+// Pointwise implements [PointwiseOp].
+func (unaryOp) Pointwise() {}
+
 func (op unaryOp) Infer(in []Spec) []Spec {
 	return one(in[0].Type, views.Like(in[0].View))
 }

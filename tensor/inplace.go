@@ -34,6 +34,7 @@ func (x *Tensor) Assign(y *Tensor) {
 // operandOf returns y, broadcast to x's shape, for an elementwise kernel that writes x: a
 // copy if that would change elements of y before they are read.
 func operandOf(act string, x, y *Tensor) storage.Array {
+	y = inMemory(act, []*Tensor{x, y})[1]
 	if a := broadcastTo(y.array, x.Shape()); !kernels.Clobbers(x.array, a) {
 		return a
 	}

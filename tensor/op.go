@@ -57,6 +57,12 @@ func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
 		fail(op.Name(), ErrState, "no operands; want at least 1")
 	}
 	checkGiven(op.Name(), in...)
+	if anyLazy(in) {
+		if out, done := applyLazy(tape, op, in); done {
+			return out
+		}
+		in = inMemory(op.Name(), in)
+	}
 	return applyOn(device(op.Name(), in...), tape, op, in)
 }
 
@@ -117,6 +123,7 @@ func view(op Op, x *Tensor, v views.View) *Tensor {
 // derivatives and metrics. It refuses operands whose gradient would be lost: Detach
 // them if that is meant.
 func RunKernel(k *kernels.Kernel, options any, out []Spec, in ...*Tensor) []*Tensor {
+	in = inMemory(k.Name, in)
 	mode := modeOf(k.Name, k, nil, in)
 	if mode.records() {
 		for _, spec := range out {
@@ -161,18 +168,25 @@ func run(op string, k *kernels.Kernel, options any, out []storage.Array, in ...s
 	}
 }
 
-// device returns where in can be computed on together: Meta if one of them is there.
+// device returns where in can be computed on together: Meta if one of them is there. Lazy ones
+// can be anywhere.
 func device(act string, in ...*Tensor) kernels.Runner {
-	first := in[0].Device()
-	for _, x := range in[1:] {
+	var first storage.Device
+	for _, x := range in {
 		d := x.Device()
 		switch {
+		case x.IsLazy():
+		case first == nil:
+			first = d
 		case d == first:
 		case d == Meta || first == Meta:
 			return Meta
 		default:
 			fail(act, storage.ErrDevice, "operands on %v and %v; move one with To", first, d)
 		}
+	}
+	if first == nil {
+		return kernels.CPU
 	}
 	r, err := kernels.On(first)
 	check(act, err)

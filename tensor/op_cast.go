@@ -33,6 +33,9 @@ type cast struct {
 
 func (cast) Name() string { return "cast" }
 
+// Pointwise implements [PointwiseOp].
+func (cast) Pointwise() {}
+
 func (op cast) Infer(in []Spec) []Spec { return one(op.to, views.Like(in[0].View)) }
 
 func (op cast) Forward(c *Context, out, in []storage.Array) error {

@@ -16,6 +16,9 @@ type elu struct{ kernels.ELUOptions }
 
 func (elu) Name() string { return kernels.ELU.Name }
 
+// Pointwise implements [PointwiseOp].
+func (elu) Pointwise() {}
+
 func (op elu) Infer(in []Spec) []Spec { return likeFloat(op.Name(), in[0]) }
 
 func (op elu) Forward(c *Context, out, in []storage.Array) error {

@@ -20,6 +20,9 @@ type hardtanh struct{}
 
 func (hardtanh) Name() string { return "hardtanh" }
 
+// Pointwise implements [PointwiseOp].
+func (hardtanh) Pointwise() {}
+
 func (hardtanh) Infer(in []Spec) []Spec { return one(in[0].Type, views.Like(in[0].View)) }
 
 func (hardtanh) Forward(c *Context, out, in []storage.Array) error {

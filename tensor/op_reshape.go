@@ -93,6 +93,9 @@ type copied struct{}
 
 func (copied) Name() string { return "contiguous" }
 
+// Pointwise implements [PointwiseOp].
+func (copied) Pointwise() {}
+
 func (copied) Infer(in []Spec) []Spec {
 	return one(in[0].Type, views.Of(in[0].Shape...))
 }

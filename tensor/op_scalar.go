@@ -165,6 +165,9 @@ type scaleOffset struct {
 
 func (op scaleOffset) Name() string { return op.name }
 
+// Pointwise implements [PointwiseOp].
+func (scaleOffset) Pointwise() {}
+
 func (op scaleOffset) Infer(in []Spec) []Spec { return likeFloat(op.Name(), in[0]) }
 
 func (op scaleOffset) Forward(c *Context, out, in []storage.Array) error {

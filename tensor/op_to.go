@@ -57,6 +57,7 @@ func (move) Forward(c *Context, out, in []storage.Array) error {
 	if c.device == Meta {
 		return nil
 	}
+	countRead(in[0])
 	return in[0].CopyTo(out[0])
 }
 

@@ -17,6 +17,9 @@ type where struct{}
 
 func (where) Name() string { return "where" }
 
+// Pointwise implements [PointwiseOp].
+func (where) Pointwise() {}
+
 func (where) Infer(in []Spec) []Spec {
 	if in[0].Type != dtype.Bool {
 		fail("where", ErrType, "condition of %v; want bool", in[0].Type)

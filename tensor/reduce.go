@@ -47,14 +47,18 @@ func reduce(f *kernels.Kernel, x *Tensor, axes []int, grad func(x, y, dy *Tensor
 func (op reduction) Name() string { return op.f.Name }
 
 func (op reduction) Infer(in []Spec) []Spec {
-	shape, t := slices.Clone(in[0].Shape), in[0].Type
+	shape := slices.Clone(in[0].Shape)
 	for _, axis := range op.axes {
 		shape[axis] = 1
 	}
+	return one(op.resultType(in[0].Type), views.Of(shape...))
+}
+
+func (op reduction) resultType(t dtype.Type) dtype.Type {
 	if op.f == kernels.Sum && !t.IsFloat() && t != dtype.Uint64 {
-		t = dtype.Int64
+		return dtype.Int64
 	}
-	return one(t, views.Of(shape...))
+	return t
 }
 
 func (op reduction) Forward(c *Context, out, in []storage.Array) error {

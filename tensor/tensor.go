@@ -101,6 +101,9 @@ func (x *Tensor) Clone() *Tensor { return Apply(copied{}, x) }
 // outlives the step.
 func (x *Tensor) CloneDetached() *Tensor {
 	x.checkAlive("clone")
+	if x.IsLazy() {
+		return &Tensor{array: x.CPU().array, format: x.format}
+	}
 	c := Context{device: device("clone", x)}
 	y, err := c.Alloc(x.DType(), views.Of(x.Shape()...))
 	check("clone", err)
@@ -113,6 +116,7 @@ func (x *Tensor) CopyTo(dst storage.Array) error {
 	if err := x.aliveErr("copy to"); err != nil {
 		return err
 	}
+	countRead(x.array)
 	return x.array.CopyTo(dst)
 }
 
@@ -140,6 +144,7 @@ func (x *Tensor) Item() float64 {
 func Values[T dtype.Go](x *Tensor) []T {
 	x.checkAlive("values")
 	x.checkFormat("values", nil)
+	countRead(x.array)
 	elems, err := storage.Read[T](x.array)
 	check("values", err)
 	return elems

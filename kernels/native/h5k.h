@@ -36,7 +36,8 @@ static inline void h5k_restore(uint64_t old) { (void)old; }
 #endif
 
 extern int h5k_pool; /* how many threads compute */
-static inline int h5k_threads(void) { return __atomic_load_n(&h5k_pool, __ATOMIC_RELAXED); }
+extern _Thread_local int h5k_alone; /* whether the calling thread computes alone */
+static inline int h5k_threads(void) { return h5k_alone ? 1 : __atomic_load_n(&h5k_pool, __ATOMIC_RELAXED); }
 
 /* h5k_team makes OpenMP, and so oneDNN, use that many threads when the calling thread
  * next asks for them. OpenMP keeps both the number and the threads for each calling
@@ -61,5 +62,6 @@ typedef void h5k_body(void *arg, int64_t from, int64_t to);
 void h5k_spread(int64_t n, int64_t grain, h5k_body *body, void *arg);
 
 void h5k_set_threads(int n);
+void h5k_set_alone(int alone); /* of the calling thread */
 
 #endif

@@ -3,8 +3,11 @@
 #include <signal.h>
 
 int h5k_pool = 1;
+_Thread_local int h5k_alone;
 _Thread_local int h5k_gathered;
 static _Thread_local int flushing; /* the size of the team that flushes denormals */
+
+void h5k_set_alone(int alone) { h5k_alone = alone; }
 
 void h5k_set_threads(int n) { __atomic_store_n(&h5k_pool, n, __ATOMIC_RELAXED); }
 

@@ -27,3 +27,13 @@ func SetThreads(n int) { C.h5k_set_threads(C.int(min(max(n, 1), 1024))) }
 
 // Threads returns how many threads compute.
 func Threads() int { return int(C.h5k_pool) }
+
+// Alone runs f on a thread of its own, whose loops are not shared with other threads: for
+// jobs that are as many as the threads.
+func Alone(f func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	C.h5k_set_alone(1)
+	defer C.h5k_set_alone(0)
+	f()
+}
