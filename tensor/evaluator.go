@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
@@ -59,8 +60,9 @@ func (e *evaluator) tile(a storage.Array) (storage.Array, error) {
 		if l, ok := a.Data.(*lazy); ok {
 			err = e.fill(l, once, made)
 		} else {
-			countRead(a.With(once))
+			began := time.Now()
 			err = a.With(once).CopyTo(made)
+			countRead(a.With(once), began)
 		}
 		if err != nil {
 			return made, err
@@ -83,12 +85,16 @@ func (e *evaluator) fill(l *lazy, v views.View, dst storage.Array) error {
 				return err
 			}
 		}
-		var err error
-		if failed := Try(func() { err = l.op.Forward(&e.context, []storage.Array{dst.With(to)}, in) }); failed != nil {
+		out := []storage.Array{dst.With(to)}
+		forward := func() error { return l.op.Forward(&e.context, out, in) }
+		if failed := Try(func() {
+			if watching() {
+				watched(l.op.Name(), mode{}, kernels.CPU, out, in, forward)
+			} else {
+				check(l.op.Name(), forward())
+			}
+		}); failed != nil {
 			return failed
-		}
-		if err != nil {
-			return &Error{l.op.Name(), err}
 		}
 	}
 	return nil

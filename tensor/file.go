@@ -3,6 +3,7 @@ package tensor
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/kernels"
@@ -56,7 +57,8 @@ var (
 // larger operands. 0 is the default: 2 GiB, or a quarter of the memory if that is less.
 func SetReadLimit(bytes int) (previous int) { return int(readLimit.Swap(int64(max(bytes, 0)))) }
 
-// BytesRead returns how many bytes of elements tensors have read from files since the program began.
+// BytesRead returns how many bytes of elements tensors have read from files since the program began. [Profile] says
+// of which.
 func BytesRead() int64 { return bytesRead.Load() }
 
 func limitOfReads() int {
@@ -66,12 +68,12 @@ func limitOfReads() int {
 	return storage.NewBudget(0).Limit()
 }
 
-// countRead counts what reading all of a takes.
-func countRead(a storage.Array) {
-	switch a.Data.(type) {
-	case *lazy: // counts what it reads itself
-	case storage.Source:
+// countRead counts the time since began as that of reading a, if it is in a file.
+func countRead(a storage.Array, began time.Time) {
+	_, computed := a.Data.(*lazy) // which counts what it reads itself
+	if _, ok := a.Data.(storage.Source); ok && !computed {
 		bytesRead.Add(int64(a.NBytes()))
+		profiling.Load().add(profiled{name: "read " + a.Data.Device().String()}, time.Since(began), a.NBytes())
 	}
 }
 
@@ -137,9 +139,10 @@ func applyLazy(tape *Tape, op Op, in []*Tensor) ([]*Tensor, bool) {
 	if point != nil {
 		computed = []storage.Array{newLazy(point, specs[0], in)}
 	} else {
-		var err error
-		computed, err = reduceBlocks(fold, specs, in[0].array)
-		check(op.Name(), err)
+		watched(op.Name(), mode, kernels.CPU, nil, nil, func() (err error) {
+			computed, err = reduceBlocks(fold, specs, in[0].array)
+			return err
+		})
 	}
 	for i := range computed {
 		out[i].array, out[i].format = computed[i], specs[i].Format

@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -307,4 +308,125 @@ func TestLargeOperandsAreRefused(t *testing.T) {
 	}
 	x.Slice(0, 0, 2, 1).MatMul(x.Index("0:8, :2")) // smaller parts are read
 	x.Neg().Sum()
+}
+
+// TestResultsOfFilesAreWrittenAsTheyAreMade standardizes a dataset into another one, in every pair of layouts.
+func TestResultsOfFilesAreWrittenAsTheyAreMade(t *testing.T) {
+	memory := tensor.Randn(dtype.Float32, tensor.Key{Seed: 1}, 6, 8, 10)
+	result := func(x *tensor.Tensor) *tensor.Tensor {
+		return x.Sub(x.Mean(0, tensor.KeepDims)).MulScalar(2).Transpose(0, 1)
+	}
+	for from, layout := range layouts {
+		_, _, a := inFile(t, memory.Array(), layout)
+		for _, to := range layouts {
+			name := filepath.Join(t.TempDir(), "y.h5")
+			w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if to.Chunks != nil {
+				to.Chunks = []int{3, 2, 10}
+			}
+			d, err := w.CreateDataset("/y", dtype.Float32, []int{8, 6, 10}, to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(result(tensor.FromArray(a)).WriteTo(t.Context(), d), w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			f, err := hdf5.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d2, err := f.Dataset("/y")
+			if err != nil {
+				t.Fatal(err)
+			}
+			y, err := d2.Array()
+			if err != nil {
+				t.Fatal(err)
+			}
+			tensortest.Near(t, from, tensor.Values[float64](tensor.FromArray(y)), tensor.Values[float64](result(memory)), 1e-6)
+			f.Close()
+		}
+	}
+}
+
+// TestWritesThatFailLeaveNoFile stops writing by its context, and by a file that was closed.
+func TestWritesThatFailLeaveNoFile(t *testing.T) {
+	for _, kind := range []string{"context", "closed", "shape"} {
+		_, f, a := inFile(t, storage.From(make([]float32, 6*8*10), 6, 8, 10), layouts["chunked"])
+		name := filepath.Join(t.TempDir(), "y.h5")
+		w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Abort()
+		shape := []int{6, 8, 10}
+		if kind == "shape" {
+			shape = []int{8, 6, 10}
+		}
+		d, err := w.CreateDataset("/y", dtype.Float32, shape, hdf5write.Layout{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		y := tensor.FromArray(a).AddScalar(1)
+		want := tensor.ErrState
+		switch kind {
+		case "context":
+			cancel()
+			want = context.Canceled
+		case "closed":
+			f.Close()
+		case "shape":
+			want = tensor.ErrShape
+		}
+		if err := y.WriteTo(ctx, d); !errors.Is(err, want) {
+			t.Errorf("%s: error %v, want %v", kind, err, want)
+		}
+		if kind == "shape" { // refused before anything was written
+			continue
+		}
+		if err := w.Close(); err == nil {
+			t.Errorf("%s: the writer does not know that the dataset is incomplete", kind)
+		}
+		if _, err := os.Stat(name); err == nil {
+			t.Errorf("%s: the file exists", kind)
+		}
+	}
+}
+
+// TestBlocksAreWhole joins the blocks of a dataset and of a transposed one.
+func TestBlocksAreWhole(t *testing.T) {
+	_, _, a := inFile(t, tensor.Randn(dtype.Float32, tensor.Key{Seed: 1}, 6, 8, 10).Array(), layouts["chunked"])
+	for _, x := range []*tensor.Tensor{tensor.FromArray(a), tensor.FromArray(a).T(), tensor.FromArray(a).Slice(0, 0, 0, 1)} {
+		y := tensor.Zeros(x.DType(), x.Shape()...)
+		for start, b := range x.Blocks(100) {
+			into := y
+			for axis, n := range b.Shape() {
+				into = into.Narrow(axis, start[axis], n)
+			}
+			into.Assign(b)
+		}
+		tensortest.Near(t, "blocks", tensor.Values[float64](y), tensor.Values[float64](x), 0)
+	}
+}
+
+// TestProfilesNameFiles reads a file in an operation.
+func TestProfilesNameFiles(t *testing.T) {
+	name, _, a := inFile(t, storage.From(make([]float32, 6*8*10), 6, 8, 10), layouts["chunked"])
+	x := tensor.FromArray(a)
+	bytes := map[string]int{}
+	for _, p := range tensor.Profile(func() { x.Neg().Sum() }) {
+		bytes[p.Name] = p.Bytes
+	}
+	if bytes["read file:"+name] != 1920 || bytes["neg"] != 2*1920 {
+		t.Errorf("bytes by operation: %v", bytes)
+	}
+	nan := tensor.FromArray(unread(storage.From([]float32{-1}, 1)))
+	if err := tensor.Try(func() { tensor.DetectAnomaly(func() { nan.Log().Sum() }) }); err == nil || !strings.Contains(err.Error(), "log: ") {
+		t.Errorf("a NaN of a file: error %v", err)
+	}
 }

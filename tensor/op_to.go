@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"time"
+
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
@@ -57,7 +59,7 @@ func (move) Forward(c *Context, out, in []storage.Array) error {
 	if c.device == Meta {
 		return nil
 	}
-	countRead(in[0])
+	defer countRead(in[0], time.Now())
 	return in[0].CopyTo(out[0])
 }
 

@@ -26,6 +26,7 @@ package tensor
 
 import (
 	"math"
+	"time"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/errkind"
@@ -116,7 +117,7 @@ func (x *Tensor) CopyTo(dst storage.Array) error {
 	if err := x.aliveErr("copy to"); err != nil {
 		return err
 	}
-	countRead(x.array)
+	defer countRead(x.array, time.Now())
 	return x.array.CopyTo(dst)
 }
 
@@ -144,7 +145,7 @@ func (x *Tensor) Item() float64 {
 func Values[T dtype.Go](x *Tensor) []T {
 	x.checkAlive("values")
 	x.checkFormat("values", nil)
-	countRead(x.array)
+	defer countRead(x.array, time.Now())
 	elems, err := storage.Read[T](x.array)
 	check("values", err)
 	return elems

@@ -114,7 +114,8 @@ func (p OperationProfile) String() string {
 }
 
 // Profile runs f and returns what each operation took meanwhile, in all goroutines, the
-// longest first. Devices are waited for around each call; it cannot profile captured graphs.
+// longest first. Reading from a file is an operation of its own, "read" with the name of the file; on tensors over
+// files an operation has a call for each part that it computes. Devices are waited for around each call; it cannot profile captured graphs.
 func Profile(f func()) []OperationProfile {
 	all := &profile{outer: profiling.Load(), of: map[profiled]*OperationProfile{}}
 	profiling.Store(all)
@@ -160,18 +161,22 @@ func watched(name string, m mode, d storage.Device, out, in []storage.Array, run
 	for _, a := range slices.Concat(out, in) {
 		bytes += a.NBytes()
 	}
+	p.add(profiled{name, m.backward}, took, bytes)
+	if detecting() {
+		checkNaN(name, in, out)
+	}
+}
+
+// add adds a call to p, which may be nil, and to the profiles around it.
+func (p *profile) add(key profiled, took time.Duration, bytes int) {
 	for ; p != nil; p = p.outer {
 		p.Lock()
-		key := profiled{name, m.backward}
 		if p.of[key] == nil {
-			p.of[key] = &OperationProfile{Name: name, Backward: m.backward}
+			p.of[key] = &OperationProfile{Name: key.name, Backward: key.backward}
 		}
 		one := p.of[key]
 		one.Calls, one.Time, one.Bytes = one.Calls+1, one.Time+took, one.Bytes+bytes
 		p.Unlock()
-	}
-	if detecting() {
-		checkNaN(name, in, out)
 	}
 }
 
