@@ -53,6 +53,9 @@ func BoxShape(shape, unit []int, n int) []int {
 			break
 		}
 	}
+	for axis := range count {
+		count[axis] = min(count[axis], shape[axis])
+	}
 	return count
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	grid "github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
@@ -191,7 +192,7 @@ func (l Layout) chunkShape(shape, maxShape []int, size int) ([]int, error) {
 	}
 	if l.Chunks == nil {
 		ones := slices.Repeat([]int{1}, len(shape))
-		return blockShape(limit, ones, max(1, defaultChunkBytes/max(1, size))), nil
+		return grid.BoxShape(limit, ones, max(1, defaultChunkBytes/max(1, size))), nil
 	}
 	if len(l.Chunks) != len(shape) {
 		return nil, fmt.Errorf("chunks %v for a dataset of shape %v: %w", l.Chunks, shape, views.ErrShape)

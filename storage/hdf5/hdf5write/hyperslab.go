@@ -2,8 +2,8 @@ package hdf5write
 
 import (
 	"iter"
-	"slices"
 
+	grid "github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 	"github.com/h5dnn/h5dnn/views"
@@ -24,41 +24,12 @@ func subview(v views.View, start, count []int) views.View {
 	return w
 }
 
-// blockShape returns the shape of a block of whole units that has at most budget
-// elements, but at least one unit. Units are added along the last axes first. The
-// block is clipped to shape.
-func blockShape(shape, unit []int, budget int) []int {
-	count, volume := slices.Clone(unit), 1
-	for _, n := range unit {
-		volume *= n
-	}
-	for axis := len(shape) - 1; axis >= 0; axis-- {
-		units := (shape[axis] + unit[axis] - 1) / unit[axis]
-		fit := max(1, min(units, budget/volume))
-		count[axis] *= fit
-		volume *= fit
-		if fit < units {
-			break
-		}
-	}
-	for axis := range count {
-		count[axis] = min(count[axis], shape[axis])
-	}
-	return count
-}
-
 // hyperslabs divides a shape, which must not be empty, into blocks of whole units, in
 // row-major order. With units of one element, each block is contiguous.
 func hyperslabs(shape, unit []int, budget int) iter.Seq[hyperslab] {
-	size := blockShape(shape, unit, budget)
 	return func(yield func(hyperslab) bool) {
-		at := make([]int, len(shape))
-		for {
-			count := make([]int, len(shape))
-			for axis := range count {
-				count[axis] = min(size[axis], shape[axis]-at[axis])
-			}
-			if !yield(hyperslab{slices.Clone(at), count}) || !next(at, shape, size) {
+		for b := range grid.Grid(shape, grid.BoxShape(shape, unit, budget)) {
+			if !yield(hyperslab{b.Start, b.Count}) {
 				return
 			}
 		}
