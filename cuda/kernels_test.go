@@ -386,6 +386,16 @@ func capturable() (all []trial) {
 	for _, t := range []dtype.Type{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16} {
 		all = append(all, trial{kernels.GatherCast, kernels.ScaleOffsetOptions{Scale: 0.5, Offset: -3}, list(of(9, 5, 4).as(t)), list(of(50, 5, 4).as(dtype.Uint8).up(256), of(9).as(dtype.Int64).up(50)), 0})
 	}
+	for _, t := range dtype.All() {
+		for axis, whole := range []spec{of(7, 4, 3).as(t).up(3), of(9, 2, 3).as(t).up(3), of(9, 4, 8).as(t).up(3)} {
+			part, index := of(9, 4, 3).as(t).up(3), of(9, 4, 3).as(dtype.Int64).up(whole.shape[axis])
+			all = append(all, trial{kernels.Gather, kernels.GatherOptions{Axis: axis}, list(part), list(whole, index), 0},
+				trial{kernels.Scatter, kernels.ScatterOptions{Axis: axis}, list(whole), list(part, index), 0})
+			if computable(t) {
+				all = append(all, trial{kernels.Scatter, kernels.ScatterOptions{Axis: axis, Add: true}, list(whole), list(part.channelsLast(), index), 0})
+			}
+		}
+	}
 	for _, t := range []dtype.Type{dtype.Uint8, dtype.Int16, dtype.Float32, dtype.Float64, dtype.Complex128} {
 		for _, row := range [][]int{nil, {3}, {4}, {2, 8}, {3, 2, 2}} {
 			x, y := append([]int{50}, row...), append([]int{9}, row...)
@@ -756,7 +766,7 @@ func TestWrongRowsAreNamed(t *testing.T) {
 		if err := d.Run(kernels.Take, &kernels.Call{Out: []storage.Array{out}, In: []storage.Array{numbers(t, d, 30).With(views.Of(10, 3)), rows.With(v)}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Sync(); err == nil || !strings.Contains(err.Error(), "cuda:0: row index 0 is 10; want 0 to 9") {
+		if err := d.Sync(); err == nil || !strings.Contains(err.Error(), "cuda:0: index 0 is 10; want 0 to 9") {
 			t.Errorf("error %v; want one that names row 0", err)
 		}
 	})
@@ -794,7 +804,7 @@ func TestTheFirstFaultIsKeptWhole(t *testing.T) {
 			want string
 			runs []func() error
 		}{
-			{"row index 300 is 310; want 0 to 9", []func() error{take, entropy, hits}},
+			{"index 300 is 310; want 0 to 9", []func() error{take, entropy, hits}},
 			{"row 299 has label 310; want 0 to 9", []func() error{entropy, take, hits}},
 			{"row 300 has label 310; want 0 to 9", []func() error{hits, entropy, take}},
 		} {

@@ -8,7 +8,7 @@ import (
 
 // A Fault is an error of device code, which a launch cannot return: the error of the first kernel
 // that found one. Row is its first bad row, whose Label is not one of Classes classes; or, if
-// Classes is −1 − n, the row index number Row is Label, which is not one of n rows.
+// Classes is −1 − n, index number Row is Label, which is not one of n rows.
 type Fault struct{ Row, Label, Classes int64 }
 
 // NoFault is the initial state.

@@ -232,6 +232,33 @@ func biasSamples() (all []sample) {
 	return append(all, sample{k: ActGradBias, options: relu, out: []operand{x, b}, in: []operand{x, x}, tolerance: 3e-5, slow: true})
 }
 
+// indexSamples have an index of each element, and one of each row, whose elements it selects by strides of 0.
+func indexSamples() (all []sample) {
+	for _, c := range []struct {
+		shape   []int // of the elements that are selected or added
+		axis, n int   // and the size of that axis where they come from or go to
+	}{{[]int{5}, 0, 3}, {[]int{70001}, 0, 30}, {[]int{0, 3}, 0, 4}, {[]int{4, 0}, 0, 4}, {[]int{70, 64}, 0, 40}, {[]int{3, 5}, 1, 9}, {[]int{140, 33}, 1, 7}, {[]int{4, 9, 11}, 1, 20}, {[]int{2, 3, 1, 5}, 2, 6}} {
+		whole := slices.Clone(c.shape)
+		whole[c.axis] = c.n
+		x, part, index := of(whole...), of(c.shape...), of(c.shape...).as(dtype.Int64).drawn(below(c.n))
+		for _, t := range []dtype.Type{dtype.Invalid, dtype.Uint8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Float16} {
+			if views.Of(c.shape...).Len() > 1000 && t.Valid() {
+				break
+			}
+			if t.Valid() {
+				x, part = x.as(t).drawn(below(9)), part.as(t).drawn(below(9))
+			}
+			all = append(all, sample{k: Gather, options: GatherOptions{c.axis}, out: []operand{part}, in: []operand{x, index}},
+				sample{k: Scatter, options: ScatterOptions{Axis: c.axis}, out: []operand{x}, in: []operand{part, index}, updates: true},
+				sample{k: Scatter, options: ScatterOptions{c.axis, true}, out: []operand{x}, in: []operand{part, index}, updates: true, tolerance: 2e-5, slow: t == dtype.Float16})
+		}
+		if c.axis == 0 {
+			all = append(all, sample{k: Take, out: []operand{part}, in: []operand{x, of(c.shape[0]).as(dtype.Int64).drawn(below(c.n))}})
+		}
+	}
+	return all
+}
+
 func updateSamples() (all []sample) {
 	for _, shape := range [][]int{{}, {0}, {1}, {17}, {33, 65}, {300, 257}, {2, 3, 4, 5}} {
 		p, v := of(shape...), of(shape...).drawn(positive)
@@ -307,6 +334,7 @@ func TestOptimizedAgreesWithReference(t *testing.T) {
 		{"clip", clipSamples()},
 		{"norm", normSamples()},
 		{"random", randomSamples()},
+		{"index", indexSamples()},
 	} {
 		t.Run(family.name, func(t *testing.T) {
 			for i, s := range family.samples {

@@ -18,7 +18,16 @@ var Take = define("take",
 		}
 		return oneType(c.Out[0].Type, c.In[0])
 	},
-	func(c *Call, _ struct{}) error { return c.eachTaken(referenceCopy) }, nil)
+	func(c *Call, _ struct{}) error { return referenceGather(&c.Out[0], &c.In[0], c.rowIndex(), 0) },
+	func(c *Call, _ struct{}) (bool, error) { return optimizedGather(&c.Out[0], &c.In[0], c.rowIndex(), 0) })
+
+// rowIndex returns the index of the rows to take, for each element of the output.
+func (c *Call) rowIndex() *storage.Array {
+	rows := &c.In[1]
+	index := rows.With(views.View{Offset: rows.Offset, Shape: c.Out[0].Shape, Stride: make([]int, c.Out[0].Rank())})
+	index.Stride[0] = rows.Stride[0]
+	return &index
+}
 
 // GatherCast is y[i] = Scale·x[rows[i]] + Offset, of bytes x and floats y: Take and the
 // normalization of images in one pass.
@@ -34,11 +43,15 @@ var GatherCast = define("take cast",
 	},
 	func(c *Call, options ScaleOffsetOptions) error {
 		options = options.withDefault()
-		return c.eachTaken(func(y, x *storage.Array) {
-			wide := zeros(x.Shape)
-			convertElements(&wide, x)
-			referenceMap(func(x float64) float64 { return x*options.Scale + options.Offset }, *y, wide)
-		})
+		bytes := zeros(c.Out[0].Shape)
+		taken := bytes
+		taken.Type, taken.Data = dtype.Uint8, storage.From(make([]uint8, taken.Len()), taken.Len()).Data
+		if err := referenceGather(&taken, &c.In[0], c.rowIndex(), 0); err != nil {
+			return err
+		}
+		convertElements(&bytes, &taken)
+		referenceMap(func(x float64) float64 { return x*options.Scale + options.Offset }, c.Out[0], bytes)
+		return nil
 	}, nil)
 
 // takes checks the shapes, and that rows are int64.
@@ -56,25 +69,11 @@ func (c *Call) takes() error {
 	return nil
 }
 
-// eachTaken calls take with each row of y and the row of x that it is taken from.
-func (c *Call) eachTaken(take func(y, x *storage.Array)) error {
-	x, rows := &c.In[0], &c.In[1]
-	for i := range rows.Len() {
-		row := storage.Elements[int64](*rows)[rows.Offset+i*rows.Stride[0]]
-		if row < 0 || row >= int64(x.Shape[0]) {
-			return badRow(i, row, x.Shape[0])
-		}
-		to, from := element(&c.Out[0], i), element(x, int(row))
-		take(&to, &from)
-	}
-	return nil
-}
-
 // element returns element i of a's first axis.
 func element(a *storage.Array, i int) storage.Array {
 	return a.With(views.View{Offset: a.Offset + i*a.Stride[0], Shape: a.Shape[1:], Stride: a.Stride[1:]})
 }
 
 func badRow(i int, row int64, n int) error {
-	return fmt.Errorf("row index %d is %d; want 0 to %d: %w", i, row, n-1, views.ErrShape)
+	return fmt.Errorf("index %d is %d; want 0 to %d: %w", i, row, n-1, views.ErrShape)
 }

@@ -12,13 +12,11 @@ import (
 
 var (
 	_ = onGPU(Take, func(c *Call, _ struct{}) error {
-		y, x := c.Out[0], c.In[0]
-		c.widen(&y, &x)
-		return c.launchTake(launch.SizeEntry("take", &y), y, x, ScaleOffsetOptions{})
+		return c.launchGather(c.Out[0], c.In[0], *c.rowIndex(), 0)
 	})
 
 	_ = onGPU(GatherCast, func(c *Call, options ScaleOffsetOptions) error {
-		return c.launchTake(launch.Entry("take cast", c.Out[0].Type), c.Out[0], c.In[0], options.withDefault())
+		return c.launchTake(launch.Entry("take cast", c.Out[0].Type), c.Out[0], c.In[0], c.In[1], c.In[1].Stride[0], options.withDefault())
 	})
 )
 
@@ -30,14 +28,13 @@ type takeArgs struct {
 	g                        native.Axes
 }
 
-// launchTake is y = x at the given rows.
-func (c *Call) launchTake(code string, y, x storage.Array, options ScaleOffsetOptions) error {
-	rows := c.In[1]
-	step := rows.Stride[0]
-	rows.Shape, rows.Stride = y.Shape, make([]int, y.Rank())
-	rows.Stride[0] = step
+// launchTake is y = x at rows, of y's shape or of its first axis; position is the stride between the indices that an
+// error counts.
+func (c *Call) launchTake(code string, y, x, rows storage.Array, position int, options ScaleOffsetOptions) error {
+	first := c.gpu.First(&rows)
+	rows.Shape, rows.Stride = y.Shape, append(slices.Clone(rows.Stride), make([]int, y.Rank()-len(rows.Stride))...)
 	args := takeArgs{
-		first: c.gpu.First(&c.In[1]), step: int64(x.Stride[0]), all: int64(x.Shape[0]), rowStep: int64(step),
+		first: first, step: int64(x.Stride[0]), all: int64(x.Shape[0]), rowStep: int64(position),
 		fault: c.gpu.FaultAddress(), a: options.Scale, b: options.Offset,
 	}
 	x.Shape, x.Stride = y.Shape, slices.Clone(x.Stride)

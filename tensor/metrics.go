@@ -32,24 +32,15 @@ func AddMetrics(sums storage.Array, n int, loss, correct, ignored *Tensor) {
 	run("add metrics", kernels.AddMetrics, kernels.MetricsOptions{Samples: n}, []storage.Array{sums}, in...)
 }
 
-// TakeScaled is Take of x followed by CastScaled.
+// TakeScaled is IndexSelect of rows of x followed by CastScaled.
 func TakeScaled(x, rows *Tensor, scale, offset float64) *Tensor {
 	if x.DType() != dtype.Uint8 || x.Rank() == 0 || rows.Rank() != 1 || scale == 0 {
-		return Take(x, rows).CastScaled(scale, offset)
+		return x.IndexSelect(0, rows).CastScaled(scale, offset)
 	}
 	return runKernel(kernels.GatherCast, kernels.ScaleOffsetOptions{Scale: scale, Offset: offset}, Spec{Type: dtype.Float32, View: taken(x, rows)}, x, rows)
 }
 
-// Take returns x[rows[i]] for each i, (n, …), for x (N, …) and rows (n) of int64. It has no
-// gradient.
-func Take(x, rows *Tensor) *Tensor {
-	if x.Rank() == 0 || rows.Rank() != 1 {
-		fail("take", ErrShape, "rows %v of %v; want (n) of (N, …)", rows.Shape(), x.Shape())
-	}
-	return runKernel(kernels.Take, nil, Spec{Type: x.DType(), View: taken(x, rows)}, x, rows)
-}
-
-// taken returns the layout of the result of Take.
+// taken returns the layout of the rows.
 func taken(x, rows *Tensor) views.View {
 	return views.Of(append([]int{rows.Len()}, x.Shape()[1:]...)...)
 }

@@ -171,7 +171,7 @@ func namerOf(op any) namer {
 	switch op := op.(type) {
 	case namer:
 		return op
-	case unaryOp, binaryOp, cast, scaleOffset, where, copied, move, reduction, argmax, maxIndex, cat, softmax,
+	case unaryOp, binaryOp, cast, scaleOffset, where, copied, move, reduction, argmax, maxIndex, cat, softmax, gather, scatter,
 		elu, hardtanh, *layerNorm, *squaredError:
 		return alignsNames{}
 	case dropout, *batchNorm, *maxPool, avgPool:

@@ -8,73 +8,84 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// MaskedSelect returns the elements of x where mask, of bools and x's shape, is true, in
-// row-major order. Their number depends on the values of mask, so this waits for the
-// device: see [DynamicOp].
+// MaskedSelect returns the elements of x where mask, of bools, is true, in row-major order; x and mask are broadcast
+// together. Their number depends on the values of mask, so this waits for the device: see [DynamicOp].
 func (x *Tensor) MaskedSelect(mask *Tensor) *Tensor {
-	return Apply(&maskedSelect{}, x.Contiguous(), mask)
+	x, mask = broadcastTogether("masked select", x, mask)
+	return x.Flatten(0).IndexSelect(0, mask.Flatten(0).Nonzero().Flatten(0))
 }
 
-type maskedSelect struct {
-	rows   storage.Array // positions of the selected elements
-	counts storage.Array // for each element, the number of selected ones before it
+// MaskedFill returns x with value, a Go number, where mask, of bools, is true; x and mask are broadcast together.
+func (x *Tensor) MaskedFill(mask *Tensor, value any) *Tensor {
+	return Where(mask, x.number("masked fill", x.DType(), numberOf("masked fill", value)).first(), x)
 }
 
-func (*maskedSelect) Name() string { return "masked select" }
-
-func (op *maskedSelect) Infer(in []Spec) []Spec {
-	x, mask := in[0], in[1]
-	if mask.Type != dtype.Bool {
-		fail(op.Name(), ErrType, "mask of %v; want bool", mask.Type)
+// broadcastTogether returns x and a mask in their common shape.
+func broadcastTogether(act string, x, mask *Tensor) (*Tensor, *Tensor) {
+	checkGiven(act, x, mask)
+	x.checkFormat(act, &nonzero{})
+	if mask.DType() != dtype.Bool {
+		fail(act, ErrType, "mask of %v; want bool", mask.DType())
 	}
-	if _, ok := mask.Broadcast(x.Shape...); !ok || mask.Rank() != x.Rank() || mask.Len() != x.Len() {
-		fail(op.Name(), ErrShape, "mask %v for %v; want one shape", mask.Shape, x.Shape)
+	shape, ok := views.BroadcastShape(x.Shape(), mask.Shape())
+	if !ok {
+		fail(act, ErrShape, "mask %v for %v; they do not broadcast together", mask.Shape(), x.Shape())
 	}
-	return one(x.Type, views.View{Shape: []int{-1}, Stride: []int{1}})
+	return x.Expand(shape...), mask.Expand(shape...)
 }
 
-// Measure reads the mask on the host.
-func (op *maskedSelect) Measure(c *Context, in []storage.Array) ([]Spec, error) {
-	selected, err := storage.Read[bool](in[1])
+// Nonzero returns the places of the elements of x that are not 0, or true, as int64 (n, rank), in row-major order. Their
+// number depends on the values of x, so this waits for the device: see [DynamicOp].
+func (x *Tensor) Nonzero() *Tensor {
+	checkGiven("nonzero", x)
+	if x.DType() != dtype.Bool {
+		x = x.NeScalar(0)
+	}
+	return Apply(&nonzero{}, x)
+}
+
+type nonzero struct{ places []int64 }
+
+func (*nonzero) Name() string { return "nonzero" }
+
+func (*nonzero) Infer(in []Spec) []Spec {
+	return one(dtype.Int64, views.View{Shape: []int{-1, in[0].Rank()}, Stride: []int{in[0].Rank(), 1}})
+}
+
+// Measure reads the elements on the host.
+func (op *nonzero) Measure(c *Context, in []storage.Array) ([]Spec, error) {
+	elems, err := storage.Read[bool](in[0])
 	if err != nil {
 		return nil, err
 	}
-	rows, counts := []int64{}, make([]int64, len(selected))
-	for i, yes := range selected {
-		counts[i] = int64(len(rows))
+	place, n := make([]int64, in[0].Rank()), 0
+	for _, yes := range elems {
 		if yes {
-			rows = append(rows, int64(i))
+			op.places = append(op.places, place...)
+			n++
+		}
+		for axis := len(place) - 1; axis >= 0; axis-- {
+			if place[axis]++; place[axis] < int64(in[0].Shape[axis]) {
+				break
+			}
+			place[axis] = 0
 		}
 	}
-	for i := range counts { // elements that are not selected need a row that exists
-		counts[i] = min(counts[i], int64(max(0, len(rows)-1)))
-	}
-	if op.rows, err = storage.From(rows, len(rows)).To(in[0].Data.Device()); err != nil {
-		return nil, err
-	}
-	op.counts, err = storage.From(counts, len(counts)).To(in[0].Data.Device())
-	return one(in[0].Type, views.Of(len(rows))), err
+	return one(dtype.Int64, views.Of(n, len(place))), nil
 }
 
-func (op *maskedSelect) Forward(c *Context, out, in []storage.Array) error {
-	if out[0].Len() == 0 {
-		return nil
-	}
-	flat, err := in[0].Reshape(in[0].Len())
+func (op *nonzero) Forward(c *Context, out, in []storage.Array) error {
+	places, err := storage.From(op.places, out[0].Shape...).To(c.device)
 	if err != nil {
 		return err
 	}
-	return c.Run(kernels.Take, nil, out, in[0].With(flat), op.rows)
+	return c.Run(kernels.Copy, nil, out, places)
 }
 
-// Backward takes, for each element, the gradient of the selected one that it may be.
-func (op *maskedSelect) Backward(out, grads, in []*Tensor) []*Tensor {
-	x, mask, dy := in[0], in[1], grads[0]
-	if dy.Len() == 0 {
-		return []*Tensor{dy.zeros(x.array.View), nil}
-	}
-	all := Take(dy, dy.sameStep(op.counts)).Reshape(x.Shape()...)
-	return []*Tensor{Where(mask, all, all.constant(0)), nil}
-}
+func (op *nonzero) Backward(out, grads, in []*Tensor) []*Tensor { return []*Tensor{nil} }
 
-var _ = samples.Register("masked select", func(in ...*Tensor) *Tensor { return in[0].MaskedSelect(in[1]) }, samples.In(3, 4), samples.In(3, 4).Of(samples.Bools))
+var (
+	_ = samples.Register("masked select", func(in ...*Tensor) *Tensor { return in[0].MaskedSelect(in[1]) }, samples.In(3, 4), samples.In(3, 4).Of(samples.Bools))
+	_ = samples.Register("masked fill", func(in ...*Tensor) *Tensor { return in[0].MaskedFill(in[1], -1.5) }, samples.In(3, 4).Rows(), samples.In(4).Of(samples.Bools))
+	_ = samples.Register("nonzero", unary((*Tensor).Nonzero), samples.In(3, 4).Of(samples.Bools).Rows())
+)

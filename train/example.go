@@ -213,7 +213,7 @@ func exampleOf(t *tensor.Tape, features []Feature, by binding, fields []storage.
 	}
 	field := func(k int) *tensor.Tensor {
 		if picked != nil {
-			return tensor.Take(t.Input(fields[k]), picked)
+			return t.Input(fields[k]).IndexSelect(0, picked)
 		}
 		return t.Input(fields[k])
 	}

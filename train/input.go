@@ -67,7 +67,7 @@ func (in Input) ApplyRows(x, rows *tensor.Tensor) *tensor.Tensor {
 	if len(in.Scale) == 1 && !in.IsIdentity() && in.fill == nil {
 		return in.shaped(tensor.TakeScaled(x, rows, in.Scale[0], in.Shift[0]))
 	}
-	return in.Apply(tensor.Take(x, rows))
+	return in.Apply(x.IndexSelect(0, rows))
 }
 
 // shaped returns x in the shape that the model takes.

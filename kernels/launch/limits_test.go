@@ -192,6 +192,9 @@ func (v *vast) reducing() {
 		taken := v.as(dtype.Int64, s[0])
 		v.add(kernels.Take, nil, 1, x, v.of(50, s[1]), taken)
 		v.add(kernels.Take, nil, 1, v.of(9, s[1]), x, v.as(dtype.Int64, 9))
+		index := v.as(dtype.Int64, s[0], s[1])
+		v.add(kernels.Gather, kernels.GatherOptions{Axis: 1}, 1, x, v.of(s[0], 50), index)
+		v.add(kernels.Scatter, kernels.ScatterOptions{Axis: 1}, 1, v.of(s[0], 50), x, index)
 		v.add(kernels.GatherCast, nil, 1, x, v.as(dtype.Uint8, 50, s[1]), taken)
 	}
 }

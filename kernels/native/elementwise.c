@@ -1,8 +1,6 @@
+#include "stream.h"
 #include "table.h"
 #include <string.h>
-#ifdef __x86_64__
-#include <emmintrin.h>
-#endif
 
 enum {
 	BLOCK = 1024,      /* elements in a tile of which some operand is gathered */
@@ -31,6 +29,7 @@ typedef struct {
 static int64_t cache = INT64_MAX; /* the bytes of the processor's largest cache */
 
 void h5k_set_cache(int64_t bytes) { __atomic_store_n(&cache, bytes, __ATOMIC_RELAXED); }
+int h5k_streams(int64_t bytes) { return H5K_STREAMS && bytes > __atomic_load_n(&cache, __ATOMIC_RELAXED); }
 
 static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t magnitude(int64_t a) { return a < 0 ? -a : a; }
@@ -72,26 +71,6 @@ static int simple(const job *j, int *all) {
 	return j->grid.stride[0][inner] == 1;
 }
 
-/* stream is memcpy by stores that do not read the lines they write into the cache first:
- * a third less traffic for a sum of two arrays, if no one reads the result from the cache
- * anyway because the operands do not fit. */
-#ifdef __x86_64__
-enum { STREAMS = 1 };
-static void stream(char *dst, const char *src, int64_t bytes) {
-	int64_t i = min(-(uintptr_t)dst % 16, bytes);
-	memcpy(dst, src, i);
-	for (; i + 16 <= bytes; i += 16)
-		_mm_stream_si128((__m128i *)(dst + i), _mm_loadu_si128((const __m128i *)(src + i)));
-	memcpy(dst + i, src + i, bytes - i);
-}
-/* What was streamed can be read by other threads. */
-static void streamed(void) { _mm_sfence(); }
-#else
-enum { STREAMS = 0 };
-static void stream(char *dst, const char *src, int64_t bytes) { memcpy(dst, src, bytes); }
-static void streamed(void) {}
-#endif
-
 /* Whether results should be streamed: the operands do not fit in the cache, and the result
  * takes the place of none, whose lines are in the cache anyway. */
 static int should_stream(const job *j) {
@@ -104,7 +83,7 @@ static int should_stream(const job *j) {
 		if (k > 0 && j->at[k] == j->at[0])
 			return 0;
 	}
-	return STREAMS && j->adjacent[0] && bytes > __atomic_load_n(&cache, __ATOMIC_RELAXED);
+	return j->adjacent[0] && h5k_streams(bytes);
 }
 
 /* plan chooses the tiles and returns how many there are. */
@@ -194,7 +173,7 @@ static void tile(const job *j, buffer *buf, char **at, int64_t rows, int64_t col
 			for (int k = 1; k < j->operands; k++)
 				part[k] = in[k] + i * j->size[k];
 			compute(j, buf[0].bytes, part, n);
-			stream(at[0] + i * j->size[0], buf[0].bytes, n * j->size[0]);
+			h5k_stream(at[0] + i * j->size[0], buf[0].bytes, n * j->size[0]);
 		}
 		return;
 	}
@@ -226,13 +205,13 @@ static void tiles(void *arg, int64_t from, int64_t to) {
 		if (j->loop)
 			tile(j, buf, at, rows, cols);
 		else if (j->streams && j->adjacent[1])
-			stream(at[0], at[1], rows * cols * j->size[0]);
+			h5k_stream(at[0], at[1], rows * cols * j->size[0]);
 		else
 			h5k_isa->copy[log2of(j->size[0])](at[0], j->grid.stride[0][outer], j->grid.stride[0][inner],
 			                                   at[1], j->grid.stride[1][outer], j->grid.stride[1][inner], rows, cols);
 	}
 	if (j->streams)
-		streamed();
+		h5k_streamed();
 }
 
 static void run(job *j, int cost) {

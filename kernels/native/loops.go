@@ -9,6 +9,10 @@ package native
 // #cgo nocallback h5k_copy
 // #cgo noescape h5k_where
 // #cgo nocallback h5k_where
+// #cgo noescape h5k_gather_along
+// #cgo nocallback h5k_gather_along
+// #cgo noescape h5k_scatter_along
+// #cgo nocallback h5k_scatter_along
 // #cgo noescape h5k_cast
 // #cgo nocallback h5k_cast
 // #cgo noescape h5k_reduce
@@ -116,6 +120,23 @@ func Copy(size int, g *Grid, z, x []byte) {
 // Where sets z to x where cond holds and to y elsewhere, for elements of such a size.
 func Where(size int, g *Grid, z, cond, x, y []byte) {
 	C.h5k_where(C.int(size), g.c(), pointer(z), pointer(cond), pointer(x), pointer(y))
+}
+
+// Gather sets y, of elements of such a size, to x at the index along an axis of n elements, step apart; g describes
+// y, x and the index, x with stride 0 along that axis. It reports false, having
+// written nothing, if an index is not in [0, n).
+func Gather(size int, g *Grid, step, n int, y, x, index []byte) bool {
+	return C.h5k_gather_along(C.int(size), g.c(), C.int64_t(step), C.int64_t(n), pointer(y), pointer(x), (*C.int64_t)(pointer(index))) != 0
+}
+
+// Scatter sets y at the index along an axis to x, or adds x, in the order of g's first operand; the others are y, with
+// stride 0 along that axis, x and the index. Elements are of type t, whose size Gather takes; for sums [Op.Takes] it.
+func Scatter(add bool, t dtype.Type, g *Grid, step, n int, y, x, index []byte) bool {
+	flag := C.int(0)
+	if add {
+		flag = 1
+	}
+	return C.h5k_scatter_along(flag, elementTypes.At(t)-1, C.int(t.Size()), g.c(), C.int64_t(step), C.int64_t(n), pointer(y), pointer(x), (*C.int64_t)(pointer(index))) != 0
 }
 
 // Cast sets z = scale·x + offset, for x of a castable type.

@@ -44,6 +44,14 @@ void h5k_copy(int size, const h5k_grid *g, void *z, const void *x);
 /* z = cond ? x : y, elements of such a size; cond is bytes. */
 void h5k_where(int size, const h5k_grid *g, void *z, const void *cond, const void *x, const void *y);
 
+/* y = x at the index along an axis of n, where x is at step·index from its place in g, of y, x and the index. Returns
+ * 0, having written nothing, if an index is not in [0, n). */
+int h5k_gather_along(int size, const h5k_grid *g, int64_t step, int64_t n, void *y, const void *x, const int64_t *index);
+
+/* y = x at the index of y, or y += x, in the order of the first operand of g; the others are y, x and the index.
+ * The result does not depend on the number of threads. Type matters to sums only. */
+int h5k_scatter_along(int add, int type, int size, const h5k_grid *g, int64_t step, int64_t n, void *y, const void *x, const int64_t *index);
+
 /* z = x·a + b as a real. kind of x: see H5K_FROM. */
 void h5k_cast(int from, int real, const h5k_grid *g, void *z, const void *x, double a, double b);
 
