@@ -15,6 +15,7 @@ import (
 	"runtime"
 
 	"github.com/h5dnn/h5dnn/kernels/launch"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -100,3 +101,6 @@ func On(d storage.Device) (Runner, error) {
 	}
 	return nil, fmt.Errorf("%v holds data but cannot compute; move it first: %w", d, storage.ErrDevice)
 }
+
+// ThisThread identifies the operating system's thread that calls it.
+func ThisThread() uintptr { return native.ThisThread() }

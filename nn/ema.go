@@ -56,7 +56,7 @@ func (e *EMA) Update(tape *tensor.Tape, params iter.Seq2[string, *Parameter]) er
 			if tape != nil {
 				x = tape.Input(p.Array())
 			}
-			a.AddInto(x.Sub(a).MulScalar(1 - e.Decay))
+			a.AddInPlace(x.Sub(a).MulScalar(1 - e.Decay))
 		}
 	})
 }

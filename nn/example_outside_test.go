@@ -32,7 +32,7 @@ func NewLion(o LionOptions) *Lion {
 }
 
 // Step updates the elements of the parameters in place, outside of what is recorded for
-// gradients: by Detach and AddInto.
+// gradients: by Detach and AddInPlace.
 func (l *Lion) Step(params iter.Seq2[string, *nn.Parameter], grads tensor.Grads) error {
 	return l.Update(params, grads, func(group nn.UpdateGroup) {
 		for _, u := range group.Updates {
@@ -41,7 +41,7 @@ func (l *Lion) Step(params iter.Seq2[string, *nn.Parameter], grads tensor.Grads)
 			zero := direction.MulScalar(0)
 			up := direction.Gt(zero).Cast(x.DType())
 			down := direction.Lt(zero).Cast(x.DType())
-			x.AddInto(down.Sub(up).MulScalar(l.LearningRate * group.RateFactor))
+			x.AddInPlace(down.Sub(up).MulScalar(l.LearningRate * group.RateFactor))
 			m.Assign(m.MulScalar(l.Beta2).Add(g.MulScalar(1 - l.Beta2)))
 		}
 	})

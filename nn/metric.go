@@ -75,7 +75,7 @@ func (m *MetricSums) Add(name string, x *tensor.Tensor) {
 		m.sums = map[string]storage.Array{}
 	}
 	m.sums[name] = sum
-	tensor.FromArray(sum).AddInto(x.Detach().Cast(dtype.Float64))
+	tensor.FromArray(sum).AddInPlace(x.Detach().Cast(dtype.Float64))
 }
 
 // Sum returns the elements of the named sum, in row-major order; nil before the
@@ -131,7 +131,7 @@ func (m *MetricSums) Merge(state iter.Seq2[string, storage.Array]) error {
 			if sum, err = sum.To(storage.CPU); err != nil {
 				return fmt.Errorf("metric state: %s: %w", name, err)
 			}
-			tensor.FromArray(other).AddInto(tensor.FromArray(sum))
+			tensor.FromArray(other).AddInPlace(tensor.FromArray(sum))
 		}
 		merged[name] = other
 	}

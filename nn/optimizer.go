@@ -21,7 +21,7 @@ import (
 // [OptimizerState], which has the step count, the buffers, their saving and loading
 // and the parameter groups; call its Setup in the constructor and its Update in Step.
 // Parameters require gradients and cannot be written to as they are. Write to
-// u.Leaf.Detach(), which shares the elements, by AddInto, Assign or Fill, and compute
+// u.Leaf.Detach(), which shares the elements, by AddInPlace, Assign or Fill, and compute
 // with u.Grad.Detach(), or the update would be recorded for a second derivative.
 // [RegisterOptimizer] makes the optimizer available to configurations, which then
 // describe it by its method Config.

@@ -60,8 +60,8 @@ func (o *outsideSign) Step(params iter.Seq2[string, *nn.Parameter], grads tensor
 	return o.Update(params, grads, func(g nn.UpdateGroup) {
 		for _, u := range g.Updates {
 			mean, grad := u.State[0], u.Grad.Detach()
-			mean.AddInto(grad.Div(grad.Abs().AddScalar(1e-9)))
-			u.Leaf.Detach().AddInto(mean.MulScalar(-o.LearningRate * g.RateFactor))
+			mean.AddInPlace(grad.Div(grad.Abs().AddScalar(1e-9)))
+			u.Leaf.Detach().AddInPlace(mean.MulScalar(-o.LearningRate * g.RateFactor))
 		}
 	})
 }

@@ -167,7 +167,7 @@ func (p *pass) run() {
 func (p *pass) keep(y *Tensor) {
 	all := []*Tensor{y}
 	if y.node != nil {
-		all = append(all, y.node.in...)
+		all = append(all, y.node.operands()...)
 	}
 	for _, x := range all {
 		if x.block != nil {
@@ -196,7 +196,7 @@ func (p *pass) propagate(n *node) {
 	if n.released {
 		fail("gradients", ErrState, "a backward pass has released what %s saved; set RetainGraph in that one", n.op.Name())
 	}
-	if version(n.out, n.in) != n.version {
+	if n.currentVersion() != n.version {
 		fail("gradients", storage.ErrState, "something that %s was computed from has been written to since", n.op.Name())
 	}
 	first := p.tape.allocated()
@@ -213,9 +213,9 @@ func (p *pass) propagate(n *node) {
 			p.add(x, dx)
 		}
 	}
-	p.notify.used(n.in, p.grads)
+	p.notify.used(n.operands(), p.grads)
 	for _, producer := range producers {
-		p.notify.used(producer.in, p.grads)
+		p.notify.used(producer.operands(), p.grads)
 	}
 	if p.RetainGraph {
 		return
@@ -352,7 +352,7 @@ func (n *node) release(p *pass) {
 		return
 	}
 	n.released = true
-	for _, x := range n.in {
+	for _, x := range n.operands() {
 		p.drop(x.block)
 	}
 	for _, y := range n.out {
@@ -382,7 +382,7 @@ func (p *pass) leadsOn(x *Tensor) bool {
 	}
 	leads, known := p.leads[n]
 	if !known {
-		leads = slices.ContainsFunc(n.in, p.needs)
+		leads = slices.ContainsFunc(n.operands(), p.needs)
 		p.leads[n] = leads
 	}
 	return leads

@@ -60,6 +60,30 @@ func (op binaryOp) Backward(out, grads, in []*Tensor) []*Tensor {
 	return []*Tensor{dx.sumTo(in[0].Shape()), dy.sumTo(in[1].Shape())}
 }
 
+// reads says which values the derivatives of some kernels are expressions of.
+func (op binaryOp) reads(in []*Tensor) (operands uint64, results bool) {
+	switch op.f {
+	case kernels.Add, kernels.Sub:
+		return 0, false
+	case kernels.Mul:
+		return readsOther(in), false
+	case kernels.Div:
+		return 2, in[1].requiresGrad
+	}
+	return 3, true
+}
+
+// readsOther says that the gradient of each of two operands is an expression of the other.
+func readsOther(in []*Tensor) (operands uint64) {
+	if in[0].requiresGrad {
+		operands |= 2
+	}
+	if in[1].requiresGrad {
+		operands |= 1
+	}
+	return operands
+}
+
 // broadcastLayout returns the layout of the result of an elementwise operation on in:
 // the layout of the first operand with the shape of the result, or else row-major.
 func broadcastLayout(op string, in ...Spec) views.View {

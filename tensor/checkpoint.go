@@ -19,7 +19,7 @@ func Checkpoint(f func(xs ...*Tensor) *Tensor, xs ...*Tensor) *Tensor {
 	const act = "checkpoint"
 	mode := modeOf(act, nil, nil, xs)
 	t := mode.tape
-	if t == nil || t.noGrad || mode.noGrad {
+	if t == nil || mode.noGrad || mode.quiet {
 		return f(xs...)
 	}
 	if t.random == nil {

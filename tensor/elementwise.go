@@ -39,6 +39,17 @@ func (x *Tensor) floating() *Tensor {
 	return x.Cast(dtype.Float32)
 }
 
+// reads says which values the derivatives of some kernels are expressions of.
+func (op unaryOp) reads([]*Tensor) (operands uint64, results bool) {
+	switch op.f {
+	case kernels.Neg:
+		return 0, false
+	case kernels.Exp, kernels.Sqrt, kernels.ReLU, kernels.Tanh, kernels.Sigmoid:
+		return 0, true
+	}
+	return 1, true
+}
+
 // unary makes a method of one operand what samples.Register takes.
 func unary(f func(x *Tensor) *Tensor) func(in ...*Tensor) *Tensor {
 	return func(in ...*Tensor) *Tensor { return f(in[0]) }

@@ -289,7 +289,7 @@ func TestOperandsThatChangedAreErrors(t *testing.T) {
 		t.Errorf("error %v, want one of kind ErrState", err)
 	}
 	m.Assign(x)
-	m.AddInto(x.Neg())
+	m.AddInPlace(x.Neg())
 	if got := tensor.Values[float32](m); !slices.Equal(got, []float32{0, 0}) {
 		t.Errorf("x − x of a file, in place: %v", got)
 	}

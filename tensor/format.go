@@ -157,7 +157,7 @@ func (op toDense) Forward(c *Context, out, in []storage.Array) error {
 		if from, err = from.Select(0, k); err != nil {
 			return err
 		}
-		FromArray(dense.array.With(to)).AddInto(FromArray(values.With(from)))
+		FromArray(dense.array.With(to)).AddInPlace(FromArray(values.With(from)))
 	}
 	return dense.CopyTo(out[0])
 }

@@ -56,13 +56,13 @@ func init() {
 // and the other operations that it includes.
 func (p *pass) fused(n *node) (op Op, in []*Tensor, producers []*node) {
 	if op, done := p.withoutActivation(n); done || p.CreateGraph || !endsFusion(n.op) {
-		return op, n.in, nil
+		return op, n.operands(), nil
 	}
 	after := []Op{n.op}
 	for last := n; ; {
-		x := last.in[0]
+		x := last.operands()[0]
 		if !p.usedOnce(x) {
-			return n.op, n.in, nil
+			return n.op, n.operands(), nil
 		}
 		producer := x.node
 		producers = append(producers, producer)
@@ -70,16 +70,16 @@ func (p *pass) fused(n *node) (op Op, in []*Tensor, producers []*node) {
 			e := f.epilogue()
 			for i := len(after) - 1; i >= 0; i-- {
 				if e, ok = e.then(after[i]); !ok {
-					return n.op, n.in, nil
+					return n.op, n.operands(), nil
 				}
 			}
 			if e.act.OfInput() {
 				e.operand = x
 			}
-			return f.withEpilogue(e), producer.in, producers
+			return f.withEpilogue(e), producer.operands(), producers
 		}
 		if !endsFusion(producer.op) {
-			return n.op, n.in, nil
+			return n.op, n.operands(), nil
 		}
 		after, last = append(after, producer.op), producer
 	}
@@ -89,7 +89,7 @@ func (p *pass) fused(n *node) (op Op, in []*Tensor, producers []*node) {
 // gradient is next, uses it.
 func (p *pass) usedOnce(x *Tensor) bool {
 	n := x.node
-	return n != nil && n.consumed == 1 && x.onGrad == nil && !n.released && p.grads[x] == nil && !p.isTarget(x) && version(n.out, n.in) == n.version
+	return n != nil && n.consumed == 1 && x.onGrad == nil && !n.released && p.grads[x] == nil && !p.isTarget(x) && n.currentVersion() == n.version
 }
 
 // throughActivation returns op as an operation that also differentiates the activation by which another computed in[0],

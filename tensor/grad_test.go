@@ -51,8 +51,6 @@ func TestGradRefusesWhatHasNoGradient(t *testing.T) {
 		"does not require a gradient":                func() { Grad([]*Tensor{y}, []*Tensor{FromSlice([]float64{1}, 1)}, GradOptions{}) },
 		"int64[2] on cpu has no gradient":            func() { FromSlice([]int64{1, 2}, 2).RequireGrad() },
 		"was not computed from a leaf":               func() { Gradients(Gradients(x.Mul(x).Sum())[x].Sum()) },
-		"would drop the gradient":                    func() { FromSlice([]float64{0, 0}, 2).Assign(x.Exp()) },
-		"would drop":                                 func() { FromSlice([]float64{0, 0}, 2).AddInto(x) },
 		"has no derivative that is recorded; Detach": func() { RunKernel(kernels.Neg, nil, []Spec{x.Spec()}, x) },
 	} {
 		if err := Try(f); err == nil || !strings.Contains(err.Error(), want) {
@@ -79,7 +77,7 @@ func TestTrainingInsideInferIsRefused(t *testing.T) {
 			t.Errorf("%s: error %v, want one of kind %v", name, err, ErrState)
 		}
 		err = Step(func(t *Tape) error {
-			t.NoGrad(func() { Gradients(loss(t)) })
+			NoGrad(func() { Gradients(loss(t)) })
 			return nil
 		})
 		if !errors.Is(err, ErrState) {

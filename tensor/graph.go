@@ -12,7 +12,7 @@ type node struct {
 	op       Op
 	in, out  []*Tensor
 	order    uint64 // operations recorded later have a larger one
-	version  uint64 // of the storages it depends on, when it was computed
+	version  uint64 // of the storages that its Backward reads, when it was computed
 	saved    []*block
 	consumed int32  // how many recorded operations have one of out as an operand
 	released bool   // whether a backward pass has released what Backward needs
@@ -26,7 +26,8 @@ var recorded atomic.Uint64
 type mode struct {
 	tape         *Tape
 	requiresGrad bool
-	noGrad       bool
+	noGrad       bool // of the results too
+	quiet        bool // nothing is recorded now
 	backward     bool
 }
 
@@ -48,9 +49,7 @@ func modeOf(act string, op any, tape *Tape, in []*Tensor) mode {
 			m.tape = x.tape
 		}
 	}
-	if m.tape != nil && m.tape.noGrad {
-		m.noGrad = true
-	}
+	m.quiet = m.tape != nil && m.tape.noGrad || inNoGrad()
 	if saved && recorded {
 		panic(&Error{act, errNotDifferentiable})
 	}
@@ -65,7 +64,7 @@ func checkGiven(act string, in ...*Tensor) {
 }
 
 // records reports whether results of float type are recorded.
-func (m mode) records() bool { return m.requiresGrad && !m.noGrad }
+func (m mode) records() bool { return m.requiresGrad && !m.noGrad && !m.quiet }
 
 // results returns n tensors without values.
 func (m mode) results(n int) []*Tensor {
@@ -97,7 +96,8 @@ func (m mode) record(op Op, in, out []*Tensor, first int) {
 	for _, y := range out {
 		if y.DType().IsFloat() {
 			if n == nil {
-				n = &node{op: op, in: in, out: out, order: recorded.Add(1), version: version(out, in)}
+				n = &node{op: op, in: in, out: out, order: recorded.Add(1)}
+				n.version = n.currentVersion()
 			}
 			y.requiresGrad, y.node = true, n
 		}
@@ -136,17 +136,48 @@ func (b *block) use() {
 	}
 }
 
-// version adds up the version counts of the storages of out and in. Counts only
-// grow, so the sum is equal if and only if nothing was written to.
-func version(out, in []*Tensor) uint64 {
-	sum := uint64(0)
-	for _, y := range out {
-		sum += versionOf(y)
+// A reader is an operation whose Backward does not read all values: those of the operands
+// whose bits are set, and of the results if results is true. Others may be written to in
+// place before the backward pass.
+type reader interface {
+	reads(in []*Tensor) (operands uint64, results bool)
+}
+
+// reads says which values the Backward of n reads: all of them unless its operation is a reader.
+func (n *node) reads() (operands uint64, results bool) {
+	if r, ok := n.op.(reader); ok {
+		return r.reads(n.in)
 	}
-	for _, x := range in {
-		sum += versionOf(x)
+	return ^uint64(0), true
+}
+
+// currentVersion adds up the version counts of the storages that the Backward of n reads.
+// Counts only grow, so the sum stays equal if and only if nothing is written to them.
+func (n *node) currentVersion() uint64 {
+	operands, results := n.reads()
+	sum := uint64(0)
+	for _, y := range n.out {
+		if results {
+			sum += versionOf(y)
+		}
+	}
+	for i, x := range n.in {
+		if i >= 64 || operands&(1<<i) != 0 {
+			sum += versionOf(x)
+		}
 	}
 	return sum
+}
+
+// operands returns the operands of n, as they were before any later operation in place.
+func (n *node) operands() []*Tensor {
+	for i, x := range n.in {
+		if was := x.at(n.order); was != x {
+			n.in = slices.Clone(n.in)
+			n.in[i] = was
+		}
+	}
+	return n.in
 }
 
 func versionOf(x *Tensor) uint64 {

@@ -159,7 +159,9 @@ func (rename) Backward(out, grads, in []*Tensor) []*Tensor { return grads }
 
 // A viewer is an operation on views that says which axis of its operand each axis of its
 // result is: -1 for a new axis, or one that several became. Names follow.
-type viewer interface{ origins(from, to views.View) []int }
+type viewer interface {
+	origins(from, to views.View) []int
+}
 
 // A namer names the axes of the result of an operation other than a view.
 type namer interface {

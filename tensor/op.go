@@ -91,9 +91,14 @@ func applyOn(device storage.Device, tape *Tape, op Op, in []*Tensor) []*Tensor {
 		fail(name, ErrState, "Infer describes 0 results; want at least 1")
 	}
 	out := mode.results(len(specs))
+	into := targetOf(op, specs, in, out[0])
 	for i, spec := range specs {
 		var err error
-		out[i].array, out[i].block, err = s.context.alloc(spec.Type, spec.View)
+		if into != nil {
+			out[i].array, out[i].block = into.x.array, into.x.block
+		} else {
+			out[i].array, out[i].block, err = s.context.alloc(spec.Type, spec.View)
+		}
 		check(name, err)
 		out[i].format = spec.Format
 		s.arrays = append(s.arrays, out[i].array)
@@ -115,6 +120,7 @@ func view(op Op, x *Tensor, v views.View) *Tensor {
 	mode := modeOf(op.Name(), op, nil, in)
 	out := mode.results(1)
 	out[0].array, out[0].block, out[0].format = x.array.With(v), x.block, x.formatOfView(op, v)
+	out[0].isView, x.viewed = true, true
 	mode.record(op, in, out, mode.tape.allocated())
 	return out[0]
 }

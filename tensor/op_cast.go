@@ -42,6 +42,8 @@ func (op cast) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(kernels.Cast, kernels.CastOptions{Scale: op.scale, Offset: op.offset}, out, in...)
 }
 
+func (cast) reads([]*Tensor) (operands uint64, results bool) { return 0, false }
+
 func (op cast) Backward(out, grads, in []*Tensor) []*Tensor {
 	return []*Tensor{grads[0].Cast(in[0].DType()).mulGradScalar(op.scale)}
 }

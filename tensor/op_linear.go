@@ -31,6 +31,11 @@ func (op *linear) Infer(in []Spec) []Spec {
 	return op.after.results(x.Type, views.Of(x.Shape[0], w.Shape[0]))
 }
 
+// reads leaves out the bias, and the result if no activation follows the product.
+func (op *linear) reads(in []*Tensor) (operands uint64, results bool) {
+	return readsOther(in), op.after.act != NoActivation
+}
+
 // wantBias fails unless in is empty or one bias for the outputs of weight w,
 // and everything is of one type.
 func wantBias(op string, w Spec, in []Spec) {

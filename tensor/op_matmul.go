@@ -37,6 +37,8 @@ func (matmul) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(kernels.MatMul, nil, out, in...)
 }
 
+func (matmul) reads(in []*Tensor) (operands uint64, results bool) { return readsOther(in), false }
+
 func (matmul) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, y, dz := in[0], in[1], grads[0]
 	return []*Tensor{

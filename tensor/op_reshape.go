@@ -104,6 +104,8 @@ func (copied) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(kernels.Copy, nil, out, in...)
 }
 
+func (copied) reads([]*Tensor) (operands uint64, results bool) { return 0, false }
+
 func (copied) Backward(out, grads, in []*Tensor) []*Tensor { return grads }
 
 var (

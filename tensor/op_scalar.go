@@ -174,6 +174,8 @@ func (op scaleOffset) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(kernels.ScaleOffset, kernels.ScaleOffsetOptions{Scale: op.scale, Offset: op.offset}, out, in...)
 }
 
+func (scaleOffset) reads([]*Tensor) (operands uint64, results bool) { return 0, false }
+
 func (op scaleOffset) Backward(out, grads, in []*Tensor) []*Tensor {
 	return []*Tensor{grads[0].mulGradScalar(op.scale)}
 }

@@ -30,6 +30,8 @@ func (op softmax) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(op.f, kernels.SoftmaxOptions{Axis: op.axis}, out, in...)
 }
 
+func (softmax) reads([]*Tensor) (operands uint64, results bool) { return 0, true }
+
 func (op softmax) Backward(out, grads, in []*Tensor) []*Tensor {
 	y, dy := out[0], grads[0]
 	if dy.noGrad {

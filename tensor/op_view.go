@@ -11,6 +11,8 @@ import (
 // by Apply: there is nothing to compute.
 type viewOp struct{}
 
+func (viewOp) reads([]*Tensor) (operands uint64, results bool) { return 0, false }
+
 func (viewOp) Infer(in []Spec) []Spec                                   { return in }
 func (viewOp) Forward(*Context, []storage.Array, []storage.Array) error { return nil }
 

@@ -63,7 +63,9 @@ func TestOracle(t *testing.T) {
 }
 
 func isUnanswered(s tensortest.Sample) bool {
-	return slices.ContainsFunc(unanswered, func(start string) bool { return strings.HasPrefix(s.Name, start) && !strings.HasSuffix(s.Name, "global") })
+	return slices.ContainsFunc(unanswered, func(start string) bool {
+		return strings.HasPrefix(s.Name, start) && !strings.HasSuffix(s.Name, "global")
+	})
 }
 
 // oracleKeys returns the name of each sample in the files of the oracle.

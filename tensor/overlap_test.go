@@ -15,7 +15,7 @@ import (
 func TestWritesToOverlappingMemory(t *testing.T) {
 	for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
 		for _, pattern := range [][2]string{{":", "::-1, :"}, {":", ":, ::-1"}, {"1:", ":-1"}, {":-1", "1:"}, {":", "0"}, {":", ":"}, {":", "T"}, {":, 1:", ":, :-1"}} {
-			for name, write := range map[string]func(x, y *tensor.Tensor){"assign": (*tensor.Tensor).Assign, "add into": (*tensor.Tensor).AddInto} {
+			for name, write := range map[string]func(x, y *tensor.Tensor) *tensor.Tensor{"assign": (*tensor.Tensor).Assign, "add into": (*tensor.Tensor).AddInPlace} {
 				result := func(clone bool) []float32 {
 					a, err := tensor.Arange(dtype.Float32, 0, 300*300, 1).Reshape(300, 300).Array().To(d)
 					if err != nil {
@@ -50,7 +50,7 @@ func TestEveryWriteIsNoticed(t *testing.T) {
 		for name, write := range map[string]func(a storage.Array) error{
 			"fill":       func(a storage.Array) error { tensor.FromArray(a).Fill(2); return nil },
 			"assign":     func(a storage.Array) error { tensor.FromArray(a).Assign(tensor.FromArray(ones)); return nil },
-			"add into":   func(a storage.Array) error { tensor.FromArray(a).AddInto(tensor.FromArray(ones)); return nil },
+			"add into":   func(a storage.Array) error { tensor.FromArray(a).AddInPlace(tensor.FromArray(ones)); return nil },
 			"normal":     func(a storage.Array) error { tensor.FillNormal(a, 0, 1, tensor.Key{}); return nil },
 			"uniform":    func(a storage.Array) error { tensor.FillUniform(a, 0, 1, tensor.Key{}); return nil },
 			"copy":       func(a storage.Array) error { return ones.CopyTo(a) },

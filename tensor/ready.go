@@ -48,7 +48,7 @@ func leafUses(y *Tensor) iter.Seq[*Tensor] {
 				return true
 			}
 			seen[n] = true
-			for _, x := range n.in {
+			for _, x := range n.operands() {
 				if x.node == nil && x.requiresGrad && !yield(x) || !visit(x.node) {
 					return false
 				}

@@ -65,6 +65,13 @@ func (op reduction) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(op.f, nil, out, in...)
 }
 
+func (op reduction) reads([]*Tensor) (operands uint64, results bool) {
+	if op.f == kernels.Sum || op.f == kernels.Mean {
+		return 0, false
+	}
+	return 1, true
+}
+
 func (op reduction) Backward(out, grads, in []*Tensor) []*Tensor {
 	return []*Tensor{op.grad(in[0], out[0], grads[0])}
 }
@@ -101,7 +108,9 @@ func (x *Tensor) dropAxes(axes []int) *Tensor {
 	if len(axes) == 0 {
 		return x
 	}
-	return x.Squeeze(axes...)
+	y := x.Squeeze(axes...)
+	y.isView = false // of x, which nothing else refers to
+	return y
 }
 
 // count returns the number of elements of x that were reduced to one element of y.

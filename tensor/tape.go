@@ -69,13 +69,6 @@ func (t *Tape) Input(a storage.Array) *Tensor {
 	return &Tensor{array: a, noGrad: t.noGrad, tape: t}
 }
 
-// NoGrad runs f and records nothing of it for gradients, as Infer does for a whole step.
-func (t *Tape) NoGrad(f func()) {
-	defer func(was bool) { t.noGrad = was }(t.noGrad)
-	t.noGrad = true
-	f()
-}
-
 // PeakMemory returns the most bytes of results, saved values and gradients that the
 // step has held at once.
 func (t *Tape) PeakMemory() int { return t.peak }

@@ -17,6 +17,9 @@
 // returns the gradient of each leaf, [Grad] the gradients of any tensors; [Tensor.Backward] adds
 // gradients to the leaves' Grad, as PyTorch does.
 //
+// Operations in place, such as [Tensor.AddInPlace], keep gradients right or fail. [Into] writes a
+// result to given memory. [NoGrad] records nothing.
+//
 // # Errors
 //
 // Expressions panic with *[Error], so that they read like the formulas they
@@ -52,6 +55,10 @@ type Tensor struct {
 	format       *Format // nil for an ordinary tensor
 	node         *node   // how it was computed; nil for a leaf
 	onGrad       *onGrad // what to do with its gradient; nil for nothing
+	past         []past  // what it was before operations in place
+	isView       bool    // whether it shares the memory of another tensor
+	viewed       bool    // whether another tensor shares its memory
+	into         *target // where an operation on it writes its result; nil for new memory
 	tape         *Tape   // the step that it belongs to; nil outside of steps
 	block        *block  // of the step's memory; nil if it is elsewhere
 }

@@ -17,8 +17,8 @@ func TestAnomaliesNameTheFirstOperation(t *testing.T) {
 		nan := tensor.FromSlice([]float32{float32(math.NaN()), 4}, 2).To(d)
 		for want, f := range map[string]func(){
 			`^log: the result float32\[2\] on \S+ has a NaN at element 0, though no operand has one; called at .*watch_test.go:\d+$`: func() { x.Log().Exp().Sum() },
-			`^exp: the result .* has a NaN at element 0, as operand 0 has; called at .*watch_test.go:\d+$`:                          func() { nan.Exp() },
-			`^backward of sqrt: .*has a NaN at element 0.*; called at .*watch_test.go:\d+$`:                                         func() { zero.Sqrt().MulScalar(0).Sum().Backward() },
+			`^exp: the result .* has a NaN at element 0, as operand 0 has; called at .*watch_test.go:\d+$`:                           func() { nan.Exp() },
+			`^backward of sqrt: .*has a NaN at element 0.*; called at .*watch_test.go:\d+$`:                                          func() { zero.Sqrt().MulScalar(0).Sum().Backward() },
 		} {
 			err := tensor.Try(func() { tensor.DetectAnomaly(f) })
 			if err == nil || !regexp.MustCompile(want).MatchString(err.Error()) {

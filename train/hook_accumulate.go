@@ -80,7 +80,7 @@ func (a *accumulate) add(g group, s *Step, gradient *Gradient) error {
 	case g.index == 0:
 		sum.Assign(d)
 	default:
-		sum.AddInto(d)
+		sum.AddInPlace(d)
 	}
 	return nil
 }

@@ -7,7 +7,11 @@ package native
 
 // #cgo CFLAGS: -O3 -std=gnu11 -fopenmp -Wall -Wextra -Wno-psabi
 // #cgo LDFLAGS: -fopenmp -lm
+// #include <pthread.h>
+// #include <stdint.h>
 // #include "h5k.h"
+//
+// static inline uintptr_t h5k_this_thread(void) { return (uintptr_t)pthread_self(); }
 import "C"
 
 import (
@@ -24,6 +28,9 @@ var ErrMemory = errors.New("no memory for scratch")
 // kernel on. Results do not depend on the number of threads, except that matrix products
 // and convolutions may add in another order.
 func SetThreads(n int) { C.h5k_set_threads(C.int(min(max(n, 1), 1024))) }
+
+// ThisThread identifies the operating system's thread that calls it.
+func ThisThread() uintptr { return uintptr(C.h5k_this_thread()) }
 
 // Threads returns how many threads compute.
 func Threads() int { return int(C.h5k_pool) }
