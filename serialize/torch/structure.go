@@ -124,3 +124,13 @@ func structureIn(text string) (any, error) {
 	structure, _, err := pickle.Load(bytes.NewReader(b), int64(len(b)), least+ratio*len(b))
 	return structure, err
 }
+
+// Bare returns metadata with which a file has the array of a name by itself: torch.load returns a tensor, not a
+// dict of one.
+func Bare(name string) map[string]string {
+	var b bytes.Buffer
+	if err := pickle.Encode(&b, &pickle.Persistent{ID: pickle.Tuple{arrayReference, name, ""}}); err != nil {
+		panic(err) // of texts
+	}
+	return map[string]string{metaStructure: base64.StdEncoding.EncodeToString(b.Bytes())}
+}
