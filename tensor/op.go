@@ -115,14 +115,19 @@ func applyOn(device storage.Device, tape *Tape, op Op, in []*Tensor) []*Tensor {
 }
 
 // view returns the tensor that sees x's storage through v, as computed by op.
-func view(op Op, x *Tensor, v views.View) *Tensor {
+func view(op Op, x *Tensor, v views.View) *Tensor { return viewAll(op, x, v)[0] }
+
+// viewAll is view of an operation with several results.
+func viewAll(op Op, x *Tensor, vs ...views.View) []*Tensor {
 	in := []*Tensor{x}
 	mode := modeOf(op.Name(), op, nil, in)
-	out := mode.results(1)
-	out[0].array, out[0].block, out[0].format = x.array.With(v), x.block, x.formatOfView(op, v)
-	out[0].isView, x.viewed = true, true
+	out := mode.results(len(vs))
+	for i, v := range vs {
+		out[i].array, out[i].block, out[i].format = x.array.With(v), x.block, x.formatOfView(op, v)
+		out[i].isView, x.viewed = true, true
+	}
 	mode.record(op, in, out, mode.tape.allocated())
-	return out[0]
+	return out
 }
 
 // RunKernel runs a kernel on in and returns its outputs, which are not recorded: for

@@ -84,13 +84,14 @@ func (slice) Name() string { return "slice" }
 
 // Backward puts dy where its elements were selected from, among zeros.
 func (op slice) Backward(out, grads, in []*Tensor) []*Tensor {
-	return []*Tensor{Apply(unslice{views.Like(in[0].array.View), op.part}, grads[0])}
+	return []*Tensor{Apply(unslice{views.Like(in[0].array.View), op.part, 0}, grads[0])}
 }
 
-// unslice places its operand where part selects elements from, among zeros.
+// unslice places its operand where part selects elements from, among elements of one value.
 type unslice struct {
 	whole views.View
 	part  viewFunc
+	value float64
 }
 
 func (unslice) Name() string { return "unslice" }
@@ -98,7 +99,7 @@ func (unslice) Name() string { return "unslice" }
 func (op unslice) Infer(in []Spec) []Spec { return one(in[0].Type, op.whole) }
 
 func (op unslice) Forward(c *Context, out, in []storage.Array) error {
-	if err := c.Run(kernels.Fill, kernels.FillOptions{}, out); err != nil {
+	if err := c.Run(kernels.Fill, kernels.FillOptions{Value: op.value}, out); err != nil {
 		return err
 	}
 	v, err := op.part(out[0].View)

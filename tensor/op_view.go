@@ -40,6 +40,16 @@ func (x *Tensor) Transpose(a, b int) *Tensor {
 	return x.Permute(order...)
 }
 
+// MoveAxis returns x with an axis moved to another place, the others in their order, sharing x's memory.
+func (x *Tensor) MoveAxis(from, to int) *Tensor {
+	from, to = x.axis("move axis", from), x.axis("move axis", to)
+	order := slices.Delete(sameAxes(x.Rank()), from, from+1)
+	return x.Permute(slices.Insert(order, to, from)...)
+}
+
+// SwapAxes is NumPy's name of Transpose.
+func (x *Tensor) SwapAxes(a, b int) *Tensor { return x.Transpose(a, b) }
+
 // T swaps the last two axes.
 func (x *Tensor) T() *Tensor {
 	if x.Rank() < 2 {
@@ -90,6 +100,7 @@ func (expand) Backward(out, grads, in []*Tensor) []*Tensor {
 var (
 	_ = samples.Register("transpose", unary(func(x *Tensor) *Tensor { return x.Transpose(0, -1) }), samples.In(2, 3, 4).Rows())
 	_ = samples.Register("permute", unary(func(x *Tensor) *Tensor { return x.Permute(2, 0, 1) }), samples.In(2, 3, 4).Rows())
+	_ = samples.Register("move axis", unary(func(x *Tensor) *Tensor { return x.MoveAxis(0, -1) }), samples.In(2, 3, 4).Rows())
 	_ = samples.Register("T", unary((*Tensor).T), samples.In(2, 3, 4).Rows())
 	_ = samples.Register("expand", unary(func(x *Tensor) *Tensor { return x.Expand(2, -1, 4) }), samples.In(3, 1).Rows())
 )

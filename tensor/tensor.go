@@ -179,9 +179,12 @@ func errEnded(act string, x *Tensor, text string) *Error {
 	return &Error{act, errkind.Errorf(ErrState, "%v %s", x.array.Type, text)}
 }
 
-// onDevice returns a as a constant on x's device and in x's step.
+// onDevice returns a as a constant on the device that computes with x, and in x's step.
 func (x *Tensor) onDevice(a storage.Array) *Tensor {
 	d := x.Device()
+	if x.IsLazy() {
+		d = storage.CPU
+	}
 	if d == Meta {
 		b, err := storage.Make(Meta, a.Type, a.Shape...)
 		check("move", err)
