@@ -78,6 +78,10 @@ manylinux: setup ## build the wheel for all Linux from Debian 11 on (needs root 
 bench: build ## benchmark against PyTorch (creates a Python environment outside the tree), or BASE=commit
 	$(MAKE) -C bench BASE="$(BASE)"
 
+.PHONY: bench-tensor
+bench-tensor: build ## benchmark single operations on tensors against PyTorch, or BASE=commit
+	$(MAKE) -C bench bench-tensor BASE="$(BASE)"
+
 .PHONY: bench-io
 bench-io: build ## benchmark reading against h5py (creates files of 25 GiB, one after the other), or BASE=commit
 	$(MAKE) -C bench bench-io BASE="$(BASE)"

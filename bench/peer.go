@@ -18,6 +18,8 @@ import (
 var (
 	//go:embed peer_torch.py
 	torchScript string
+	//go:embed peer_torch_tensor.py
+	torchTensorScript string
 	//go:embed peer_h5py.py
 	h5pyScript string
 	//go:embed peer_torch_gpu.py

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// tensorRows are single operations outside of steps: a new result each call, as each library makes it.
+var tensorRows = append(pointwiseRows(), []row{
+	{name: "add of 2^24 with out=", bar: 1.0, prepare: addInto(1 << 24)},
+	{name: "sum over the last axis, (4096,1024)", bar: 0.9, prepare: matrix(func(x *tensor.Tensor) { x.Sum(1) })},
+	{name: "sum over the first axis, (4096,1024)", bar: 0.9, prepare: matrix(func(x *tensor.Tensor) { x.Sum(0) })},
+	{name: "mean over the last axis, (4096,1024)", bar: 0.9, prepare: matrix(func(x *tensor.Tensor) { x.Mean(1) })},
+	{name: "mean over the first axis, (4096,1024)", bar: 0.9, prepare: matrix(func(x *tensor.Tensor) { x.Mean(0) })},
+	{name: "layer norm, (4096,1024)", bar: 0.8, prepare: matrix(func(x *tensor.Tensor) { tensor.LayerNorm(x, []int{1024}, nil, nil, 0) })},
+	{name: "softmax, (4096,1024)", bar: 0.8, prepare: matrix(func(x *tensor.Tensor) { x.Softmax(1) })},
+	{name: "argmax over the last axis, (4096,1024)", bar: 0.4, prepare: matrix(func(x *tensor.Tensor) { x.ArgMax(1) })},
+	{name: "max with index over the last axis, (4096,1024)", bar: 0.4, prepare: matrix(func(x *tensor.Tensor) { x.MaxWithIndex(1) })},
+	{name: "transposed and broadcast add, (4096,1024)", bar: 0.8, prepare: pair([]int{1024, 4096}, []int{1024}, func(x, y *tensor.Tensor) { x.T().Add(y) })},
+	{name: "transposed copy, 4096x4096", bar: 0.5, prepare: pair([]int{4096, 4096}, []int{1}, func(x, _ *tensor.Tensor) { x.T().Contiguous() })},
+	{name: "matmul 64", bar: 1.0, prepare: pair([]int{64, 64}, []int{64, 64}, multiply)},
+	{name: "matmul 512", bar: 1.0, prepare: pair([]int{512, 512}, []int{512, 512}, multiply)},
+	{name: "matmul 2048", bar: 1.0, prepare: pair([]int{2048, 2048}, []int{2048, 2048}, multiply)},
+	{name: "batched matmul 64x(128x64x128)", bar: 1.0, prepare: pair([]int{64, 128, 64}, []int{64, 64, 128}, multiply)},
+	{name: "forward and backward of 20 elementwise operations, 2^16", bar: 0.5, prepare: chain},
+}...)
+
+func pointwiseRows() (rows []row) {
+	functions := []struct {
+		name string
+		f    func(x, y *tensor.Tensor)
+	}{
+		{"add", func(x, y *tensor.Tensor) { x.Add(y) }},
+		{"mul", func(x, y *tensor.Tensor) { x.Mul(y) }},
+		{"relu", func(x, _ *tensor.Tensor) { x.ReLU() }},
+		{"exp", func(x, _ *tensor.Tensor) { x.Exp() }},
+		{"tanh", func(x, _ *tensor.Tensor) { x.Tanh() }},
+		{"sigmoid", func(x, _ *tensor.Tensor) { x.Sigmoid() }},
+		{"gelu", func(x, _ *tensor.Tensor) { x.GELU() }},
+	}
+	for _, f := range functions {
+		for _, e := range []int{10, 20, 24} {
+			rows = append(rows, row{name: fmt.Sprintf("%s of 2^%d", f.name, e), bar: 0.9, prepare: pair([]int{1 << e}, []int{1 << e}, f.f)})
+		}
+	}
+	return rows
+}
+
+// pair prepares f of two tensors.
+func pair(a, b []int, f func(x, y *tensor.Tensor)) func(folders) (task, error) {
+	return func(folders) (task, error) {
+		x, y := tensor.FromArray(random(a...)), tensor.FromArray(random(b...))
+		return task{once: func() error { return tensor.Try(func() { f(x, y) }) }, done: tensor.ReleaseMemory}, nil
+	}
+}
+
+// matrix prepares f of a matrix.
+func matrix(f func(x *tensor.Tensor)) func(folders) (task, error) {
+	return pair([]int{4096, 1024}, []int{1}, func(x, _ *tensor.Tensor) { f(x) })
+}
+
+func multiply(x, y *tensor.Tensor) { x.MatMul(y) }
+
+// addInto prepares an addition into memory that is given.
+func addInto(n int) func(folders) (task, error) {
+	out := tensor.Zeros(dtype.Float32, n)
+	return pair([]int{n}, []int{n}, func(x, y *tensor.Tensor) {
+		tensor.Into(out, x, func(x *tensor.Tensor) *tensor.Tensor { return x.Add(y) })
+	})
+}
+
+// chain prepares a step of training that is twenty elementwise operations.
+func chain(folders) (task, error) {
+	leaf := tensor.Leaf(random(1 << 16))
+	once := func() error {
+		return tensor.Step(func(t *tensor.Tape) error {
+			x := t.Input(leaf.Array()).RequireGrad()
+			y := x
+			for range 5 {
+				y = y.MulScalar(0.5).Tanh().Exp().Add(x)
+			}
+			tensor.Gradients(y.Sum())
+			return nil
+		})
+	}
+	return task{once: once, done: tensor.ReleaseMemory}, nil
+}
