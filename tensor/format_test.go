@@ -2,47 +2,49 @@ package tensor_test
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"reflect"
 	"slices"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/tensor/tensortest"
 )
 
-// TestFormatsAreKeptOrRefused: an operation handles a format and describes its result, or
-// refuses it.
-func TestFormatsAreKeptOrRefused(t *testing.T) {
-	for name, f := range map[string]func(a storage.Array) (*tensor.Tensor, error){
-		"quantized": func(a storage.Array) (*tensor.Tensor, error) {
-			return tensor.NewFormat(a, tensor.Format{Quantized: &tensor.Quantization{Scale: 1}})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			tensortest.Each(t, func(t *testing.T, s tensortest.Sample) {
-				if s.Name == "dequantize" {
-					t.Skip("makes a tensor of a format of the input")
-				}
-				xs := make([]*tensor.Tensor, len(s.In))
-				for i, in := range s.In {
-					ints := slices.Repeat([]int32{1}, product(in.Shape))
-					x, err := f(storage.From(ints, in.Shape...))
-					if err != nil {
-						t.Fatal(err)
-					}
-					xs[i] = x
-				}
-				var y *tensor.Tensor
-				err := tensor.Try(func() { y = s.Call(xs...) })
-				switch {
-				case errors.Is(err, tensor.ErrState):
-				case err != nil:
-					t.Errorf("error %v, want one of kind %v", err, tensor.ErrState)
-				default:
-					t.Errorf("no error, and format %+v of the result %v", y.Format(), y.Array())
-				}
-			})
-		})
+// TestQuantizedTensorsAreKeptOrRefused: every registered call gives a quantized tensor or floats that
+// stand for the result on dequantized operands, or refuses by name.
+func TestQuantizedTensorsAreKeptOrRefused(t *testing.T) {
+	kept := map[string]bool{}
+	tensortest.Each(t, func(t *testing.T, s tensortest.Sample) {
+		if s.Name == "dequantize" {
+			t.Skip("makes a quantized tensor of its operand")
+		}
+		xs, floats := make([]*tensor.Tensor, len(s.In)), make([]*tensor.Tensor, len(s.In))
+		for i, in := range s.In {
+			ints := slices.Repeat([]int32{3}, product(in.Shape))
+			x, err := tensor.NewFormat(storage.From(ints, in.Shape...), tensor.Format{Quantized: &tensor.Quantization{Scales: []float64{0.5}, ZeroPoints: []int{1}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			xs[i], floats[i] = x, x.Dequantize()
+		}
+		var y *tensor.Tensor
+		if err := tensor.Try(func() { y = s.Call(xs...) }); err != nil {
+			if !errors.Is(err, tensor.ErrState) {
+				t.Errorf("error %v, want one of kind %v", err, tensor.ErrState)
+			}
+			return
+		}
+		kept[s.Name] = true
+		tensortest.Near(t, "value", tensor.Values[float64](y.Dequantize()), tensor.Values[float64](s.Call(floats...)), 0)
+	})
+	for _, name := range []string{"permute", "slice", "reshape", "matmul", "contiguous"} {
+		if !kept[name] {
+			t.Errorf("%s refuses quantized tensors", name)
+		}
 	}
 }
 
@@ -54,73 +56,123 @@ func product(shape []int) int {
 	return n
 }
 
-func TestFormatsBecomeOrdinaryTensors(t *testing.T) {
-	q, err := tensor.NewFormat(storage.From([]int8{-1, 0, 3}, 3), tensor.Format{Quantized: &tensor.Quantization{Scale: 0.5, ZeroPoint: 1}})
+func TestQuantizedTensorsBecomeFloats(t *testing.T) {
+	q, err := tensor.NewFormat(storage.From([]int8{-1, 0, 3, 4, 5, 6}, 2, 3), tensor.Format{
+		Names:     []string{"row", "column"},
+		Quantized: &tensor.Quantization{Scales: []float64{0.5, 2}, ZeroPoints: []int{1, -1}, Axis: 0},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := tensor.Values[float32](q.Dequantize()), []float32{-1, -0.5, 1}; !slices.Equal(got, want) {
-		t.Errorf("dequantized %v, want %v", got, want)
+	want := []float32{-1, -0.5, 1, 10, 12, 14}
+	for name, x := range map[string]*tensor.Tensor{
+		"as it is": q, "twice transposed": q.T().T(), "with an axis": q.Unsqueeze(0).Squeeze(0), "copied": q.T().Clone().T().Clone(),
+		"cloned": q.CloneDetached(), "renamed": q.Rename("a", "b"), "contiguous": q.T().Contiguous().T(),
+	} {
+		d := x.Dequantize()
+		if got := tensor.Values[float32](d); !slices.Equal(got, want) || len(d.Names()) != 2 {
+			t.Errorf("%s: %v with axes %q, want %v", name, got, d.Names(), want)
+		}
 	}
-	at := tensor.Coordinates{Shape: []int{2, 3}, Index: storage.From([]int64{0, 2, 1, 0, 0, 2}, 3, 2)}
-	s, err := tensor.NewFormat(storage.From([]float32{1, 2, 10}, 3), tensor.Format{Sparse: &at})
-	if err != nil {
-		t.Fatal(err)
+	if got, want := tensor.Values[float32](q.Slice(1, 0, 3, 2).T().Dequantize()), []float32{-1, 10, 1, 14}; !slices.Equal(got, want) {
+		t.Errorf("columns %v, want %v", got, want)
 	}
-	if got, want := tensor.Values[float32](s.ToDense()), []float32{0, 0, 11, 2, 0, 0}; !slices.Equal(got, want) {
-		t.Errorf("dense %v, want %v", got, want)
+	if d := q.To(tensor.Meta).Dequantize(); !d.IsMeta() || d.DType() != dtype.Float32 || !slices.Equal(d.Shape(), []int{2, 3}) {
+		t.Errorf("meta: %v", d)
 	}
-	n, err := tensor.NewFormat(storage.From([]float32{1, 2}, 2), tensor.Format{Names: []string{"batch"}})
-	if err != nil {
-		t.Fatal(err)
+	if got := tensor.Values[int8](q.IntRepr()); !slices.Equal(got, []int8{-1, 0, 3, 4, 5, 6}) {
+		t.Errorf("integers %v", got)
 	}
-	if got := n.Unnamed().MulScalar(2); !slices.Equal(tensor.Values[float32](got), []float32{2, 4}) {
-		t.Errorf("%v without names", got)
+	x := tensor.FromSlice([]float32{1, 2}, 1, 2).RequireGrad()
+	y := x.Unnamed().MatMul(q.Unnamed())
+	if got, want := tensor.Values[float32](y), []float32{19, 23.5, 29}; !slices.Equal(got, want) {
+		t.Errorf("product %v, want %v", got, want)
+	}
+	y.Sum().Backward()
+	if got, want := tensor.Values[float32](x.Grad), []float32{-0.5, 36}; !slices.Equal(got, want) {
+		t.Errorf("gradient %v, want %v", got, want)
+	}
+	for want, f := range map[string]func(){
+		"slice: of the channels, axis 0, of a quantized tensor; call Dequantize first":   func() { q.Select(0, 1) },
+		"flip: of the channels, axis 0, of a quantized tensor; call Dequantize first":    func() { q.Flip(0) },
+		"reshape: of the channels, axis 0, of a quantized tensor; call Dequantize first": func() { q.Reshape(6) },
+		"add: has no rule for quantized tensors; call Dequantize first":                  func() { q.Add(q) },
+		"int repr: float32[1 2] on cpu is not quantized":                                 func() { x.IntRepr() },
+	} {
+		if err := tensor.Try(f); fmt.Sprint(err) != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 
 func TestFormatsAreChecked(t *testing.T) {
 	a := storage.From([]float32{1, 2}, 1, 2)
-	for name, f := range map[string]tensor.Format{
-		"one name for two axes":  {Names: []string{"n"}},
-		"a name twice":           {Names: []string{"n", "n"}},
-		"quantized floats":       {Quantized: &tensor.Quantization{Scale: 1}},
-		"places of another rank": {Sparse: &tensor.Coordinates{Shape: []int{2}, Index: storage.From([]int64{0}, 1, 1)}},
+	bytes := storage.From([]uint8{1, 2}, 1, 2)
+	quantized := func(scales []float64, zeros []int, axis int) tensor.Format {
+		return tensor.Format{Quantized: &tensor.Quantization{Scales: scales, ZeroPoints: zeros, Axis: axis}}
+	}
+	for name, c := range map[string]struct {
+		a storage.Array
+		f tensor.Format
+	}{
+		"one name for two axes":          {a, tensor.Format{Names: []string{"n"}}},
+		"a name twice":                   {a, tensor.Format{Names: []string{"n", "n"}}},
+		"quantized floats":               {a, quantized([]float64{1}, []int{0}, 0)},
+		"a scale of 0":                   {bytes, quantized([]float64{0}, []int{0}, 0)},
+		"a scale that is none":           {bytes, quantized([]float64{math.NaN()}, []int{0}, 0)},
+		"a scale too large":              {bytes, quantized([]float64{1e300}, []int{0}, 0)},
+		"a zero point beyond the type":   {bytes, quantized([]float64{1}, []int{256}, 0)},
+		"no scale":                       {bytes, quantized(nil, nil, 0)},
+		"fewer zero points than scales":  {bytes, quantized([]float64{1, 1}, []int{0}, 1)},
+		"as many scales as another axis": {bytes, quantized([]float64{1, 1}, []int{0, 0}, 0)},
+		"an axis that the array has not": {bytes, quantized([]float64{1, 1}, []int{0, 0}, 2)},
+		"an axis counted from the end":   {bytes, quantized([]float64{1, 1}, []int{0, 0}, -1)},
 	} {
-		if _, err := tensor.NewFormat(a, f); err == nil {
+		if _, err := tensor.NewFormat(c.a, c.f); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 }
 
-// TestPlacesOfSparseTensorsAreChecked when the tensor is made, and when a place has changed since.
-func TestPlacesOfSparseTensorsAreChecked(t *testing.T) {
-	for _, c := range []struct {
-		index []int64
-		want  string
-	}{
-		{[]int64{0, -1, 1, 2}, "value 0 is at index -1 of axis 1 of [2 3]"},
-		{[]int64{0, 0, 2, 0}, "value 1 is at index 2 of axis 0 of [2 3]"},
-		{[]int64{0, 3, 1, 2}, "value 0 is at index 3 of axis 1 of [2 3]"},
-		{[]int64{0, 0, 1, 2}, ""},
+// TestFormatsAreAttributes: names, scales and zero points are found again in attributes.
+func TestFormatsAreAttributes(t *testing.T) {
+	bytes := storage.From([]uint8{1, 2, 3, 4}, 2, 2)
+	for _, f := range []tensor.Format{
+		{},
+		{Names: []string{"n", ""}},
+		{Quantized: &tensor.Quantization{Scales: []float64{0.25}, ZeroPoints: []int{3}}},
+		{Names: []string{"n", "c"}, Quantized: &tensor.Quantization{Scales: []float64{0.25, 0.5}, ZeroPoints: []int{3, 0}, Axis: 1}},
 	} {
-		index := storage.From(slices.Clone(c.index), 2, 2)
-		at := tensor.Coordinates{Shape: []int{2, 3}, Index: index}
-		_, err := tensor.NewFormat(storage.From([]float32{1, 2}, 2), tensor.Format{Sparse: &at})
-		checkPlaces(t, err, "new format: ", c.want)
-		copy(storage.Elements[int64](index), []int64{0, 0, 0, 0})
-		s, err := tensor.NewFormat(storage.From([]float32{1, 2}, 2), tensor.Format{Sparse: &at})
+		x, err := tensor.NewFormat(bytes, f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		copy(storage.Elements[int64](index), c.index)
-		checkPlaces(t, tensor.Try(func() { s.ToDense() }), "to dense: ", c.want)
+		y, err := tensor.WithAttributes(bytes, x.Attributes())
+		if err != nil || !reflect.DeepEqual(y.Format(), f) {
+			t.Errorf("format %+v, error %v; want %+v", y.Format(), err, f)
+		}
 	}
-}
-
-func checkPlaces(t *testing.T, err error, act, want string) {
-	t.Helper()
-	if want == "" && err != nil || want != "" && (!errors.Is(err, tensor.ErrShape) || err.Error() != act+want) {
-		t.Errorf("error %v; want %q", err, act+want)
+	for name, attrs := range map[string]map[string]any{
+		"labels of another rank": {"DIMENSION_LABELS": []string{"n"}},
+		"labels twice":           {"DIMENSION_LABELS": []string{"n", "n"}},
+		"a scale of text":        {"scale": "large"},
+		"a scale alone":          {"scale": storage.From([]float32{2})},
+	} {
+		if x, err := tensor.WithAttributes(bytes, attrs); err != nil || x.Attributes() != nil {
+			t.Errorf("%s: format %+v, error %v; want an ordinary tensor", name, x.Format(), err)
+		}
+	}
+	for name, attrs := range map[string]map[string]any{
+		"fewer zero points":         {"scale": storage.From([]float32{1, 1}, 2), "zero_point": storage.From([]int8{1})},
+		"a zero point of a half":    {"scale": storage.From([]float32{1}), "zero_point": storage.From([]float64{0.5})},
+		"a scale of no channel":     {"scale": storage.From([]float32{1, 1, 1}, 3), "zero_point": storage.From([]int8{0, 0, 0}, 3)},
+		"an axis that is not there": {"scale": storage.From([]float32{1, 1}, 2), "zero_point": storage.From([]int8{0, 0}, 2), "axis": storage.From([]int8{7})},
+	} {
+		if _, err := tensor.WithAttributes(bytes, attrs); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if x, err := tensor.WithAttributes(storage.From([]float32{1}, 1), map[string]any{"scale": storage.From([]float32{2}), "zero_point": storage.From([]int8{0})}); err != nil || x.Attributes() != nil {
+		t.Errorf("floats with a scale: %v, error %v; want an ordinary tensor", x, err)
 	}
 }

@@ -173,46 +173,13 @@ func namerOf(op any) namer {
 	switch op := op.(type) {
 	case namer:
 		return op
-	case unaryOp, binaryOp, cast, scaleOffset, where, copied, move, reduction, argmax, maxIndex, cat, softmax, gather, scatter,
-		elu, hardtanh, *layerNorm, *squaredError:
+	case PointwiseOp, move, *move, reduction, argmax, maxIndex, cat, softmax, gather, scatter,
+		*layerNorm, *squaredError:
 		return alignsNames{}
 	case dropout, *batchNorm, *maxPool, avgPool:
 		return namesOfFirst{}
 	}
 	return nil
-}
-
-// formatOfView returns the format of op's result v, a view of x.
-func (x *Tensor) formatOfView(op Op, v views.View) *Format {
-	if x.format == nil && op.Name() != (rename{}).Name() {
-		return nil
-	}
-	f := x.Format()
-	origins := op.(viewer).origins(x.array.View, v)
-	if f.Names != nil {
-		names := make([]string, v.Rank())
-		for axis, from := range origins {
-			if from >= 0 {
-				names[axis] = f.Names[from]
-			}
-		}
-		f.Names = names
-	}
-	if r, ok := op.(rename); ok {
-		f.Names = r.names
-	}
-	return f.orNil()
-}
-
-// orNil returns f, or nil for the format of an ordinary tensor.
-func (f Format) orNil() *Format {
-	if !slices.ContainsFunc(f.Names, func(name string) bool { return name != "" }) {
-		f.Names = nil
-	}
-	if f.Names == nil && f.Quantized == nil && f.Sparse == nil {
-		return nil
-	}
-	return &f
 }
 
 // named returns the formats of op's results with the names that follow from the operands'.

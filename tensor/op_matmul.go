@@ -8,9 +8,11 @@ import (
 )
 
 // MatMul returns the matrix product of the last two axes of x and y, for each
-// place along the axes before, which are broadcast.
+// place along the axes before, which are broadcast. Quantized factors are dequantized: their product
+// is float32.
 func (x *Tensor) MatMul(y *Tensor) *Tensor {
-	in := autocast(x, y)
+	checkGiven("matmul", x, y)
+	in := autocast(x.Dequantize(), y.Dequantize())
 	x, y = promoted("matmul", in[0], in[1])
 	return Apply(matmul{}, x, y)
 }

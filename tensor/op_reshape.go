@@ -130,7 +130,7 @@ func (copied) Name() string { return "contiguous" }
 func (copied) Pointwise() {}
 
 func (copied) Infer(in []Spec) []Spec {
-	return one(in[0].Type, views.Of(in[0].Shape...))
+	return []Spec{{Type: in[0].Type, View: views.Of(in[0].Shape...), Format: in[0].Format}}
 }
 
 func (copied) Forward(c *Context, out, in []storage.Array) error {

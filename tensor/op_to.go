@@ -48,8 +48,7 @@ func (x *Tensor) moved(d storage.Device) *Tensor {
 // move is the identity, from one device to another.
 type move struct{ from storage.Device }
 
-func (move) Name() string           { return "to" }
-func (move) handles(f *Format) bool { return f.Sparse == nil }
+func (move) Name() string { return "to" }
 
 func (move) Infer(in []Spec) []Spec {
 	return []Spec{{Type: in[0].Type, View: views.Of(in[0].Shape...), Format: in[0].Format}}

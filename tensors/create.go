@@ -2,9 +2,14 @@ package tensors
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -30,7 +35,8 @@ func Create(file string) (*Writer, error) {
 	return &Writer{w}, nil
 }
 
-// Write writes x as a dataset of that name, block by block, until ctx is done. Groups of the name are made as
+// Write writes x as a dataset of that name, block by block, until ctx is done, and its names of axes, scales and zero
+// points as attributes. Groups of the name are made as
 // needed.
 func (w *Writer) Write(ctx context.Context, name string, x *tensor.Tensor, layout Layout) error {
 	d, err := w.CreateDataset(name, x.DType(), x.Shape(), layout)
@@ -39,6 +45,12 @@ func (w *Writer) Write(ctx context.Context, name string, x *tensor.Tensor, layou
 	}
 	if err := x.WriteTo(ctx, d); err != nil {
 		return err
+	}
+	attrs := x.Attributes()
+	for _, key := range slices.Sorted(maps.Keys(attrs)) {
+		if err := w.SetAttr("/"+strings.TrimPrefix(name, "/"), key, attrs[key]); err != nil {
+			return err
+		}
 	}
 	return d.Close()
 }
@@ -60,9 +72,12 @@ var _ tensor.ArrayWriter = (*Dataset)(nil)
 // Append writes the rows of x after those appended before, and extends the dataset if its layout has a MaxShape that
 // allows that. A single row may lack the first axis.
 func (d *Dataset) Append(x *tensor.Tensor) error {
-	a, err := arrayOf(x)
+	e, err := entryOf("", x, serialize.Format{Attrs: true})
 	if err != nil {
 		return err
 	}
-	return d.DatasetWriter.Append(a)
+	if x.Format().Quantized != nil {
+		return fmt.Errorf("append of a quantized tensor; append x.IntRepr() to a dataset of integers: %w", storage.ErrState)
+	}
+	return d.DatasetWriter.Append(e.Array)
 }

@@ -96,7 +96,9 @@ func LoadAll(file string, options ...serialize.Options) (map[string]*tensor.Tens
 	all := map[string]*tensor.Tensor{}
 	for _, e := range list {
 		if e.Numbers() {
-			all[e.Name] = tensor.FromArray(e.Array)
+			if all[e.Name], err = f.tensorOf(e, e.Array); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", f.name, e.Name, err)
+			}
 		}
 	}
 	return all, nil
@@ -128,10 +130,14 @@ func SaveAll(file string, all map[string]*tensor.Tensor, metadata map[string]str
 }
 
 func save(ctx context.Context, file string, all map[string]*tensor.Tensor, metadata map[string]string) error {
+	format, err := serialize.ByExtension(file)
+	if err != nil {
+		return err
+	}
 	entries := func(yield func(serialize.Entry, error) bool) {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			a, err := arrayOf(all[name])
-			if !yield(serialize.Entry{Name: strings.TrimPrefix(name, "/"), Array: a}, cmp.Or(ctx.Err(), err)) {
+			e, err := entryOf(name, all[name], format)
+			if !yield(e, cmp.Or(ctx.Err(), err)) {
 				return
 			}
 		}
@@ -139,55 +145,88 @@ func save(ctx context.Context, file string, all map[string]*tensor.Tensor, metad
 	return serialize.Save(file, "", serialize.Contents{Entries: entries, Meta: metadata, Context: ctx})
 }
 
-// arrayOf returns the elements of x where formats read them: in host memory or in a file.
-func arrayOf(x *tensor.Tensor) (a storage.Array, err error) {
+// entryOf returns x where formats read it, in host memory or in a file, with its format in attributes.
+func entryOf(name string, x *tensor.Tensor, format serialize.Format) (serialize.Entry, error) {
+	e := serialize.Entry{Name: strings.TrimPrefix(name, "/")}
 	if x == nil {
-		return a, fmt.Errorf("no tensor: %w", storage.ErrState)
+		return e, fmt.Errorf("no tensor: %w", storage.ErrState)
 	}
-	if f := x.Format(); f.Quantized != nil || f.Sparse != nil {
-		return a, fmt.Errorf("a quantized or sparse tensor, which files of arrays do not have; save x.Dequantize() or x.ToDense(): %w", storage.ErrState)
+	if e.Attrs = x.Attributes(); e.Attrs != nil && !format.Attrs {
+		return e, fmt.Errorf("%s files have no attributes for names of axes, scales and zero points; save x.Unnamed() or x.Dequantize(): %w", format.Name, storage.ErrState)
 	}
-	err = tensor.Try(func() {
+	err := tensor.Try(func() {
 		if !x.IsLazy() {
 			x = x.CPU()
 		}
 	})
-	return x.Array(), err
+	e.Array = x.Array()
+	return e, err
 }
 
 // Get returns a tensor of f, in the file: nothing is read. Names may begin with a slash, and end with an index
-// expression, such as "train/x[::2, 0]". The empty name is that of the only tensor.
+// expression, such as "train/x[::2, 0]". The empty name is that of the only tensor. Axes have the names of HDF5's
+// labels and dimension scales, and integers with attributes scale and zero_point are quantized: see
+// [tensor.WithAttributes].
 func (f *File) Get(name string) (*tensor.Tensor, error) {
-	a, err := f.lookup(strings.TrimPrefix(name, "/"))
+	x, err := f.lookup(strings.TrimPrefix(name, "/"))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}
-	return tensor.FromArray(a), nil
+	return x, nil
 }
 
-func (f *File) lookup(name string) (storage.Array, error) {
+func (f *File) lookup(name string) (*tensor.Tensor, error) {
 	if name == "" {
 		names, err := f.Keys()
 		if err != nil {
-			return storage.Array{}, err
+			return nil, err
 		}
 		if len(names) != 1 {
-			return storage.Array{}, fmt.Errorf("has %d tensors; name one of %q: %w", len(names), names[:min(len(names), 10)], storage.ErrState)
+			return nil, fmt.Errorf("has %d tensors; name one of %q: %w", len(names), names[:min(len(names), 10)], storage.ErrState)
 		}
 		name = names[0]
 	}
-	a, err := serialize.Find(f.file, name)
-	if err == nil {
-		return a, nil
-	}
+	x, err := f.find(name)
 	short, expr := views.CutIndex(name)
-	if expr == "" {
-		return a, err
+	if err == nil || expr == "" {
+		return x, err
 	}
-	if a, err = serialize.Find(f.file, short); err != nil {
-		return a, err
+	if x, err = f.find(short); err != nil {
+		return nil, err
 	}
-	return a.Index(expr)
+	if x.Attributes() == nil { // lists select, too
+		a, err := x.Array().Index(expr)
+		return tensor.FromArray(a), err
+	}
+	err = tensor.Try(func() { x = x.Index(expr) })
+	return x, err
+}
+
+func (f *File) find(name string) (*tensor.Tensor, error) {
+	a, err := serialize.Find(f.file, name)
+	if err != nil {
+		return nil, err
+	}
+	e, err := serialize.Lookup(f.file, name)
+	if err != nil {
+		return nil, err
+	}
+	return f.tensorOf(e, a)
+}
+
+// tensorOf returns the tensor of an entry, whose elements are a.
+func (f *File) tensorOf(e serialize.Entry, a storage.Array) (*tensor.Tensor, error) {
+	attrs := e.Attrs
+	if named, ok := f.file.(interface{ AxisNames(name string) []string }); ok {
+		if names := named.AxisNames(e.Name); names != nil {
+			attrs = maps.Clone(attrs)
+			if attrs == nil {
+				attrs = map[string]any{}
+			}
+			attrs["DIMENSION_LABELS"] = names
+		}
+	}
+	return tensor.WithAttributes(a, attrs)
 }
 
 // Keys returns the names of the tensors of f, in the order of the file. Strings and what else is no tensor are

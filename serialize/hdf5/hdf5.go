@@ -14,6 +14,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,6 +145,54 @@ func (f *File) Lookup(name string) (serialize.Entry, error) {
 		_, err = d.Array()
 	}
 	return e, err
+}
+
+// AxisNames returns the names of the axes of an array, "" for an axis without one: those of the
+// convention of the file, HDF5's labels, or else the names of its dimension scales. Nil if there are
+// none.
+func (f *File) AxisNames(name string) []string {
+	item, err := f.Find("/" + name)
+	if err != nil {
+		return nil
+	}
+	if m, err := f.Meaning(item.Object); err == nil && m.Axes != nil {
+		return m.Axes
+	}
+	labels, scales := attribute(item.Object, "DIMENSION_LABELS"), attribute(item.Object, "DIMENSION_LIST")
+	names := make([]string, max(len(labels), len(scales)))
+	for axis := range names {
+		if axis < len(labels) {
+			names[axis], _ = labels[axis].(string)
+		}
+		if names[axis] == "" && axis < len(scales) {
+			names[axis] = firstScale(scales[axis])
+		}
+	}
+	if !slices.ContainsFunc(names, func(name string) bool { return name != "" }) {
+		return nil
+	}
+	return names
+}
+
+// attribute returns the elements of an attribute; nil if it is not there.
+func attribute(o *hdf5.Object, name string) []any {
+	a, err := o.Attribute(name)
+	if err != nil {
+		return nil
+	}
+	values, _ := a.Values() // of another type they name nothing
+	return values
+}
+
+// firstScale returns the name of the first dimension scale in a list of references.
+func firstScale(list any) string {
+	refs, _ := list.([]any)
+	for _, ref := range refs {
+		if to, ok := ref.(hdf5.Reference); ok && to.Path != "" {
+			return path.Base(to.Path)
+		}
+	}
+	return ""
 }
 
 // ErrMembers is the error about an item that has members and is no array.
