@@ -26,7 +26,31 @@ type fusingModule interface {
 // callBefore is Call for a module whose result next alone uses, if next is not nil. All
 // fusion across modules is decided here. It reports whether the outputs are those of
 // next, an activation that was applied in the kernel of m.
+//
+// In a step that records nothing, what m computes on the way is given back.
 func callBefore(next Module, name string, m Module, inputs []*tensor.Tensor) (outputs []*tensor.Tensor, fused bool) {
+	outputs = quietTape(inputs).Scope(func() (out []*tensor.Tensor) {
+		out, fused = callJoined(next, name, m, inputs)
+		return out
+	})
+	return outputs, fused
+}
+
+// quietTape returns the step of inputs, or nil if there is none or its calls are observed: an observer may
+// read what it was shown until the step ends.
+func quietTape(inputs []*tensor.Tensor) *tensor.Tape {
+	if observerOf(inputs) != nil {
+		return nil
+	}
+	for _, x := range inputs {
+		if t := x.Tape(); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+func callJoined(next Module, name string, m Module, inputs []*tensor.Tensor) (outputs []*tensor.Tensor, fused bool) {
 	if len(inputs) != 1 || next == nil {
 		return Call(name, m, inputs...), false
 	}

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -56,6 +57,9 @@ type graphStep struct {
 	node   int // of Nodes
 	inputs []graphValue
 	next   int // the node that alone uses the result, if any; len(Nodes) if it is the only output of the graph
+
+	needed []int // nodes whose results later steps need, or the graph returns
+	unused []int // nodes whose results this step is the last to need
 }
 
 // A graphValue is an output of a node, or an input of the graph.
@@ -85,6 +89,7 @@ func NewGraph(o GraphOptions) *Graph {
 	}
 	g.sort()
 	g.findNext()
+	g.findLastUses()
 	for _, n := range g.Nodes {
 		g.RegisterModule(n.Name, n.Module)
 	}
@@ -160,7 +165,7 @@ func (g *Graph) sort() {
 		for i := range g.Nodes {
 			if ready(i) {
 				done[i] = true
-				g.steps = append(g.steps, graphStep{i, inputs[i], -1})
+				g.steps = append(g.steps, graphStep{node: i, inputs: inputs[i], next: -1})
 			}
 		}
 		if len(g.steps) == before {
@@ -193,6 +198,27 @@ func (g *Graph) findNext() {
 	}
 }
 
+// findLastUses finds which results each step is the last to need.
+func (g *Graph) findLastUses() {
+	needed := map[int]bool{}
+	note := func(values []graphValue) (first []int) {
+		for _, v := range values {
+			if v.node >= 0 && !needed[v.node] {
+				needed[v.node] = true
+				first = append(first, v.node)
+			}
+		}
+		return first
+	}
+	note(g.outputs)
+	for i := len(g.steps) - 1; i >= 0; i-- {
+		s := &g.steps[i]
+		s.needed = slices.Sorted(maps.Keys(needed))
+		s.unused = note(s.inputs)
+		delete(needed, s.node)
+	}
+}
+
 // InputNames returns the names of the inputs.
 func (g *Graph) InputNames() []string { return g.Inputs }
 
@@ -218,6 +244,7 @@ func (g *Graph) forwardBefore(next Module, inputs []*tensor.Tensor) (outputs []*
 		tensor.Fail("graph", views.ErrShape, "%d inputs; want %v", len(inputs), g.Inputs)
 	}
 	computed := make([][]*tensor.Tensor, len(g.Nodes))
+	tape := quietTape(inputs)
 	for _, s := range g.steps {
 		if computed[s.node] != nil { // with the node before it
 			continue
@@ -230,8 +257,23 @@ func (g *Graph) forwardBefore(next Module, inputs []*tensor.Tensor) (outputs []*
 		} else if joined {
 			fused = true
 		}
+		g.releaseUnused(tape, s, inputs, computed)
 	}
 	return g.collect(g.outputs, inputs, computed), fused
+}
+
+// releaseUnused gives the memory of results back that no step after s needs.
+func (g *Graph) releaseUnused(tape *tensor.Tape, s graphStep, inputs []*tensor.Tensor, computed [][]*tensor.Tensor) {
+	if tape == nil || len(s.unused) == 0 {
+		return
+	}
+	kept := slices.Clone(inputs)
+	for _, node := range s.needed {
+		kept = append(kept, computed[node]...)
+	}
+	for _, node := range s.unused {
+		tape.Release(computed[node], kept)
+	}
 }
 
 // after returns the module that alone uses the result of s, or nil; next is the module

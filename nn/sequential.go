@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/h5dnn/h5dnn/tensor"
@@ -30,7 +31,11 @@ func (s Sequential) forwardBefore(next Module, inputs []*tensor.Tensor) (outputs
 		if i+1 < len(s) {
 			after = s[i+1]
 		}
-		outputs, fused = callBefore(after, strconv.Itoa(i), m, outputs)
+		last := outputs
+		outputs, fused = callBefore(after, strconv.Itoa(i), m, last)
+		if i > 0 {
+			quietTape(inputs).Release(last, slices.Concat(inputs, outputs))
+		}
 	}
 	return outputs, fused
 }

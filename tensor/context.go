@@ -13,6 +13,7 @@ type Context struct {
 	device    storage.Device // that computes, or at least holds data
 	tape      *Tape
 	recording bool
+	temps     []*block // taken by Temp
 	call      kernels.Call
 }
 
@@ -37,6 +38,23 @@ func (c *Context) Recomputing() bool { return c.tape != nil && c.tape.recomputin
 func (c *Context) Alloc(t dtype.Type, v views.View) (storage.Array, error) {
 	a, _, err := c.alloc(t, v)
 	return a, err
+}
+
+// Temp returns uninitialised memory for the elements of v, until Forward returns.
+func (c *Context) Temp(t dtype.Type, v views.View) (storage.Array, error) {
+	a, b, err := c.alloc(t, v)
+	if b != nil {
+		c.temps = append(c.temps, b)
+	}
+	return a, err
+}
+
+// releaseTemps gives the memory of Temp back.
+func (c *Context) releaseTemps() {
+	for _, b := range c.temps {
+		c.tape.release(b)
+	}
+	c.temps = nil
 }
 
 // Save returns uninitialised memory that Forward fills for Backward. It is released

@@ -109,6 +109,7 @@ func applyOn(device storage.Device, tape *Tape, op Op, in []*Tensor) []*Tensor {
 	} else {
 		check(name, op.Forward(&s.context, s.arrays[len(in):], arrays))
 	}
+	s.context.releaseTemps()
 	runtime.KeepAlive(in)
 	mode.record(op, in, out, first)
 	return out

@@ -81,7 +81,7 @@ func (c *Context) contiguous(in []storage.Array) ([]storage.Array, error) {
 			continue
 		}
 		var err error
-		if in[i], err = c.Alloc(a.Type, views.Of(a.Shape...)); err != nil {
+		if in[i], err = c.Temp(a.Type, views.Of(a.Shape...)); err != nil {
 			return nil, err
 		}
 		if err := c.Run(kernels.Copy, nil, in[i:i+1], a); err != nil {
@@ -120,6 +120,7 @@ func (op custom) Backward(out, grads, in []*Tensor) []*Tensor {
 		}
 	}
 	context := Context{device: device(c.Name, in...), tape: out[0].tape}
+	defer context.releaseTemps()
 	operands, err := context.contiguous(append(arrays(in), out[0].array, grads[0].array))
 	check(c.Name, err)
 	check(c.Name, op.run(&context, c.Backward, results, operands))

@@ -69,6 +69,35 @@ func (t *Tape) Input(a storage.Array) *Tensor {
 	return &Tensor{array: a, noGrad: t.noGrad, tape: t}
 }
 
+// Scope returns the results of f. In a step that records nothing it gives back the memory of
+// all other tensors that f has computed, which cannot be read afterwards. A nil Tape is no step.
+func (t *Tape) Scope(f func() []*Tensor) []*Tensor {
+	if t == nil || !t.noGrad {
+		return f()
+	}
+	first := len(t.used)
+	out := f()
+	for _, b := range t.used[first:] {
+		if !slices.ContainsFunc(out, func(y *Tensor) bool { return y != nil && y.block == b }) {
+			t.release(b)
+		}
+	}
+	return out
+}
+
+// Release gives the memory of xs back, and of all views of them, in a step that records
+// nothing, unless one of kept shares it. They cannot be read afterwards.
+func (t *Tape) Release(xs, kept []*Tensor) {
+	if t == nil || !t.noGrad {
+		return
+	}
+	for _, x := range xs {
+		if x.tape == t && x.block != nil && !slices.ContainsFunc(kept, func(y *Tensor) bool { return y.block == x.block }) {
+			t.release(x.block)
+		}
+	}
+}
+
 // PeakMemory returns the most bytes of results, saved values and gradients that the
 // step has held at once.
 func (t *Tape) PeakMemory() int { return t.peak }

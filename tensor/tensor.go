@@ -8,7 +8,8 @@
 //
 // Inside [Step] and [Infer] results live in the step's own memory, which the
 // next step uses again; [Tensor.CloneDetached] and [Values] copy what must outlive it. A
-// backward pass releases results as soon as it no longer needs them. Outside of steps,
+// backward pass releases results as soon as it no longer needs them; in [Infer] the models of package nn
+// release them after their last use. Outside of steps,
 // results live as long as they are reachable.
 //
 // # Gradients
