@@ -134,7 +134,8 @@ func counting() (all []trial) {
 		}
 		for _, shape := range [][2][]int{{{10000}, {1}}, {{300, 40}, {1, 40}}, {{300, 9}, {300, 1}}, {{4, 5, 6, 7}, {4, 1, 6, 1}}} {
 			x, y := of(shape[0]...).as(t), of(shape[1]...).as(t)
-			all = append(all, trial{kernels.Sum, nil, list(y), list(x.up(90)), 0}, trial{kernels.Max, nil, list(y), list(x), 0})
+			all = append(all, trial{kernels.Sum, nil, list(y), list(x.up(90)), 0}, trial{kernels.Max, nil, list(y), list(x), 0},
+				trial{kernels.Min, nil, list(y), list(x), 0})
 			if t != dtype.Uint64 {
 				all = append(all, trial{kernels.Sum, nil, list(y.as(dtype.Int64)), list(x.up(90)), 0})
 			}
@@ -185,10 +186,10 @@ func recasting() (all []trial) {
 func reducing() (all []trial) {
 	for _, shape := range [][2][]int{{{100003}, {1}}, {{70, 300}, {1, 300}}, {{3000, 40}, {1, 40}}, {{40, 3000}, {40, 1}}, {{300, 70}, {300, 1}}, {{4, 5, 6, 7}, {1, 5, 1, 1}}, {{4, 5, 6, 7}, {4, 1, 6, 1}}} {
 		x, y := of(shape[0]...), of(shape[1]...)
-		for _, k := range []*kernels.Kernel{kernels.Sum, kernels.Mean, kernels.Max} {
+		for _, k := range []*kernels.Kernel{kernels.Sum, kernels.Mean, kernels.Max, kernels.Min, kernels.Squares} {
 			all = append(all, trial{k, nil, list(y), list(x), 1e-5}, trial{k, nil, list(y.as(dtype.Float64)), list(x.as(dtype.Float64)), 1e-13})
 		}
-		all = append(all, trial{kernels.MaxGrad, nil, list(x), list(x.up(3), y.up(3), y), 1e-6})
+		all = append(all, trial{kernels.MaxGrad, nil, list(x), list(x.up(3), y.up(3), y), 1e-6}, trial{kernels.Squares, nil, list(y), list(x, y), 1e-5})
 	}
 	for _, shape := range [][]int{{3, 10}, {300, 33}, {2, 5000}, {7, 2, 3}} {
 		x := of(shape...)

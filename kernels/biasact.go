@@ -133,7 +133,7 @@ func optimizedActGradBias(c *Call, options ActOptions) (bool, error) {
 		sums.Shape[axis] = 1
 	}
 	sums.Shape[1], sums.Stride[1] = channels, db.Stride[0]
-	return nativeReduce(native.Sum, &sums, dz, 1), nil
+	return nativeReduce(sumLine, &sums, dz, nil, 1), nil
 }
 
 func checkBias(z, b *storage.Array, options ActOptions, others ...storage.Array) error {

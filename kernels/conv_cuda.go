@@ -55,7 +55,7 @@ var (
 		if err != nil || g.b == nil {
 			return err
 		}
-		return c.launchReduce("sum", channelwise(g.b, g.y), g.y, 1, 0)
+		return c.launchReduce("sum", channelwise(g.b, g.y), g.y, nil, 1, 0)
 	})
 )
 

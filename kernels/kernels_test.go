@@ -127,6 +127,9 @@ func reduceSamples() (all []sample) {
 			sample{k: Sum, out: []operand{y}, in: []operand{x}, tolerance: 2e-5, slow: empty},
 			sample{k: Mean, out: []operand{y}, in: []operand{x}, tolerance: 1e-6, slow: empty},
 			sample{k: Max, out: []operand{y}, in: []operand{x}, tolerance: 1e-6, slow: empty},
+			sample{k: Min, out: []operand{y}, in: []operand{x}, tolerance: 1e-6, slow: empty},
+			sample{k: Squares, out: []operand{y}, in: []operand{x}, tolerance: 2e-5, slow: empty},
+			sample{k: Squares, out: []operand{y}, in: []operand{x, y}, tolerance: 2e-5, slow: empty},
 			sample{k: Max, out: []operand{y}, in: []operand{x.drawn(below(3))}, slow: empty},
 			sample{k: MaxGrad, out: []operand{x}, in: []operand{x.drawn(below(3)), y.drawn(func(*rand.Rand) float64 { return 2 }), y.drawn(below(9))}, tolerance: 1e-6})
 		if gone := len(shape[0]) - kept(shape); gone <= 1 {
@@ -146,12 +149,16 @@ func reduceSamples() (all []sample) {
 		if t == dtype.Uint64 {
 			sum = t
 		}
-		all = append(all, sample{k: Sum, out: []operand{of(3, 1).as(sum)}, in: []operand{of(3, 5).as(t).drawn(below(2))}, slow: true},
-			sample{k: Max, out: []operand{of(3, 1).as(t)}, in: []operand{of(3, 5).as(t).drawn(below(2))}, slow: true},
+		all = append(all, sample{k: Sum, out: []operand{of(3, 1).as(sum)}, in: []operand{of(3, 5).as(t).drawn(below(2))}},
+			sample{k: Max, out: []operand{of(3, 1).as(t)}, in: []operand{of(3, 5).as(t).drawn(below(2))}},
+			sample{k: Min, out: []operand{of(3, 1).as(t)}, in: []operand{of(3, 5).as(t).drawn(below(2))}},
 			sample{k: MaxIndex, out: []operand{of(3, 1).as(t), of(3, 1).as(dtype.Int64)}, in: []operand{of(3, 5).as(t).drawn(below(2))}, slow: t == dtype.Bool})
 		for _, shape := range [][2][]int{{{3, 100}, {3, 1}}, {{70, 5}, {1, 5}}, {{2, 40, 300}, {2, 1, 300}}} {
 			x, y := of(shape[0]...).as(t).drawn(below(100)), of(shape[1]...)
-			all = append(all, sample{k: MaxIndex, out: []operand{y.as(t), y.as(dtype.Int64)}, in: []operand{x}, slow: t == dtype.Bool},
+			all = append(all, sample{k: Sum, out: []operand{y.as(sum)}, in: []operand{x}},
+				sample{k: Max, out: []operand{y.as(t)}, in: []operand{x}},
+				sample{k: Min, out: []operand{y.as(t)}, in: []operand{x}},
+				sample{k: MaxIndex, out: []operand{y.as(t), y.as(dtype.Int64)}, in: []operand{x}, slow: t == dtype.Bool},
 				sample{k: ArgMax, out: []operand{y.as(dtype.Int64)}, in: []operand{x}, slow: t == dtype.Bool})
 		}
 	}
@@ -187,6 +194,23 @@ func lineSamples() (all []sample) {
 			for _, k := range []*Kernel{SoftmaxGrad, LogSoftmaxGrad} {
 				all = append(all, sample{k: k, options: SoftmaxOptions{axis}, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...)}, tolerance: 3e-5})
 			}
+			first := slices.Clone(shape)
+			first[axis] = (shape[axis] + 2) / 3
+			for i, x := range []operand{of(shape...), of(shape...).drawn(below(5))} {
+				set := SortOptions{axis, i == 1}
+				all = append(all, sample{k: CumSum, options: CumSumOptions{axis}, out: []operand{x}, in: []operand{x}, tolerance: 1e-5},
+					sample{k: Sort, options: set, out: []operand{x, of(shape...).as(dtype.Int64)}, in: []operand{x}, tolerance: 1e-7},
+					sample{k: Sort, options: set, out: []operand{of(first...), of(first...).as(dtype.Int64)}, in: []operand{x}, tolerance: 1e-7})
+			}
+		}
+	}
+	for _, t := range []dtype.Type{dtype.Bool, dtype.Uint8, dtype.Int8, dtype.Uint16, dtype.Int16, dtype.Uint32, dtype.Int32, dtype.Uint64, dtype.Int64, dtype.Float16, dtype.BFloat16} {
+		x := of(3, 70).as(t).drawn(below(2))
+		if t != dtype.Bool {
+			x = of(3, 70).as(t).drawn(below(100))
+		}
+		for _, descending := range []bool{false, true} {
+			all = append(all, sample{k: Sort, options: SortOptions{1, descending}, out: []operand{x, of(3, 70).as(dtype.Int64)}, in: []operand{x}})
 		}
 	}
 	return all

@@ -11,13 +11,13 @@ import (
 )
 
 // Reductions combine many elements into one. Their output has the input's rank, and size 1
-// along the reduced axes.
+// along the reduced axes. The line of a name in native/reductions.h is the optimized loop.
 
 // Sum is y = Σ x along the axes where y has size 1; an empty sum is 0. Floats are added in
 // float64, or in short blocks of float32 whose sums are added in float64. Sums of integers and bools may
 // also be int64.
 var Sum = define("sum", checkSum, referenceSum,
-	func(c *Call, _ struct{}) (bool, error) { return nativeReduce(native.Sum, &c.Out[0], &c.In[0], 1), nil })
+	nativeReduction("sum"))
 
 // Mean is the mean of floats x along the axes where y has size 1; an empty mean is NaN.
 var Mean = define("mean", checkMean,
@@ -32,36 +32,75 @@ var Mean = define("mean", checkMean,
 	},
 	func(c *Call, _ struct{}) (bool, error) {
 		y, x := &c.Out[0], &c.In[0]
-		return nativeReduce(native.Sum, y, x, float64(x.Len())/float64(y.Len())), nil
+		return nativeReduce(sumLine, y, x, nil, float64(x.Len())/float64(y.Len())), nil
 	})
 
+var sumLine, _ = native.FindReduction("sum")
+
 // Max is the largest x along the axes where y has size 1; NaN if one is NaN.
-var Max = define("max", checkMax,
+var Max = define("max", checkExtreme,
 	func(c *Call, _ struct{}) error {
-		y, x := &c.Out[0], &c.In[0]
-		switch computeTypeOf(x.Type) {
-		case dtype.Float64:
-			setElements(y, reduce(math.Inf(-1), maximum[float64], x, y.Shape))
-		case dtype.Int64:
-			setElements(y, reduce(math.MinInt64, maximum[int64], x, y.Shape))
-		case dtype.Uint64:
-			setElements(y, reduce(0, maximum[uint64], x, y.Shape))
-		}
+		referenceReduce(c, math.Inf(-1), math.MinInt64, 0, maximum[float64], maximum[int64], maximum[uint64])
 		return nil
 	},
-	func(c *Call, _ struct{}) (bool, error) { return nativeReduce(native.Max, &c.Out[0], &c.In[0], 1), nil })
+	nativeReduction("max"))
+
+// Min is the smallest x along the axes where y has size 1; NaN if one is NaN.
+var Min = define("min", checkExtreme,
+	func(c *Call, _ struct{}) error {
+		referenceReduce(c, math.Inf(1), math.MaxInt64, math.MaxUint64, minimum[float64], minimum[int64], minimum[uint64])
+		return nil
+	},
+	nativeReduction("min"))
+
+// Squares is y = Σ (x − m)² of floats along the axes where y has size 1. In x and m, of y's shape, or x alone: then m is 0.
+// Squares of float32 are rounded before they are added as by Sum.
+var Squares = define("squares",
+	func(c *Call, _ struct{}) error {
+		if err := c.checkOperands(1, len(c.In)); err != nil {
+			return err
+		}
+		if len(c.In) < 1 || len(c.In) > 2 {
+			return fmt.Errorf("%d inputs; want 1 or 2: %w", len(c.In), views.ErrShape)
+		}
+		if err := checkReduced(&c.Out[0], &c.In[0]); err != nil {
+			return err
+		}
+		if len(c.In) > 1 {
+			if err := oneShape(c.Out[0], c.In[1]); err != nil {
+				return err
+			}
+		}
+		return c.allFloats()
+	},
+	func(c *Call, _ struct{}) error {
+		y, x := &c.Out[0], &c.In[0]
+		square := zeros(x.Shape)
+		referenceMap(func(x float64) float64 { return x }, square, *x)
+		if len(c.In) > 1 {
+			referenceZip(func(x, m float64) float64 { return x - m }, square, square, broadcastTo(&c.In[1], x.Shape))
+		}
+		setElements(y, reduce(0, func(sum, x float64) float64 { return sum + x*x }, &square, y.Shape))
+		return nil
+	},
+	nativeReduction("squares"))
 
 func referenceSum(c *Call, _ struct{}) error {
+	referenceReduce(c, 0, 0, 0, add[float64], add[int64], add[uint64])
+	return nil
+}
+
+// referenceReduce joins the elements of each compute type, beginning with the start of it.
+func referenceReduce(c *Call, float float64, signed int64, unsigned uint64, floats func(a, b float64) float64, ints func(a, b int64) int64, uints func(a, b uint64) uint64) {
 	y, x := &c.Out[0], &c.In[0]
 	switch computeTypeOf(x.Type) {
 	case dtype.Float64:
-		setElements(y, reduce(0, add[float64], x, y.Shape))
+		setElements(y, reduce(float, floats, x, y.Shape))
 	case dtype.Int64:
-		setElements(y, reduce(0, add[int64], x, y.Shape))
+		setElements(y, reduce(signed, ints, x, y.Shape))
 	case dtype.Uint64:
-		setElements(y, reduce(0, add[uint64], x, y.Shape))
+		setElements(y, reduce(unsigned, uints, x, y.Shape))
 	}
-	return nil
 }
 
 // reduces checks that the output is the input with some axes of size 1.
@@ -106,12 +145,12 @@ func checkMean(c *Call, _ struct{}) error {
 	return oneType(c.In[0].Type, c.Out...)
 }
 
-func checkMax(c *Call, _ struct{}) error {
+func checkExtreme(c *Call, _ struct{}) error {
 	if err := c.reduces(); err != nil {
 		return err
 	}
 	if c.In[0].Len() == 0 && c.Out[0].Len() > 0 {
-		return fmt.Errorf("%v has no largest element: %w", c.In[0].Shape, views.ErrShape)
+		return fmt.Errorf("%v has no largest or smallest element: %w", c.In[0].Shape, views.ErrShape)
 	}
 	return oneType(c.In[0].Type, c.Out...)
 }
@@ -142,19 +181,44 @@ func setElements[W computeType](y *storage.Array, elems []W) {
 	convertElements(y, &x)
 }
 
-// nativeReduce is a reduction of float32 or float64, divided by divisor, in C.
-func nativeReduce(op native.Reduction, y, x *storage.Array, divisor float64) bool {
-	real, ok := native.ComputeTypeOf(x.Type)
-	if !ok || x.Len() == 0 || x.Rank() > 64 {
+// nativeReduction is the line of that name of reductions.h as an implementation.
+func nativeReduction(name string) func(c *Call, _ struct{}) (bool, error) {
+	op, ok := native.FindReduction(name)
+	if !ok {
+		panic("kernels: reductions.h has no line " + name)
+	}
+	return func(c *Call, _ struct{}) (bool, error) {
+		var m *storage.Array
+		if len(c.In) > 1 {
+			m = &c.In[1]
+		}
+		return nativeReduce(op, &c.Out[0], &c.In[0], m, 1), nil
+	}
+}
+
+// nativeReduce is a reduction of x with m, unless that is nil, divided by divisor, in C.
+func nativeReduce(op native.Reduction, y, x, m *storage.Array, divisor float64) bool {
+	if !op.Takes(x.Type) || x.Len() == 0 || x.Rank() > 64 {
 		return false
 	}
 	stays, goes := axesOf(y, x)
 	var kept, over native.Grid
-	if !kept.Along(stays, &x.View, &y.View) || !over.Along(goes, &x.View) {
+	var third []byte
+	if m == nil {
+		if !kept.Along(stays, &x.View, &y.View) {
+			return false
+		}
+	} else {
+		if !kept.Along(stays, &x.View, &y.View, &m.View) {
+			return false
+		}
+		third = at(&kept, 2, m)
+	}
+	if !over.Along(goes, &x.View) {
 		return false
 	}
 	kept.First[0] += over.First[0] - x.Offset // where both walks start
-	return op.Run(real, &kept, &over, at(&kept, 0, x), at(&kept, 1, y), divisor)
+	return op.Run(x.Type, y.Type, &kept, &over, at(&kept, 0, x), at(&kept, 1, y), third, divisor)
 }
 
 // axesOf returns the axes of x that y keeps, and those that it reduces.

@@ -9,15 +9,27 @@ import (
 )
 
 var (
-	_ = onGPU(Sum, func(c *Call, _ struct{}) error { return c.launchReduce("sum", &c.Out[0], &c.In[0], 1, 0) })
+	_ = onGPU(Sum, func(c *Call, _ struct{}) error { return c.launchReduce("sum", &c.Out[0], &c.In[0], nil, 1, 0) })
 
 	_ = onGPU(Mean, func(c *Call, _ struct{}) error {
 		y, x := &c.Out[0], &c.In[0]
-		return c.launchReduce("sum", y, x, float64(x.Len())/float64(y.Len()), math.NaN())
+		return c.launchReduce("sum", y, x, nil, float64(x.Len())/float64(y.Len()), math.NaN())
 	})
 
 	_ = onGPU(Max, func(c *Call, _ struct{}) error {
-		return c.launchReduce("max", &c.Out[0], &c.In[0], 1, 0) // an empty maximum was refused
+		return c.launchReduce("max", &c.Out[0], &c.In[0], nil, 1, 0) // an empty maximum was refused
+	})
+
+	_ = onGPU(Min, func(c *Call, _ struct{}) error {
+		return c.launchReduce("min", &c.Out[0], &c.In[0], nil, 1, 0) // likewise
+	})
+
+	_ = onGPU(Squares, func(c *Call, _ struct{}) error {
+		var m *storage.Array
+		if len(c.In) > 1 {
+			m = &c.In[1]
+		}
+		return c.launchReduce("squares", &c.Out[0], &c.In[0], m, 1, 0)
 	})
 
 	_ = onGPU(MaxGrad, func(c *Call, _ struct{}) error {
@@ -48,7 +60,7 @@ var (
 
 // reduceArgs and maxGradArgs are Reduce and MaxGrad of reduce.cu.
 type reduceArgs struct {
-	y, x, part                uint64
+	y, x, m, part             uint64
 	divisor                   float64
 	kept, over, splits, chunk int64
 	kind, to                  int64 // types of x and y, as types.cuh numbers them
@@ -61,8 +73,8 @@ type maxGradArgs struct {
 	k, o         native.Axes
 }
 
-// launchReduce is the sum over divisor, or the maximum. An empty reduction returns none, a number.
-func (c *Call) launchReduce(name string, y, x *storage.Array, divisor, none float64) error {
+// launchReduce is a reduction of x with m, unless that is nil, over divisor. An empty one returns none, a number.
+func (c *Call) launchReduce(name string, y, x, m *storage.Array, divisor, none float64) error {
 	if y.Len() == 0 {
 		return nil
 	}
@@ -70,7 +82,11 @@ func (c *Call) launchReduce(name string, y, x *storage.Array, divisor, none floa
 		return c.launch(Fill, &Call{Out: []storage.Array{*y}, Options: FillOptions{none}})
 	}
 	stays, goes := axesOf(y, x)
-	kept, err := launch.Grid(stays, x, y)
+	operands := []*storage.Array{x, y}
+	if m != nil {
+		operands = append(operands, m)
+	}
+	kept, err := launch.Grid(stays, operands...)
 	if err != nil {
 		return err
 	}
@@ -81,6 +97,9 @@ func (c *Call) launchReduce(name string, y, x *storage.Array, divisor, none floa
 	args := reduceArgs{
 		y: c.gpu.At(y, kept.First[1]), x: c.gpu.At(x, kept.First[0]+over.First[0]-x.Offset),
 		divisor: divisor, kept: kept.Count(), over: over.Count(), kind: int64(x.Type.Number()), to: int64(y.Type.Number()),
+	}
+	if m != nil {
+		args.m = c.gpu.At(m, kept.First[2])
 	}
 	code, blocks := args.lay(name, &kept.Axes, &over.Axes, x)
 	args.k, args.o = kept.Axes, over.Axes

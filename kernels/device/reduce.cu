@@ -1,14 +1,14 @@
-// Reductions: sums, means and maxima.
+// Reductions: sums, means, extremes and sums of squares.
 #include "types.cuh"
 
 struct Reduce {
 	void *y;
-	const void *x;
-	void *part; // partial results, kept × splits, if there are several splits
+	const void *x, *m; // m, of y's shape, may be NULL
+	void *part;        // partial results, kept × splits, if there are several splits
 	double divisor;
 	uint64_t kept, over, splits, chunk; // a split reduces chunk elements, the last one the remainder
 	int64_t type, to;                   // types of x and y, if they are integers
-	Grid k;                             // of x, y: the axes that are kept
+	Grid k;                             // of x, y, m: the axes that are kept
 	Grid o;                             // of x: the axes that are reduced
 };
 
@@ -16,12 +16,36 @@ struct Reduce {
 template <class T> FN T least() { return -(T)infinity(); }
 template <> __device__ __forceinline__ int64_t least<int64_t>() { return (int64_t)1 << 63; }
 template <> __device__ __forceinline__ uint64_t least<uint64_t>() { return 0; }
-struct Sum : Plus {
+template <class T> FN T most() { return infinity(); }
+template <> __device__ __forceinline__ int64_t most<int64_t>() { return ~((int64_t)1 << 63); }
+template <> __device__ __forceinline__ uint64_t most<uint64_t>() { return ~(uint64_t)0; }
+struct Least { // NaN is the least
+	template <class T> __device__ __forceinline__ T operator()(T x, T y) const { return ((x < y) | (x != x)) ? x : y; }
+};
+// What an element counts for, where m is a number for each result.
+struct Itself {
+	enum { takes_m = 0 };
+	template <class T> static __device__ __forceinline__ T counts(T x, T) { return x; }
+};
+struct Sum : Plus, Itself {
 	template <class T> static __device__ __forceinline__ T start() { return 0; }
 };
-struct Max : Larger {
+struct Max : Larger, Itself {
 	template <class T> static __device__ __forceinline__ T start() { return least<T>(); }
 };
+struct Min : Least, Itself {
+	template <class T> static __device__ __forceinline__ T start() { return most<T>(); }
+};
+struct Squares : Plus {
+	enum { takes_m = 1 };
+	template <class T> static __device__ __forceinline__ T counts(T x, T m) { return (x - m) * (x - m); }
+	template <class T> static __device__ __forceinline__ T start() { return 0; }
+};
+template <class T, class Op> FN Calc<T> center(const Reduce &a, uint64_t i) {
+	if (Op::takes_m && a.m)
+		return get<T>(a.m, places<3>(a.k, i).at[2]);
+	return 0;
+}
 
 FN double over(double sum, double divisor) { return sum / divisor; }
 FN float over(float sum, double divisor) { return sum / (float)divisor; }
@@ -50,10 +74,11 @@ template <class T, class Op, int LANES> FN void reduce_rows(const Reduce &a) {
 	uint64_t from = blockIdx.y * a.chunk, to = end(a), left = a.o.pack == W ? from + (to - from) / W * W : from, lane = threadIdx.x % LANES;
 	for (uint64_t i = blockIdx.x * (256 / LANES) + threadIdx.x / LANES; i < a.kept; i += gridDim.x * (256 / LANES)) {
 		int64_t x = places<1>(a.k, i).at[0];
+		Total<T> m = center<T, Op>(a, i);
 		Total<T> sum = Op::template start<Total<T>>();
 		auto take = [&](auto pack, Places<1> p) { return Packs<T>::template load<decltype(pack)::count>(a.o, 0, a.x, x + p.at[0], a.type); };
 		auto give = [&](auto pack, auto got) {
-			UNROLL for (int k = 0; k < decltype(pack)::count; k++) sum = join(sum, (Total<T>)(Calc<T>)got.at[k]);
+			UNROLL for (int k = 0; k < decltype(pack)::count; k++) sum = join(sum, Op::counts((Total<T>)(Calc<T>)got.at[k], m));
 		};
 		share<1, W, Packs<T>::ahead>(a.o, from + lane * W, left, (uint64_t)LANES * W, take, give);
 		share<1, 1, 1>(a.o, left + lane, to, (uint64_t)LANES, take, give);
@@ -71,12 +96,13 @@ template <class T, class Op> FN void reduce_columns(const Reduce &a, uint64_t ti
 	Op join;
 	uint32_t lane = threadIdx.x % LANES, row = threadIdx.x / LANES;
 	int64_t x[W];
-	Sums sum;
+	Sums sum, m;
 	uint64_t first = tile * 32 + lane * W;
 	first = first < a.kept ? first : 0; // results beyond the last column are not used
 	UNROLL for (int k = 0; k < W; k++) {
 		x[k] = places<1>(a.k, first + k < a.kept ? first + k : first).at[0];
 		sum.at[k] = Op::template start<Total<T>>();
+		m.at[k] = center<T, Op>(a, first + k < a.kept ? first + k : first);
 	}
 	auto take = [&](auto, Places<1> p) {
 		Pack<typename Packs<T>::held, W> got;
@@ -87,7 +113,7 @@ template <class T, class Op> FN void reduce_columns(const Reduce &a, uint64_t ti
 		return got;
 	};
 	auto give = [&](auto, auto got) {
-		UNROLL for (int k = 0; k < W; k++) sum.at[k] = join(sum.at[k], (Total<T>)(Calc<T>)got.at[k]);
+		UNROLL for (int k = 0; k < W; k++) sum.at[k] = join(sum.at[k], Op::counts((Total<T>)(Calc<T>)got.at[k], m.at[k]));
 	};
 	share<1, 1, 2>(a.o, blockIdx.y * a.chunk + row, end(a), (uint64_t)ROWS, take, give);
 
@@ -121,7 +147,8 @@ template <class T, class Op> FN void join_parts(const Reduce &a) {
 #define ALL(name) \
 	FLOATS(name, Reduce) \
 	WHOLES(name, Reduce)
-#define REDUCTION(name, Op) \
+#define REAL(name) FLOATS(name, Reduce)
+#define REDUCTION(name, Op, ALL) \
 	template <class T> FN void name(const Reduce &a) { reduce_rows<T, Op, 256>(a); } \
 	template <class T> FN void name##_short(const Reduce &a) { reduce_rows<T, Op, 32>(a); } \
 	template <class T> FN void name##_columns(const Reduce &a) { \
@@ -133,9 +160,12 @@ template <class T, class Op> FN void join_parts(const Reduce &a) {
 	ALL(name##_short) \
 	ALL(name##_columns) \
 	ALL(name##_parts)
-REDUCTION(sum, Sum)
-REDUCTION(max, Max)
+REDUCTION(sum, Sum, ALL)
+REDUCTION(max, Max, ALL)
+REDUCTION(min, Min, ALL)
+REDUCTION(squares, Squares, REAL)
 #undef REDUCTION
+#undef REAL
 #undef ALL
 
 struct MaxGrad {

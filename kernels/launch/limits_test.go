@@ -169,6 +169,8 @@ func (v *vast) reducing() {
 		v.add(kernels.Sum, nil, 1, y, x)
 		v.add(kernels.Mean, nil, 1, y, x)
 		v.add(kernels.Max, nil, 1, y, x)
+		v.add(kernels.Min, nil, 1, y, x)
+		v.add(kernels.Squares, nil, 1, y, x, y)
 		v.add(kernels.MaxGrad, nil, 1, x, x, y, y)
 		v.add(kernels.ArgMax, nil, 1, v.as(dtype.Int64, s[1]...), x)
 		v.add(kernels.MaxIndex, nil, 2, y, v.as(dtype.Int64, s[1]...), x)

@@ -1,9 +1,22 @@
 /* What Go calls, but for the elementwise: into the table that was chosen. */
 #include "table.h"
+#include <string.h>
 
-int h5k_reduce(int max, int real, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, double divisor) {
+int h5k_find_reduction(const char *name, int *any) {
+#define REDUCTION(name, types, start, counts, join) {#name, #types[0] == 'A'},
+	static const struct { const char *name; int any; } reductions[] = {H5K_REDUCTIONS(REDUCTION)};
+#undef REDUCTION
+	for (int op = 0; op < H5K_NREDUCTIONS; op++)
+		if (!strcmp(reductions[op].name, name)) {
+			*any = reductions[op].any;
+			return op;
+		}
+	return -1;
+}
+
+int h5k_reduce(int op, int type, int wide, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, const void *m, double divisor) {
 	H5K_ENTER;
-	int done = h5k_isa->reduce[real](max, kept, over, x, y, divisor);
+	int done = h5k_isa->reduce[type](op, wide, kept, over, x, y, m, divisor);
 	H5K_LEAVE;
 	return done;
 }

@@ -21,6 +21,18 @@ H5K_OPS(OP)
 #undef OP_FLOATS
 #undef FABS
 
+#define TOTAL __typeof__(__builtin_choose_expr((REAL)-1 > 0 && sizeof(REAL) == 8, (uint64_t)0, (int64_t)0))
+#define PART TOTAL
+#define LEAST ((REAL)-1 > 0 ? 0 : -((int64_t)1 << (8 * sizeof(REAL) - 2)) * 2)
+#define MOST ((REAL)-1 > 0 ? (TOTAL)(REAL)-1 : (TOTAL)(~(uint64_t)0 >> (65 - 8 * sizeof(REAL)) % 64))
+#define IF_FLOATS(...)
+#include "reduce.h"
+#undef TOTAL
+#undef PART
+#undef LEAST
+#undef MOST
+#undef IF_FLOATS
+
 /* H5K_ARGMAX and H5K_MAX_INDEX of h5k_lines: the first largest element. */
 typedef struct {
 	int line;

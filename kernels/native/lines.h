@@ -1,5 +1,7 @@
 /* Loops over lines, in REAL: the softmax family and argmax. */
 
+static REAL REAL_(max)(int64_t n, const REAL *x) { return REAL_(reduce_line)(H5K_REDUCE_max, n, x, 0); }
+
 static inline REAL REAL_(fold)(const REAL *lane) {
 	REAL sum = 0;
 	for (int k = 0; k < LANES; k++)
@@ -81,11 +83,30 @@ static void REAL_(log_softmax_grad)(int64_t n, REAL *dx, const REAL *y, const RE
 
 /* The first NaN, or else the first largest element. */
 static int64_t REAL_(argmax)(int64_t n, const REAL *x) {
+	enum { WIDE = 4 * LANES };
 	REAL top = REAL_(max)(n, x);
-	for (int64_t i = 0; i < n; i++)
+	int64_t i = 0;
+	for (int found = 0; i + WIDE <= n; i += WIDE) {
+		_Pragma("omp simd reduction(| : found)") for (int k = 0; k < WIDE; k++) found |= (x[i + k] == top) | (x[i + k] != x[i + k]);
+		if (found)
+			break;
+	}
+	for (; i < n; i++)
 		if (x[i] == top || x[i] != x[i])
 			return i;
 	return 0;
+}
+
+/* y[i] is the sum of x up to x[i], added in float64, four at a time so that additions need not wait for each other. */
+static void REAL_(cumsum)(int64_t n, REAL *y, const REAL *x) {
+	double total = 0;
+	int64_t i = 0;
+	for (; i + 4 <= n; i += 4) {
+		double a = x[i], b = a + x[i + 1], c = b + x[i + 2], d = c + x[i + 3];
+		y[i] = total + a, y[i + 1] = total + b, y[i + 2] = total + c, y[i + 3] = total += d;
+	}
+	for (; i < n; i++)
+		y[i] = total += x[i];
 }
 
 typedef struct {
@@ -142,6 +163,7 @@ static void REAL_(some_lines)(void *arg, int64_t from, int64_t to) {
 		switch (l->line) {
 		case H5K_SOFTMAX: REAL_(softmax)(n, t, x); break;
 		case H5K_LOG_SOFTMAX: REAL_(log_softmax)(n, t, x); break;
+		case H5K_CUMSUM: REAL_(cumsum)(n, t, x); break;
 		case H5K_SOFTMAX_GRAD: REAL_(softmax_grad)(n, t, x, y); break;
 		case H5K_LOG_SOFTMAX_GRAD: REAL_(log_softmax_grad)(n, t, x, y); break;
 		}

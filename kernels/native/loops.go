@@ -21,6 +21,8 @@ package native
 // #cgo nocallback h5k_max_grad
 // #cgo noescape h5k_lines
 // #cgo nocallback h5k_lines
+// #cgo noescape h5k_sort
+// #cgo nocallback h5k_sort
 // #cgo noescape h5k_layer_norm
 // #cgo nocallback h5k_layer_norm
 // #cgo noescape h5k_layer_norm_grad
@@ -162,20 +164,42 @@ var castable = dtype.TableOf(map[dtype.Type]C.int{
 	dtype.Float64: C.H5K_FROM_F64 + 1,
 })
 
-// A Reduction combines many elements to one.
-type Reduction C.int
+// A Reduction joins many elements to one: a line of reductions.h.
+type Reduction struct {
+	op  C.int
+	any bool // whether it takes integers
+}
 
-// The reductions.
-const (
-	Sum Reduction = 0
-	Max Reduction = 1
-)
+// FindReduction returns the reduction of that name.
+func FindReduction(name string) (op Reduction, ok bool) {
+	line := C.CString(name)
+	defer C.free(unsafe.Pointer(line))
+	var takesAny C.int
+	op.op = C.h5k_find_reduction(line, &takesAny)
+	op.any = takesAny != 0
+	return op, op.op >= 0
+}
+
+// Takes reports whether op has a loop for x of type t, or bools as bytes.
+func (op Reduction) Takes(t dtype.Type) bool {
+	_, real := ComputeTypeOf(t)
+	return real || op.any && (t.IsInt() || t == dtype.Bool)
+}
 
 // Run sets y to the reduction of x over the axes of over, divided by divisor, for each place in
-// kept, whose first array is x and second y. Like all functions here that report, it reports
+// kept, whose first array is x, second y and third m, unless that is nil. Op takes x of type t, which is that of
+// y, too, or else y is float64, int64 or, for x of uint64, uint64. Like all functions here that report, it reports
 // false if there is no memory.
-func (op Reduction) Run(r ComputeType, kept, over *Grid, x, y []byte, divisor float64) bool {
-	return C.h5k_reduce(C.int(op), C.int(r), kept.c(), over.c(), pointer(x), pointer(y), C.double(divisor)) != 0
+func (op Reduction) Run(t, to dtype.Type, kept, over *Grid, x, y, m []byte, divisor float64) bool {
+	var wide C.int
+	if to != t {
+		wide = 1
+	}
+	kind := elementTypes.At(t) - 1
+	if t == dtype.Bool {
+		kind = C.H5K_EU8
+	}
+	return C.h5k_reduce(op.op, kind, wide, kept.c(), over.c(), pointer(x), pointer(y), pointer(m), C.double(divisor)) != 0
 }
 
 // MaxGrad sets dx = dy where x = y, divided among equal elements: kept describes dx, x, y
@@ -197,7 +221,8 @@ const (
 	// MaxIndex sets z to the largest element of x and y to its index, an int64.
 	MaxIndex RowOp = C.H5K_MAX_INDEX
 	// Put sets z to 0, and to x at index y, an int64.
-	Put RowOp = C.H5K_PUT
+	Put    RowOp = C.H5K_PUT
+	CumSum RowOp = C.H5K_CUMSUM
 )
 
 // Takes reports whether op has a loop for x of type t.
@@ -210,6 +235,38 @@ func (op RowOp) Takes(t dtype.Type) bool {
 func (op RowOp) Run(t dtype.Type, kept *Grid, n int, step [3]int, z, x, y []byte) bool {
 	return C.h5k_lines(C.int(op), elementTypes.At(t)-1, kept.c(), C.int64_t(n), C.int64_t(step[0]), C.int64_t(step[1]), C.int64_t(step[2]),
 		pointer(z), pointer(x), pointer(y)) != 0
+}
+
+// An Order is a sorting of lines: h5k_order of loops.h, field by field.
+type Order struct {
+	Size, Kind, Descending int32
+	Infinity               uint64
+	N, K                   int64
+	Step                   [3]int64
+}
+
+var _ [unsafe.Sizeof(C.h5k_order{})]byte = [unsafe.Sizeof(Order{})]byte{}
+
+// OrderOf returns the order of elements of type t, which are not complex.
+func OrderOf(t dtype.Type, descending bool) Order {
+	o := Order{Size: int32(t.Size()), Kind: C.H5K_UNSIGNED}
+	switch {
+	case t.IsFloat():
+		o.Kind = C.H5K_FLOATING
+		o.Infinity = map[dtype.Type]uint64{dtype.Float16: 0x7c00, dtype.BFloat16: 0x7f80, dtype.Float32: 0x7f800000, dtype.Float64: 0x7ff << 52}[t]
+	case t.IsSigned():
+		o.Kind = C.H5K_SIGNED
+	}
+	if descending {
+		o.Descending = 1
+	}
+	return o
+}
+
+// Run sets z to the first K elements of each line of N elements x, and index to their indices, int64. Kept describes
+// z, x and index.
+func (o *Order) Run(kept *Grid, z, x, index []byte) bool {
+	return C.h5k_sort((*C.h5k_order)(unsafe.Pointer(o)), kept.c(), pointer(z), pointer(x), (*C.int64_t)(pointer(index))) != 0
 }
 
 // Labelled is rows of logits and their labels: the first fields of h5k_labelled of loops.h.

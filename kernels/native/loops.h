@@ -55,9 +55,13 @@ int h5k_scatter_along(int add, int type, int size, const h5k_grid *g, int64_t st
 /* z = x·a + b as a real. kind of x: see H5K_FROM. */
 void h5k_cast(int from, int real, const h5k_grid *g, void *z, const void *x, double a, double b);
 
-/* y = Σ x/divisor, or max x: over the axes of over, for each place in kept, whose first
- * operand is x and second y. The functions from here on return 0 if they found no memory. */
-int h5k_reduce(int max, int real, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, double divisor);
+/* The reduction's line in reductions.h, or -1; *any tells whether it takes integers. */
+int h5k_find_reduction(const char *name, int *any);
+
+/* y = op x/divisor over the axes of over, for each place in kept, whose first operand is x, second y and third m, or NULL.
+ * y has the type of x; if wide, that of its totals: float64, int64, or uint64 for uint64. The functions from here on
+ * return 0 if they found no memory. */
+int h5k_reduce(int op, int type, int wide, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, const void *m, double divisor);
 
 /* dx = dy where x = y, shared by equals: kept holds dx, x, y and dy, over dx and x. */
 void h5k_max_grad(int real, const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy);
@@ -65,8 +69,19 @@ void h5k_max_grad(int real, const h5k_grid *kept, const h5k_grid *over, void *dx
 /* z from x and y, line by line: n elements, step[0], step[1] and step[2] apart. The results of ARGMAX, z, and of
  * MAX_INDEX, z and the indices y, are single elements, as x and y of PUT are: z is 0, and x at index y. Indices are int64.
  * Integers have the two of the largest element. */
-enum { H5K_SOFTMAX, H5K_LOG_SOFTMAX, H5K_SOFTMAX_GRAD, H5K_LOG_SOFTMAX_GRAD, H5K_ARGMAX, H5K_MAX_INDEX, H5K_PUT };
+enum { H5K_SOFTMAX, H5K_LOG_SOFTMAX, H5K_SOFTMAX_GRAD, H5K_LOG_SOFTMAX_GRAD, H5K_ARGMAX, H5K_MAX_INDEX, H5K_PUT, H5K_CUMSUM };
 int h5k_lines(int line, int type, const h5k_grid *kept, int64_t n, int64_t step0, int64_t step1, int64_t step2, void *z, const void *x, void *y);
+
+/* The first k elements z of each line of n elements x in ascending or descending order, and their indices, int64: of equal
+ * elements that of the smaller index is first. NaN is the largest element, −0 is 0. kept holds z, x and the indices. kind says
+ * what elements of size 1, 2, 4 or 8 bytes are: H5K_FLOATING ones have infinity's bits. */
+enum { H5K_UNSIGNED, H5K_SIGNED, H5K_FLOATING };
+typedef struct {
+	int size, kind, descending;
+	uint64_t infinity;
+	int64_t n, k, step[3]; /* of z, x and the indices */
+} h5k_order;
+int h5k_sort(const h5k_order *order, const h5k_grid *kept, void *z, const void *x, int64_t *index);
 
 /* y = gamma·(x − mean)·invstd + beta for each row of n adjacent elements, rows x_row and y_row apart; gamma and beta may be NULL. */
 void h5k_layer_norm(int real, int64_t rows, int64_t n, double epsilon, int64_t x_row, int64_t y_row, const void *x, const void *gamma, const void *beta, void *y, void *mean, void *invstd);

@@ -63,7 +63,43 @@ CAST(float)
 CAST(double)
 #undef CAST
 
+
+typedef REAL REAL_(vec) __attribute__((vector_size(64)));
+
+/* The sum of n adjacent elements, which takes half the time of reduce_line. */
+static double REAL_(sum)(int64_t n, const REAL *x) {
+	enum { W = 64 / sizeof(REAL), DEEP = 32 };
+	double total = 0;
+	while (n >= 4 * W) {
+		REAL_(vec) a = {0}, b = {0}, c = {0}, d = {0}, v[4];
+		int64_t m = n < 4 * W * DEEP ? n / (4 * W) : DEEP;
+		for (int64_t i = 0; i < m; i++, x += 4 * W) {
+			memcpy(v, x, sizeof v);
+			a += v[0], b += v[1], c += v[2], d += v[3];
+		}
+		a = (a + b) + (c + d);
+		REAL few = 0;
+		for (int k = 0; k < W; k++)
+			few += a[k];
+		total += few;
+		n -= m * 4 * W;
+	}
+	for (; n > 0; n--)
+		total += *x++;
+	return total;
+}
+
+#define TOTAL double
+#define PART REAL
+#define LEAST -INFINITY
+#define MOST INFINITY
+#define IF_FLOATS(...) __VA_ARGS__
 #include "reduce.h"
+#undef TOTAL
+#undef PART
+#undef LEAST
+#undef MOST
+#undef IF_FLOATS
 #include "lines.h"
 #include "losses.h"
 #include "layernorm.h"

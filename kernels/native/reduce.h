@@ -1,121 +1,128 @@
-/* Sums and maxima along axes, in REAL.
- *
- * Sums are added in float64 from float32 sums of at most a few dozen numbers each, and split
- * by shape only, so that they do not depend on the number of threads. */
+/* The lines of reductions.h along axes, in REAL. Results are joined in TOTAL from parts, in PART, of
+ * at most a few dozen elements each, and split by shape only, so that they do not depend on the
+ * number of threads. */
 
-typedef REAL REAL_(vec) __attribute__((vector_size(64)));
+#define INLINE static inline __attribute__((always_inline))
 
-enum { REAL_(WIDTH) = 64 / sizeof(REAL) };
+#define REDUCTION(name, types, start, counts, join) \
+	case H5K_REDUCE_##name: return start;
+INLINE TOTAL REAL_(start)(int op) {
+	switch (op) { H5K_REDUCTIONS(REDUCTION) }
+	return 0;
+}
+#undef REDUCTION
 
-/* The larger of a and b; NaN wins. */
-static inline __attribute__((always_inline)) REAL REAL_(larger)(REAL a, REAL b) { return ((a > b) | (a != a)) ? a : b; }
+#define REDUCTION(name, types, start, counts, join) \
+	case H5K_REDUCE_##name: return counts;
+INLINE PART REAL_(counts)(int op, PART x, PART m) {
+	(void)m;
+	switch (op) { H5K_REDUCTIONS(REDUCTION) }
+	return 0;
+}
+#undef REDUCTION
 
-/* The sum of n adjacent elements. */
-static double REAL_(sum)(int64_t n, const REAL *x) {
-	enum { W = REAL_(WIDTH), DEEP = 32 };
-	double total = 0;
-	while (n >= 4 * W) {
-		REAL_(vec) a = {0}, b = {0}, c = {0}, d = {0}, v[4];
-		int64_t m = n < 4 * W * DEEP ? n / (4 * W) : DEEP;
-		for (int64_t i = 0; i < m; i++, x += 4 * W) {
-			memcpy(v, x, sizeof v);
-			a += v[0], b += v[1], c += v[2], d += v[3];
+#define REDUCTION(name, types, start, counts, join) \
+	case H5K_REDUCE_##name: return join;
+INLINE PART REAL_(join)(int op, PART a, PART b) {
+	switch (op) { H5K_REDUCTIONS(REDUCTION) }
+	return 0;
+}
+INLINE TOTAL REAL_(join_totals)(int op, TOTAL a, TOTAL b) {
+	switch (op) { H5K_REDUCTIONS(REDUCTION) }
+	return 0;
+}
+#undef REDUCTION
+
+/* Adjacent elements. */
+INLINE TOTAL REAL_(reduce_line)(int op, int64_t n, const REAL *x, PART m) {
+	enum { WIDE = 4 * LANES, DEEP = 32 };
+	TOTAL total = REAL_(start)(op);
+	IF_FLOATS(if (op == H5K_REDUCE_sum) return REAL_(sum)(n, x);)
+	while (n >= WIDE) {
+		PART lane[WIDE];
+		int64_t deep = n / WIDE < DEEP ? n / WIDE : DEEP;
+		_Pragma("omp simd") for (int k = 0; k < WIDE; k++) lane[k] = REAL_(counts)(op, x[k], m);
+		x += WIDE;
+		for (int64_t i = 1; i < deep; i++, x += WIDE) {
+			_Pragma("omp simd") for (int k = 0; k < WIDE; k++) lane[k] = REAL_(join)(op, REAL_(counts)(op, x[k], m), lane[k]);
 		}
-		a = (a + b) + (c + d);
-		REAL few = 0;
-		for (int k = 0; k < W; k++)
-			few += a[k];
-		total += few;
-		n -= m * 4 * W;
+		for (int half = WIDE / 2; half > 0; half /= 2) {
+			_Pragma("omp simd") for (int k = 0; k < half; k++) lane[k] = REAL_(join)(op, lane[k + half], lane[k]);
+		}
+		total = REAL_(join_totals)(op, lane[0], total);
+		n -= deep * WIDE;
 	}
 	for (; n > 0; n--)
-		total += *x++;
+		total = REAL_(join_totals)(op, REAL_(counts)(op, *x++, m), total);
 	return total;
 }
 
-/* The largest of n > 0 adjacent elements. */
-static REAL REAL_(max)(int64_t n, const REAL *x) {
-	enum { WIDE = 4 * LANES };
-	REAL top = x[0], tops[WIDE];
-	if (n >= WIDE) {
-		memcpy(tops, x, sizeof tops);
-		for (; n >= WIDE; n -= WIDE, x += WIDE) {
-			_Pragma("omp simd") for (int k = 0; k < WIDE; k++) tops[k] = REAL_(larger)(x[k], tops[k]);
-		}
-		for (int half = WIDE / 2; half > 0; half /= 2) {
-			_Pragma("omp simd") for (int k = 0; k < half; k++) tops[k] = REAL_(larger)(tops[k + half], tops[k]);
-		}
-		top = tops[0];
-	}
-	for (; n > 0; n--)
-		top = REAL_(larger)(*x++, top);
-	return top;
-}
-
-/* The sum or the maximum of n elements, step apart. */
-static double REAL_(piece)(int max, int64_t n, const REAL *x, int64_t step) {
+/* Elements that are step apart. */
+INLINE TOTAL REAL_(reduce_steps)(int op, int64_t n, const REAL *x, int64_t step, PART m) {
 	REAL near[1024];
 	if (step == 1)
-		return max ? REAL_(max)(n, x) : REAL_(sum)(n, x);
-	double total = max ? x[0] : 0;
+		return REAL_(reduce_line)(op, n, x, m);
+	TOTAL total = REAL_(start)(op);
 	for (int64_t i = 0; i < n; i += 1024) {
-		int64_t m = n - i < 1024 ? n - i : 1024;
-		for (int64_t j = 0; j < m; j++)
+		int64_t count = n - i < 1024 ? n - i : 1024;
+		for (int64_t j = 0; j < count; j++)
 			near[j] = x[(i + j) * step];
-		if (max)
-			total = REAL_(larger)(REAL_(max)(m, near), total);
-		else
-			total += REAL_(sum)(m, near);
+		total = REAL_(join_totals)(op, REAL_(reduce_line)(op, count, near, m), total);
 	}
 	return total;
 }
 
 /* A reduction is split into units. If the reduced elements are adjacent, a unit is one result and a
- * group of the pieces that it is the sum of; else it is a block of results and a group of the rows
- * that they are the sums of. */
+ * group of the pieces that it is the join of; else it is a block of results and a group of the rows
+ * that they are the joins of. */
 typedef struct {
-	const h5k_grid *kept, *over; /* x's axes that stay (with y's strides) and that go */
-	const REAL *x;
-	REAL *y;
-	double divisor, *part; /* part: each group's results, if there are several */
+	const h5k_grid *kept, *over; /* x's axes that stay (with the strides of y and m) and that go */
+	const REAL *x, *m;           /* m may be NULL */
+	void *y;
+	double divisor;
+	TOTAL *part; /* each group's results, if there are several */
 	int64_t results, reduced, blocks, groups, each;
-	int max;
+	int wide; /* whether y is of TOTAL instead of REAL */
 } REAL_(reduction);
 
 enum { REAL_(PIECE) = 8192, REAL_(COLUMNS) = 512, REAL_(GROUP) = 32768 };
 
-static void REAL_(put)(const REAL_(reduction) *r, int64_t k, int64_t group, double total) {
-	if (r->groups > 1)
+static void REAL_(put)(const REAL_(reduction) *r, int64_t k, int64_t group, TOTAL total) {
+	if (r->groups > 1) {
 		r->part[group * r->results + k] = total;
+		return;
+	}
+	int64_t at = h5k_place(r->kept, 1, k);
+	if (r->divisor != 1)
+		total /= r->divisor;
+	if (r->wide)
+		((TOTAL *)r->y)[at] = total;
 	else
-		r->y[h5k_place(r->kept, 1, k)] = total / r->divisor;
+		((REAL *)r->y)[at] = total;
 }
 
-static void REAL_(rows)(void *arg, int64_t from, int64_t to) {
-	const REAL_(reduction) *r = arg;
+INLINE PART REAL_(m)(const REAL_(reduction) *r, int64_t k) { return r->m ? r->m[h5k_place(r->kept, 2, k)] : 0; }
+
+INLINE void REAL_(reduce_rows)(int op, const REAL_(reduction) *r, int64_t from, int64_t to) {
 	const h5k_grid *over = r->over;
 	int64_t run = over->shape[over->rank - 1], step = over->stride[0][over->rank - 1];
 	int64_t cuts = (run + REAL_(PIECE) - 1) / REAL_(PIECE), pieces = r->reduced / run * cuts;
 	for (int64_t u = from; u < to; u++) {
 		int64_t k = u / r->groups, group = u % r->groups;
 		const REAL *x = r->x + h5k_place(r->kept, 0, k);
+		PART m = REAL_(m)(r, k);
 		int64_t p = group * r->each, end = p + r->each < pieces ? p + r->each : pieces;
-		double total = 0;
-		for (int first = 1; p < end; p++, first = 0) {
+		TOTAL total = REAL_(start)(op);
+		for (; p < end; p++) {
 			int64_t at = p % cuts * REAL_(PIECE), n = run - at < REAL_(PIECE) ? run - at : REAL_(PIECE);
-			double t = REAL_(piece)(r->max, n, x + h5k_place(over, 0, p / cuts * run) + at * step, step);
-			if (!r->max)
-				total += t;
-			else
-				total = first ? t : REAL_(larger)(t, total);
+			total = REAL_(join_totals)(op, REAL_(reduce_steps)(op, n, x + h5k_place(over, 0, p / cuts * run) + at * step, step, m), total);
 		}
 		REAL_(put)(r, k, group, total);
 	}
 }
 
-static void REAL_(columns)(void *arg, int64_t from, int64_t to) {
+INLINE void REAL_(reduce_columns)(int op, const REAL_(reduction) *r, int64_t from, int64_t to) {
 	enum { DEEP = 32, C = REAL_(COLUMNS) };
-	const REAL_(reduction) *r = arg;
 	const h5k_grid *kept = r->kept;
 	int64_t width = kept->shape[kept->rank - 1], step = kept->stride[0][kept->rank - 1];
 	for (int64_t u = from; u < to; u++) {
@@ -123,39 +130,67 @@ static void REAL_(columns)(void *arg, int64_t from, int64_t to) {
 		int64_t at = block * C, n = width - at < C ? width - at : C;
 		const REAL *x = r->x + h5k_place(kept, 0, outer * width) + at * step;
 		int64_t i = group * r->each, end = i + r->each < r->reduced ? i + r->each : r->reduced;
-		double total[C];
-		REAL some[C], near[C];
+		TOTAL total[C];
+		PART some[C], m[C];
+		REAL near[C];
 		for (int64_t j = 0; j < n; j++)
-			total[j] = r->max ? -INFINITY : 0;
+			total[j] = REAL_(start)(op), m[j] = REAL_(m)(r, outer * width + at + j);
 		while (i < end) {
 			int64_t stop = i + DEEP < end ? i + DEEP : end;
-			for (int64_t j = 0; j < n; j++)
-				some[j] = r->max ? -INFINITY : 0;
-			for (; i < stop; i++) {
+			for (int64_t first = i; i < stop; i++) {
 				const REAL *row = x + h5k_place(r->over, 0, i);
 				if (step != 1) {
 					for (int64_t j = 0; j < n; j++)
 						near[j] = row[j * step];
 					row = near;
 				}
-				if (r->max) {
-					_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] = REAL_(larger)(row[j], some[j]);
+				if (i == first) {
+					_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] = REAL_(counts)(op, row[j], m[j]);
 				} else {
-					_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += row[j];
+					_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] = REAL_(join)(op, REAL_(counts)(op, row[j], m[j]), some[j]);
 				}
 			}
-			for (int64_t j = 0; j < n; j++)
-				total[j] = r->max ? REAL_(larger)(some[j], total[j]) : total[j] + some[j];
+			_Pragma("omp simd") for (int64_t j = 0; j < n; j++) total[j] = REAL_(join_totals)(op, some[j], total[j]);
 		}
 		for (int64_t j = 0; j < n; j++)
 			REAL_(put)(r, outer * width + at + j, group, total[j]);
 	}
 }
 
-static int REAL_(reduce)(int max, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, double divisor) {
+#define CASE_FLOATS(name) [H5K_REDUCE_##name] = {IF_FLOATS(REAL_(rows_##name), REAL_(columns_##name))},
+#define CASE_ANY(name) [H5K_REDUCE_##name] = {REAL_(rows_##name), REAL_(columns_##name)},
+#define BODY_ANY(name) \
+	static void REAL_(rows_##name)(void *r, int64_t from, int64_t to) { REAL_(reduce_rows)(H5K_REDUCE_##name, r, from, to); } \
+	static void REAL_(columns_##name)(void *r, int64_t from, int64_t to) { REAL_(reduce_columns)(H5K_REDUCE_##name, r, from, to); }
+#define BODY_FLOATS(name) IF_FLOATS(BODY_ANY(name))
+#define REDUCTION(name, types, start, counts, join) BODY_##types(name)
+H5K_REDUCTIONS(REDUCTION)
+#undef REDUCTION
+#define REDUCTION(name, types, start, counts, join) CASE_##types(name)
+static h5k_body *const REAL_(reductions)[H5K_NREDUCTIONS][2] = {H5K_REDUCTIONS(REDUCTION)};
+#undef REDUCTION
+#undef CASE_FLOATS
+#undef CASE_ANY
+#undef BODY_FLOATS
+#undef BODY_ANY
+
+/* Joins the parts of all groups to those of the first. */
+static void REAL_(join_parts)(int op, TOTAL *part, int64_t groups, int64_t results) {
+	for (int64_t g = 1; g < groups; g++) {
+		const TOTAL *more = part + g * results;
+#define REDUCTION(name, types, start, counts, join) \
+	case H5K_REDUCE_##name: \
+		_Pragma("omp simd") for (int64_t k = 0; k < results; k++) part[k] = REAL_(join_totals)(H5K_REDUCE_##name, more[k], part[k]); \
+		break;
+		switch (op) { H5K_REDUCTIONS(REDUCTION) }
+#undef REDUCTION
+	}
+}
+
+static int REAL_(reduce)(int op, int wide, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, const void *m, double divisor) {
 	int64_t near = over->stride[0][over->rank - 1], next = kept->stride[0][kept->rank - 1];
 	int64_t width = kept->shape[kept->rank - 1], run = over->shape[over->rank - 1];
-	REAL_(reduction) r = {kept, over, x, y, divisor, NULL, h5k_count(kept), h5k_count(over), 1, 1, 0, max};
+	REAL_(reduction) r = {kept, over, x, m, y, divisor, NULL, h5k_count(kept), h5k_count(over), 1, 1, 0, wide};
 	int by_rows = near == 1 || width == 1 || (next != 1 && llabs(near) <= llabs(next));
 	int64_t parts = by_rows ? r.reduced / run * ((run + REAL_(PIECE) - 1) / REAL_(PIECE)) : r.reduced;
 	int64_t size = by_rows ? (run < REAL_(PIECE) ? run : REAL_(PIECE)) : (width < REAL_(COLUMNS) ? width : REAL_(COLUMNS));
@@ -166,16 +201,13 @@ static int REAL_(reduce)(int max, const h5k_grid *kept, const h5k_grid *over, co
 	if (r.groups > 1 && !(r.part = malloc(r.groups * r.results * sizeof *r.part)))
 		return 0;
 	int64_t units = by_rows ? r.results * r.groups : r.results / width * r.blocks * r.groups;
-	h5k_spread(units, r.results * r.reduced < H5K_GRAIN ? INT64_MAX : 2, by_rows ? REAL_(rows) : REAL_(columns), &r);
+	h5k_spread(units, r.results * r.reduced < H5K_GRAIN ? INT64_MAX : 2, REAL_(reductions)[op][!by_rows], &r);
 	if (r.groups > 1) {
 		int64_t groups = r.groups;
+		REAL_(join_parts)(op, r.part, groups, r.results);
 		r.groups = 1;
-		for (int64_t k = 0; k < r.results; k++) {
-			double total = r.part[k];
-			for (int64_t g = 1; g < groups; g++)
-				total = max ? REAL_(larger)(r.part[g * r.results + k], total) : total + r.part[g * r.results + k];
-			REAL_(put)(&r, k, 0, total);
-		}
+		for (int64_t k = 0; k < r.results; k++)
+			REAL_(put)(&r, k, 0, r.part[k]);
 		free(r.part);
 	}
 	return 1;

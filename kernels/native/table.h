@@ -4,6 +4,7 @@
 
 #include "loops.h"
 #include "ops.h"
+#include "reductions.h"
 
 /* The number of additions that pay for waking the pool: see BenchmarkGrain. */
 enum { H5K_GRAIN = 1 << 16 };
@@ -57,7 +58,7 @@ typedef struct {
 	h5k_loop *where[H5K_SIZES];
 	/* dst[i·da + j·db] = src[i·sa + j·sb] for i < na, j < nb. */
 	void (*copy[H5K_SIZES])(char *dst, int64_t da, int64_t db, const char *src, int64_t sa, int64_t sb, int64_t na, int64_t nb);
-	int (*reduce[H5K_REALS])(int max, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, double divisor);
+	int (*reduce[H5K_COMPUTED])(int op, int wide, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, const void *m, double divisor);
 	int (*lines[H5K_COMPUTED])(int line, const h5k_grid *kept, int64_t n, const int64_t *step, void *z, const void *x, void *y);
 	void (*layer_norm[H5K_REALS])(int64_t rows, int64_t n, double epsilon, int64_t x_row, int64_t y_row, const void *x, const void *gamma, const void *beta, void *y, void *mean, void *invstd);
 	int (*layer_norm_grad[H5K_REALS])(int64_t rows, int64_t n, int64_t x_row, int64_t dy_row, int64_t dx_row, const void *x, const void *dy, const void *mean, const void *invstd, const void *gamma, void *dx, void *dgamma, void *dbeta);
