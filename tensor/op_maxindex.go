@@ -19,6 +19,12 @@ func (x *Tensor) MaxWithIndex(axis int) (values, index *Tensor) {
 	return out[0].dropAxes([]int{axis}), out[1].dropAxes([]int{axis})
 }
 
+// MinWithIndex is [Tensor.MaxWithIndex] of the smallest element; a NaN is smaller than any number.
+func (x *Tensor) MinWithIndex(axis int) (values, index *Tensor) {
+	values, index = x.reversed().MaxWithIndex(axis)
+	return values.reversed().Cast(x.DType()), index
+}
+
 type maxIndex struct{ axis int }
 
 func (maxIndex) Name() string { return "max with index" }
@@ -61,6 +67,8 @@ func (op putAlongAxis) Backward(out, grads, in []*Tensor) []*Tensor {
 func init() {
 	values := func(x *Tensor) *Tensor { v, _ := x.MaxWithIndex(1); return v }
 	index := func(x *Tensor) *Tensor { _, i := x.MaxWithIndex(-1); return i }
+	least := func(x *Tensor) *Tensor { v, _ := x.MinWithIndex(1); return v }
+	samples.Register("min with index", unary(least), samples.In(2, 3, 4).Of(samples.Distinct).Rows())
 	square := func(x *Tensor) *Tensor { v, _ := x.MaxWithIndex(0); return v.Mul(v) } // with a second derivative
 	samples.Register("max with index", unary(values), samples.In(2, 3, 4).Of(samples.Distinct).Rows())
 	samples.Register("max with index", unary(index), samples.In(2, 3, 4).Of(samples.Distinct).Rows())

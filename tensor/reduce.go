@@ -33,6 +33,49 @@ func keepDims(axes []int) (reduced []int, keep bool) {
 	return reduced, len(reduced) < len(axes)
 }
 
+// joined returns x with the axes of a reduction joined to one, its last, and a function that makes what remains without that
+// axis the result.
+func (x *Tensor) joined(op string, axes []int) (lines *Tensor, finish func(y *Tensor) *Tensor) {
+	axes, keep := keepDims(axes)
+	axes = x.axes(op, axes)
+	shape, order := slices.Clone(x.Shape()), []int{}
+	for axis := range shape {
+		if !slices.Contains(axes, axis) {
+			order = append(order, axis)
+		}
+	}
+	first := len(order)
+	for _, axis := range axes {
+		shape[axis] = 1
+		order = append(order, axis)
+	}
+	switch len(axes) {
+	case 0:
+		x = x.Unsqueeze(-1)
+	case 1:
+		x = x.Permute(order...)
+	default:
+		x = x.Permute(order...).Flatten(first)
+	}
+	return x, func(y *Tensor) *Tensor {
+		if keep {
+			return y.Reshape(shape...)
+		}
+		return y
+	}
+}
+
+// reversed returns numbers in the opposite order of those of x, and of its type, but uint8 for bools. It is its own inverse.
+func (x *Tensor) reversed() *Tensor {
+	switch t := x.DType(); {
+	case t == dtype.Bool:
+		return x.Cast(dtype.Uint8).reversed()
+	case t.IsInt():
+		return x.zeros(views.Of()).AddScalar(-1).Sub(x) // all bits of x inverted
+	}
+	return x.Neg()
+}
+
 // reduce applies f along axes, all if there are none, and drops them unless KeepDims is among them.
 func reduce(f *kernels.Kernel, x *Tensor, axes []int, grad func(x, y, dy *Tensor) *Tensor) *Tensor {
 	axes, keep := keepDims(axes)
