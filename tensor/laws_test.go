@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
+	_ "github.com/h5dnn/h5dnn/tensor/linalg" // its samples
 	"github.com/h5dnn/h5dnn/tensor/tensortest"
 )
 
@@ -105,6 +107,9 @@ func TestNarrowFloatsAgreeWithFloat64(t *testing.T) {
 		t.Run(float.String(), func(t *testing.T) {
 			tensortest.Each(t, func(t *testing.T, s tensortest.Sample) {
 				in := tensortest.Draw(s, float)
+				if err := tensor.Try(func() { s.Call(tensortest.Constants(in)...) }); errors.Is(err, tensor.ErrType) && s.HostOnly && float.Size() == 2 {
+					t.Skip(err) // linear algebra is refused in 16 bits
+				}
 				tensortest.Agree(t, tolerance, s, in, tensortest.Float64(in))
 			})
 		})

@@ -173,7 +173,7 @@ func namerOf(op any) namer {
 	switch op := op.(type) {
 	case namer:
 		return op
-	case PointwiseOp, move, *move, reduction, argmax, maxIndex, cat, softmax, gather, scatter,
+	case PointwiseOp, move, *move, reduction, squares, argmax, maxIndex, sorting, cumsum, cat, softmax, gather, scatter,
 		*layerNorm, *squaredError:
 		return alignsNames{}
 	case dropout, *batchNorm, *maxPool, avgPool:

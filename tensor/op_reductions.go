@@ -21,10 +21,8 @@ func (x *Tensor) Prod(axes ...int) *Tensor {
 	}
 	x, finish := x.joined("prod", axes)
 	n := x.Shape()[x.Rank()-1]
-	rest := x.constant(1).Select(-1, 0)
 	if n == 0 {
-		x = Cat(-1, x, x.zeros(rest.Unsqueeze(-1).array.View).AddScalar(1))
-		n = 1
+		return finish(x.Sum(-1).AddScalar(1))
 	}
 	for n > 1 { // multiplied in pairs, so that gradients are right at zeros, too
 		half := n / 2
@@ -107,7 +105,7 @@ func (x *Tensor) LogSumExp(axes ...int) *Tensor {
 // Norm returns (Σ |x|ᵖ)^(1/p) along axes, or of everything if none are named: with p of +Inf and −Inf the largest and the smallest
 // |x|, with 0 the number of elements that are not 0. Its gradient where all are 0 is 0.
 func (x *Tensor) Norm(p float64, axes ...int) *Tensor {
-	wantFloat("norm", x.Spec())
+	x.wantFloats("norm")
 	x = x.ToFloat32()
 	switch p {
 	case 0:
@@ -120,6 +118,12 @@ func (x *Tensor) Norm(p float64, axes ...int) *Tensor {
 		return x.Abs().Min(axes...)
 	}
 	return x.power(p).Sum(axes...).root(p)
+}
+
+// wantFloats fails unless x is an ordinary tensor of floats.
+func (x *Tensor) wantFloats(op string) {
+	modeOf(op, nil, nil, []*Tensor{x}) // refuses formats before types
+	wantFloat(op, x.Spec())
 }
 
 // power returns |x|ᵖ, and 0 without a gradient where x is 0.

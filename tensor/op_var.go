@@ -23,7 +23,7 @@ const maxCorrection = 1 << 30
 func correctionOf(axes []int) (others []int, correction float64) {
 	correction = 1
 	for _, axis := range axes {
-		if n := axis - KeepDims - 1; axis != KeepDims && n < maxCorrection {
+		if n := axis - KeepDims - 1; n >= 0 && n < maxCorrection { // negative where it overflows
 			correction = float64(n)
 		} else {
 			others = append(others, axis)
@@ -66,6 +66,8 @@ func (x *Tensor) VarMean(axes ...int) (variance, mean *Tensor) {
 type squares struct{ reduction }
 
 func (op squares) Infer(in []Spec) []Spec { return op.reduction.Infer(in[:1]) }
+
+func (squares) reads([]*Tensor) (operands uint64, results bool) { return 1<<0 | 1<<1, false }
 
 func (op squares) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, m, dy := in[0], in[1], grads[0]

@@ -71,7 +71,7 @@ func (x *Tensor) reversed() *Tensor {
 	case t == dtype.Bool:
 		return x.Cast(dtype.Uint8).reversed()
 	case t.IsInt():
-		return x.zeros(views.Of()).AddScalar(-1).Sub(x) // all bits of x inverted
+		return x.filled(views.Of(), 0).Sub(x.filled(views.Of(), 1)).Sub(x) // all bits of x inverted
 	}
 	return x.Neg()
 }
