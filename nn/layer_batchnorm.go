@@ -23,15 +23,16 @@ type BatchNormOptions struct {
 // BatchNorm1d is γ·(x − mean)/√(variance + ε) + β for each feature of x (N, C) or
 // (N, C, L), with the statistics of the batch in training and the running ones otherwise
 // (Ioffe and Szegedy, arXiv:1502.03167).
-type BatchNorm1d struct{ batchNorm }
+type BatchNorm1d struct{ BatchNormalization }
 
 // BatchNorm2d is BatchNorm1d for each channel of images x (N, C, H, W).
-type BatchNorm2d struct{ batchNorm }
+type BatchNorm2d struct{ BatchNormalization }
 
 // BatchNorm3d is BatchNorm1d for each channel of volumes x (N, C, D, H, W).
-type BatchNorm3d struct{ batchNorm }
+type BatchNorm3d struct{ BatchNormalization }
 
-type batchNorm struct {
+// BatchNormalization is what BatchNorm1d, BatchNorm2d and BatchNorm3d have in common.
+type BatchNormalization struct {
 	BatchNormOptions
 	Mode
 	layer                   string     // "" unless a constructor made it
@@ -82,7 +83,7 @@ func newBatchNorm3d(o BatchNormOptions) *BatchNorm3d {
 	return b
 }
 
-func (b *batchNorm) setup(layer string, axes int, o BatchNormOptions) {
+func (b *BatchNormalization) setup(layer string, axes int, o BatchNormOptions) {
 	checkRange(layer, "eps", o.Eps, 0, infinity)
 	checkRange(layer, "momentum", o.Momentum, 0, math.Nextafter(1, 2))
 	if o.NumFeatures < 1 {
@@ -99,18 +100,20 @@ func (b *batchNorm) setup(layer string, axes int, o BatchNormOptions) {
 }
 
 // Forward normalizes x.
-func (b *batchNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+func (b *BatchNormalization) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return b.ForwardActivated(x, tensor.NoActivation)
 }
 
 // ForwardActivated returns act(Forward(x)).
-func (b *batchNorm) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+func (b *BatchNormalization) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
 	if b.RunningMean == nil {
 		tensor.Fail("batchnorm", storage.ErrState, "not built; make it by its constructor")
 	}
-	if b.axes == 1 && x.Rank() != 3 {
+	switch {
+	case b.axes == 1 && x.Rank() < 2:
 		checkFeatures(b.layer, x)
-	} else {
+	case b.axes == 1 && x.Rank() == 2:
+	default:
 		checkSpatial(b.layer, x, b.axes)
 	}
 	checkDevice(b.layer, x, b.RunningMean.Data.Device())
@@ -129,7 +132,7 @@ func (b *batchNorm) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *t
 func nonZero(setting float64) float64 { return max(setting, math.SmallestNonzeroFloat64) }
 
 // affine returns γ and β, or ones and zeros. Goroutines may share b.
-func (b *batchNorm) affine() gammaBeta {
+func (b *BatchNormalization) affine() gammaBeta {
 	if b.Gamma != nil {
 		return gammaBeta{b.Gamma.Tensor, b.Beta.Tensor}
 	}
@@ -145,7 +148,7 @@ func (b *batchNorm) affine() gammaBeta {
 }
 
 // Config returns the settings of b.
-func (b *batchNorm) Config() any { return b.BatchNormOptions }
+func (b *BatchNormalization) Config() any { return b.BatchNormOptions }
 
 var (
 	_ = RegisterLayer("batchnorm1d", newBatchNorm1d, batchNormDefaults)

@@ -25,14 +25,14 @@ type ConvOptions struct {
 
 // Conv1d is the cross-correlation of x (N, in, L) with Weight (out, in/groups,
 // kernel), plus Bias: (N, out, L').
-type Conv1d struct{ conv }
+type Conv1d struct{ Convolution }
 
 // Conv2d is the cross-correlation of images x (N, in, H, W) with Weight (out,
 // in/groups, kernel height, kernel width), plus Bias: (N, out, H', W').
-type Conv2d struct{ conv }
+type Conv2d struct{ Convolution }
 
 // Conv3d is Conv2d of volumes x (N, in, D, H, W).
-type Conv3d struct{ conv }
+type Conv3d struct{ Convolution }
 
 // NewConv1d returns a Conv1d, built if InChannels is given. OutChannels and
 // KernelSize are required.
@@ -44,17 +44,17 @@ func NewConv2d(o ConvOptions) *Conv2d { return &Conv2d{newConv("conv2d", 2, o)} 
 // NewConv3d returns a Conv3d, as NewConv1d does.
 func NewConv3d(o ConvOptions) *Conv3d { return &Conv3d{newConv("conv3d", 3, o)} }
 
-// conv is a convolution over as many axes as its KernelSize has numbers.
-type conv struct {
+// Convolution is what Conv1d, Conv2d and Conv3d have in common: a convolution over as many axes as its KernelSize has numbers.
+type Convolution struct {
 	ConvOptions
 	Weights
 	layer string
 }
 
-func newConv(layer string, rank int, o ConvOptions) conv {
+func newConv(layer string, rank int, o ConvOptions) Convolution {
 	expandConv(layer, rank, &o.KernelSize, &o.Stride, &o.Padding, &o.PaddingAfter, &o.Dilation)
 	checkConv(layer, o.PaddingAfter, o.Dilation, o.Groups, o.InChannels, o.OutChannels)
-	c := conv{ConvOptions: o, layer: layer}
+	c := Convolution{ConvOptions: o, layer: layer}
 	c.Prepare(c.spec())
 	return c
 }
@@ -87,7 +87,7 @@ func checkConv(layer string, after, dilation Sizes, groups, in, out int) {
 	}
 }
 
-func (c *conv) spec() WeightSpec {
+func (c *Convolution) spec() WeightSpec {
 	return WeightSpec{
 		Layer: c.layer, Inputs: &c.InChannels, Outputs: c.OutChannels, Groups: c.Groups, Window: c.KernelSize,
 		NoBias: c.NoBias, Initializer: &c.Initializer, DType: &c.DType, Device: &c.Device,
@@ -95,12 +95,12 @@ func (c *conv) spec() WeightSpec {
 }
 
 // Forward returns the convolution of x.
-func (c *conv) Forward(x *tensor.Tensor) *tensor.Tensor {
+func (c *Convolution) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return c.ForwardActivated(x, tensor.NoActivation)
 }
 
 // ForwardActivated returns act(Forward(x)).
-func (c *conv) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+func (c *Convolution) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
 	c.buildForSpatial(c.spec(), x)
 	o := convOptions(c.Stride, c.Padding, c.PaddingAfter, c.Dilation, c.Groups)
 	o.Act = act
@@ -108,7 +108,7 @@ func (c *conv) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor
 }
 
 // Config returns the settings of c, in_channels among them once c is built.
-func (c *conv) Config() any { return c.ConvOptions }
+func (c *Convolution) Config() any { return c.ConvOptions }
 
 // convOptions returns the settings of a convolution as package tensor has them.
 func convOptions(stride, padding, after, dilation Sizes, groups int) tensor.ConvOptions {

@@ -27,13 +27,13 @@ type ConvTransposeOptions struct {
 // ConvTranspose1d is the transposed convolution of x (N, in, L) with Weight (in,
 // out/groups, kernel), plus Bias. The size of the result is
 // (L − 1)·stride − padding + dilation·(kernel − 1) + output padding + 1.
-type ConvTranspose1d struct{ convTranspose }
+type ConvTranspose1d struct{ TransposedConvolution }
 
 // ConvTranspose2d is ConvTranspose1d of images x (N, in, H, W).
-type ConvTranspose2d struct{ convTranspose }
+type ConvTranspose2d struct{ TransposedConvolution }
 
 // ConvTranspose3d is ConvTranspose1d of volumes x (N, in, D, H, W).
-type ConvTranspose3d struct{ convTranspose }
+type ConvTranspose3d struct{ TransposedConvolution }
 
 // NewConvTranspose1d returns a ConvTranspose1d, built if InChannels is given.
 // OutChannels and KernelSize are required.
@@ -51,13 +51,14 @@ func NewConvTranspose3d(o ConvTransposeOptions) *ConvTranspose3d {
 	return &ConvTranspose3d{newConvTranspose("conv_transpose3d", 3, o)}
 }
 
-type convTranspose struct {
+// TransposedConvolution is what ConvTranspose1d, ConvTranspose2d and ConvTranspose3d have in common.
+type TransposedConvolution struct {
 	ConvTransposeOptions
 	Weights
 	layer string
 }
 
-func newConvTranspose(layer string, rank int, o ConvTransposeOptions) convTranspose {
+func newConvTranspose(layer string, rank int, o ConvTransposeOptions) TransposedConvolution {
 	expandConv(layer, rank, &o.KernelSize, &o.Stride, &o.Padding, &o.PaddingAfter, &o.Dilation)
 	o.OutputPadding = o.OutputPadding.expand(layer, "output padding", rank, 0)
 	checkConv(layer, o.PaddingAfter, o.Dilation, o.Groups, o.InChannels, o.OutChannels)
@@ -66,12 +67,12 @@ func newConvTranspose(layer string, rank int, o ConvTransposeOptions) convTransp
 			tensor.Fail(layer, views.ErrShape, "output padding %v and stride %v; want less than the stride", o.OutputPadding, o.Stride)
 		}
 	}
-	c := convTranspose{ConvTransposeOptions: o, layer: layer}
+	c := TransposedConvolution{ConvTransposeOptions: o, layer: layer}
 	c.Prepare(c.spec())
 	return c
 }
 
-func (c *convTranspose) spec() WeightSpec {
+func (c *TransposedConvolution) spec() WeightSpec {
 	return WeightSpec{
 		Layer: c.layer, Inputs: &c.InChannels, Outputs: c.OutChannels, Groups: c.Groups, Window: c.KernelSize, Transposed: true,
 		NoBias: c.NoBias, Initializer: &c.Initializer, DType: &c.DType, Device: &c.Device,
@@ -79,12 +80,12 @@ func (c *convTranspose) spec() WeightSpec {
 }
 
 // Forward returns the transposed convolution of x.
-func (c *convTranspose) Forward(x *tensor.Tensor) *tensor.Tensor {
+func (c *TransposedConvolution) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return c.ForwardActivated(x, tensor.NoActivation)
 }
 
 // ForwardActivated returns act(Forward(x)).
-func (c *convTranspose) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+func (c *TransposedConvolution) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
 	c.buildForSpatial(c.spec(), x)
 	o := tensor.ConvTransposeOptions{ConvOptions: convOptions(c.Stride, c.Padding, c.PaddingAfter, c.Dilation, c.Groups)}
 	copy(o.OutputPadding[:], c.OutputPadding)
@@ -93,7 +94,7 @@ func (c *convTranspose) ForwardActivated(x *tensor.Tensor, act tensor.Activation
 }
 
 // Config returns the settings of c, in_channels among them once c is built.
-func (c *convTranspose) Config() any { return c.ConvTransposeOptions }
+func (c *TransposedConvolution) Config() any { return c.ConvTransposeOptions }
 
 var (
 	_ = RegisterLayer("conv_transpose1d", NewConvTranspose1d, ConvTransposeOptions{})

@@ -37,7 +37,7 @@ func (d *Dense) spec() WeightSpec {
 	}
 }
 
-// Forward returns x·Weightᵀ + Bias, for x (N, in).
+// Forward returns x·Weightᵀ + Bias, for x (N, …, in).
 func (d *Dense) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return d.ForwardActivated(x, tensor.NoActivation)
 }
@@ -48,7 +48,7 @@ func (d *Dense) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tenso
 	if !d.IsBuilt() {
 		d.BuildFor(d.spec(), x)
 	}
-	checkInput("dense", x, d.Weight, d.InFeatures)
+	checkInput("dense", x, d.Weight, x.Rank()-1, d.InFeatures)
 	return tensor.Linear(x, d.Weight.Tensor, d.Bias.tensorOf(), act)
 }
 

@@ -16,7 +16,7 @@ type LinearOptions struct {
 	Device      storage.Device `json:"-" nn:"-"`       // the CPU if nil
 }
 
-// Linear is x·Weightᵀ + Bias, for x (N, in) and Weight (out, in).
+// Linear is x·Weightᵀ + Bias, for x (N, …, in) and Weight (out, in).
 type Linear struct {
 	LinearOptions
 	Weights
@@ -47,7 +47,7 @@ func (l *Linear) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tens
 		tensor.Fail("linear", storage.ErrState, "not built; make it by NewLinear")
 	}
 	checkFeatures("linear", x)
-	checkInput("linear", x, l.Weight, l.InFeatures)
+	checkInput("linear", x, l.Weight, x.Rank()-1, l.InFeatures)
 	return tensor.Linear(x, l.Weight.Tensor, l.Bias.tensorOf(), act)
 }
 

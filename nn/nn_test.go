@@ -363,7 +363,7 @@ func TestMistakesHaveTheirKind(t *testing.T) {
 		{"linear device", nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 2}), tensor.FromArray(away), storage.ErrDevice},
 		{"linear type", nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 2}), x.Cast(dtype.Float64), dtype.ErrType},
 		{"linear not built", &nn.Linear{}, x, storage.ErrState},
-		{"dense rank", nn.NewDense(nn.DenseOptions{OutFeatures: 2}), images, views.ErrShape},
+		{"dense rank", nn.NewDense(nn.DenseOptions{OutFeatures: 2}), tensor.Zeros(dtype.Float32, 3), views.ErrShape},
 		{"dense of bytes", nn.NewDense(nn.DenseOptions{OutFeatures: 2}), x.Cast(dtype.Uint8), dtype.ErrType},
 		{"dense device", nn.NewDense(nn.DenseOptions{OutFeatures: 2, Device: storage.CPU}), tensor.FromArray(away), storage.ErrDevice},
 		{"dense built elsewhere", nn.NewDense(nn.DenseOptions{OutFeatures: 2, InFeatures: 3}), tensor.FromArray(away), storage.ErrDevice},

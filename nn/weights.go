@@ -78,7 +78,15 @@ func (w *Weights) BuildFor(s WeightSpec, x *tensor.Tensor) {
 	if t == dtype.Invalid {
 		t = x.DType()
 	}
-	w.build(s, x.Shape()[1], device, t)
+	w.build(s, x.Shape()[s.inputAxis(x)], device, t)
+}
+
+// inputAxis returns the axis of x that holds the inputs: the channels of a convolution, or the last.
+func (s WeightSpec) inputAxis(x *tensor.Tensor) int {
+	if s.Window != nil {
+		return 1
+	}
+	return x.Rank() - 1
 }
 
 // buildForSpatial is BuildFor with a check of x, for layers that slide a window over
@@ -89,7 +97,7 @@ func (w *Weights) buildForSpatial(s WeightSpec, x *tensor.Tensor) {
 	}
 	checkSpatial(s.Layer, x, len(s.Window))
 	w.BuildFor(s, x)
-	checkInput(s.Layer, x, w.Weight, *s.Inputs)
+	checkInput(s.Layer, x, w.Weight, 1, *s.Inputs)
 }
 
 // checkSizes fails unless there are inputs and outputs.
@@ -133,14 +141,10 @@ func (w *Weights) build(s WeightSpec, inputs int, device storage.Device, t dtype
 	*w, *s.Inputs, *s.Device, *s.DType = built, inputs, alloc.Device, alloc.DType
 }
 
-// checkFeatures fails unless x is samples of features.
+// checkFeatures fails unless x is samples of features, on the last axis.
 func checkFeatures(layer string, x *tensor.Tensor) {
-	if x.Rank() != 2 {
-		hint := ""
-		if x.Rank() == 1 {
-			hint = "; reshape it to (samples, 1)"
-		}
-		tensor.Fail(layer, views.ErrShape, "input %v; want (samples, features)%s", x.Shape(), hint)
+	if x.Rank() < 2 {
+		tensor.Fail(layer, views.ErrShape, "input %v; want (samples, features); reshape it to (samples, 1)", x.Shape())
 	}
 }
 
@@ -156,14 +160,14 @@ func checkSpatial(layer string, x *tensor.Tensor, axes int) {
 }
 
 // checkInput fails unless x has the device and the type of weight, and that many
-// features or channels.
-func checkInput(layer string, x *tensor.Tensor, weight *Parameter, inputs int) {
+// features or channels along axis.
+func checkInput(layer string, x *tensor.Tensor, weight *Parameter, axis, inputs int) {
 	checkDevice(layer, x, weight.Device())
 	if x.DType() != weight.DType() && !x.AutocastEnabled() {
 		tensor.Fail(layer, dtype.ErrType, "input of %v, parameters of %v; Cast or Normalize the input", x.DType(), weight.DType())
 	}
-	if x.Shape()[1] != inputs {
-		tensor.Fail(layer, views.ErrShape, "input %v for weight %v; want %d along axis 1", x.Shape(), weight.Shape(), inputs)
+	if x.Shape()[axis] != inputs {
+		tensor.Fail(layer, views.ErrShape, "input %v for weight %v; want %d along axis %d", x.Shape(), weight.Shape(), inputs, axis)
 	}
 }
 

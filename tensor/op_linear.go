@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"slices"
+
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
@@ -8,8 +10,13 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Linear returns act(x·wᵀ + b) for x (N, in), w (out, in) and b (out), which may be nil.
+// Linear returns act(x·wᵀ + b) for x (…, in), w (out, in) and b (out), which may be nil.
 func Linear(x, w, b *Tensor, act Activation) *Tensor {
+	checkGiven("linear", x, w)
+	if lead := x.Rank() - 1; lead >= 0 && lead != 1 && w.Rank() == 2 && x.Shape()[lead] == w.Shape()[1] {
+		rows := x.Contiguous().Reshape(views.Of(x.Shape()[:lead]...).Len(), w.Shape()[1])
+		return Linear(rows, w, b, act).Reshape(append(slices.Clone(x.Shape()[:lead]), w.Shape()[0])...)
+	}
 	return withActivation(func(e epilogue) Op { return &linear{after: e} }, act, autocast(withBias(x, w, b)...))
 }
 
@@ -117,6 +124,9 @@ func init() {
 			return Linear(in[0], in[1], optional(in, 2), act)
 		}, samples.In(5, 3).Rows(), samples.In(4, 3), samples.In(4))
 	}
+	samples.Register("linear of rank 3", func(in ...*Tensor) *Tensor {
+		return Linear(in[0], in[1], in[2], NoActivation)
+	}, samples.In(2, 5, 3).Rows(), samples.In(4, 3), samples.In(4))
 	samples.Register("linear without bias", func(in ...*Tensor) *Tensor {
 		return Linear(in[0], in[1], nil, TanhActivation)
 	}, samples.In(5, 3).Rows(), samples.In(4, 3))

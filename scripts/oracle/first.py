@@ -78,6 +78,7 @@ ops = {
     "T": lambda x: x.mT,
     "expand": lambda x: x.expand(2, -1, 4),
     "where": torch.where,
+    "linear of rank 3": F.linear,
     "linear without bias": lambda x, w: torch.tanh(F.linear(x, w)),
     "max pool global": lambda x: x.amax((2, 3), keepdim=True),
     "average pool global": lambda x: x.mean(2, keepdim=True),
