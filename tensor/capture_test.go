@@ -25,11 +25,11 @@ func TestCapturedStepsReuseMemory(t *testing.T) {
 		}
 		fresh := func() (params []*tensor.Tensor) {
 			for i, shape := range [][]int{{16, 8}, {16}, {16, 16}, {16}, {16, 16}, {16}, {4, 16}} {
-				params = append(params, tensor.Leaf(on(tensor.Rand(dtype.Float32, tensor.Key{Seed: uint64(i)}, shape...).AddScalar(-0.4).Array())))
+				params = append(params, tensor.Leaf(on(tensor.Key{Seed: uint64(i)}.Rand(dtype.Float32, shape...).AddScalar(-0.4).Array())))
 			}
 			return params
 		}
-		x, labels := on(tensor.Randn(dtype.Float32, tensor.Key{Seed: 9}, 12, 8).Array()), on(storage.From([]uint8{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}, 12))
+		x, labels := on(tensor.Key{Seed: 9}.Randn(dtype.Float32, 12, 8).Array()), on(storage.From([]uint8{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}, 12))
 		peak := 0
 		step := func(params []*tensor.Tensor) func(tape *tensor.Tape) error {
 			return func(tape *tensor.Tape) error {

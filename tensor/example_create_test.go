@@ -12,7 +12,7 @@ func ExampleArange() {
 	fmt.Println(tensor.Values[float32](tensor.Linspace(dtype.Float32, 0, 1, 5)))
 	fmt.Println(tensor.Values[float32](tensor.Zeros(dtype.Float32, 3)), tensor.Values[uint8](tensor.Ones(dtype.Uint8, 3)))
 	fmt.Println(tensor.Values[float64](tensor.Eye(dtype.Float64, 2)))
-	x := tensor.Rand(dtype.Float32, tensor.Key{Seed: 1}, 2, 3)
+	x := tensor.Key{Seed: 1}.Rand(dtype.Float32, 2, 3)
 	fmt.Println(x.DType(), x.Shape(), x.Rank(), x.Len())
 	// Output:
 	// [0 3 6 9]

@@ -131,13 +131,13 @@ func TestExpressionsOfFilesAreThoseOfMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, typ := range []dtype.Type{dtype.Float32, dtype.Float64, dtype.Float16} {
-				memory := tensor.Randn(typ, tensor.Key{Seed: 1}, 6, 8, 10)
+				memory := tensor.Key{Seed: 1}.Randn(typ, 6, 8, 10)
 				_, _, a := inFile(t, memory.Array(), layout)
 				file := tensor.FromArray(a)
 				r := rand.New(rand.NewPCG(7, uint64(typ.Size())))
 				for range 60 {
 					x, y := memory, file
-					small := tensor.Randn(typ, tensor.Key{Seed: 2}, 1)
+					small := tensor.Key{Seed: 2}.Randn(typ, 1)
 					var names []string
 					for range 1 + r.IntN(6) {
 						s := step(r)
@@ -312,7 +312,7 @@ func TestLargeOperandsAreRefused(t *testing.T) {
 
 // TestResultsOfFilesAreWrittenAsTheyAreMade standardizes a dataset into another one, in every pair of layouts.
 func TestResultsOfFilesAreWrittenAsTheyAreMade(t *testing.T) {
-	memory := tensor.Randn(dtype.Float32, tensor.Key{Seed: 1}, 6, 8, 10)
+	memory := tensor.Key{Seed: 1}.Randn(dtype.Float32, 6, 8, 10)
 	result := func(x *tensor.Tensor) *tensor.Tensor {
 		return x.Sub(x.Mean(0, tensor.KeepDims)).MulScalar(2).Transpose(0, 1)
 	}
@@ -400,7 +400,7 @@ func TestWritesThatFailLeaveNoFile(t *testing.T) {
 
 // TestBlocksAreWhole joins the blocks of a dataset and of a transposed one.
 func TestBlocksAreWhole(t *testing.T) {
-	_, _, a := inFile(t, tensor.Randn(dtype.Float32, tensor.Key{Seed: 1}, 6, 8, 10).Array(), layouts["chunked"])
+	_, _, a := inFile(t, tensor.Key{Seed: 1}.Randn(dtype.Float32, 6, 8, 10).Array(), layouts["chunked"])
 	for _, x := range []*tensor.Tensor{tensor.FromArray(a), tensor.FromArray(a).T(), tensor.FromArray(a).Slice(0, 0, 0, 1)} {
 		y := tensor.Zeros(x.DType(), x.Shape()...)
 		for start, b := range x.Blocks(100) {

@@ -58,8 +58,8 @@ func TestHooksChangeGradients(t *testing.T) {
 // TestFusionStopsAtHooks: a gradient that a fused backward pass leaves out is there for a hook.
 func TestFusionStopsAtHooks(t *testing.T) {
 	onStep(t, func(t *testing.T, in func(a storage.Array) *tensor.Tensor) {
-		x := in(tensor.Rand(dtype.Float32, tensor.Key{Seed: 1}, 4, 3).Array()).RequireGrad()
-		w := tensor.Leaf(tensor.Rand(dtype.Float32, tensor.Key{Seed: 2}, 2, 3).Array())
+		x := in(tensor.Key{Seed: 1}.Rand(dtype.Float32, 4, 3).Array()).RequireGrad()
+		w := tensor.Leaf(tensor.Key{Seed: 2}.Rand(dtype.Float32, 2, 3).Array())
 		h := tensor.Linear(x, w, nil, tensor.NoActivation).RetainGrad()
 		loss := tensor.CrossEntropy(h.Tanh(), in(storage.From([]uint8{0, 1, 0, 1}, 4))).RetainGrad()
 		loss.Backward()

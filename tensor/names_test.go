@@ -82,8 +82,8 @@ func squareGradients(s tensortest.Sample, y *tensor.Tensor, leaves []*tensor.Ten
 
 // TestNamesAreTransformedWithViews pins the axes that keep, move and lose their names.
 func TestNamesAreTransformedWithViews(t *testing.T) {
-	x := tensor.Rand(dtype.Float32, tensor.Key{Seed: 1}, 2, 3, 4).Rename("n", "c", "w")
-	other := tensor.Rand(dtype.Float32, tensor.Key{Seed: 1}, 4, 5).Rename("w", "k")
+	x := tensor.Key{Seed: 1}.Rand(dtype.Float32, 2, 3, 4).Rename("n", "c", "w")
+	other := tensor.Key{Seed: 1}.Rand(dtype.Float32, 4, 5).Rename("w", "k")
 	for _, c := range []struct {
 		act  string
 		got  *tensor.Tensor

@@ -44,7 +44,7 @@ func (x *Tensor) RepeatInterleave(axis int, repeats ...int) *Tensor {
 	}
 	if len(repeats) == 1 {
 		shape := slices.Insert(slices.Clone(x.Shape()), axis+1, repeats[0])
-		return x.Unsqueeze(axis+1).Expand(shape...).Reshape(slices.Replace(shape, axis, axis+2, n*repeats[0])...)
+		return x.Unsqueeze(axis + 1).Expand(shape...).Reshape(slices.Replace(shape, axis, axis+2, n*repeats[0])...)
 	}
 	var index []int64
 	for i, k := range repeats {

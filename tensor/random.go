@@ -1,7 +1,7 @@
 package tensor
 
 import (
-	"sync/atomic"
+	"sync"
 
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
@@ -32,12 +32,29 @@ func (t *Tape) SeedAt(seed uint64, base storage.Array) {
 // RandomStream returns the first stream of a step.
 func RandomStream(step uint64) uint64 { return step << 16 }
 
-// unseeded counts the steps, and the draws outside of steps, that were not seeded.
-var unseeded atomic.Uint64
+// global counts the steps, and the draws outside of steps, that were not seeded.
+var global struct {
+	sync.Mutex
+	seed, drawn uint64
+}
+
+// ManualSeed makes the random numbers that have no key of their own, of steps without a seed and of the functions of
+// this package, a function of seed and of the number of draws since. Without it the seed is 0: a program that draws in
+// one order draws the same numbers each time it runs.
+func ManualSeed(seed uint64) {
+	global.Lock()
+	defer global.Unlock()
+	global.seed, global.drawn = seed, 0
+}
 
 // nextKeys returns the first key for what was not seeded: its streams are those of no
 // other step.
-func nextKeys() *Key { return &Key{Stream: RandomStream(unseeded.Add(1)) | 1<<63} }
+func nextKeys() *Key {
+	global.Lock()
+	defer global.Unlock()
+	global.drawn++
+	return &Key{Seed: global.seed, Stream: RandomStream(global.drawn) | 1<<63}
+}
 
 // NextKey returns the next random key of the step that x belongs to, and whether it
 // follows from [Tape.Seed]. Without a step or a seed the key is one that was not

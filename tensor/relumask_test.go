@@ -122,7 +122,7 @@ func gradientsOf(t *testing.T, d storage.Device, e dtype.Type, widths [4]int, mo
 func parameters(t *testing.T, d storage.Device, e dtype.Type, widths [4]int) (all [][]*tensor.Tensor) {
 	t.Helper()
 	draw := func(seed uint64, shape ...int) *tensor.Tensor {
-		a, err := tensor.Randn(dtype.BFloat16, tensor.Key{Seed: seed}, shape...).Cast(e).Array().To(d)
+		a, err := tensor.Key{Seed: seed}.Randn(dtype.BFloat16, shape...).Cast(e).Array().To(d)
 		if err != nil {
 			t.Fatal(err)
 		}

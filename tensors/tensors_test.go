@@ -55,7 +55,7 @@ func TestSavedTensorsAreLoaded(t *testing.T) {
 func TestClosedFilesAreErrors(t *testing.T) {
 	for _, ext := range extensions {
 		name := filepath.Join(t.TempDir(), "x"+ext)
-		if err := tensors.Save(name, tensor.Rand(dtype.Float32, tensor.Key{Seed: 1}, 300, 400)); err != nil {
+		if err := tensors.Save(name, tensor.Key{Seed: 1}.Rand(dtype.Float32, 300, 400)); err != nil {
 			t.Fatal(err)
 		}
 		f, err := tensors.OpenFile(name)

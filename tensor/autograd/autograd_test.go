@@ -34,7 +34,7 @@ func TestProductsAgreeWithJacobians(t *testing.T) {
 	for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
 		if err := tensor.Step(func(tape *tensor.Tape) error {
 			in := func(seed uint64, shape ...int) *tensor.Tensor {
-				return tape.Input(tensor.Rand(dtype.Float64, tensor.Key{Seed: seed}, shape...).To(d).Array())
+				return tape.Input(tensor.Key{Seed: seed}.Rand(dtype.Float64, shape...).To(d).Array())
 			}
 			a, b, v := in(1, 2, 3), in(2, 3), in(3, 2, 3)
 			directions := []*tensor.Tensor{in(4, 2, 3), in(5, 3)}
