@@ -22,28 +22,34 @@ const listed = "../docs/operations.md"
 
 // TestDevicesComputeWhatIsListed tries every operation on the CPU and on a GPU, for
 // every type, forward and backward, on views and on empty batches, and compares the
-// table in docs with the outcome. A GPU that does less than the CPU fails.
+// table in docs with the outcome. A GPU that does less than the CPU fails, unless it refuses the operation.
 func TestDevicesComputeWhatIsListed(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
-	rows := map[string][2]features{}
+	rows := map[string]row{}
 	names := []string{}
 	tensortest.Each(t, func(t *testing.T, s tensortest.Sample) {
 		defer cudatest.Reset()
-		both := [2]features{featuresOf(t, s, storage.CPU), {never, never, never, never}}
-		if !tensortest.CheckHostOnly(t, s, gpu) {
-			both[1] = featuresOf(t, s, gpu)
-		} else {
-			both[1].forward = "refused"
+		r := row{features: featuresOf(t, s, storage.CPU), second: never, names: namesOf(s), gpu: done, made: madeOf(s)}
+		if r.gradient == done {
+			if r.second = "refused"; tensortest.CheckSecondGradients(t, s) {
+				r.second = done
+			}
 		}
-		if both[0] != both[1] && !s.HostOnly {
-			t.Errorf("on the cpu: %v; on %v: %v", both[0], gpu, both[1])
+		if tensortest.CheckHostOnly(t, s, gpu) {
+			r.gpu = "refused"
+		} else if there := featuresOf(t, s, gpu); there != r.features {
+			here := r.features
+			here.forward = strings.Replace(here.forward, "complex, ", "", 1)
+			if r.gpu = "but complex"; there != here {
+				t.Errorf("on the cpu: %v; on %v: %v", r.features, gpu, there)
+			}
 		}
 		if before, ok := rows[s.Name]; !ok {
 			names = append(names, s.Name)
 		} else {
-			both = [2]features{before[0].or(both[0]), before[1].or(both[1])}
+			r = before.or(r)
 		}
-		rows[s.Name] = both
+		rows[s.Name] = r
 	})
 	text := tableOf(names, rows)
 	if *rewrite {
@@ -57,6 +63,12 @@ func TestDevicesComputeWhatIsListed(t *testing.T) {
 	}
 }
 
+// A row is what is known of an operation.
+type row struct {
+	features
+	second, names, gpu, made string
+}
+
 // features say what a device computes of an operation.
 type features struct{ forward, gradient, strided, empty string }
 
@@ -65,15 +77,42 @@ const (
 	never = "·"
 )
 
-// or merges the features of two samples of an operation.
-func (f features) or(g features) features {
-	if f.gradient == never {
-		f.gradient = g.gradient
+// or merges two samples of an operation.
+func (r row) or(s row) row {
+	for mine, other := range map[*string]string{&r.gradient: s.gradient, &r.second: s.second, &r.empty: s.empty, &r.names: s.names} {
+		if *mine == never {
+			*mine = other
+		}
 	}
-	if f.empty == never {
-		f.empty = g.empty
+	return r
+}
+
+// madeOf says what a call is computed by: a view computes nothing, a composite calls several operations.
+func madeOf(s tensortest.Sample) string {
+	in := tensortest.Constants(tensortest.Draw(s, dtype.Float32))
+	calls := 0
+	for _, p := range tensor.Profile(func() { s.Call(in...) }) {
+		calls += p.Calls
 	}
-	return f
+	switch calls {
+	case 0:
+		return "view"
+	case 1:
+		return "kernel"
+	}
+	return "composite"
+}
+
+// namesOf says whether a call takes operands whose axes have names.
+func namesOf(s tensortest.Sample) string {
+	named := tensortest.Constants(tensortest.Draw(s, dtype.Float32))
+	for i, x := range named {
+		named[i] = x.RefineNames(axisNames[len(axisNames)-x.Rank():]...)
+	}
+	if tensor.Try(func() { s.Call(named...) }) != nil {
+		return never
+	}
+	return done
 }
 
 func featuresOf(t *testing.T, s tensortest.Sample, d storage.Device) features {
@@ -97,8 +136,10 @@ func typesOf(t *testing.T, s tensortest.Sample, d storage.Device) string {
 	for _, elem := range dtype.All() {
 		kind := "floats"
 		switch {
-		case elem.IsComplex() || elem.StorageOnly():
+		case elem.StorageOnly():
 			continue
+		case elem.IsComplex():
+			kind = "complex"
 		case elem.IsInt():
 			kind = "integers"
 		case elem == dtype.Bool:
@@ -111,7 +152,7 @@ func typesOf(t *testing.T, s tensortest.Sample, d storage.Device) string {
 		}
 	}
 	for i, kind := range order {
-		if all := map[string]int{"floats": 4, "integers": 8, "bool": 1}[kind]; kinds[kind] != all {
+		if all := map[string]int{"floats": 4, "integers": 8, "bool": 1, "complex": 2}[kind]; kinds[kind] != all {
 			order[i] = fmt.Sprintf("%d of %d %s", kinds[kind], all, kind)
 		}
 	}
@@ -156,24 +197,22 @@ func elements(t *testing.T, a storage.Array) []byte {
 	return bytes
 }
 
-func tableOf(names []string, rows map[string][2]features) string {
+func tableOf(names []string, rows map[string]row) string {
 	var text strings.Builder
 	text.WriteString(`# What devices compute
 
-Every operation, on the CPU and on NVIDIA GPUs: the element types it takes, whether it has a gradient, and whether it takes strided
-views and empty batches. ` + done + ` means yes. ` + never + ` means not applicable: integers have no gradient; max, mean and variance of an empty tensor are
-undefined. Refused operations are computed on the host only and say so elsewhere. The tests of package tensor write this table (` + "`make golden`" + `) and fail where a GPU does less than the CPU. The GPU of
-these tests is an interpreter of the code that ships.
+Every operation: the element types it takes, whether it has a gradient and a second derivative, and whether it takes strided views, empty
+batches and named axes; whether NVIDIA GPUs compute the same, or refuse it, or complex numbers, by name because they are computed on the host only; and
+whether it is a view, a kernel, or a composite of other operations. ` + done + ` means yes. ` + never + ` means not applicable, or for names that it refuses them:
+integers have no gradient; max, mean and variance of an empty tensor are undefined. The tests of package tensor write this table
+(` + "`make golden`" + `) and fail where a GPU does less than the CPU. The GPU of these tests is an interpreter of the code that ships.
 
-| | cpu: types | gradient | strided | empty | cuda: types | gradient | strided | empty |
+| | types | gradient | second | strided | empty | names | GPU | made of |
 |---|---|---|---|---|---|---|---|---|
 `)
 	for _, name := range names {
-		fmt.Fprintf(&text, "| %s |", name)
-		for _, f := range rows[name] {
-			fmt.Fprintf(&text, " %s | %s | %s | %s |", f.forward, f.gradient, f.strided, f.empty)
-		}
-		text.WriteByte('\n')
+		r := rows[name]
+		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", name, r.forward, r.gradient, r.second, r.strided, r.empty, r.names, r.gpu, r.made)
 	}
 	return text.String()
 }
