@@ -70,7 +70,7 @@ func (x *Tensor) String() string {
 		return about + ", whose memory is no longer its own"
 	case x.Device() != storage.CPU || x.IsLazy():
 		return fmt.Sprintf("%s on %v", about, x.Device())
-	case x.format != nil && (x.format.Sparse != nil || x.format.Quantized != nil):
+	case x.Format().Quantized != nil:
 		return about
 	}
 	text, err := arrayfmt.Format(x.array, arrayfmt.LineWidth)
