@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
@@ -150,6 +151,8 @@ func (op reduction) folding(t dtype.Type) (folding, bool) {
 		}
 	case kernels.Max:
 		with = kernels.Maximum
+	case kernels.Min:
+		with = kernels.Minimum
 	default:
 		return f, false
 	}
@@ -174,7 +177,7 @@ func sumPart(e *evaluator, state []storage.Array, x storage.Array) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.sums(state[0].Shape, x, state[0])
+	_, err = e.sums(x, state[0])
 	return err
 }
 
@@ -190,18 +193,143 @@ func (e *evaluator) single(x storage.Array) (storage.Array, error) {
 	return y, err
 }
 
-// sums writes the sums of x to float64s of a shape, and returns them.
-func (e *evaluator) sums(shape []int, x, dst storage.Array) ([]float64, error) {
-	to := dst
-	if x.Type != dst.Type {
-		var err error
-		if to, err = e.alloc(x.Type, shape); err != nil {
-			return nil, err
+// sums writes the sums of x to dst, float64s, and returns them.
+func (e *evaluator) sums(x, dst storage.Array) ([]float64, error) {
+	sums := storage.Elements[float64](dst)[:dst.Len()]
+	return sums, e.reduce(kernels.Sum, sums, dst.Shape, x)
+}
+
+// reduce sets sums, of a shape, to the results of kernel f, which adds up what it makes of elements of x, and of more
+// operands of the shape. Kernels do not vectorize a few columns: rows of them are joined into longer ones.
+func (e *evaluator) reduce(f *kernels.Kernel, sums []float64, shape []int, x storage.Array, more ...storage.Array) error {
+	clear(sums)
+	joined := joinedRows(shape, x)
+	if joined < 2 {
+		return e.add(f, sums, shape, x, more...)
+	}
+	width := len(sums)
+	long := x.Len() / width / joined // rows
+	wide := make([]storage.Array, len(more))
+	for i, operand := range more {
+		a, err := e.alloc(operand.Type, []int{joined, width})
+		if err == nil {
+			err = broadcastTo(operand.With(views.Of(width)), a.Shape).CopyTo(a)
 		}
+		if err != nil {
+			return err
+		}
+		wide[i], more[i] = a.With(views.Of(1, joined*width)), operand.With(views.Of(1, width))
 	}
-	err := e.context.Run(kernels.Sum, nil, []storage.Array{to}, x)
-	if err == nil && x.Type != dst.Type {
-		err = e.context.Run(kernels.Cast, nil, []storage.Array{dst}, to)
+	err := e.add(f, sums, []int{1, joined * width}, x.With(views.Of(long, joined*width)), wide...)
+	if rest := x.Len()/width - long*joined; err == nil && rest > 0 {
+		last := views.Of(rest, width)
+		last.Offset = long * joined * width
+		err = e.add(f, sums, []int{1, width}, x.With(last), more...)
 	}
-	return storage.Elements[float64](dst)[:dst.Len()], err
+	return err
+}
+
+// joinedRows returns how many rows of x are joined: 1 unless the results are few, in the last axes.
+func joinedRows(shape []int, x storage.Array) int {
+	const fast = 256 // columns
+	width, last := 1, len(shape)
+	for last > 0 && shape[last-1] > 1 {
+		last--
+		width *= shape[last]
+	}
+	if width == 1 || width >= fast || width != views.Of(shape...).Len() || x.Len() < 16*fast || x.Offset != 0 || !x.Contiguous() {
+		return 1
+	}
+	return fast / width
+}
+
+// add adds results of f, of a shape, to sums; those that have the same remainder are added up.
+func (e *evaluator) add(f *kernels.Kernel, sums []float64, shape []int, x storage.Array, more ...storage.Array) error {
+	y, err := e.alloc(x.Type, shape)
+	if err == nil {
+		err = e.context.Run(f, nil, []storage.Array{y}, append([]storage.Array{x}, more...)...)
+	}
+	if err != nil {
+		return err
+	}
+	results, err := storage.Read[float64](y)
+	for i, sum := range results {
+		sums[i%len(sums)] += sum
+	}
+	return err
+}
+
+// moments has two results: Σ (x − mean)² along axes, and the mean. Var of a tensor over a file reads it once.
+type moments struct{ reduction }
+
+func newMoments(axes []int) moments { return moments{reduction{f: kernels.Squares, axes: axes}} }
+
+func (moments) Name() string { return "var" }
+
+func (op moments) Infer(in []Spec) []Spec {
+	one := op.reduction.Infer(in)
+	return append(one, one...)
+}
+
+func (moments) Forward(*Context, []storage.Array, []storage.Array) error {
+	panic("tensor: moments of memory")
+}
+
+// folding implements [blockOp]: the parts are merged as in Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for
+// Computing Sample Variances" (1979).
+func (op moments) folding(t dtype.Type) (folding, bool) {
+	return folding{
+		axes: op.axes, state: []dtype.Type{dtype.Float64, dtype.Float64}, part: momentsPart, merge: mergeMoments,
+		finish: func(e *evaluator, out, state []storage.Array, n int) error {
+			return errors.Join(state[0].CopyTo(out[0]), state[1].CopyTo(out[1]))
+		},
+	}, t.IsFloat() && !t.StorageOnly()
+}
+
+func momentsPart(e *evaluator, state []storage.Array, x storage.Array) error {
+	x, err := e.single(x)
+	if err != nil {
+		return err
+	}
+	shape := state[0].Shape
+	means, err := e.sums(x, state[1])
+	if err != nil {
+		return err
+	}
+	n := float64(x.Len() / len(means))
+	for i := range means {
+		means[i] /= n
+	}
+	about, err := e.alloc(x.Type, shape)
+	if err == nil {
+		err = state[1].CopyTo(about)
+	}
+	if err != nil {
+		return err
+	}
+	squares := storage.Elements[float64](state[0])[:len(means)]
+	if err := e.reduce(kernels.Squares, squares, shape, x, about); err != nil {
+		return err
+	}
+	rounded, err := storage.Read[float64](about)
+	for i := range rounded {
+		d := means[i] - rounded[i]
+		squares[i] -= n * d * d
+	}
+	return err
+}
+
+func mergeMoments(_ *evaluator, state, part []storage.Array, n, m int) error {
+	squares, means := storage.Elements[float64](state[0]), storage.Elements[float64](state[1])
+	moreSquares, moreMeans := storage.Elements[float64](part[0]), storage.Elements[float64](part[1])
+	share := float64(m) / float64(n+m)
+	views.Walk(func(at, step []int, count int) {
+		for i := range count {
+			a, b := at[0]+i*step[0], at[1]+i*step[1]
+			d := moreMeans[b] - means[a]
+			means[a] += d * share
+			squares[a] += moreSquares[b] + d*d*float64(n)*share
+		}
+	}, state[0].View, part[0].View)
+	return nil
 }

@@ -152,6 +152,9 @@ func TestExpressionsOfFilesAreThoseOfMemory(t *testing.T) {
 					tensortest.Near(t, what, tensor.Values[float64](y), tensor.Values[float64](x), tolerance)
 					for _, axes := range [][]int{nil, {0}, {1, 2}, {0, -1, tensor.KeepDims}} {
 						tensortest.Near(t, what+" sum", tensor.Values[float64](y.Sum(axes...)), tensor.Values[float64](x.Sum(axes...)), tolerance)
+						if n := len(axes); n > 0 && axes[n-1] != tensor.KeepDims {
+							tensortest.Near(t, what+" min", tensor.Values[float64](y.Min(axes...)), tensor.Values[float64](x.Min(axes...)), tolerance)
+						}
 						tensortest.Near(t, what+" max", tensor.Values[float64](y.Max(axes...)), tensor.Values[float64](x.Max(axes...)), tolerance)
 					}
 				}
@@ -428,5 +431,28 @@ func TestProfilesNameFiles(t *testing.T) {
 	nan := tensor.FromArray(unread(storage.From([]float32{-1}, 1)))
 	if err := tensor.Try(func() { tensor.DetectAnomaly(func() { nan.Log().Sum() }) }); err == nil || !strings.Contains(err.Error(), "log: ") {
 		t.Errorf("a NaN of a file: error %v", err)
+	}
+}
+
+// TestMomentsOfFilesAreThoseOfFloat64 computes means and standard deviations of numbers far from 0, in tiles of several
+// sizes and shapes, whose parts are joined or merged.
+func TestMomentsOfFilesAreThoseOfFloat64(t *testing.T) {
+	x := tensor.Key{Seed: 5}.Randn(dtype.Float64, 70, 40, 3).AddScalar(100)
+	for _, axes := range [][]int{{}, {0, 1}, {0}, {2}, {0, 2}, {1, 2}} {
+		std, mean := x.StdMean(axes...)
+		for _, tile := range []int{17, 1000, 1 << 16} {
+			restore := tensor.SetTileSize(tile)
+			for typ, tolerance := range map[dtype.Type]float64{dtype.Float64: 1e-12, dtype.Float32: 3e-6} {
+				read := tensor.BytesRead()
+				s, m := tensor.FromArray(unread(x.Cast(typ).Array())).StdMean(axes...)
+				what := fmt.Sprint(typ, axes, tile)
+				tensortest.Near(t, what+" mean", tensor.Values[float64](m), tensor.Values[float64](mean), tolerance)
+				tensortest.Near(t, what+" std", tensor.Values[float64](s), tensor.Values[float64](std), tolerance)
+				if n := tensor.BytesRead() - read; n != int64(x.Len()*typ.Size()) {
+					t.Errorf("%s: %d bytes read for %d elements", what, n, x.Len())
+				}
+			}
+			restore()
+		}
 	}
 }

@@ -53,9 +53,15 @@ func (x *Tensor) VarMean(axes ...int) (variance, mean *Tensor) {
 	axes, correction := correctionOf(axes)
 	axes, keep := keepDims(axes)
 	x, axes = x.ToFloat32(), x.axes("var", axes)
-	mean = Apply(reduction{kernels.Mean, axes, meanGrad}, x)
-	squares := Apply(squares{reduction{f: kernels.Squares, axes: axes}}, x, mean)
-	variance = squares.MulScalar(1 / math.Max(0, count(x, mean)-correction))
+	var sum *Tensor
+	if x.IsLazy() && x.Len() > 0 && x.DType().IsFloat() {
+		both := ApplyAll(newMoments(axes), x)
+		sum, mean = both[0], both[1]
+	} else {
+		mean = Apply(reduction{kernels.Mean, axes, meanGrad}, x)
+		sum = Apply(squares{reduction{f: kernels.Squares, axes: axes}}, x, mean)
+	}
+	variance = sum.MulScalar(1 / math.Max(0, count(x, mean)-correction))
 	if keep {
 		return variance, mean
 	}
