@@ -69,7 +69,7 @@ func TestTransformsAreSums(t *testing.T) {
 
 func TestInversesInvert(t *testing.T) {
 	x := numbers(2, 6, 5)
-	real := tensor.Randn(dtype.Float64, tensor.Key{Seed: 1}, 3, 5)
+	real := tensor.Key{Seed: 1}.Randn(dtype.Float64, 3, 5)
 	for _, norm := range []fft.Norm{fft.Backward, fft.Ortho, fft.Forward} {
 		near(t, "ifft", fft.IFFT(fft.FFT(x, -1, 1, norm), -1, 1, norm), tensor.Values[complex128](x))
 		near(t, "ifftn", fft.IFFTN(fft.FFTN(x, norm), norm), tensor.Values[complex128](x))
@@ -81,7 +81,7 @@ func TestInversesInvert(t *testing.T) {
 
 // TestHalfSpectrumIsTheFirstHalf, in float32, whose transform is complex64.
 func TestHalfSpectrumIsTheFirstHalf(t *testing.T) {
-	x := tensor.Randn(dtype.Float64, tensor.Key{Seed: 1}, 3, 8)
+	x := tensor.Key{Seed: 1}.Randn(dtype.Float64, 3, 8)
 	near(t, "rfft", fft.RFFT(x, -1, -1, fft.Ortho), tensor.Values[complex128](fft.FFT(x, -1, -1, fft.Ortho).Narrow(1, 0, 5)))
 	if got := fft.RFFT(x.Cast(dtype.Float32), -1, -1, fft.Ortho).DType(); got != dtype.Complex64 {
 		t.Errorf("of float32: %v; want complex64", got)

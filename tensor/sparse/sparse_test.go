@@ -72,7 +72,7 @@ func near(t *testing.T, what string, got, want *tensor.Tensor) {
 func TestSparseTensorsComputeAsDenseOnes(t *testing.T) {
 	onDevices(t, func(t *testing.T, in func(a storage.Array) *tensor.Tensor) {
 		x, y := in(thinned()).RequireGrad(), in(thinned()).RequireGrad()
-		dense := in(tensor.Rand(dtype.Float64, tensor.Key{Seed: 1}, 4, 2).Array()).RequireGrad()
+		dense := in(tensor.Key{Seed: 1}.Rand(dtype.Float64, 4, 2).Array()).RequireGrad()
 		again := in(dense.Detach().CPU().CloneDetached().Array()).RequireGrad()
 		s := sparse.ToSparse(x)
 		if s.NNZ() != 5 || !s.IsCoalesced() || !slices.Equal(s.Shape(), []int{3, 4}) {
