@@ -1,0 +1,164 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/models/weights"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// Load returns the model in the named file, which says how it is made: a model of Keras (.keras, .h5), a run of h5dnn, or
+// what was converted from one. Its inputs are those of the file, before normalization; [Plan.Run] has that, too.
+// Weights alone, as PyTorch saves them, are read into a model by [LoadWeights].
+func Load(name string) (nn.Module, error) {
+	source, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	return source.module()
+}
+
+// module returns the model of a source in host memory.
+func (s *Source) module() (nn.Module, error) {
+	plan, err := New(s, "h5dn", Options{Framework: H5dnn})
+	if err != nil {
+		return nil, err
+	}
+	run, err := plan.Run(storage.CPU)
+	if err != nil {
+		return nil, err
+	}
+	return run.Model, nil
+}
+
+// LoadWeights copies the weights in the named file into a model of the same parameters, which is built: a state_dict of
+// PyTorch (.pt, .safetensors, …) with PyTorch's names or those of the model, a run of h5dnn, or a model of Keras whose
+// layers have the model's names. States of optimizers are left out. Parameters that the file lacks, and arrays that the
+// model lacks, are an error, and nothing is copied then.
+func LoadWeights(model nn.Module, name string) error {
+	source, err := Open(name)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	found := map[string]storage.Array{}
+	switch source.Framework {
+	case Keras:
+		from, err := source.module()
+		if err != nil {
+			return err
+		}
+		for name, a := range nn.StateDict(from) {
+			found[name] = a
+		}
+	case H5dnn:
+		for _, e := range source.Entries {
+			if name, ok := strings.CutPrefix(e.Name, runModel); ok {
+				found[name] = e.Array
+			}
+		}
+	default:
+		if found, err = source.stateOf(model); err != nil {
+			return err
+		}
+	}
+	err = nn.LoadStateDict(model, func(yield func(string, storage.Array) bool) {
+		for name, a := range found {
+			if !yield(name, a) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// stateOf returns the arrays of a state_dict by the names that a model of h5dnn gives them.
+func (s *Source) stateOf(model nn.Module) (map[string]storage.Array, error) {
+	parameters, err := parametersOf(model, nil)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{} // of PyTorch
+	for _, p := range parameters {
+		names[p.pytorch] = p.h5dnn
+	}
+	found := map[string]storage.Array{}
+	for _, e := range s.Entries {
+		name, known := names[e.Name]
+		switch {
+		case s.isOptimizerState(e.Name) || known && name == "": // a counter
+		case known:
+			found[name] = e.Array
+		default:
+			found[e.Name] = e.Array
+		}
+	}
+	return found, nil
+}
+
+// Save writes a model, which is built, to the named file, in the format of the extension: .keras as a model of Keras, .h5 and .h5dn as a run
+// of h5dnn, and others, such as .pt and .safetensors, as a state_dict with PyTorch's names. The first two keep the layers, and need the
+// shape of a sample of each input, as the model takes it: images with the channels first. The file is replaced
+// when it is complete.
+func Save(name string, model nn.Module, samples ...[]int) error {
+	format, err := serialize.ByExtension(name)
+	if err != nil {
+		return err
+	}
+	if !keepsRuns(format.Name) && FrameworkOf(format.Name) == PyTorch {
+		return saveState(name, model)
+	}
+	if len(samples) == 0 {
+		return fmt.Errorf("save %s: the file keeps the layers, for which the shapes of a sample of each input are needed; pass them: %w", name, fs.ErrInvalid)
+	}
+	source, err := FromModule(model, samples...)
+	if err != nil {
+		return fmt.Errorf("save %s: %w", name, err)
+	}
+	defer source.Close()
+	plan, err := New(source, format.Name, Options{})
+	if err == nil {
+		err = plan.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("save %s: %w", name, err)
+	}
+	return plan.Write(context.Background(), name)
+}
+
+// saveState writes the parameters and buffers of a model with PyTorch's names.
+func saveState(name string, model nn.Module) error {
+	parameters, err := parametersOf(model, nil)
+	if err != nil {
+		return err
+	}
+	state := map[string]storage.Array{}
+	for name, a := range nn.StateDict(model) {
+		state[name] = a
+	}
+	if len(state) == 0 {
+		return errors.New("save " + name + ": the model has no parameters; build it first")
+	}
+	return serialize.Save(name, "", serialize.Contents{Entries: func(yield func(serialize.Entry, error) bool) {
+		for _, p := range parameters {
+			a, err := weights.Zeros(dtype.Int64), error(nil)
+			if p.h5dnn != "" {
+				a, err = state[p.h5dnn].To(storage.CPU)
+			}
+			if !yield(serialize.Entry{Name: p.pytorch, Array: a}, err) {
+				return
+			}
+		}
+	}})
+}

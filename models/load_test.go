@@ -1,0 +1,132 @@
+package models_test
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/pythontest"
+	"github.com/h5dnn/h5dnn/models"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+
+	_ "github.com/h5dnn/h5dnn/serialize/native"
+	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
+)
+
+// network returns a model with other names in Keras, in PyTorch and in nn.
+func network(t *testing.T, seed uint64) nn.Sequential {
+	t.Helper()
+	model := nn.Sequential{
+		nn.NewConv2d(nn.ConvOptions{OutChannels: 4, KernelSize: nn.Sizes{3, 3}}), nn.NewBatchNorm2d(nn.BatchNormOptions{NumFeatures: 4}), nn.ReLU{},
+		nn.Flatten{}, nn.NewDense(nn.DenseOptions{OutFeatures: 5}),
+	}
+	if _, err := nn.Build(model, []int{3, 8, 6}); err != nil {
+		t.Fatal(err)
+	}
+	nn.Init(model, seed)
+	return model
+}
+
+// predict computes a model on fixed input.
+func predict(t *testing.T, m nn.Module) (y []float32) {
+	t.Helper()
+	x := tensor.Key{Seed: 1}.Rand(dtype.Float32, 2, 3, 8, 6)
+	err := tensor.Infer(func(*tensor.Tape) error {
+		y = tensor.Values[float32](m.Forward(x))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return y
+}
+
+// TestModelsAreSavedAndLoaded saves a model in each format, loads the weights into another one and, where the file keeps the
+// layers, loads the model.
+func TestModelsAreSavedAndLoaded(t *testing.T) {
+	model := network(t, 1)
+	for _, p := range nn.Parameters(model) {
+		tensor.FillUniform(p.Array(), 0.5, 1, tensor.Key{Seed: 9})
+	}
+	want := predict(t, model)
+	for ext, layers := range map[string]bool{".pt": false, ".safetensors": false, ".npz": false, ".keras": true, ".h5": true, ".h5dn": true} {
+		name := filepath.Join(t.TempDir(), "model"+ext)
+		samples := [][]int{{3, 8, 6}}
+		if !layers {
+			samples = nil
+		}
+		if err := models.Save(name, model, samples...); err != nil {
+			t.Errorf("%s: %v", ext, err)
+			continue
+		}
+		if ext != ".keras" { // whose layers have other names
+			other := network(t, 2)
+			if err := models.LoadWeights(other, name); err != nil {
+				t.Errorf("%s: %v", ext, err)
+			} else if got := predict(t, other); !slices.Equal(got, want) {
+				t.Errorf("%s: predictions %v, want %v", ext, got[:3], want[:3])
+			}
+		}
+		loaded, err := models.Load(name)
+		switch {
+		case !layers:
+			var missing *models.MissingArchitectureError
+			if !errors.As(err, &missing) {
+				t.Errorf("%s: weights alone were loaded as a model: %v", ext, err)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", ext, err)
+		case ext != ".keras":
+			if got := predict(t, loaded); !slices.Equal(got, want) {
+				t.Errorf("%s: predictions %v, want %v", ext, got[:3], want[:3])
+			}
+		}
+	}
+	if err := models.Save(filepath.Join(t.TempDir(), "model.keras"), model); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("a model of Keras without the shape of a sample: %v", err)
+	}
+}
+
+// TestWeightsOfOtherModelsAreRefused loads weights into a model with other layers, of which nothing changes.
+func TestWeightsOfOtherModelsAreRefused(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "model.pt")
+	if err := models.Save(name, network(t, 1)); err != nil {
+		t.Fatal(err)
+	}
+	other := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 2})}
+	nn.Init(other, 3)
+	before := tensor.Values[float32](other[0].(*nn.Linear).Weight.Tensor)
+	if err := models.LoadWeights(other, name); !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "model.pt") {
+		t.Errorf("error %v", err)
+	}
+	if after := tensor.Values[float32](other[0].(*nn.Linear).Weight.Tensor); !slices.Equal(before, after) {
+		t.Error("a weight changed")
+	}
+}
+
+// TestPyTorchLoadsSavedModels loads a state_dict into a module of PyTorch.
+func TestPyTorchLoadsSavedModels(t *testing.T) {
+	folder := t.TempDir()
+	if err := models.Save(folder+"/model.pt", network(t, 1)); err != nil {
+		t.Fatal(err)
+	}
+	got := pythontest.Run(t, []string{"torch"}, `
+import sys, torch
+from torch import nn
+m = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(96, 5))
+print(m.load_state_dict(torch.load(sys.argv[1] + '/model.pt')))
+torch.save(m.state_dict(), sys.argv[1] + '/back.pt')
+`, folder)
+	if got != "<All keys matched successfully>\n" {
+		t.Error(got)
+	}
+	if err := models.LoadWeights(network(t, 2), folder+"/back.pt"); err != nil {
+		t.Error(err)
+	}
+}
