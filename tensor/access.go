@@ -53,7 +53,7 @@ func (x *Tensor) Double() *Tensor { return x.Cast(dtype.Float64) }
 func (x *Tensor) Long() *Tensor { return x.Cast(dtype.Int64) }
 
 // String returns the elements of a tensor in host memory as NumPy prints them, of a large one the corners, and then type
-// and shape: "[1. 2.] float32[2]". Of other tensors it returns type, shape and device, without reading elements.
+// and shape: "[1. 2.] float32[2]". Of a quantized tensor they are what its integers stand for. Of other tensors it returns type, shape and device, without reading elements.
 func (x *Tensor) String() string {
 	if x == nil {
 		return "nil tensor"
@@ -73,7 +73,16 @@ func (x *Tensor) String() string {
 	case x.Format().Quantized != nil:
 		return about
 	}
-	text, err := arrayfmt.Format(x.array, arrayfmt.LineWidth)
+	elems := x.array
+	if q := x.Format().Quantized; q != nil {
+		elems = x.Dequantize().array
+		if len(q.Scales) == 1 {
+			about += fmt.Sprintf(", scale %v, zero point %d", q.Scales[0], q.ZeroPoints[0])
+		} else {
+			about += fmt.Sprintf(", scales along axis %d", q.Axis)
+		}
+	}
+	text, err := arrayfmt.Format(elems, arrayfmt.LineWidth)
 	if err != nil {
 		return fmt.Sprintf("%s: %v", about, err)
 	}
