@@ -27,6 +27,12 @@ func binary(op binaryOp, x, y *Tensor) *Tensor {
 	return Apply(op, x, y)
 }
 
+// floats is f of floats x and y, with the gradient grad: integers are promoted to float32.
+func floats(f *kernels.Kernel, grad func(x, y, z, dz *Tensor) (dx, dy *Tensor), x, y *Tensor) *Tensor {
+	x, y = promoted(f.Name, x, y)
+	return Apply(binaryOp{f: f, grad: grad}, x.floating(), y.floating())
+}
+
 // promoted returns x and y as the one type that they are computed in together.
 func promoted(op string, x, y *Tensor) (*Tensor, *Tensor) {
 	checkGiven(op, x, y)

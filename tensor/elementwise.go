@@ -4,6 +4,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -48,6 +49,16 @@ func (op unaryOp) reads([]*Tensor) (operands uint64, results bool) {
 		return 0, true
 	}
 	return 1, true
+}
+
+// pointwise is f of floats, with the gradient grad.
+func (x *Tensor) pointwise(f *kernels.Kernel, grad func(x, y, dy *Tensor) *Tensor) *Tensor {
+	return Apply(unaryOp{f, grad}, x.ToFloat32().floating())
+}
+
+// registerUnary registers a method of one operand, drawn from kind.
+func registerUnary(name string, f func(x *Tensor) *Tensor, kind samples.Kind) bool {
+	return samples.Register(name, unary(f), samples.In(3, 4).Of(kind).Rows())
 }
 
 // unary makes a method of one operand what samples.Register takes.

@@ -7,10 +7,7 @@ import (
 
 // Div returns x / y, elementwise, broadcasting their shapes. Quotients of integers are float32, as PyTorch's true
 // division makes them, where NumPy's are float64.
-func (x *Tensor) Div(y *Tensor) *Tensor {
-	x, y = promoted("div", x, y)
-	return Apply(binaryOp{f: kernels.Div, grad: divGrad}, x.floating(), y.floating())
-}
+func (x *Tensor) Div(y *Tensor) *Tensor { return floats(kernels.Div, divGrad, x, y) }
 
 func divGrad(x, y, z, dz *Tensor) (dx, dy *Tensor) {
 	return x.ifNeeded(func() *Tensor { return dz.Div(y) }), y.ifNeeded(func() *Tensor { return dz.Mul(z).Div(y).Neg() })

@@ -6,7 +6,7 @@ import (
 )
 
 // Exp returns eˣ, elementwise.
-func (x *Tensor) Exp() *Tensor { return Apply(unaryOp{kernels.Exp, expGrad}, x.ToFloat32().floating()) }
+func (x *Tensor) Exp() *Tensor { return x.pointwise(kernels.Exp, expGrad) }
 
 func expGrad(x, y, dy *Tensor) *Tensor { return dy.Mul(y) }
 

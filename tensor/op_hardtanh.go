@@ -10,13 +10,18 @@ import (
 // Hardtanh returns x limited to low and high, elementwise. Its derivative is 1 between the
 // limits and 0 at them and beyond, as in PyTorch.
 func (x *Tensor) Hardtanh(low, high float64) *Tensor {
-	modeOf(hardtanh{}.Name(), nil, nil, []*Tensor{x}) // refuses formats before types
-	wantFloat(hardtanh{}.Name(), x.Spec())
-	return Apply(hardtanh{}, x, x.constant(low), x.constant(high))
+	return x.between(hardtanh{}, low, high)
 }
 
-// hardtanh is its first operand limited to the second and third, which are constants.
-type hardtanh struct{}
+func (x *Tensor) between(op hardtanh, low, high float64) *Tensor {
+	modeOf(op.Name(), nil, nil, []*Tensor{x}) // refuses formats before types
+	wantFloat(op.Name(), x.Spec())
+	return Apply(op, x, x.constant(low), x.constant(high))
+}
+
+// hardtanh is its first operand limited to the second and third, which are constants. The gradient of
+// NaN is 0 if stopsNaN, as Clamp's.
+type hardtanh struct{ stopsNaN bool }
 
 func (hardtanh) Name() string { return "hardtanh" }
 
@@ -29,9 +34,12 @@ func (hardtanh) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(kernels.Clamp, nil, out, in...)
 }
 
-func (hardtanh) Backward(out, grads, in []*Tensor) []*Tensor {
+func (op hardtanh) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, low, high, dy := in[0].Detach(), in[1], in[2], grads[0]
 	zero := dy.constant(0)
+	if op.stopsNaN {
+		return []*Tensor{Where(x.Gt(low).BitAnd(x.Lt(high)), dy, zero), nil, nil}
+	}
 	dx := Where(x.Le(low), zero, dy)
 	return []*Tensor{Where(x.Ge(high), zero, dx), nil, nil}
 }

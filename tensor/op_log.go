@@ -6,7 +6,7 @@ import (
 )
 
 // Log returns the natural logarithm of x, elementwise.
-func (x *Tensor) Log() *Tensor { return Apply(unaryOp{kernels.Log, logGrad}, x.ToFloat32().floating()) }
+func (x *Tensor) Log() *Tensor { return x.pointwise(kernels.Log, logGrad) }
 
 func logGrad(x, y, dy *Tensor) *Tensor { return dy.Div(x) }
 

@@ -1,4 +1,4 @@
-// Every line of ops.h, as a kernel of every float, such as add_f32; those of ANY type also as kernels of
+// Every line of ops.h that takes floats as a kernel of every float, such as add_f32; those of ANY type, and of INTEGERS, as kernels of
 // integers, add_i64 of all but uint64_t and add_u64.
 #include "math.cuh"
 
@@ -61,11 +61,12 @@ template <class T, int WIDE, bool LONG, class F> FN void elementwise3(const Elem
 }
 
 #define ENTRIES_FLOATS(name) FLOATS(name, Elementwise)
+#define ENTRIES_INTEGERS(name) WHOLES(name, Elementwise)
 #define ENTRIES_ANY(name) FLOATS(name, Elementwise) WHOLES(name, Elementwise)
 #define OP(name, types, inputs, result, cost, formula) \
 	template <class REAL> FN auto name##_of(REAL x, REAL y, REAL w, REAL a, REAL b)->result { return formula; } \
 	template <class T> FN void name(const Elementwise &a) { \
-		enum { WIDE = cost == 1 || Packs<T>::wide < 4 ? Packs<T>::wide : 4 }; \
+		enum { WIDE = cost > 5 ? 1 : cost == 1 || Packs<T>::wide < 4 ? Packs<T>::wide : 4 }; /* long code is not repeated */ \
 		auto f = [&](Calc<T> x, Calc<T> y, Calc<T> w) { return name##_of<Calc<T>>(x, y, w, (Calc<T>)a.a, (Calc<T>)a.b); }; \
 		if constexpr (inputs == 3) \
 			elementwise3<T, WIDE, cost != 1>(a, f); \

@@ -54,7 +54,7 @@ template <class REAL> FN REAL wave(uint32_t turn, bool sine) {
 	REAL angle = (REAL)(int32_t)(turn - (quarter << 22)) * (REAL)(6.283185307179586 / (1 << 24));
 	if (sine)
 		quarter += 3; // sin φ = cos(φ - ¼ turn)
-	REAL v = quarter & 1 ? -SIN(angle) : COS(angle);
+	REAL v = quarter & 1 ? -sin_near(angle) : cos_near(angle);
 	return quarter & 2 ? -v : v;
 }
 

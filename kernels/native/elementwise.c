@@ -237,7 +237,7 @@ int h5k_find(const char *name) {
 	return -1;
 }
 
-int h5k_takes(int op, int type) { return type >= H5K_COMPUTED || h5k_isa->op[op][type]; }
+int h5k_takes(int op, int type) { return !!h5k_isa->op[op][type < H5K_COMPUTED ? type : H5K_F32]; }
 
 void h5k_elementwise(int op, int type, const h5k_grid *g, void *z, const void *x, const void *y, const void *w, double a, double b) {
 	static const int sizes[] = {4, 8, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2};

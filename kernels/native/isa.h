@@ -20,11 +20,21 @@ H5K_SIMD float logf(float);
 H5K_SIMD double log(double);
 H5K_SIMD float cosf(float);
 H5K_SIMD double cos(double);
+H5K_SIMD float sinf(float);
+H5K_SIMD double sin(double);
+H5K_SIMD float powf(float, float);
+H5K_SIMD double pow(double, double);
 #if __GLIBC_PREREQ(2, 35)
-H5K_SIMD float tanhf(float);
-H5K_SIMD double tanh(double);
-H5K_SIMD float erff(float);
-H5K_SIMD double erf(double);
+#define UNARY(name) \
+	H5K_SIMD float name##f(float); \
+	H5K_SIMD double name(double);
+UNARY(tanh) UNARY(erf) UNARY(erfc) UNARY(exp2) UNARY(expm1) UNARY(log1p) UNARY(log2) UNARY(log10) UNARY(tan)
+UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh) UNARY(cosh) UNARY(asinh) UNARY(acosh) UNARY(atanh)
+#undef UNARY
+H5K_SIMD float atan2f(float, float);
+H5K_SIMD double atan2(double, double);
+H5K_SIMD float hypotf(float, float);
+H5K_SIMD double hypot(double, double);
 #endif
 H5K_SIMD float h5k_sqrtf(float);
 H5K_SIMD double h5k_sqrt(double);
@@ -66,45 +76,62 @@ H5K_LN(h5k_log, log, double, uint64_t, 0x1p52, 0x4330000000000000, 744.440071921
 #define PASTE(a, b) PASTE_(a, b)
 #define REAL_(name) PASTE(name, SUFFIX)
 
+/* The functions of ops.h, of a REAL: MATH(sin) is sinf or sin. */
+#define EXP MATH(exp)
+#define EXP2 MATH(exp2)
+#define EXPM1 MATH(expm1)
+#define LOG1P MATH(log1p)
+#define LOG2 MATH(log2)
+#define LOG10 MATH(log10)
+#define SIN MATH(sin)
+#define COS MATH(cos)
+#define TAN MATH(tan)
+#define ASIN MATH(asin)
+#define ACOS MATH(acos)
+#define ATAN MATH(atan)
+#define SINH MATH(sinh)
+#define COSH MATH(cosh)
+#define TANH MATH(tanh)
+#define ASINH MATH(asinh)
+#define ACOSH MATH(acosh)
+#define ATANH MATH(atanh)
+#define ERF MATH(erf)
+#define ERFC MATH(erfc)
+#define FLOOR MATH(floor)
+#define CEIL MATH(ceil)
+#define TRUNC MATH(trunc)
+#define RINT MATH(rint)
+#define ATAN2 MATH(atan2)
+#define HYPOT MATH(hypot)
+#define COPYSIGN MATH(copysign)
+#define POW MATH(pow)
+#define FMOD MATH(fmod)
+#define LOG MATH(h5k_log)
+#define SQRT MATH(h5k_sqrt)
+#define FABS MATH(fabs)
+#define REMAINDER REAL_(remainder)
+#define FLOOR_DIV REAL_(floor_div)
+
 #define REAL float
 #define SUFFIX _f32
-#define EXP expf
-#define LOG h5k_logf
-#define COS cosf
-#define TANH tanhf
-#define ERF erff
-#define SQRT h5k_sqrtf
-#define FABS fabsf
+#define MATH(name) name##f
 #include "real.h"
 #undef REAL
 #undef SUFFIX
-#undef EXP
-#undef LOG
-#undef COS
-#undef TANH
-#undef ERF
-#undef SQRT
-#undef FABS
+#undef MATH
 
 #define REAL double
 #define SUFFIX _f64
-#define EXP exp
-#define LOG h5k_log
-#define COS cos
-#define TANH tanh
-#define ERF erf
-#define SQRT h5k_sqrt
-#define FABS fabs
+#define MATH(name) name
 #include "real.h"
 #undef REAL
 #undef SUFFIX
-#undef EXP
-#undef LOG
-#undef COS
-#undef TANH
-#undef ERF
-#undef SQRT
+#undef MATH
 #undef FABS
+#undef POW
+#undef FMOD
+#undef REMAINDER
+#undef FLOOR_DIV
 
 #define REAL int8_t
 #define SUFFIX _i8
@@ -148,9 +175,13 @@ H5K_LN(h5k_log, log, double, uint64_t, 0x1p52, 0x4330000000000000, 744.440071921
 #include "bits.h"
 #include "halves.h"
 
+#define REALS_FLOATS(name) op_##name##_f32, op_##name##_f64
+#define REALS_ANY REALS_FLOATS
+#define REALS_INTEGERS(name) NULL, NULL
 #define INTEGERS_FLOATS(name)
+#define INTEGERS_INTEGERS INTEGERS_ANY
 #define INTEGERS_ANY(name) op_##name##_i8, op_##name##_u8, op_##name##_i16, op_##name##_u16, op_##name##_i32, op_##name##_u32, op_##name##_i64, op_##name##_u64
-#define OP(name, types, inputs, result, cost, formula) {op_##name##_f32, op_##name##_f64, INTEGERS_##types(name)},
+#define OP(name, types, inputs, result, cost, formula) {REALS_##types(name), INTEGERS_##types(name)},
 #define CAST(from) {cast_##from##_f32, cast_##from##_f64},
 const h5k_table H5K_TABLE = {
 	.name = H5K_NAME,

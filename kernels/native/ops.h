@@ -2,8 +2,8 @@
  *
  *	OP(name, types, inputs, type of the result, cost, formula of x, y, w, a and b)
  *
- * name is the Go kernel's with spaces as underscores. types are FLOATS, or ANY for integers
- * too; REAL is the type of the operands. The cost of an element is in units of an addition's.
+ * name is the Go kernel's with spaces as underscores. types are FLOATS, INTEGERS, or ANY for
+ * both; REAL is the type of the operands. The cost of an element is in units of an addition's.
  * Formulas must be right for NaN and infinities, as their Go references are. */
 
 #define H5K_GELU(x) ((REAL)0.5 * (x) * (1 + ERF((x) * (REAL)0.70710678118654752)))
@@ -69,4 +69,39 @@
 	OP(greater, ANY, 2, uint8_t, 1, x > y) \
 	OP(greater_equal, ANY, 2, uint8_t, 1, x >= y) \
 	OP(equal, ANY, 2, uint8_t, 1, x == y) \
-	OP(not_equal, ANY, 2, uint8_t, 1, x != y)
+	OP(not_equal, ANY, 2, uint8_t, 1, x != y) \
+	OP(exp2, FLOATS, 1, REAL, 6, EXP2(x)) \
+	OP(expm1, FLOATS, 1, REAL, 6, EXPM1(x)) \
+	OP(log1p, FLOATS, 1, REAL, 6, LOG1P(x)) \
+	OP(log2, FLOATS, 1, REAL, 6, LOG2(x)) \
+	OP(log10, FLOATS, 1, REAL, 6, LOG10(x)) \
+	OP(sin, FLOATS, 1, REAL, 6, SIN(x)) \
+	OP(cos, FLOATS, 1, REAL, 6, COS(x)) \
+	OP(tan, FLOATS, 1, REAL, 6, TAN(x)) \
+	OP(asin, FLOATS, 1, REAL, 6, ASIN(x)) \
+	OP(acos, FLOATS, 1, REAL, 6, ACOS(x)) \
+	OP(atan, FLOATS, 1, REAL, 6, ATAN(x)) \
+	OP(sinh, FLOATS, 1, REAL, 6, SINH(x)) \
+	OP(cosh, FLOATS, 1, REAL, 6, COSH(x)) \
+	OP(asinh, FLOATS, 1, REAL, 6, ASINH(x)) \
+	OP(acosh, FLOATS, 1, REAL, 6, ACOSH(x)) \
+	OP(atanh, FLOATS, 1, REAL, 6, ATANH(x)) \
+	OP(erf, FLOATS, 1, REAL, 3, ERF(x)) \
+	OP(erfc, FLOATS, 1, REAL, 6, ERFC(x)) \
+	OP(floor, FLOATS, 1, REAL, 1, FLOOR(x)) \
+	OP(ceil, FLOATS, 1, REAL, 1, CEIL(x)) \
+	OP(trunc, FLOATS, 1, REAL, 1, TRUNC(x)) \
+	OP(round, FLOATS, 1, REAL, 1, RINT(x)) \
+	OP(atan2, FLOATS, 2, REAL, 6, ATAN2(x, y)) \
+	OP(hypot, FLOATS, 2, REAL, 6, HYPOT(x, y)) \
+	OP(copy_sign, FLOATS, 2, REAL, 1, COPYSIGN(x, y)) \
+	OP(log_add_exp, FLOATS, 2, REAL, 6, (x > y ? x : y) + LOG1P(EXP(-FABS(x == y ? 0 : x - y)))) \
+	OP(pow, ANY, 2, REAL, 8, POW(x, y)) \
+	OP(fmod, ANY, 2, REAL, 8, FMOD(x, y)) \
+	OP(remainder, ANY, 2, REAL, 8, REMAINDER(x, y)) \
+	OP(floor_div, ANY, 2, REAL, 8, FLOOR_DIV(x, y)) \
+	OP(bit_and, INTEGERS, 2, REAL, 1, x & y) \
+	OP(bit_or, INTEGERS, 2, REAL, 1, x | y) \
+	OP(bit_xor, INTEGERS, 2, REAL, 1, x ^ y) \
+	OP(shift_left, INTEGERS, 2, REAL, 1, SHIFT_LEFT(x, y)) \
+	OP(shift_right, INTEGERS, 2, REAL, 1, SHIFT_RIGHT(x, y))

@@ -6,7 +6,25 @@
 enum { REAL_(AHEAD) = 1024 / sizeof(REAL) };
 #define AHEAD REAL_(AHEAD)
 
-#define OP(name, types, inputs, result, cost, formula) \
+/* The remainder of a division that rounds towards −∞, which has the sign of y, and its quotient, as Python's. */
+static inline REAL REAL_(remainder)(REAL x, REAL y) {
+	REAL r = FMOD(x, y);
+	return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+static inline REAL REAL_(floor_div)(REAL x, REAL y) {
+	REAL r = FMOD(x, y), q = (x - r) / y, whole;
+	if (y == 0)
+		return x / y;
+	if (r != 0 && (r < 0) != (y < 0))
+		q -= 1;
+	whole = FLOOR(q);
+	return q == 0 ? COPYSIGN(0, x / y) : q - whole > (REAL)0.5 ? whole + 1 : whole;
+}
+
+#define OP_INTEGERS(name, inputs, result, cost, formula)
+#define OP_ANY OP_FLOATS
+#define OP(name, types, inputs, result, cost, formula) OP_##types(name, inputs, result, cost, formula)
+#define OP_FLOATS(name, inputs, result, cost, formula) \
 	static void REAL_(op_##name)(int64_t n, void *zs, const void *xs, const void *ys, const void *ws, const double *constants) { \
 		result *z = zs, pz[LANES]; \
 		const REAL *px = xs, *py = ys, *pw = inputs > 2 ? ws : xs, a = constants[0], b = constants[1]; \
@@ -38,6 +56,9 @@ enum { REAL_(AHEAD) = 1024 / sizeof(REAL) };
 	}
 H5K_OPS(OP)
 #undef OP
+#undef OP_FLOATS
+#undef OP_ANY
+#undef OP_INTEGERS
 #undef AHEAD
 
 #define CAST(from) \
