@@ -69,7 +69,7 @@ var (
 	_ = registerUnary("log1p", (*Tensor).Log1p, samples.Positive)
 	_ = registerUnary("log2", (*Tensor).Log2, samples.Positive)
 	_ = registerUnary("log10", (*Tensor).Log10, samples.Positive)
-	_ = registerBroadcasts("log add exp", (*Tensor).LogAddExp, samples.Normal)
+	_ = registerPairs("log add exp", (*Tensor).LogAddExp, samples.Normal)
 	_ = registerBroadcasts("xlogy", (*Tensor).Xlogy, samples.Positive)
 	_ = registerUnary("entr", (*Tensor).Entr, samples.Positive)
 	_ = registerUnary("logit", func(x *Tensor) *Tensor { return x.MulScalar(0.25).Logit() }, samples.Positive)

@@ -109,7 +109,7 @@ var (
 	_ = registerUnary("asinh", (*Tensor).Asinh, samples.Normal)
 	_ = registerUnary("acosh", func(x *Tensor) *Tensor { return x.AddScalar(1).Acosh() }, samples.Positive)
 	_ = registerUnary("atanh", half((*Tensor).Atanh), samples.Distinct)
-	_ = registerBroadcasts("hypot", (*Tensor).Hypot, samples.Positive)
+	_ = registerPairs("hypot", (*Tensor).Hypot, samples.Positive)
 	_ = registerUnary("sinc", (*Tensor).Sinc, samples.Positive)
 	_ = registerUnary("deg2rad", (*Tensor).Deg2Rad, samples.Normal)
 	_ = registerUnary("rad2deg", (*Tensor).Rad2Deg, samples.Normal)
