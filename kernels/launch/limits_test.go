@@ -135,15 +135,19 @@ func (v *vast) elementwise() {
 		truth := x
 		truth.Type = dtype.Bool
 		comparisons := []*kernels.Kernel{kernels.Less, kernels.LessEqual, kernels.Greater, kernels.GreaterEqual, kernels.Equal, kernels.NotEqual}
+		bits := []*kernels.Kernel{kernels.BitAnd, kernels.BitOr, kernels.BitXor, kernels.ShiftLeft, kernels.ShiftRight}
 		for _, k := range kernels.All() {
 			if k.Elementwise() == 0 || k.HostOnly {
 				continue
 			}
-			out := x
-			if slices.Contains(comparisons, k) {
+			in, out := x, x
+			switch {
+			case slices.Contains(comparisons, k):
 				out = truth
+			case slices.Contains(bits, k):
+				in.Type, out.Type = dtype.Int32, dtype.Int32
 			}
-			v.add(k, nil, 1, append([]storage.Array{out}, slices.Repeat([]storage.Array{x}, k.Elementwise())...)...)
+			v.add(k, nil, 1, append([]storage.Array{out}, slices.Repeat([]storage.Array{in}, k.Elementwise())...)...)
 		}
 		v.add(kernels.Cast, kernels.CastOptions{Scale: 2}, 1, truth, x)
 		v.add(kernels.Where, nil, 1, x, truth, x, x)
