@@ -80,10 +80,10 @@ func (t *Tape) nextKey() Key {
 
 // FillUniform sets a's elements to numbers of key's stream, uniform in [low, high).
 func FillUniform(a storage.Array, low, high float64, key Key) {
-	run("uniform", kernels.Uniform, kernels.RandomOptions{Seed: key.Seed, Stream: key.Stream, A: low, B: high}, []storage.Array{a})
+	key.fill("uniform", kernels.Uniform, a, low, high)
 }
 
 // FillNormal sets a's elements to normal numbers of key's stream.
 func FillNormal(a storage.Array, mean, std float64, key Key) {
-	run("normal", kernels.Normal, kernels.RandomOptions{Seed: key.Seed, Stream: key.Stream, A: mean, B: std}, []storage.Array{a})
+	key.fill("normal", kernels.Normal, a, mean, std)
 }
