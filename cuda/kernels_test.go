@@ -453,12 +453,27 @@ func elementwise() (all []trial) {
 			all = append(all, trial{k, nil, list(a.as(dtype.Bool)), list(a.up(3), a.up(3)), 0})
 		}
 		all = append(all, trial{kernels.Neg, nil, list(a), list(a.up(9)), 0}, trial{kernels.Abs, nil, list(a), list(a), 0})
+		for _, k := range divisions {
+			all = append(all, trial{k, nil, list(a), list(a.up(7), a.up(5)), floatTolerances[t]})
+		}
 		if t.IsFloat() {
 			all = append(all, floats(a)...)
+			continue
+		}
+		for _, k := range bitKernels {
+			all = append(all, trial{k, nil, list(a), list(a.up(100), a.up(70)), 0})
 		}
 	}
 	return all
 }
+
+// bitKernels are the elementwise kernels that floats do not have.
+var bitKernels = []*kernels.Kernel{kernels.BitAnd, kernels.BitOr, kernels.BitXor, kernels.ShiftLeft, kernels.ShiftRight}
+
+// divisions are kernels of all types with formulas of their own for integers.
+var divisions = []*kernels.Kernel{kernels.Pow, kernels.FMod, kernels.Remainder, kernels.FloorDiv}
+
+var floatTolerances = map[dtype.Type]float64{dtype.Float16: 1e-3, dtype.BFloat16: 1e-2, dtype.Float32: 2e-6, dtype.Float64: 1e-14}
 
 // ofEveryType are the elementwise kernels that integers have too.
 var ofEveryType = []*kernels.Kernel{
@@ -468,8 +483,11 @@ var ofEveryType = []*kernels.Kernel{
 
 // floats tries operations that are defined for floats only.
 func floats(a spec) (all []trial) {
-	tolerance := map[dtype.Type]float64{dtype.Float16: 1e-3, dtype.BFloat16: 1e-2, dtype.Float32: 2e-6, dtype.Float64: 1e-14}[a.t]
+	tolerance := floatTolerances[a.t]
 	for _, k := range kernels.All() {
+		if k.HostOnly || slices.Contains(bitKernels, k) || slices.Contains(divisions, k) {
+			continue
+		}
 		switch in := slices.Repeat(list(a), k.Elementwise()); {
 		case k == kernels.Log || k == kernels.Sqrt:
 			all = append(all, trial{k, nil, list(a), list(a.up(900)), tolerance})
