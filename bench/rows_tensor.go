@@ -20,6 +20,8 @@ var tensorRows = append(pointwiseRows(), []row{
 	{name: "max with index over the last axis, (4096,1024)", bar: 0.4, prepare: matrix(func(x *tensor.Tensor) { x.MaxWithIndex(1) })},
 	{name: "transposed and broadcast add, (4096,1024)", bar: 0.8, prepare: pair([]int{1024, 4096}, []int{1024}, func(x, y *tensor.Tensor) { x.T().Add(y) })},
 	{name: "transposed copy, 4096x4096", bar: 0.5, prepare: pair([]int{4096, 4096}, []int{1}, func(x, _ *tensor.Tensor) { x.T().Contiguous() })},
+	{name: "gather of 10^6 rows of 64", bar: 0.9, prepare: rowsAt(func(x, index *tensor.Tensor) { x.IndexSelect(0, index) })},
+	{name: "scatter-add of 10^6 rows of 64", bar: 0.9, prepare: rowsAt(func(x, index *tensor.Tensor) { tensor.ZerosLike(x).IndexAdd(0, index, x) })},
 	{name: "matmul 64", bar: 1.0, prepare: pair([]int{64, 64}, []int{64, 64}, multiply)},
 	{name: "matmul 512", bar: 1.0, prepare: pair([]int{512, 512}, []int{512, 512}, multiply)},
 	{name: "matmul 2048", bar: 1.0, prepare: pair([]int{2048, 2048}, []int{2048, 2048}, multiply)},
@@ -59,6 +61,15 @@ func pair(a, b []int, f func(x, y *tensor.Tensor)) func(folders) (task, error) {
 // matrix prepares f of a matrix.
 func matrix(f func(x *tensor.Tensor)) func(folders) (task, error) {
 	return pair([]int{4096, 1024}, []int{1}, func(x, _ *tensor.Tensor) { f(x) })
+}
+
+// rowsAt prepares f of a matrix and of as many indices of its rows as it has.
+func rowsAt(f func(x, index *tensor.Tensor)) func(folders) (task, error) {
+	return func(folders) (task, error) {
+		const n = 1_000_000
+		x, index := tensor.FromArray(random(n, 64)), tensor.Key{Seed: 1}.RandInt(dtype.Int64, 0, n, n)
+		return task{once: func() error { return tensor.Try(func() { f(x, index) }) }, done: tensor.ReleaseMemory}, nil
+	}
 }
 
 func multiply(x, y *tensor.Tensor) { x.MatMul(y) }
