@@ -85,7 +85,14 @@ func (h *heap) Recycle() Storage {
 
 func (h *heap) Recycled() bool { return h.recycled.Load() }
 
-func newHeap(size int) *heap { return aligned(make([]byte, size+alignment-1), size) }
+func newHeap(size int) *heap {
+	if size > 0 && size%alignment == 0 { // mostly aligned by Go, which has such sizes
+		if b := make([]byte, size); uintptr(unsafe.Pointer(unsafe.SliceData(b)))%alignment == 0 {
+			return &heap{bytes: b}
+		}
+	}
+	return aligned(make([]byte, size+alignment-1), size)
+}
 
 func aligned(b []byte, size int) *heap {
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) % alignment

@@ -58,6 +58,9 @@ func (op binaryOp) Infer(in []Spec) []Spec {
 }
 
 func (op binaryOp) Forward(c *Context, out, in []storage.Array) error {
+	if slices.Equal(in[0].Shape, out[0].Shape) && slices.Equal(in[1].Shape, out[0].Shape) {
+		return c.Run(op.f, nil, out, in...) // without an allocation
+	}
 	return c.Run(op.f, nil, out, broadcastTo(in[0], out[0].Shape), broadcastTo(in[1], out[0].Shape))
 }
 
