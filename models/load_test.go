@@ -93,6 +93,26 @@ func TestModelsAreSavedAndLoaded(t *testing.T) {
 	}
 }
 
+// TestStateDictsHaveNamesOfPyTorch lists the arrays of a saved model.
+func TestStateDictsHaveNamesOfPyTorch(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "model.npz")
+	if err := models.Save(name, network(t, 1)); err != nil {
+		t.Fatal(err)
+	}
+	source, err := models.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	var names []string
+	for _, e := range source.Entries {
+		names = append(names, e.Name)
+	}
+	if want := []string{"0.weight", "0.bias", "1.weight", "1.bias", "1.running_mean", "1.running_var", "1.num_batches_tracked", "4.weight", "4.bias"}; !slices.Equal(names, want) {
+		t.Errorf("names %q, want %q", names, want)
+	}
+}
+
 // TestWeightsOfOtherModelsAreRefused loads weights into a model with other layers, of which nothing changes.
 func TestWeightsOfOtherModelsAreRefused(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "model.pt")
