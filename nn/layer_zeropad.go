@@ -42,31 +42,11 @@ func (o EdgeOptions) checked(layer string) EdgeOptions {
 func (z ZeroPad) Forward(x *tensor.Tensor) *tensor.Tensor {
 	z = NewZeroPad(z.EdgeOptions)
 	checkSpatial("zeropad", x, len(z.Before))
-	for i := range z.Before {
-		axis := i + 2
-		parts := []*tensor.Tensor{zeros(x, axis, z.Before[i]), x, zeros(x, axis, z.After[i])}
-		if z.Before[i] == 0 {
-			parts = parts[1:]
-		}
-		if z.After[i] == 0 {
-			parts = parts[:len(parts)-1]
-		}
-		if len(parts) > 1 {
-			x = tensor.Cat(axis, parts...)
-		}
+	var sizes []int
+	for i := len(z.Before) - 1; i >= 0; i-- {
+		sizes = append(sizes, z.Before[i], z.After[i])
 	}
-	return x
-}
-
-// zeros returns n zeros along an axis, in the other axes as many as x has.
-func zeros(x *tensor.Tensor, axis, n int) *tensor.Tensor {
-	if n == 0 {
-		return nil
-	}
-	shape := append([]int{}, x.Shape()...)
-	shape[axis] = n
-	x = x.Slice(axis, 0, 1, 1).Detach()
-	return x.Lt(x).Cast(x.DType()).Expand(shape...) // also where x is not a number
+	return x.PadConstant(0, sizes...)
 }
 
 // Forward returns x without its edges.
