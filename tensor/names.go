@@ -3,6 +3,7 @@ package tensor
 import (
 	"slices"
 
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -412,3 +413,8 @@ func (op reshape) origins(from, to views.View) []int {
 	}
 	return axes
 }
+
+var (
+	_ = samples.Register("rename", unary(func(x *Tensor) *Tensor { return x.Unnamed().Rename("r", "c").RefineNames("r", "...").Unnamed() }), samples.In(2, 3).Rows())
+	_ = samples.Register("align to", unary(func(x *Tensor) *Tensor { return x.Unnamed().Rename("r", "c").AlignTo("c", "new", "...").Unnamed() }), samples.In(2, 3))
+)
