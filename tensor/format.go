@@ -44,7 +44,7 @@ func NewFormat(a storage.Array, f Format) (*Tensor, error) {
 func (q *Quantization) check(act string, t dtype.Type, shape []int) {
 	least, most, ok := integerRange(t)
 	if !ok {
-		fail(act, ErrType, "%v quantized; want int8, uint8, int16, uint16 or int32", t)
+		fail(act, ErrType, "%v quantized; want int8, uint8, int16 or uint16", t)
 	}
 	if n := len(q.Scales); n != len(q.ZeroPoints) || n != 1 && (q.Axis < 0 || q.Axis >= len(shape) || shape[q.Axis] != n) {
 		fail(act, ErrShape, "%d scales and %d zero points for axis %d of %v; want one of each, or one for each index", n, len(q.ZeroPoints), q.Axis, shape)
@@ -62,7 +62,7 @@ func (q *Quantization) check(act string, t dtype.Type, shape []int) {
 // integerRange returns the numbers that a type of quantized integers holds.
 func integerRange(t dtype.Type) (least, most int, ok bool) {
 	switch t {
-	case dtype.Int8, dtype.Int16, dtype.Int32:
+	case dtype.Int8, dtype.Int16:
 		most = 1<<(8*t.Size()-1) - 1
 		return -most - 1, most, true
 	case dtype.Uint8, dtype.Uint16:

@@ -9,8 +9,39 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// channels returns numbers, of which there is one or one for each channel, in a shape that is
-// broadcast to x's.
+// QuantizePerTensor returns integers of type t that stand for the elements of x, rounded and
+// saturated: round(x/scale) + zeroPoint, to the bit as PyTorch's quantize_per_tensor. Int8 is
+// PyTorch's qint8, uint8 its quint8. No gradient flows through it.
+func (x *Tensor) QuantizePerTensor(scale float64, zeroPoint int, t dtype.Type) *Tensor {
+	return x.quantize(&Quantization{Scales: []float64{scale}, ZeroPoints: []int{zeroPoint}}, t)
+}
+
+// QuantizePerChannel is QuantizePerTensor with a scale and a zero point for each index of axis.
+func (x *Tensor) QuantizePerChannel(scales []float64, zeroPoints []int, axis int, t dtype.Type) *Tensor {
+	return x.quantize(&Quantization{slices.Clone(scales), slices.Clone(zeroPoints), x.axis("quantize", axis)}, t)
+}
+
+func (x *Tensor) quantize(q *Quantization, t dtype.Type) *Tensor {
+	const act = "quantize"
+	q.check(act, t, x.Shape())
+	if !x.DType().IsFloat() {
+		fail(act, ErrType, "of %v; want floats", x.DType())
+	}
+	inverse := make([]float32, len(q.Scales))
+	for i, scale := range q.Scales {
+		inverse[i] = 1 / float32(scale)
+	}
+	least, most, _ := integerRange(t)
+	scaled := x.Detach().Cast(dtype.Float32).Mul(q.channels(x, storage.From(inverse, len(inverse))))
+	y := scaled.Round().Add(q.zeroPoints(x)).Clamp(least, most).Cast(t)
+	z := *y
+	f := y.Format()
+	f.Quantized = q
+	z.format = f.orNil()
+	return &z
+}
+
+// channels returns one number, or one for each channel, in a shape that is broadcast to x's.
 func (q *Quantization) channels(x *Tensor, numbers storage.Array) *Tensor {
 	there := x.onDevice(numbers)
 	if len(q.Scales) == 1 {
@@ -53,14 +84,20 @@ func (x *Tensor) Dequantize() *Tensor {
 	if q == nil {
 		return x
 	}
-	scales := make([]float32, len(q.Scales))
-	for i, scale := range q.Scales {
-		scales[i] = float32(scale)
+	scales, t := q.channels(x, storage.From(q.Scales, len(q.Scales))), dtype.Float32
+	if len(q.Scales) > 1 {
+		t = dtype.Float64 // as PyTorch computes with channels
 	}
-	return x.IntRepr().Cast(dtype.Float32).Sub(q.zeroPoints(x)).Mul(q.channels(x, storage.From(scales, len(scales))))
+	return x.IntRepr().Cast(t).Sub(q.zeroPoints(x).Cast(t)).Mul(scales.Cast(t)).Cast(dtype.Float32)
 }
 
 var (
+	_ = samples.Register("quantize per tensor", unary(func(x *Tensor) *Tensor {
+		return x.QuantizePerTensor(0.125, 3, dtype.Uint8).IntRepr()
+	}), samples.In(3, 4))
+	_ = samples.Register("quantize per channel", unary(func(x *Tensor) *Tensor {
+		return x.QuantizePerChannel([]float64{0.125, 0.0625, 0.5}, []int{0, -3, 100}, 0, dtype.Int8).IntRepr()
+	}), samples.In(3, 4))
 	_ = samples.Register("dequantize", unary(func(x *Tensor) *Tensor {
 		if !x.DType().IsInt() {
 			fail("dequantize", ErrType, "of %v", x.DType())
