@@ -14,10 +14,14 @@ var tensorRows = append(pointwiseRows(), []row{
 	{name: "sum over the first axis, (4096,1024)", bar: 0.9, prepare: matrix(func(x *tensor.Tensor) { x.Sum(0) })},
 	{name: "mean over the last axis, (4096,1024)", bar: 0.9, prepare: matrix(func(x *tensor.Tensor) { x.Mean(1) })},
 	{name: "mean over the first axis, (4096,1024)", bar: 0.9, prepare: matrix(func(x *tensor.Tensor) { x.Mean(0) })},
+	{name: "var over the last axis, (4096,1024)", bar: 0.8, prepare: matrix(func(x *tensor.Tensor) { x.Var(1) })},
 	{name: "layer norm, (4096,1024)", bar: 0.8, prepare: matrix(func(x *tensor.Tensor) { tensor.LayerNorm(x, []int{1024}, nil, nil, 0) })},
 	{name: "softmax, (4096,1024)", bar: 0.8, prepare: matrix(func(x *tensor.Tensor) { x.Softmax(1) })},
 	{name: "argmax over the last axis, (4096,1024)", bar: 0.4, prepare: matrix(func(x *tensor.Tensor) { x.ArgMax(1) })},
 	{name: "max with index over the last axis, (4096,1024)", bar: 0.4, prepare: matrix(func(x *tensor.Tensor) { x.MaxWithIndex(1) })},
+	{name: "cumsum over the last axis, (4096,1024)", bar: 0.9, prepare: matrix(func(x *tensor.Tensor) { x.CumSum(1) })},
+	{name: "sort, stable, of 4096 rows of 1024", bar: 1.0, prepare: matrix(func(x *tensor.Tensor) { x.Sort(1, false) })},
+	{name: "topk 10 of 4096 rows of 1024", bar: 1.0, prepare: matrix(func(x *tensor.Tensor) { x.TopK(10, 1, true) })},
 	{name: "transposed and broadcast add, (4096,1024)", bar: 0.8, prepare: pair([]int{1024, 4096}, []int{1024}, func(x, y *tensor.Tensor) { x.T().Add(y) })},
 	{name: "transposed copy, 4096x4096", bar: 0.5, prepare: pair([]int{4096, 4096}, []int{1}, func(x, _ *tensor.Tensor) { x.T().Contiguous() })},
 	{name: "gather of 10^6 rows of 64", bar: 0.9, prepare: rowsAt(func(x, index *tensor.Tensor) { x.IndexSelect(0, index) })},
@@ -26,6 +30,7 @@ var tensorRows = append(pointwiseRows(), []row{
 	{name: "matmul 512", bar: 1.0, prepare: pair([]int{512, 512}, []int{512, 512}, multiply)},
 	{name: "matmul 2048", bar: 1.0, prepare: pair([]int{2048, 2048}, []int{2048, 2048}, multiply)},
 	{name: "batched matmul 64x(128x64x128)", bar: 1.0, prepare: pair([]int{64, 128, 64}, []int{64, 64, 128}, multiply)},
+	{name: "einsum bhqd,bhkd->bhqk, (8,8,128,64)", bar: 1.0, prepare: pair([]int{8, 8, 128, 64}, []int{8, 8, 128, 64}, scores)},
 	{name: "forward and backward of 20 elementwise operations, 2^16", bar: 0.5, prepare: chain},
 }...)
 
@@ -73,6 +78,8 @@ func rowsAt(f func(x, index *tensor.Tensor)) func(folders) (task, error) {
 }
 
 func multiply(x, y *tensor.Tensor) { x.MatMul(y) }
+
+func scores(q, k *tensor.Tensor) { tensor.Einsum("bhqd,bhkd->bhqk", q, k) }
 
 // addInto prepares an addition into memory that is given.
 func addInto(n int) func(folders) (task, error) {

@@ -17,7 +17,7 @@ type SortOptions struct {
 	Descending bool
 }
 
-// Sort is the elements of x along Axis in ascending or descending order, and their indices, of int64: of equal elements, that of
+// Sort is the elements of x along Axis in ascending or descending order, and their indices, of int64: of equal elements, the one with
 // the smaller index is first. NaN is the largest element. Out y and index, which are shorter than x along Axis if only the
 // first elements are wanted.
 var Sort = hostOnly(define("sort",
@@ -60,7 +60,7 @@ var Sort = hostOnly(define("sort",
 		if z.Rank() > 64 || x.Len() == 0 || z.Len() == 0 || x.Shape[options.Axis] >= 1<<32 {
 			return z.Len() == 0, nil
 		}
-		if !kept.Along(^(uint64(1)<<options.Axis), &z.View, &x.View, &index.View) {
+		if !kept.Along(^(uint64(1) << options.Axis), &z.View, &x.View, &index.View) {
 			return false, nil
 		}
 		order := native.OrderOf(x.Type, options.Descending)

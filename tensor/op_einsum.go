@@ -10,7 +10,7 @@ import (
 // Einsum returns the sum of products that an equation such as "bhqd,bhkd->bhqk" describes, as PyTorch's einsum: a letter for
 // each axis of each operand and of the result; "..." for axes that are broadcast. A letter that is twice in an operand is its
 // diagonal. Without "->" the result has the axes of "..." and then the letters that occur once, in alphabetical order. Operands
-// are multiplied in pairs, of which the one with the smallest result is next.
+// are multiplied in pairs, the pair with the smallest result first.
 func Einsum(equation string, xs ...*Tensor) *Tensor {
 	checkGiven("einsum", xs...)
 	inputs, output, explicit := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")

@@ -101,8 +101,8 @@ func (x *Tensor) Trace() *Tensor {
 	return x.Diagonal(0, 0, 1).Sum()
 }
 
-// TensorDot returns the sums of x·y over the axes of x and those of y in the same order; the other axes of x come before
-// those of y.
+// TensorDot returns the sums of x·y over axes of x and the others of y, in the same order. The axes of x that remain come
+// first.
 func (x *Tensor) TensorDot(y *Tensor, axes, others []int) *Tensor {
 	if len(axes) != len(others) {
 		fail("tensordot", ErrShape, "%d axes of one and %d of the other", len(axes), len(others))

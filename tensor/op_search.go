@@ -77,8 +77,8 @@ func (binCount) Forward(c *Context, out, in []storage.Array) error {
 
 func (binCount) Backward(out, grads, in []*Tensor) []*Tensor { return make([]*Tensor, len(in)) }
 
-// Histogram returns how many elements of x, as int64, are in each of n equally wide bins from low to high, the last of which
-// includes high, and the n + 1 edges of the bins, as floats. Elements outside, and NaN, are not counted. If low and high are equal, they
+// Histogram returns how many elements of x, as int64, are in each of n equally wide bins from low to high; the last bin
+// includes high; and the n + 1 edges of the bins, as floats. Elements outside, and NaN, are not counted. If low and high are equal, they
 // are the smallest and the largest element. Counts are integers as NumPy's; PyTorch's are floats.
 func (x *Tensor) Histogram(n int, low, high float64) (counts, edges *Tensor) {
 	if n < 1 || low > high {

@@ -65,7 +65,7 @@ func (x *Tensor) joined(op string, axes []int) (lines *Tensor, finish func(y *Te
 	}
 }
 
-// reversed returns numbers in the opposite order of those of x, and of its type, but uint8 for bools. It is its own inverse.
+// reversed returns numbers of the type of x, or uint8 for bools, whose order is opposite. It is its own inverse.
 func (x *Tensor) reversed() *Tensor {
 	switch t := x.DType(); {
 	case t == dtype.Bool:

@@ -187,8 +187,8 @@ func (op Reduction) Takes(t dtype.Type) bool {
 }
 
 // Run sets y to the reduction of x over the axes of over, divided by divisor, for each place in
-// kept, whose first array is x, second y and third m, unless that is nil. Op takes x of type t, which is that of
-// y, too, or else y is float64, int64 or, for x of uint64, uint64. Like all functions here that report, it reports
+// kept, whose first array is x, second y and third m, unless that is nil. Op takes x of type t, and y of the same type or
+// else of float64, int64 or, for x of uint64, uint64. Like all functions here that report, it reports
 // false if there is no memory.
 func (op Reduction) Run(t, to dtype.Type, kept, over *Grid, x, y, m []byte, divisor float64) bool {
 	var wide C.int

@@ -59,7 +59,7 @@ void h5k_cast(int from, int real, const h5k_grid *g, void *z, const void *x, dou
 int h5k_find_reduction(const char *name, int *any);
 
 /* y = op x/divisor over the axes of over, for each place in kept, whose first operand is x, second y and third m, or NULL.
- * y has the type of x; if wide, that of its totals: float64, int64, or uint64 for uint64. The functions from here on
+ * y has the type of x or, if wide, of its totals: float64, int64, or uint64 for uint64. The functions from here on
  * return 0 if they found no memory. */
 int h5k_reduce(int op, int type, int wide, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, const void *m, double divisor);
 
@@ -73,7 +73,7 @@ enum { H5K_SOFTMAX, H5K_LOG_SOFTMAX, H5K_SOFTMAX_GRAD, H5K_LOG_SOFTMAX_GRAD, H5K
 int h5k_lines(int line, int type, const h5k_grid *kept, int64_t n, int64_t step0, int64_t step1, int64_t step2, void *z, const void *x, void *y);
 
 /* The first k elements z of each line of n elements x in ascending or descending order, and their indices, int64: of equal
- * elements that of the smaller index is first. NaN is the largest element, −0 is 0. kept holds z, x and the indices. kind says
+ * elements the one with the smaller index is first. NaN is the largest element, −0 is 0. kept holds z, x and the indices. kind says
  * what elements of size 1, 2, 4 or 8 bytes are: H5K_FLOATING ones have infinity's bits. */
 enum { H5K_UNSIGNED, H5K_SIGNED, H5K_FLOATING };
 typedef struct {

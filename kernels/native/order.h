@@ -1,4 +1,4 @@
-/* Sorting of lines, with KEY, an unsigned type, and PAIR, twice as wide: a pair is a key whose order is that of the
+/* Sorting of lines, with KEY, an unsigned type, and PAIR, twice as wide: a pair is a key, which has the order of the
  * elements, above the element's index, so that pairs of equal keys are in the order of their indices. */
 
 enum { KEY_(BITS) = 8 * sizeof(KEY) };

@@ -85,7 +85,7 @@ typedef struct {
 	int wide; /* whether y is of TOTAL instead of REAL */
 } REAL_(reduction);
 
-enum { REAL_(PIECE) = 8192, REAL_(COLUMNS) = 512, REAL_(GROUP) = 32768 };
+enum { REAL_(PIECE) = 8192, REAL_(COLUMNS) = 1024, REAL_(GROUP) = 65536 };
 
 static void REAL_(put)(const REAL_(reduction) *r, int64_t k, int64_t group, TOTAL total) {
 	if (r->groups > 1) {
@@ -174,7 +174,7 @@ static h5k_body *const REAL_(reductions)[H5K_NREDUCTIONS][2] = {H5K_REDUCTIONS(R
 #undef BODY_FLOATS
 #undef BODY_ANY
 
-/* Joins the parts of all groups to those of the first. */
+/* Joins the parts of all groups to the parts of the first. */
 static void REAL_(join_parts)(int op, TOTAL *part, int64_t groups, int64_t results) {
 	for (int64_t g = 1; g < groups; g++) {
 		const TOTAL *more = part + g * results;

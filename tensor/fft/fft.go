@@ -2,7 +2,7 @@
 // host: operands on other devices are refused, by name. The transforms have no gradients; an operand that requires one is
 // refused when it is asked for.
 //
-// Sizes of -1 are those of the operand; elements are cut off, or zeros appended, to reach another size.
+// A size of -1 is the size of the operand; elements are cut off, or zeros appended, to reach another size.
 package fft
 
 import (

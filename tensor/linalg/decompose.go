@@ -9,8 +9,8 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// Cholesky returns the lower triangular L with A = L·Lᵀ for symmetric positive definite matrices, of which the lower
-// triangle is read. Others are an error.
+// Cholesky returns the lower triangular L with A = L·Lᵀ for symmetric positive definite matrices. Their lower triangle
+// is read. Others are an error.
 func Cholesky(x *tensor.Tensor) *tensor.Tensor { return tensor.Apply(cholesky, x) }
 
 var cholesky = operation{
@@ -358,7 +358,7 @@ func epsilon(t dtype.Type) float64 {
 	return epsilon64
 }
 
-// Lstsq returns X of least |X| among those of least |A·X − B|: A⁺·B.
+// Lstsq returns A⁺·B: the smallest X for which |A·X − B| is smallest.
 func Lstsq(a, b *tensor.Tensor) *tensor.Tensor { return Pinv(a).MatMul(b) }
 
 // MatrixRank returns the number of singular values above the largest one times the larger size times the precision of the type, as int64.

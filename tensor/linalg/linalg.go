@@ -1,7 +1,7 @@
 // Package linalg is linear algebra on matrices: the last two axes of tensors, for each place along the axes before. The work is
 // gonum's, in float64, on the host: operands on other devices are refused, by name.
 //
-// Gradients are those of PyTorch, whose formulas hold where they have no denominator of 0: decompositions with equal
+// Gradients follow the formulas of PyTorch, which hold where no denominator is 0: decompositions with equal
 // singular values or eigenvalues have no finite ones. As they are expressions of tensors, second derivatives follow.
 package linalg
 
@@ -20,7 +20,7 @@ import (
 // An operation computes matrices from matrices, one batch place at a time.
 type operation struct {
 	name string
-	// infer describes the results for one place: shapes from those of the matrices.
+	// infer describes the results for one place: shapes from the shapes of the operands.
 	infer func(in []tensor.Spec) []result
 	// compute fills out, row-major elements of the results at one place, from the operands' matrices.
 	compute func(in []*mat.Dense, out [][]float64) error
