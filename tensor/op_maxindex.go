@@ -70,7 +70,7 @@ func init() {
 	least := func(x *Tensor) *Tensor { v, _ := x.MinWithIndex(1); return v }
 	samples.Register("min with index", unary(least), samples.In(2, 3, 4).Of(samples.Distinct).Rows())
 	square := func(x *Tensor) *Tensor { v, _ := x.MaxWithIndex(0); return v.Mul(v) } // with a second derivative
-	samples.Register("max with index", unary(values), samples.In(2, 3, 4).Of(samples.Distinct).Rows())
-	samples.Register("max with index", unary(index), samples.In(2, 3, 4).Of(samples.Distinct).Rows())
-	samples.Register("max with index", unary(square), samples.In(3, 4).Of(samples.Distinct))
+	samples.Register("values of max with index", unary(values), samples.In(2, 3, 4).Of(samples.Distinct).Rows())
+	samples.Register("index of max with index", unary(index), samples.In(2, 3, 4).Of(samples.Distinct).Rows())
+	samples.Register("squares of max with index", unary(square), samples.In(3, 4).Of(samples.Distinct))
 }

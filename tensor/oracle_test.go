@@ -20,9 +20,10 @@ var oracleInputs = flag.String("oracle-inputs", "", "write the operands of all s
 // oracleAnswers holds what PyTorch and NumPy answer: see scripts/oracle.
 const oracleAnswers = "testdata/oracle.h5"
 
-// unanswered begin the names of samples that the oracle is not asked about: random numbers, and layers whose
-// values and gradients PyTorch gives in nn/testdata.
-var unanswered = []string{"dropout", "linear relu dropout", "conv", "batch norm", "max pool", "average pool", "indices of max pool"}
+// unanswered begin the names of samples that the oracle is not asked about: random numbers; layers whose
+// values and gradients PyTorch gives in nn/testdata; and writes to one place by several indices, where PyTorch
+// leaves open which of them stays.
+var unanswered = []string{"scatter[", "index copy", "index put[", "dropout", "linear relu dropout", "conv", "batch norm", "max pool", "average pool", "indices of max pool"}
 
 // TestOracle compares the value and the gradients of every sample with the answers of PyTorch and NumPy.
 func TestOracle(t *testing.T) {
@@ -56,7 +57,7 @@ func TestOracle(t *testing.T) {
 			t.Skip("the oracle is not asked")
 		}
 		if answers[key] == nil {
-			t.Skip("no answer: add the operation to scripts/oracle, and make oracle")
+			t.Fatal("no answer: add the operation to scripts/oracle, and make oracle")
 		}
 		agreesWithOracle(t, s, answers[key])
 	})
@@ -64,7 +65,7 @@ func TestOracle(t *testing.T) {
 
 func isUnanswered(s tensortest.Sample) bool {
 	return slices.ContainsFunc(unanswered, func(start string) bool {
-		return strings.HasPrefix(s.Name, start) && !strings.HasSuffix(s.Name, "global")
+		return strings.HasPrefix(s.String(), start) && !strings.HasSuffix(s.Name, "global")
 	})
 }
 
