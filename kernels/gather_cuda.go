@@ -49,12 +49,12 @@ func (c *Call) launchGather(y, x, index storage.Array, axis int) error {
 
 // scatterArgs is Scatter of scatter.cu.
 type scatterArgs struct {
-	y, x, index, fault  uint64
-	lines, parts        int64
-	size, step          int64
-	n, xStep, indexStep int64
-	kind                int64
-	g                   native.Axes
+	y, x, index, fault uint64
+	lines, parts       int64
+	size, step         int64
+	n, xStep, iStep    int64
+	kind               int64
+	g                  native.Axes
 }
 
 // scatterThreads is how many threads share the lines of y and parts of them.
@@ -75,7 +75,7 @@ func (c *Call) launchScatter(code string, y, x, index *storage.Array, axis int) 
 	}
 	args := scatterArgs{
 		fault: c.gpu.FaultAddress(), size: int64(y.Shape[axis]), step: int64(y.Stride[axis]), n: int64(x.Shape[axis]),
-		xStep: int64(x.Stride[axis]), indexStep: int64(index.Stride[axis]), kind: int64(y.Type.Number()),
+		xStep: int64(x.Stride[axis]), iStep: int64(index.Stride[axis]), kind: int64(y.Type.Number()),
 	}
 	return c.gpu.EachGrid([]*storage.Array{&starts[0], &starts[1], &starts[2]}, func(g *native.Axes, at launch.Addresses, lines int64) error {
 		args.y, args.x, args.index, args.g = at[0], at[1], at[2], *g
