@@ -24,13 +24,16 @@ type binaryOp struct {
 // binary applies op to x and y after promoting them to one type.
 func binary(op binaryOp, x, y *Tensor) *Tensor {
 	x, y = promoted(op.Name(), x, y)
+	if x.DType().IsComplex() {
+		return complexBinary(op.f, x, y)
+	}
 	return Apply(op, x, y)
 }
 
 // floats is f of floats x and y, with the gradient grad: integers are promoted to float32.
 func floats(f *kernels.Kernel, grad func(x, y, z, dz *Tensor) (dx, dy *Tensor), x, y *Tensor) *Tensor {
 	x, y = promoted(f.Name, x, y)
-	return Apply(binaryOp{f: f, grad: grad}, x.floating(), y.floating())
+	return binary(binaryOp{f: f, grad: grad}, x.floating(), y.floating())
 }
 
 // promoted returns x and y as the one type that they are computed in together.

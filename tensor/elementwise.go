@@ -53,7 +53,15 @@ func (op unaryOp) reads([]*Tensor) (operands uint64, results bool) {
 
 // pointwise is f of floats, with the gradient grad.
 func (x *Tensor) pointwise(f *kernels.Kernel, grad func(x, y, dy *Tensor) *Tensor) *Tensor {
-	return Apply(unaryOp{f, grad}, x.ToFloat32().floating())
+	return x.ToFloat32().floating().unary(f, grad)
+}
+
+// unary is f of x in the type of x, with the gradient grad.
+func (x *Tensor) unary(f *kernels.Kernel, grad func(x, y, dy *Tensor) *Tensor) *Tensor {
+	if x != nil && x.DType().IsComplex() {
+		return complexUnary(f, x)
+	}
+	return Apply(unaryOp{f, grad}, x)
 }
 
 // registerUnary registers a method of one operand, drawn from kind.

@@ -6,7 +6,7 @@ import (
 )
 
 // Abs returns |x|, elementwise; its derivative at 0 is 0.
-func (x *Tensor) Abs() *Tensor { return Apply(unaryOp{kernels.Abs, absGrad}, x) }
+func (x *Tensor) Abs() *Tensor { return x.unary(kernels.Abs, absGrad) }
 
 func absGrad(x, y, dy *Tensor) *Tensor {
 	zero := x.constant(0)

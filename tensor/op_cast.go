@@ -13,6 +13,9 @@ func (x *Tensor) Cast(t dtype.Type) *Tensor {
 	if x.DType() == t {
 		return x
 	}
+	if t.IsComplex() {
+		x.refuseComplexGradient("cast")
+	}
 	return Apply(cast{t, 1, 0}, x)
 }
 

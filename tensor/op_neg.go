@@ -6,7 +6,7 @@ import (
 )
 
 // Neg returns −x, elementwise.
-func (x *Tensor) Neg() *Tensor { return Apply(unaryOp{kernels.Neg, negGrad}, x) }
+func (x *Tensor) Neg() *Tensor { return x.unary(kernels.Neg, negGrad) }
 
 func negGrad(x, y, dy *Tensor) *Tensor { return dy.Neg() }
 

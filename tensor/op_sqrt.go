@@ -6,7 +6,7 @@ import (
 )
 
 // Sqrt returns the square root of x, elementwise.
-func (x *Tensor) Sqrt() *Tensor { return Apply(unaryOp{kernels.Sqrt, sqrtGrad}, x.floating()) }
+func (x *Tensor) Sqrt() *Tensor { return x.floating().unary(kernels.Sqrt, sqrtGrad) }
 
 func sqrtGrad(x, y, dy *Tensor) *Tensor { return dy.Div(y).MulScalar(0.5) }
 

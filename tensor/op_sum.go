@@ -8,6 +8,9 @@ import (
 // Sum returns the sum along axes (see [KeepDims]), or of everything if none are named. Integers
 // and bools are added up as int64, except uint64, which wraps.
 func (x *Tensor) Sum(axes ...int) *Tensor {
+	if x != nil && x.DType().IsComplex() {
+		return Complex(x.part(0).Sum(axes...), x.part(1).Sum(axes...))
+	}
 	return reduce(kernels.Sum, x.ToFloat32(), axes, sumGrad)
 }
 
