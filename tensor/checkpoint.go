@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 )
 
 // Checkpoint returns f(xs...) without keeping intermediate results or saved values: the
@@ -95,3 +96,7 @@ func (op *checkpoint) Backward(out, grads, in []*Tensor) []*Tensor {
 	}
 	return dxs
 }
+
+var _ = samples.Register("checkpoint", unary(func(x *Tensor) *Tensor {
+	return Checkpoint(func(xs ...*Tensor) *Tensor { return xs[0].Tanh().Mul(xs[0]) }, x)
+}), samples.In(3, 4).Rows())

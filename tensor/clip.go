@@ -3,6 +3,7 @@ package tensor
 import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -44,3 +45,9 @@ func likeAll(xs []*Tensor) []Spec {
 	}
 	return specs
 }
+
+// The gradients of the samples are made of integers, which have none themselves.
+var (
+	_ = samples.Register("clip grad norm", unary(func(x *Tensor) *Tensor { return ClipGradNorm([]*Tensor{x.Cast(dtype.Float32)}, 1.5, nil)[0] }), places([]int{3, 4}, 9))
+	_ = samples.Register("clip grad value", unary(func(x *Tensor) *Tensor { return ClipGradValue([]*Tensor{x.Cast(dtype.Float32)}, 4, nil)[0] }), places([]int{3, 4}, 9))
+)

@@ -3,6 +3,7 @@ package tensor
 import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -20,3 +21,8 @@ func LabelMask(labels *Tensor, t dtype.Type, classes int, ignore *int) *Tensor {
 	}
 	return runKernel(kernels.LabelMask, o, Spec{Type: t, View: views.Of(labels.Shape()...)}, labels)
 }
+
+var _ = samples.Register("label mask", func(in ...*Tensor) *Tensor {
+	ignore := 2
+	return LabelMask(in[0], dtype.Float32, 5, &ignore)
+}, samples.Classes(5, 4))

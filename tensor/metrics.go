@@ -4,6 +4,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -22,7 +23,7 @@ const (
 // ignored samples unless that is nil, and 1 to the number of steps, which it also stores as the first non-finite step if the loss is
 // the first that is infinite or NaN. The host does not wait for the loss.
 func AddMetrics(sums storage.Array, n int, loss, correct, ignored *Tensor) {
-	in := []storage.Array{loss.array}
+	in := arrays(inMemory("add metrics", []*Tensor{loss}))
 	for _, count := range []*Tensor{correct, ignored} {
 		if count == nil {
 			break
@@ -44,3 +45,13 @@ func TakeScaled(x, rows *Tensor, scale, offset float64) *Tensor {
 func taken(x, rows *Tensor) views.View {
 	return views.Of(append([]int{rows.Len()}, x.Shape()[1:]...)...)
 }
+
+var (
+	_ = samples.Register("take scaled", func(in ...*Tensor) *Tensor { return TakeScaled(in[0], in[1].Cast(dtype.Int64), 0.25, -1) },
+		samples.Input{Shape: []int{5, 3}, Kind: samples.Labels, Count: 200}, places([]int{4}, 5))
+	_ = samples.Register("add metrics", unary(func(x *Tensor) *Tensor {
+		sums := x.Cast(dtype.Float64).zeros(views.Of(MetricCount))
+		AddMetrics(sums.array, 3, x.Cast(dtype.Float32), nil, nil)
+		return sums
+	}), places(nil, 9))
+)

@@ -99,6 +99,7 @@ func CountCorrect(logits, labels, loss *Tensor) *Tensor {
 			return loss.node.out[1]
 		}
 	}
+	modeOf("count correct", nil, nil, []*Tensor{logits, labels}) // refuses formats before types
 	(&crossEntropy{}).Infer([]Spec{logits.Spec(), labels.Spec()})
 	return runKernel(kernels.Correct, nil, Spec{Type: dtype.Int64, View: views.Of()}, logits, labels)
 }
@@ -111,3 +112,6 @@ func CountCorrectIgnoring(logits, labels *Tensor, ignore int) (correct, ignored 
 	hits := logits.Detach().ArgMax(1).Eq(labels.Cast(dtype.Int64)).Cast(dtype.Float64)
 	return hits.Mul(counts).Sum().Cast(dtype.Int64), counts.Neg().AddScalar(1).Sum().Cast(dtype.Int64)
 }
+
+var _ = samples.Register("count correct", func(in ...*Tensor) *Tensor { return CountCorrect(in[0], in[1], nil) },
+	samples.In(4, 5).Of(samples.Distinct), samples.Classes(5, 4))
