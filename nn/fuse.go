@@ -36,7 +36,7 @@ func callBefore(next Module, name string, m Module, inputs []*tensor.Tensor) (ou
 	return outputs, fused
 }
 
-// quietTape returns the step of inputs, or nil if there is none or its calls are observed: an observer may
+// quietTape returns the step of inputs, or nil outside of steps and where calls are observed: an observer may
 // read what it was shown until the step ends.
 func quietTape(inputs []*tensor.Tensor) *tensor.Tape {
 	if observerOf(inputs) != nil {

@@ -187,7 +187,7 @@ func WithAttributes(a storage.Array, attrs map[string]any) (*Tensor, error) {
 	return NewFormat(a, f)
 }
 
-// attributeNumbers returns the elements of an attribute, nil if there is none or it has no numbers.
+// attributeNumbers returns the elements of an attribute, nil for a missing one or one without numbers.
 func attributeNumbers[T dtype.Go](attrs map[string]any, name string) ([]T, error) {
 	a, ok := attrs[name].(storage.Array)
 	if !ok || a.Type.IsComplex() {

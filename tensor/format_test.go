@@ -122,7 +122,7 @@ func TestFormatsAreChecked(t *testing.T) {
 		"a name twice":                   {a, tensor.Format{Names: []string{"n", "n"}}},
 		"quantized floats":               {a, quantized([]float64{1}, []int{0}, 0)},
 		"a scale of 0":                   {bytes, quantized([]float64{0}, []int{0}, 0)},
-		"a scale that is none":           {bytes, quantized([]float64{math.NaN()}, []int{0}, 0)},
+		"a scale that is NaN":            {bytes, quantized([]float64{math.NaN()}, []int{0}, 0)},
 		"a scale too large":              {bytes, quantized([]float64{1e300}, []int{0}, 0)},
 		"a zero point beyond the type":   {bytes, quantized([]float64{1}, []int{256}, 0)},
 		"no scale":                       {bytes, quantized(nil, nil, 0)},

@@ -10,24 +10,24 @@ import (
 // float64, does not hold all of their elements, which are compared exactly: a negative element is
 // compared with 0, which is on the same side of it as any uint64, others as uint64.
 
-// Less returns whether x < y, elementwise, as bools.
+// Lt returns whether x < y, elementwise, as bools.
 func (x *Tensor) Lt(y *Tensor) *Tensor { return compared(kernels.Less, x, y) }
 
-// LessEqual returns whether x ≤ y, elementwise, as bools.
+// Le returns whether x ≤ y, elementwise, as bools.
 func (x *Tensor) Le(y *Tensor) *Tensor { return compared(kernels.LessEqual, x, y) }
 
-// Greater returns whether x > y, elementwise, as bools.
+// Gt returns whether x > y, elementwise, as bools.
 func (x *Tensor) Gt(y *Tensor) *Tensor { return compared(kernels.Greater, x, y) }
 
-// GreaterEqual returns whether x ≥ y, elementwise, as bools.
+// Ge returns whether x ≥ y, elementwise, as bools.
 func (x *Tensor) Ge(y *Tensor) *Tensor {
 	return compared(kernels.GreaterEqual, x, y)
 }
 
-// Equal returns whether x = y, elementwise, as bools.
+// Eq returns whether x = y, elementwise, as bools.
 func (x *Tensor) Eq(y *Tensor) *Tensor { return compared(kernels.Equal, x, y) }
 
-// NotEqual returns whether x ≠ y, elementwise, as bools.
+// Ne returns whether x ≠ y, elementwise, as bools.
 func (x *Tensor) Ne(y *Tensor) *Tensor { return compared(kernels.NotEqual, x, y) }
 
 // compared returns the bools of comparison k. It has no gradient.

@@ -11,7 +11,7 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// ints returns a vector of a type.
+// ofType returns a vector of a type.
 func ofType(t dtype.Type, elems ...float64) *tensor.Tensor {
 	return tensor.FromSlice(elems, len(elems)).Cast(t)
 }
