@@ -59,6 +59,8 @@ def chain():
 
 
 rows = {f'{name} of 2^{e}': lambda f=f, e=e: pointwise(f, 1 << e) for name, f in functions.items() for e in (10, 20, 24)} | {
+    'add of 2^10, outside of a step': lambda: pointwise(torch.add, 1 << 10),
+    'add of 2^20, outside of a step': lambda: pointwise(torch.add, 1 << 20),
     'add of 2^24 with out=': lambda: into(1 << 24),
     'sum over the last axis, (4096,1024)': lambda: matrix(lambda x: x.sum(1)),
     'sum over the first axis, (4096,1024)': lambda: matrix(lambda x: x.sum(0)),

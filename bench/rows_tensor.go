@@ -7,8 +7,11 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// tensorRows are single operations outside of steps: a new result each call, as each library makes it.
+// tensorRows are single operations: a new result each call, as each library makes it. Here that is the memory of a
+// step, which the next step takes again; two rows have new memory of Go.
 var tensorRows = append(pointwiseRows(), []row{
+	{name: "add of 2^10, outside of a step", bar: 0.9, prepare: outside(1<<10, func(x, y *tensor.Tensor) { x.Add(y) })},
+	{name: "add of 2^20, outside of a step", bar: 0.9, prepare: outside(1<<20, func(x, y *tensor.Tensor) { x.Add(y) })},
 	{name: "add of 2^24 with out=", bar: 1.0, prepare: addInto(1 << 24)},
 	{name: "sum over the last axis, (4096,1024)", bar: 0.9, prepare: matrix(func(x *tensor.Tensor) { x.Sum(1) })},
 	{name: "sum over the first axis, (4096,1024)", bar: 0.9, prepare: matrix(func(x *tensor.Tensor) { x.Sum(0) })},
@@ -55,11 +58,22 @@ func pointwiseRows() (rows []row) {
 	return rows
 }
 
-// pair prepares f of two tensors.
+// pair prepares f of two tensors, in a step of its own, where programs compute.
 func pair(a, b []int, f func(x, y *tensor.Tensor)) func(folders) (task, error) {
 	return func(folders) (task, error) {
-		x, y := tensor.FromArray(random(a...)), tensor.FromArray(random(b...))
-		return task{once: func() error { return tensor.Try(func() { f(x, y) }) }, done: tensor.ReleaseMemory}, nil
+		x, y := random(a...), random(b...)
+		once := func() error {
+			return tensor.Infer(func(t *tensor.Tape) error { f(t.Input(x), t.Input(y)); return nil })
+		}
+		return task{once: once, done: tensor.ReleaseMemory}, nil
+	}
+}
+
+// outside prepares f of two vectors outside of a step: Go's garbage collector frees the result.
+func outside(n int, f func(x, y *tensor.Tensor)) func(folders) (task, error) {
+	return func(folders) (task, error) {
+		x, y := tensor.FromArray(random(n)), tensor.FromArray(random(n))
+		return task{once: func() error { return tensor.Try(func() { f(x, y) }) }}, nil
 	}
 }
 
@@ -84,7 +98,7 @@ func scores(q, k *tensor.Tensor) { tensor.Einsum("bhqd,bhkd->bhqk", q, k) }
 // addInto prepares an addition into memory that is given.
 func addInto(n int) func(folders) (task, error) {
 	out := tensor.Zeros(dtype.Float32, n)
-	return pair([]int{n}, []int{n}, func(x, y *tensor.Tensor) {
+	return outside(n, func(x, y *tensor.Tensor) {
 		tensor.Into(out, x, func(x *tensor.Tensor) *tensor.Tensor { return x.Add(y) })
 	})
 }

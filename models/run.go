@@ -42,9 +42,7 @@ type parameter struct {
 func parametersOf(model nn.Module, rules *weights.Rules) ([]parameter, error) {
 	classes := map[string]string{}
 	for name, m := range nn.Modules(model) {
-		if classes[name] == "" { // the outer one of a module and of what it embeds
-			classes[name] = kerasClass(m)
-		}
+		classes[name] = kerasClass(m)
 	}
 	var list []parameter
 	for name := range nn.StateDict(model) {

@@ -64,3 +64,14 @@ func TestInferenceReleasesValuesAfterTheirLastUse(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatALayerEmbedsIsNoModule of its own: each name has one.
+func TestWhatALayerEmbedsIsNoModule(t *testing.T) {
+	seen := map[string]bool{}
+	for name := range nn.Modules(nn.Sequential{nn.NewConv2d(nn.ConvOptions{InChannels: 1, OutChannels: 2, KernelSize: nn.Sizes{3}}), nn.NewBatchNorm2d(nn.BatchNormOptions{NumFeatures: 2})}) {
+		if seen[name] {
+			t.Errorf("two modules are named %q", name)
+		}
+		seen[name] = true
+	}
+}

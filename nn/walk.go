@@ -113,7 +113,11 @@ func (w *walker) fields(name string, v reflect.Value) bool {
 		if f.hidden {
 			tensor.Fail("parameters", storage.ErrState, "field %s of %v is not exported and would not be trained; export it, or tag it `nn:\"-\"`", f.name, v.Type())
 		}
-		if !w.walk(join(name, f.name), v.Field(f.index)) {
+		inner, further := v.Field(f.index), w.walk
+		if f.name == "" && inner.Kind() == reflect.Struct && inner.Type() != registryType {
+			further = w.inside // what is embedded is no module of its own
+		}
+		if !further(join(name, f.name), inner) {
 			return false
 		}
 	}

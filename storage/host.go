@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 )
@@ -93,6 +94,24 @@ func newHeap(size int) *heap {
 	}
 	return aligned(make([]byte, size+alignment-1), size)
 }
+
+// Uninitialized returns host memory that holds anything.
+func Uninitialized(size int) (Storage, error) {
+	if err := fits(size); err != nil {
+		return nil, err
+	}
+	if size < large {
+		return newHeap(size), nil
+	}
+	var memory strings.Builder // the only memory that Go does not clear
+	memory.Grow(size + alignment)
+	memory.WriteByte(0)
+	b := unsafe.Slice(unsafe.StringData(memory.String()), size+alignment)
+	return aligned(b, size), nil
+}
+
+// large is the size from which on it takes longer to clear memory than to allocate it.
+const large = 16 << 10
 
 func aligned(b []byte, size int) *heap {
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) % alignment

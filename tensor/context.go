@@ -70,6 +70,10 @@ func (c *Context) alloc(t dtype.Type, v views.View) (storage.Array, *block, erro
 		data, b, err := c.tape.get(c.device, size)
 		return storage.Array{Data: data, Type: t, View: v}, b, err
 	}
+	if c.device == kernels.CPU || c.device == storage.CPU {
+		data, err := storage.Uninitialized(size)
+		return storage.Array{Data: data, Type: t, View: v}, nil, err
+	}
 	data, err := c.device.Alloc(size)
 	return storage.Array{Data: data, Type: t, View: v}, nil, err
 }
