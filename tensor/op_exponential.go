@@ -60,7 +60,7 @@ func (x *Tensor) Entr() *Tensor {
 // Logit returns ln(x/(1 − x)), elementwise.
 func (x *Tensor) Logit() *Tensor {
 	x = x.floating()
-	return x.Div(x.RSubScalar(1)).Log()
+	return x.Log().Sub(x.Neg().Log1p())
 }
 
 var (

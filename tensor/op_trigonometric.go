@@ -40,8 +40,10 @@ func atanGrad(x, y, dy *Tensor) *Tensor { return dy.Div(x.Square().AddScalar(1))
 // Atan2 returns the angle in [−π, π] of the point whose ordinate is y and abscissa x, elementwise.
 func (y *Tensor) Atan2(x *Tensor) *Tensor { return floats(kernels.Atan2, atan2Grad, y, x) }
 
+// atan2Grad is 0 where x and y are, as PyTorch's.
 func atan2Grad(y, x, _, dz *Tensor) (dy, dx *Tensor) {
-	scaled := dz.Div(x.Square().Add(y.Square()))
+	squares := x.Square().Add(y.Square())
+	scaled := dz.Div(Where(squares.EqScalar(0), squares.constant(1), squares))
 	return y.ifNeeded(func() *Tensor { return scaled.Mul(x) }), x.ifNeeded(func() *Tensor { return scaled.Mul(y).Neg() })
 }
 
