@@ -174,11 +174,13 @@ func namerOf(op any) namer {
 	switch op := op.(type) {
 	case namer:
 		return op
-	case PointwiseOp, move, *move, reduction, squares, argmax, maxIndex, sorting, cumsum, cat, softmax, gather, scatter,
+	case PointwiseOp, move, *move, reduction, squares, moments, argmax, maxIndex, sorting, cumsum, cat, softmax, gather, scatter,
 		*layerNorm, *squaredError:
 		return alignsNames{}
 	case dropout, *batchNorm, *maxPool, avgPool:
 		return namesOfFirst{}
+	case *nonzero, searchSorted, binCount:
+		return dropsNames{}
 	}
 	return nil
 }
@@ -260,6 +262,19 @@ func (namesOfFirst) axisNames(op string, in []Spec, out Spec) []string {
 	}
 	return in[0].Names()
 }
+
+// axisNames: an operand of the same axes is padded, another is put among axes without names.
+func (unslice) axisNames(_ string, in []Spec, out Spec) []string {
+	if in[0].Rank() == out.Rank() {
+		return in[0].Names()
+	}
+	return nil
+}
+
+// dropsNames is the rule of operations whose results are places and counts, on axes of their own.
+type dropsNames struct{}
+
+func (dropsNames) axisNames(string, []Spec, Spec) []string { return nil }
 
 func wantNoNames(op string, in []Spec) {
 	for _, x := range in {
