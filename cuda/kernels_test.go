@@ -728,7 +728,7 @@ func TestEveryKernelIsTried(t *testing.T) {
 		tried[c.k] = true
 	}
 	for _, k := range kernels.All() {
-		if !tried[k] {
+		if !tried[k] && !k.HostOnly {
 			t.Errorf("no trial of %s", k.Name)
 		}
 	}
