@@ -72,7 +72,7 @@ rows = {f'{name} of 2^{e}': lambda f=f, e=e: pointwise(f, 1 << e) for name, f in
     'argmax over the last axis, (4096,1024)': lambda: matrix(lambda x: x.argmax(1)),
     'max with index over the last axis, (4096,1024)': lambda: matrix(lambda x: x.max(1)),
     'cumsum over the last axis, (4096,1024)': lambda: matrix(lambda x: x.cumsum(1)),
-    'sort, stable, of 4096 rows of 1024': lambda: matrix(lambda x: x.sort(1, stable=True)),
+    'sort, stable, of 4096 rows of 1024': lambda: matrix(lambda x: x.sort(dim=1, stable=True)),
     'topk 10 of 4096 rows of 1024': lambda: matrix(lambda x: x.topk(10, 1)),
     'transposed and broadcast add, (4096,1024)': lambda: pair(lambda x, y: x.t() + y, (1024, 4096), (1024,)),
     'transposed copy, 4096x4096': lambda: matrix(lambda x: x.t().contiguous(), 4096, 4096),
