@@ -52,6 +52,18 @@ func (x *Tensor) Double() *Tensor { return x.Cast(dtype.Float64) }
 // Long is [Tensor.Cast] to int64.
 func (x *Tensor) Long() *Tensor { return x.Cast(dtype.Int64) }
 
+// Half is [Tensor.Cast] to float16.
+func (x *Tensor) Half() *Tensor { return x.Cast(dtype.Float16) }
+
+// Int is [Tensor.Cast] to int32.
+func (x *Tensor) Int() *Tensor { return x.Cast(dtype.Int32) }
+
+// Short is [Tensor.Cast] to int16.
+func (x *Tensor) Short() *Tensor { return x.Cast(dtype.Int16) }
+
+// Bool is [Tensor.Cast] to bool: whether elements are not 0.
+func (x *Tensor) Bool() *Tensor { return x.Cast(dtype.Bool) }
+
 // String returns the elements of a tensor in host memory as NumPy prints them, of a large one the corners, and then type
 // and shape: "[1. 2.] float32[2]". Of a quantized tensor they are what its integers stand for. Of other tensors it returns type, shape and device, without reading elements.
 func (x *Tensor) String() string {

@@ -40,15 +40,16 @@ func (x *Tensor) floating() *Tensor {
 	return x.Cast(dtype.Float32)
 }
 
-// reads says which values the derivatives of some kernels are expressions of.
+// reads says whether a derivative is an expression of the result or of the operand; a test of all
+// registered samples overwrites the other.
 func (op unaryOp) reads([]*Tensor) (operands uint64, results bool) {
 	switch op.f {
 	case kernels.Neg:
 		return 0, false
-	case kernels.Exp, kernels.Sqrt, kernels.ReLU, kernels.Tanh, kernels.Sigmoid:
+	case kernels.Exp, kernels.Exp2, kernels.Expm1, kernels.Sqrt, kernels.ReLU, kernels.Tanh, kernels.Sigmoid, kernels.Tan, kernels.Erfinv:
 		return 0, true
 	}
-	return 1, true
+	return 1, false
 }
 
 // pointwise is f of floats, with the gradient grad.

@@ -6,7 +6,12 @@ import (
 )
 
 // ReLU returns max(x, 0), elementwise; its derivative at 0 is 0.
-func (x *Tensor) ReLU() *Tensor { return Apply(unaryOp{kernels.ReLU, reluGrad}, x) }
+func (x *Tensor) ReLU() *Tensor {
+	if x != nil && x.DType().IsInt() {
+		return x.Maximum(x.constant(0))
+	}
+	return Apply(unaryOp{kernels.ReLU, reluGrad}, x)
+}
 
 func reluGrad(x, y, dy *Tensor) *Tensor {
 	if !dy.noGrad {
