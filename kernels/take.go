@@ -69,11 +69,6 @@ func (c *Call) takes() error {
 	return nil
 }
 
-// element returns element i of a's first axis.
-func element(a *storage.Array, i int) storage.Array {
-	return a.With(views.View{Offset: a.Offset + i*a.Stride[0], Shape: a.Shape[1:], Stride: a.Stride[1:]})
-}
-
 func badRow(i int, row int64, n int) error {
 	return fmt.Errorf("index %d is %d; want 0 to %d: %w", i, row, n-1, views.ErrShape)
 }

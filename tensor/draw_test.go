@@ -109,7 +109,7 @@ func TestCreationRefuses(t *testing.T) {
 		"scatter add: of int64 into float32; Cast it first":                 func() { tensor.Zeros(tensor.Float32, 4).ScatterAdd(0, tensor.New([]int{1}), tensor.New([]int{1})) },
 		"gather: index of [2 2] along axis 0 of [4]":                        func() { tensor.Zeros(tensor.Int8, 4).Gather(0, tensor.Zeros(tensor.Int64, 2, 2)) },
 		"index select: index of float32; want integers":                     func() { tensor.Zeros(tensor.Int8, 4).IndexSelect(0, tensor.New([]float64{1})) },
-		"pad reflect: 3 sizes for [4]; want pairs":                          func() { tensor.Zeros(tensor.Int8, 4).PadReflect(1, 2, 3) },
+		"pad reflect: 3 sizes for [4]; want pairs":                          func() { tensor.Zeros(tensor.Int8, 4).PadReflect(slices.Repeat([]int{1}, 3)...) },
 		"pad: 5 elements cut off an axis of 4":                              func() { tensor.Zeros(tensor.Int8, 4).PadConstant(0, -2, -3) },
 	} {
 		if err := tensor.Try(f); err == nil || !strings.Contains(err.Error(), want) {

@@ -8,8 +8,8 @@ import (
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 )
 
-// Correction, among the axes of a variance, is the number n that is subtracted from the number of elements that its
-// sum is divided by: x.Var(0, Correction(0)). Without it, that is 1.
+// Correction returns what, among the axes of a variance, is the number n that is subtracted from the number of
+// elements that its sum is divided by: x.Var(0, Correction(0)). Without it, that is 1.
 func Correction(n int) int {
 	if n < 0 || n >= maxCorrection {
 		fail("correction", ErrShape, "of %d; want 0 to %d", n, maxCorrection-1)

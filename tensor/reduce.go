@@ -19,7 +19,7 @@ type reduction struct {
 	grad func(x, y, dy *Tensor) *Tensor
 }
 
-// KeepDims, among the axes of a reduction, keeps the axes that are reduced, with size 1:
+// KeepDims among the axes of a reduction keeps the axes that are reduced, with size 1:
 // x.Mean(0, 2, KeepDims), or x.Sum(KeepDims) of all.
 const KeepDims = math.MinInt
 
