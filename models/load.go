@@ -15,7 +15,7 @@ import (
 )
 
 // Load returns the model in the named file, which says how it is made: a model of Keras (.keras, .h5), a run of h5dnn, or
-// what was converted from one. Its inputs are those of the file, before normalization; [Plan.Run] has that, too.
+// what was converted from one. Its inputs are the inputs of the file, before normalization; [Plan.Run] has that, too.
 // Weights alone, as PyTorch saves them, are read into a model by [LoadWeights].
 func Load(name string) (nn.Module, error) {
 	source, err := Open(name)
@@ -40,7 +40,7 @@ func (s *Source) module() (nn.Module, error) {
 }
 
 // LoadWeights copies the weights in the named file into a model of the same parameters, which is built: a state_dict of
-// PyTorch (.pt, .safetensors, …) with PyTorch's names or those of the model, a run of h5dnn, or a model of Keras whose
+// PyTorch (.pt, .safetensors, …) with PyTorch's names or the names of the model, a run of h5dnn, or a model of Keras whose
 // layers have the model's names. States of optimizers are left out. Parameters that the file lacks, and arrays that the
 // model lacks, are an error, and nothing is copied then.
 func LoadWeights(model nn.Module, name string) error {

@@ -113,7 +113,7 @@ func TestStateDictsHaveNamesOfPyTorch(t *testing.T) {
 	}
 }
 
-// TestWeightsOfOtherModelsAreRefused loads weights into a model with other layers, of which nothing changes.
+// TestWeightsOfOtherModelsAreRefused loads weights into a model with other layers, and nothing of it changes.
 func TestWeightsOfOtherModelsAreRefused(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "model.pt")
 	if err := models.Save(name, network(t, 1)); err != nil {

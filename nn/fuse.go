@@ -27,7 +27,7 @@ type fusingModule interface {
 // fusion across modules is decided here. It reports whether the outputs are those of
 // next, an activation that was applied in the kernel of m.
 //
-// In a step that records nothing, what m computes on the way is given back.
+// In a step that records nothing, the memory of intermediate results is given back.
 func callBefore(next Module, name string, m Module, inputs []*tensor.Tensor) (outputs []*tensor.Tensor, fused bool) {
 	outputs = quietTape(inputs).Scope(func() (out []*tensor.Tensor) {
 		out, fused = callJoined(next, name, m, inputs)

@@ -39,7 +39,7 @@ func Cast(x *tensor.Tensor, t dtype.Type) *tensor.Tensor {
 	switch {
 	case !t.IsInt() || x.DType() == t:
 		return x.Cast(t)
-	case x.DType().IsInt() && t.Size() == 8: // of which float64 does not hold all
+	case x.DType().IsInt() && t.Size() == 8: // float64 does not hold all of them
 		if least, _ := limits(t); least == 0 {
 			return tensor.Where(x.LtScalar(0), x.Sub(x).Cast(t), x.Cast(t))
 		}

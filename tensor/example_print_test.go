@@ -59,7 +59,7 @@ func ExampleTensor_IndexBy() {
 	//  [8. 9. 0. 0.]] float32[3 4]
 }
 
-// Keys make draws repeatable one by one, ManualSeed those of a whole program.
+// Keys make draws repeatable one by one, ManualSeed the draws of a whole program.
 func ExampleManualSeed() {
 	tensor.ManualSeed(7)
 	first, second := tensor.Permutation(5), tensor.Permutation(5)

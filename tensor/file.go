@@ -68,7 +68,7 @@ func limitOfReads() int {
 	return storage.NewBudget(0).Limit()
 }
 
-// countRead counts the time since began as that of reading a, if it is in a file.
+// countRead counts the time since began as time for reading a, if it is in a file.
 func countRead(a storage.Array, began time.Time) {
 	_, computed := a.Data.(*lazy) // which counts what it reads itself
 	if _, ok := a.Data.(storage.Source); ok && !computed {

@@ -85,7 +85,7 @@ type reducer struct {
 	merged map[string]int // how many elements were merged, by place in the state
 }
 
-// fold computes the state of part number i of x, and merges it after those of all parts before.
+// fold computes the state of part number i of x, and merges it after the states of all parts before.
 func (r *reducer) fold(e *evaluator, i int, b views.Box) (err error) {
 	shape, start, m := slices.Clone(b.Count), slices.Clone(b.Start), 1
 	for axis, reduced := range r.reduced {

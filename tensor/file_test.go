@@ -22,7 +22,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// unread returns an array whose elements are those of a, read when they are needed.
+// unread returns an array with the elements of a, read when they are needed.
 func unread(a storage.Array) storage.Array {
 	return blocks.Compute(a.Type, a.Shape, func(dst storage.Array, b views.Box) error { return a.With(b.Of(a.View)).CopyTo(dst) })
 }
@@ -92,7 +92,7 @@ func inFile(t *testing.T, a storage.Array, layout hdf5write.Layout) (name string
 	return name, f, b
 }
 
-// An expression computes something from x, and from small, of a shape that broadcasts to that of x.
+// An expression computes something from x, and from small, of a shape that broadcasts to the shape of x.
 type expression struct {
 	name string
 	of   func(x, small *tensor.Tensor) *tensor.Tensor

@@ -136,7 +136,7 @@ func (b *block) use() {
 	}
 }
 
-// A reader is an operation whose Backward does not read all values: those of the operands
+// A reader is an operation whose Backward does not read all values: it reads the operands
 // whose bits are set, and of the results if results is true. Others may be written to in
 // place before the backward pass.
 type reader interface {

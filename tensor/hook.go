@@ -2,7 +2,7 @@ package tensor
 
 import "slices"
 
-// onGrad is what a backward pass does with the gradient of a tensor when it is complete.
+// onGrad says what a backward pass does with the gradient of a tensor when it is complete.
 type onGrad struct {
 	hooks  []*func(grad *Tensor) *Tensor
 	retain bool // whether Backward keeps it in Grad

@@ -19,7 +19,7 @@ import (
 
 func TestGradientsMatchFiniteDifferences(t *testing.T) {
 	devices := []storage.Device{storage.CPU}
-	if *whole { // TestDevicesAgree compares the gradients of GPUs with those of the CPU
+	if *whole { // TestDevicesAgree compares the gradients of GPUs with the CPU's
 		devices = append(devices, cudatest.Devices(t, cudatest.Eager)[1])
 	}
 	for _, d := range devices {

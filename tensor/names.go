@@ -108,7 +108,7 @@ func (x *Tensor) AlignTo(names ...string) *Tensor {
 // the two.
 func (x *Tensor) AlignAs(y *Tensor) *Tensor { return x.AlignTo(y.Names()...) }
 
-// allNames returns a name for each axis of x: names, with those of x in the place of "...".
+// allNames returns a name for each axis of x: names, with the names of x in the place of "...".
 func (x *Tensor) allNames(act string, names []string) []string {
 	if at := slices.Index(names, Ellipsis); at >= 0 {
 		after := len(names) - at - 1

@@ -56,7 +56,7 @@ type failed struct {
 func (s *failed) ReadView([]byte, dtype.Type, views.View) error { return s.err }
 
 // Blocks yields constants that together are x, in row-major order, with the index in x of the first element of
-// each. They share x's storage, so that of a tensor over a file nothing is read. A block has the given number of
+// each. They share x's storage: nothing of a file is read. A block has the given number of
 // elements at most, but at least a whole chunk of a dataset in chunks.
 func (x *Tensor) Blocks(elements int) iter.Seq2[[]int, *Tensor] {
 	size := blocks.BoxShape(x.Shape(), blocks.Units(x.array), elements)

@@ -15,7 +15,7 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// A Layout describes how a dataset is stored; the zero value is contiguous. Filters are those of package
+// A Layout describes how a dataset is stored; the zero value is contiguous. Filters are the filters of package
 // storage/hdf5/filter.
 type Layout = hdf5write.Layout
 

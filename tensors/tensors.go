@@ -64,7 +64,7 @@ func Open(file, name string, options ...serialize.Options) (*tensor.Tensor, erro
 	return x, nil
 }
 
-// Load reads the only tensor of a file into memory, such as that of an .npy file or of torch.save(x, name).
+// Load reads the only tensor of a file into memory, such as of an .npy file or of torch.save(x, name).
 func Load(file string, options ...serialize.Options) (*tensor.Tensor, error) {
 	f, err := OpenFile(file, options...)
 	if err != nil {
@@ -82,7 +82,7 @@ func Load(file string, options ...serialize.Options) (*tensor.Tensor, error) {
 	return memory, nil
 }
 
-// LoadAll reads the tensors of a file into memory. Strings and what else is no tensor are left out.
+// LoadAll reads the tensors of a file into memory. Strings and other objects are left out.
 func LoadAll(file string, options ...serialize.Options) (map[string]*tensor.Tensor, error) {
 	f, err := OpenFile(file, options...)
 	if err != nil {
@@ -124,7 +124,7 @@ func SaveContext(ctx context.Context, file string, x *tensor.Tensor) error {
 }
 
 // SaveAll writes tensors by their names to a file, in the format of the extension, ordered by name. Metadata,
-// which may be nil, are those of the file as a whole. See [Save].
+// which may be nil, belong to the file as a whole. See [Save].
 func SaveAll(file string, all map[string]*tensor.Tensor, metadata map[string]string) error {
 	return save(context.Background(), file, all, metadata)
 }
@@ -164,7 +164,7 @@ func entryOf(name string, x *tensor.Tensor, format serialize.Format) (serialize.
 }
 
 // Get returns a tensor of f, in the file: nothing is read. Names may begin with a slash, and end with an index
-// expression, such as "train/x[::2, 0]". The empty name is that of the only tensor. Axes have the names of HDF5's
+// expression, such as "train/x[::2, 0]". The empty name stands for the only tensor. Axes have the names of HDF5's
 // labels and dimension scales, and integers with attributes scale and zero_point are quantized: see
 // [tensor.WithAttributes].
 func (f *File) Get(name string) (*tensor.Tensor, error) {
@@ -229,7 +229,7 @@ func (f *File) tensorOf(e serialize.Entry, a storage.Array) (*tensor.Tensor, err
 	return tensor.WithAttributes(a, attrs)
 }
 
-// Keys returns the names of the tensors of f, in the order of the file. Strings and what else is no tensor are
+// Keys returns the names of the tensors of f, in the order of the file. Strings and other objects are
 // left out.
 func (f *File) Keys() ([]string, error) {
 	var names []string

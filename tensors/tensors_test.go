@@ -19,7 +19,7 @@ import (
 	"github.com/h5dnn/h5dnn/tensors"
 )
 
-// extensions are those of formats that are written and hold an array of two axes.
+// extensions belong to formats that are written and hold an array of two axes.
 var extensions = []string{".h5", ".npy", ".npz", ".pt", ".safetensors", ".h5dn", ".h5ck", ".csv"}
 
 // TestSavedTensorsAreLoaded saves a tensor by every format, and reads it from the file and into memory.

@@ -147,7 +147,7 @@ func (f *File) Lookup(name string) (serialize.Entry, error) {
 	return e, err
 }
 
-// AxisNames returns the names of the axes of an array, "" for an axis without one: those of the
+// AxisNames returns the names of the axes of an array, "" for an axis without one: the names of the
 // convention of the file, HDF5's labels, or else the names of its dimension scales. Nil if there are
 // none.
 func (f *File) AxisNames(name string) []string {

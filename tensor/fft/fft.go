@@ -28,7 +28,7 @@ const (
 	Forward              // the other, by n
 )
 
-// factor is what a transform of n elements is multiplied by.
+// factor is the scale of a transform of n elements.
 func (norm Norm) factor(n int, inverse bool) float64 {
 	switch {
 	case norm == Ortho:

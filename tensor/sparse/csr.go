@@ -8,7 +8,7 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// A CSR is a sparse matrix (rows, columns): values starts[r] to starts[r+1] are those of row r, at
+// A CSR is a sparse matrix (rows, columns): values starts[r] to starts[r+1] are the values of row r, at
 // columns of the same places. Its tensors must not be written to.
 type CSR struct {
 	starts  *tensor.Tensor // int64 (rows+1)
@@ -18,7 +18,7 @@ type CSR struct {
 	shape   []int
 }
 
-// NewCSR returns the sparse matrix with values (nnz) at columns (nnz), those of each row from starts
+// NewCSR returns the sparse matrix with values (nnz) at columns (nnz), each row's from starts
 // (rows+1) on, as in indptr, indices and data of SciPy and of h5ad. It checks them, and waits for
 // the device.
 func NewCSR(starts, columns, values *tensor.Tensor, rows, width int) *CSR {
@@ -89,7 +89,7 @@ func (s *CSR) Shape() []int { return slices.Clone(s.shape) }
 // NNZ returns the number of values.
 func (s *CSR) NNZ() int { return s.values.Len() }
 
-// To moves s as [tensor.Tensor.To] does; a type is that of the values.
+// To moves s as [tensor.Tensor.To] does; a type is the type of the values.
 func (s *CSR) To(targets ...any) *CSR {
 	values := s.values.To(targets...)
 	d := values.Device()

@@ -1,5 +1,5 @@
-// Package sparse has tensors of which most elements are 0: COO lists the place of each other
-// element, CSR those of a matrix row by row.
+// Package sparse has tensors with few elements other than 0: COO lists the place of each of them,
+// CSR lists them row by row of a matrix.
 //
 // Both are made of ordinary tensors, of indices and of values, on any device, and computed with by
 // operations on these: gradients reach the values and dense operands, steps own the memory of
@@ -83,7 +83,7 @@ func (s *COO) NNZ() int { return s.values.Len() }
 // IsCoalesced reports whether places are known to be in row-major order, each once.
 func (s *COO) IsCoalesced() bool { return s.coalesced }
 
-// To moves s as [tensor.Tensor.To] does; a type is that of the values.
+// To moves s as [tensor.Tensor.To] does; a type is the type of the values.
 func (s *COO) To(targets ...any) *COO {
 	values := s.values.To(targets...)
 	return &COO{s.indices.To(values.Device()), values, s.shape, s.coalesced}

@@ -50,7 +50,7 @@ func onDevices(t *testing.T, f func(t *testing.T, in func(a storage.Array) *tens
 	}
 }
 
-// thinned returns (3, 4) of floats, about half of which are 0, and a row and a column of which are.
+// thinned returns (3, 4) of floats, about half of them 0, with a row and a column of zeros.
 func thinned() storage.Array {
 	return storage.From([]float64{1, 0, 0, -2, 0, 0, 0, 0, 3, 0, 4, 5}, 3, 4)
 }

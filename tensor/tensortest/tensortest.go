@@ -220,7 +220,7 @@ func Agree(t *testing.T, tolerance float64, s Sample, got, want []storage.Array)
 }
 
 // Near reports elements that differ by more than tolerance, relative to their own size
-// and to that of the largest: small gradients are held to their own scale. NaN is equal to itself.
+// and to the largest: small gradients are held to their own scale. NaN is equal to itself.
 func Near(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {
