@@ -61,26 +61,37 @@ func Each(t *testing.T, f func(t *testing.T, s Sample)) {
 // Check runs every test on s, on the CPU and on other devices.
 func Check(t *testing.T, s Sample, devices ...storage.Device) {
 	t.Helper()
-	devices = append([]storage.Device{storage.CPU}, devices...)
 	if err := tensor.Try(func() {
 		CheckMeta(t, s)
-		for _, d := range devices {
-			if CheckHostOnly(t, s, d) {
-				continue
-			}
-			CheckGradients(t, s, d)
-			for elem := range Tolerances {
-				host := Draw(s, elem)
-				Agree(t, Tolerances[elem], s, To(t, host, d, RowMajor), Float64(host))
-				for _, lay := range Layouts {
-					Agree(t, Tolerances[elem], s, To(t, host, d, lay), Float64(host))
-				}
-			}
-			CheckEmpty(t, s, d)
-		}
 		CheckSecondGradients(t, s)
 	}); err != nil {
 		t.Errorf("%v: %v", s, err)
+	}
+	for _, d := range append([]storage.Device{storage.CPU}, devices...) {
+		CheckDevice(t, s, d)
+	}
+}
+
+// CheckDevice compares s on d with float64 loops on the CPU: values and gradients, in every
+// element type, row-major and in every layout, and of empty batches. With [Each] and
+// storagetest.TestDevice it is the test of a device that implements kernels.Runner.
+func CheckDevice(t *testing.T, s Sample, d storage.Device) {
+	t.Helper()
+	if err := tensor.Try(func() {
+		if CheckHostOnly(t, s, d) {
+			return
+		}
+		CheckGradients(t, s, d)
+		for elem := range Tolerances {
+			host := Draw(s, elem)
+			Agree(t, Tolerances[elem], s, To(t, host, d, RowMajor), Float64(host))
+			for _, lay := range Layouts {
+				Agree(t, Tolerances[elem], s, To(t, host, d, lay), Float64(host))
+			}
+		}
+		CheckEmpty(t, s, d)
+	}); err != nil {
+		t.Errorf("%v on %v: %v", s, d, err)
 	}
 }
 
