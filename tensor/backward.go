@@ -2,9 +2,9 @@ package tensor
 
 import (
 	"container/heap"
-	"github.com/h5dnn/h5dnn/dtype"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
@@ -127,6 +127,8 @@ func newPass(act string, ys, dys, targets []*Tensor, o GradOptions) *pass {
 		switch {
 		case dy == nil && y.Len() != 1:
 			fail(act, ErrState, "of %v; want a single element, or an incoming gradient", y.array)
+		case dy == nil && y.DType().IsComplex():
+			fail(act, ErrState, "of %v; want a real number, such as its Abs, or an incoming gradient", y.array)
 		case dy == nil:
 			dy = p.seed(y)
 		case dy.DType() != y.DType() || !slices.Equal(dy.Shape(), y.Shape()):

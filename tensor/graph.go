@@ -94,7 +94,7 @@ func (m mode) record(op Op, in, out []*Tensor, first int) {
 	}
 	var n *node
 	for _, y := range out {
-		if y.DType().IsFloat() {
+		if hasGradient(y.DType()) {
 			if n == nil {
 				n = &node{op: op, in: in, out: out, order: recorded.Add(1)}
 				n.version = n.currentVersion()

@@ -139,7 +139,7 @@ func RunKernel(k *kernels.Kernel, options any, out []Spec, in ...*Tensor) []*Ten
 	mode := modeOf(k.Name, k, nil, in)
 	if mode.records() {
 		for _, spec := range out {
-			if spec.Type.IsFloat() {
+			if hasGradient(spec.Type) {
 				panic(&Error{k.Name, errNotDifferentiable})
 			}
 		}

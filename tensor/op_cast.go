@@ -13,8 +13,8 @@ func (x *Tensor) Cast(t dtype.Type) *Tensor {
 	if x.DType() == t {
 		return x
 	}
-	if t.IsComplex() {
-		x.refuseComplexGradient("cast")
+	if (t.IsComplex() || x.DType().IsComplex()) && t != dtype.Bool && !x.IsLazy() {
+		return x.castComplex(t)
 	}
 	return Apply(cast{t, 1, 0}, x)
 }

@@ -6,59 +6,98 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Complex numbers are computed by operations on their parts, which are views. They have no gradients: what would lose one
-// refuses.
+// Complex numbers are computed by operations on their parts, which are views. The gradient of a real result y at
+// a complex z is ∂y/∂Re(z) + i·∂y/∂Im(z), as PyTorch's. A result that is complex has gradients for a given incoming one.
 
 // Complex returns the complex numbers with the given parts, of float32 or float64, whose shapes broadcast.
 func Complex(re, im *Tensor) *Tensor {
-	const act = "complex"
-	re, im = promoted(act, re, im)
+	re, im = promoted("complex", re, im)
+	return Apply(complexOf{}, re, im)
+}
+
+type complexOf struct{}
+
+func (complexOf) Name() string { return "complex" }
+
+// Pointwise implements [PointwiseOp].
+func (complexOf) Pointwise() {}
+
+func (op complexOf) Infer(in []Spec) []Spec {
 	t := dtype.Complex64
-	switch re.DType() {
+	switch in[0].Type {
 	case dtype.Float32:
 	case dtype.Float64:
 		t = dtype.Complex128
 	default:
-		fail(act, ErrType, "parts of %v; want float32 or float64", re.DType())
+		fail(op.Name(), ErrType, "parts of %v; want float32 or float64", in[0].Type)
 	}
-	re.refuseComplexGradient(act)
-	im.refuseComplexGradient(act)
-	shape, ok := views.BroadcastShape(re.Shape(), im.Shape())
-	if !ok {
-		fail(act, ErrShape, "parts of %v and %v do not broadcast together", re.Shape(), im.Shape())
-	}
-	y := re.filledAs(t, views.Of(shape...), 0)
-	for i, part := range []*Tensor{re, im} {
-		if part.Device() != Meta {
-			run(act, kernels.Copy, nil, []storage.Array{y.part(i).array}, broadcastTo(part.array, shape))
+	return one(t, broadcastLayout(op.Name(), in...))
+}
+
+func (complexOf) Forward(c *Context, out, in []storage.Array) error {
+	for i := range in {
+		if err := c.Run(kernels.Copy, nil, []storage.Array{partOf(out[0], i)}, broadcastTo(in[i], out[0].Shape)); err != nil {
+			return err
 		}
 	}
-	return y
+	return nil
 }
 
-// refuseComplexGradient fails if a complex number computed from x would lose its gradient.
-func (x *Tensor) refuseComplexGradient(act string) {
-	if x.requiresGrad && !x.noGrad {
-		fail(act, ErrType, "complex numbers have no gradients; Detach %v", x.array)
+func (complexOf) reads([]*Tensor) (operands uint64, results bool) { return 0, false }
+
+func (complexOf) Backward(out, grads, in []*Tensor) []*Tensor {
+	dz := grads[0]
+	return []*Tensor{
+		in[0].ifNeeded(func() *Tensor { return dz.Real().sumTo(in[0].Shape()) }),
+		in[1].ifNeeded(func() *Tensor { return dz.Imag().sumTo(in[1].Shape()) }),
 	}
 }
 
-// part returns the real parts of x, for 0, or the imaginary ones, sharing its memory.
-func (x *Tensor) part(i int) *Tensor {
-	a := x.array
-	a.Type = dtype.Float32
-	if x.DType() == dtype.Complex128 {
-		a.Type = dtype.Float64
+// partType returns the type of the parts of complex numbers.
+func partType(t dtype.Type) dtype.Type {
+	if t == dtype.Complex128 {
+		return dtype.Float64
 	}
+	return dtype.Float32
+}
+
+// partOf returns the real parts of complex a, for 0, or the imaginary ones, sharing its memory.
+func partOf(a storage.Array, i int) storage.Array {
+	a.Type = partType(a.Type)
 	v := views.View{Offset: 2*a.Offset + i, Shape: a.Shape, Stride: make([]int, len(a.Stride))}
 	for axis, stride := range a.Stride {
 		v.Stride[axis] = 2 * stride
 	}
-	a.View = v
-	return &Tensor{array: a, noGrad: x.noGrad, backward: x.backward, tape: x.tape, block: x.block}
+	return a.With(v)
+}
+
+// complexPart is the view of the real parts, for 0, or of the imaginary ones.
+type complexPart struct {
+	viewOp
+	i int
+}
+
+func (op complexPart) Name() string { return [2]string{"real", "imag"}[op.i] }
+
+func (complexPart) origins(from, _ views.View) []int { return sameAxes(from.Rank()) }
+
+func (op complexPart) Backward(out, grads, in []*Tensor) []*Tensor {
+	parts := [2]*Tensor{grads[0].constant(0), grads[0].constant(0)}
+	parts[op.i] = grads[0]
+	return []*Tensor{Complex(parts[0], parts[1])}
+}
+
+// part returns the real parts of x, for 0, or the imaginary ones, sharing its memory; a file is read first.
+func (x *Tensor) part(i int) *Tensor {
+	x = inMemory(complexPart{i: i}.Name(), []*Tensor{x})[0]
+	a := partOf(x.array, i)
+	y := view(complexPart{i: i}, x, a.View)
+	y.array.Type = a.Type
+	return y
 }
 
 // Real returns the real parts of x, sharing its memory; x itself if it is real.
@@ -77,6 +116,18 @@ func (x *Tensor) Imag() *Tensor {
 	return x.part(1)
 }
 
+// castComplex is Cast from or to complex numbers: real ones lose the imaginary parts.
+func (x *Tensor) castComplex(t dtype.Type) *Tensor {
+	switch from := x.DType(); {
+	case !t.IsComplex():
+		return x.Real().Cast(t)
+	case from.IsComplex():
+		return Complex(x.Real().Cast(partType(t)), x.Imag().Cast(partType(t)))
+	}
+	re := x.Cast(partType(t))
+	return Complex(re, re.constant(0))
+}
+
 // Conj returns the conjugate of x, elementwise; x itself if it is real.
 func (x *Tensor) Conj() *Tensor {
 	if checkGiven("conj", x); !x.DType().IsComplex() {
@@ -84,6 +135,9 @@ func (x *Tensor) Conj() *Tensor {
 	}
 	return Complex(x.Real(), x.Imag().Neg())
 }
+
+// Adjoint returns the conjugate of x with its last two axes swapped.
+func (x *Tensor) Adjoint() *Tensor { return x.T().Conj() }
 
 // Angle returns the angle of x in the complex plane, elementwise, from −π to π.
 func (x *Tensor) Angle() *Tensor {
@@ -105,7 +159,7 @@ func complexBinary(f *kernels.Kernel, x, y *Tensor) *Tensor {
 	case kernels.Mul:
 		return Complex(a.Mul(c).Sub(b.Mul(d)), a.Mul(d).Add(b.Mul(c)))
 	case kernels.Div: // without overflow of squares
-		scale := c.Abs().Maximum(d.Abs())
+		scale := c.Abs().Maximum(d.Abs()).Detach() // the quotient does not depend on it
 		p, q := c.Div(scale), d.Div(scale)
 		square := c.Mul(p).Add(d.Mul(q))
 		return Complex(a.Mul(p).Add(b.Mul(q)).Div(square), b.Mul(p).Sub(a.Mul(q)).Div(square))
@@ -129,7 +183,11 @@ func complexUnary(f *kernels.Kernel, x *Tensor) *Tensor {
 	case kernels.Neg:
 		return Complex(a.Neg(), b.Neg())
 	case kernels.Abs:
-		return a.Hypot(b)
+		if !x.requiresGrad {
+			return a.Hypot(b)
+		}
+		zero := x.EqScalar(0) // where the gradient is 0
+		return Where(zero, a.constant(0), Where(zero, a.constant(1), a).Hypot(b))
 	case kernels.Exp:
 		return polar(a.Exp(), b)
 	case kernels.Log:
@@ -139,4 +197,67 @@ func complexUnary(f *kernels.Kernel, x *Tensor) *Tensor {
 	}
 	fail(f.Name, ErrType, "not defined on %v; compute with Real and Imag", x.DType())
 	return nil
+}
+
+// complexMatMul is the product of complex matrices, by four real ones.
+func complexMatMul(x, y *Tensor) *Tensor {
+	a, b, c, d := x.part(0), x.part(1), y.part(0), y.part(1)
+	return Complex(a.MatMul(c).Sub(b.MatMul(d)), a.MatMul(d).Add(b.MatMul(c)))
+}
+
+// joinedParts returns the real parts of x and its imaginary ones, one after the other, for samples: their gradients are
+// tried by numbers. Real x is returned.
+func joinedParts(x *Tensor) *Tensor {
+	switch {
+	case !x.DType().IsComplex():
+		return x
+	case x.Rank() == 0:
+		return Stack(0, x.Real(), x.Imag())
+	}
+	return Cat(-1, x.Real(), x.Imag())
+}
+
+// registerComplex registers f of complex numbers, whose parts are pairs of inputs.
+func registerComplex(name string, f func(zs ...*Tensor) *Tensor, in ...samples.Input) bool {
+	var pairs []samples.Input
+	for _, x := range in {
+		pairs = append(pairs, x, x)
+	}
+	return samples.Register("complex "+name, func(in ...*Tensor) *Tensor {
+		var zs []*Tensor
+		t := in[0].DType()
+		for i := 0; i < len(in); i += 2 {
+			re, im := in[i], in[i+1]
+			if t == dtype.Float16 || t == dtype.BFloat16 {
+				re, im = re.Cast(dtype.Float32), im.Cast(dtype.Float32)
+			}
+			zs = append(zs, Complex(re, im))
+		}
+		return joinedParts(f(zs...)).Cast(t)
+	}, pairs...)
+}
+
+func init() {
+	m, v := samples.In(2, 3).Rows(), samples.In(3)
+	one := func(name string, f func(x *Tensor) *Tensor) { registerComplex(name, unary(f), m.Of(samples.Positive)) }
+	one("abs", (*Tensor).Abs)
+	one("angle", (*Tensor).Angle)
+	one("conj", (*Tensor).Conj)
+	one("adjoint", (*Tensor).Adjoint)
+	one("exp", (*Tensor).Exp)
+	one("log", (*Tensor).Log)
+	one("sqrt", (*Tensor).Sqrt)
+	one("mean", func(x *Tensor) *Tensor { return x.Mean(-1) })
+	one("cast", func(x *Tensor) *Tensor { return x.Real().Cast(x.DType()).Mul(x).Cast(dtype.Complex128) })
+	two := func(name string, f func(x, y *Tensor) *Tensor, in ...samples.Input) {
+		registerComplex(name, func(zs ...*Tensor) *Tensor { return f(zs[0], zs[1]) }, in...)
+	}
+	two("mul", (*Tensor).Mul, m, m)
+	two("div", (*Tensor).Div, m, m.Of(samples.Positive))
+	two("pow", (*Tensor).Pow, m.Of(samples.Positive), v.Of(samples.Unit))
+	two("matmul", (*Tensor).MatMul, samples.In(2, 2, 3).Rows(), samples.In(3, 2))
+	two("dot", (*Tensor).Dot, v, v)
+	two("vdot", (*Tensor).VDot, v, v)
+	two("outer", (*Tensor).Outer, v, samples.In(2))
+	two("einsum", func(x, y *Tensor) *Tensor { return Einsum("bij,bjk->bk", x, y) }, samples.In(2, 2, 3).Rows(), samples.In(2, 3, 2).Rows())
 }

@@ -114,7 +114,7 @@ func (op custom) Backward(out, grads, in []*Tensor) []*Tensor {
 	dxs := make([]*Tensor, len(in))
 	var results []storage.Array
 	for i, x := range in {
-		if x.DType().IsFloat() {
+		if hasGradient(x.DType()) {
 			dxs[i] = x.zeros(views.Of(x.Shape()...))
 			results = append(results, dxs[i].array)
 		}

@@ -92,6 +92,9 @@ func (x *Tensor) scatter(act string, add bool, axis int, index, src *Tensor) *Te
 		fail(act, ErrShape, "of %v by an index of %v; want one shape", src.Shape(), index.Shape())
 	}
 	src = src.Expand(index.Shape()...)
+	if add && x.DType().IsComplex() {
+		return Complex(x.Real().scatter(act, add, axis, index, src.Real()), x.Imag().scatter(act, add, axis, index, src.Imag()))
+	}
 	if t := x.DType(); add && (t == dtype.Float16 || t == dtype.BFloat16) { // sums of many are rounded once
 		return Apply(scatter{act, axis, add}, x.Cast(dtype.Float32), src.Cast(dtype.Float32), index).Cast(t)
 	}

@@ -25,6 +25,9 @@ func (x *Tensor) MatMul(y *Tensor) *Tensor {
 		out := matmul{}.shape(x.Spec(), y.Spec())
 		return x.Unsqueeze(-1).Mul(y.Unsqueeze(-3)).Sum(-2).Cast(x.DType()).Expand(out...)
 	}
+	if x.DType().IsComplex() {
+		return complexMatMul(x, y)
+	}
 	return Apply(matmul{}, x, y)
 }
 

@@ -7,6 +7,10 @@ import (
 
 // Mean returns the mean along axes (see [KeepDims]), or of everything if none are named.
 func (x *Tensor) Mean(axes ...int) *Tensor {
+	if x != nil && x.DType().IsComplex() {
+		y := x.Sum(axes...)
+		return y.DivScalar(float64(x.Len()) / float64(y.Len()))
+	}
 	return reduce(kernels.Mean, x.ToFloat32(), axes, meanGrad)
 }
 

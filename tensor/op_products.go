@@ -32,6 +32,9 @@ func (x *Tensor) Dot(y *Tensor) *Tensor {
 	return x.MatMul(y)
 }
 
+// VDot returns Σ x̄·y of vectors, for the conjugate x̄ of x.
+func (x *Tensor) VDot(y *Tensor) *Tensor { return x.Conj().Dot(y) }
+
 // MV returns the product of a matrix and a vector.
 func (x *Tensor) MV(y *Tensor) *Tensor {
 	x.wantRank("mv", 2)

@@ -25,7 +25,11 @@ type unfold struct {
 func (unfold) Name() string { return "unfold" }
 
 func (op unfold) Backward(out, grads, in []*Tensor) []*Tensor {
-	return []*Tensor{Apply(fold{op, views.Of(in[0].Shape()...)}, grads[0])}
+	sum := func(x *Tensor) *Tensor { return Apply(fold{op, views.Of(in[0].Shape()...)}, x) }
+	if dy := grads[0]; dy.DType().IsComplex() {
+		return []*Tensor{Complex(sum(dy.Real()), sum(dy.Imag()))}
+	}
+	return []*Tensor{sum(grads[0])}
 }
 
 // fold adds up the elements of the windows in each place of whole.

@@ -78,15 +78,18 @@ func FromSlice[T dtype.Go](elems []T, shape ...int) *Tensor {
 // Leaf returns a tensor over a that gradients are computed for.
 func Leaf(a storage.Array) *Tensor { return FromArray(a).RequireGrad() }
 
-// RequireGrad asks for a gradient to reach x, which must be a leaf of floats, and
-// returns x.
+// hasGradient reports whether tensors of type t can have a gradient.
+func hasGradient(t dtype.Type) bool { return t.IsFloat() || t.IsComplex() }
+
+// RequireGrad asks for a gradient to reach x, which must be a leaf of floats or complex
+// numbers, and returns x.
 func (x *Tensor) RequireGrad() *Tensor {
 	switch {
 	case x.node != nil:
 		fail("require grad", ErrState, "%v was computed, only leaves can require a gradient; call Detach first", x.array)
 	case x.format != nil:
 		x.checkFormat("require grad", nil)
-	case !x.DType().IsFloat():
+	case !hasGradient(x.DType()):
 		fail("require grad", ErrType, "%v has no gradient; Cast it to a float type first", x.array)
 	}
 	x.requiresGrad = true
