@@ -10,7 +10,8 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
-	_ "github.com/h5dnn/h5dnn/tensor/linalg" // its samples
+	_ "github.com/h5dnn/h5dnn/tensor/fft"    // its samples
+	_ "github.com/h5dnn/h5dnn/tensor/linalg" // and its
 	"github.com/h5dnn/h5dnn/tensor/tensortest"
 )
 

@@ -1,5 +1,6 @@
 """Linear algebra."""
 import torch
+from complex import parts
 
 L = torch.linalg
 
@@ -31,6 +32,15 @@ def of_eigh(x):
     return projected(v) * l.sum()
 
 
+def of_eig(x):
+    l, v = L.eig(x)
+    return parts(v * l.unsqueeze(-2) @ v.mH)
+
+
+def complex_matrix(re, im):
+    return torch.complex(regular(re), im)
+
+
 ops = {
     "inv": lambda x: L.inv(regular(x)),
     "solve": lambda a, b: L.solve(regular(a), b),
@@ -44,6 +54,10 @@ ops = {
     "svd wide": lambda x: projected(L.svd(x, full_matrices=False)[2].mT),
     "svd values": L.svdvals,
     "eigh": of_eigh,
+    "eig": of_eig,
+    "eig values": lambda x: L.eigvals(x).abs().sort(-1).values,
+    "inv complex": lambda re, im: parts(L.inv(complex_matrix(re, im))),
+    "solve complex": lambda re, im, b: parts(L.solve(complex_matrix(re, im), b + 0j)),
     "pinv": L.pinv,
     "pinv wide": L.pinv,
     "lstsq": lambda a, b: L.pinv(a) @ b,

@@ -1,6 +1,5 @@
 // Package fft is Fourier transforms of real and complex tensors along their axes, through gonum, in complex128, on the
-// host: operands on other devices are refused, by name. The transforms have no gradients; an operand that requires one is
-// refused when it is asked for.
+// host: operands on other devices are refused, by name. Their gradients are transforms, and have gradients in turn.
 //
 // A size of -1 is the size of the operand; elements are cut off, or zeros appended, to reach another size.
 package fft
@@ -39,28 +38,26 @@ func (norm Norm) factor(n int, inverse bool) float64 {
 	return 1
 }
 
-// A transform is of n elements along an axis, in the time domain.
+// A transform is of n elements along an axis, in the time domain: of the operand's first ones, or with zeros appended.
 type transform struct {
 	name            string
 	axis, n         int
-	norm            Norm
+	scale           float64
 	inverse         bool
 	realIn, realOut bool
+	keep            int // elements of the result along the axis: the first ones, or with zeros appended
 }
 
 func (op transform) Name() string { return op.name }
 
-// Infer describes the result: of a real operand's half spectrum, n/2 + 1 elements.
+// Infer describes the result.
 func (op transform) Infer(in []tensor.Spec) []tensor.Spec {
 	t := in[0].Type
 	if op.realIn && t.IsComplex() {
 		tensor.Fail(op.name, tensor.ErrType, "of %v; want real numbers, or another transform", t)
 	}
 	shape := slices.Clone(in[0].Shape)
-	shape[op.axis] = op.n
-	if op.realIn {
-		shape[op.axis] = op.n/2 + 1
-	}
+	shape[op.axis] = op.keep
 	single := t == dtype.Float32 || t == dtype.Complex64
 	out := dtype.Complex128
 	switch {
@@ -93,7 +90,7 @@ func (op transform) Forward(c *tensor.Context, out, in []storage.Array) error {
 	result := make([]complex128, y.Len())
 	plan := fourier.NewCmplxFFT(op.n)
 	line := make([]complex128, op.n)
-	scale := complex(op.norm.factor(op.n, op.inverse), 0)
+	scale := complex(op.scale, 0)
 	for k := range y.Len() / max(to, 1) {
 		outer, at := k/inner, k%inner
 		clear(line)
@@ -115,7 +112,7 @@ func (op transform) Forward(c *tensor.Context, out, in []storage.Array) error {
 		} else {
 			plan.Coefficients(line, line)
 		}
-		for i := range to {
+		for i := range min(to, op.n) {
 			result[(outer*to+i)*inner+at] = line[i] * scale
 		}
 	}
@@ -129,8 +126,32 @@ func (op transform) Forward(c *tensor.Context, out, in []storage.Array) error {
 	return storage.From(result, y.Shape...).CopyTo(y)
 }
 
+// Backward is the conjugate transpose of the transform: the transform in the other direction, of the same scale. As the
+// second half of a spectrum that is read as real is the conjugate of the first, elements of the first with a mirror count twice.
 func (op transform) Backward(out, grads, in []*tensor.Tensor) []*tensor.Tensor {
-	return make([]*tensor.Tensor, len(in)) // never asked for: see apply
+	x := in[0]
+	back := transform{name: op.name + " grad", axis: op.axis, n: op.n, scale: op.scale, inverse: !op.inverse, keep: x.Shape()[op.axis]}
+	dx := tensor.Apply(back, grads[0])
+	if op.realOut {
+		times, column := make([]float64, back.keep), make([]int, x.Rank())
+		for i := range times {
+			switch {
+			case i == 0 || 2*i == op.n:
+				times[i] = 1
+			case 2*i < op.n:
+				times[i] = 2
+			}
+		}
+		for axis := range column {
+			column[axis] = 1
+		}
+		column[op.axis] = back.keep
+		dx = dx.Mul(tensor.FromSlice(times, column...).Cast(dx.Real().DType()))
+	}
+	if !x.DType().IsComplex() {
+		dx = dx.Real()
+	}
+	return []*tensor.Tensor{dx.Cast(x.DType())}
 }
 
 // apply runs a transform along one axis.
@@ -148,10 +169,10 @@ func (op transform) apply(x *tensor.Tensor, n, axis int, norm Norm) *tensor.Tens
 	if n < 1 {
 		tensor.Fail(op.name, tensor.ErrShape, "%d elements along axis %d of %v; want at least 1", n, at, x.Shape())
 	}
-	if x.RequiresGrad() {
-		tensor.Fail(op.name, tensor.ErrState, "has no derivative; Detach its operand")
+	op.n, op.axis, op.scale, op.keep = n, at, norm.factor(n, op.inverse), n
+	if op.realIn {
+		op.keep = n/2 + 1
 	}
-	op.n, op.axis, op.norm = n, at, norm
 	return tensor.Apply(op, x)
 }
 
@@ -176,10 +197,14 @@ func IRFFT(x *tensor.Tensor, n, axis int, norm Norm) *tensor.Tensor {
 }
 
 // FFTN returns the FFT along each of axes, or all if none are named.
-func FFTN(x *tensor.Tensor, norm Norm, axes ...int) *tensor.Tensor { return each(FFT, x, norm, axes) }
+func FFTN(x *tensor.Tensor, norm Norm, axes ...int) *tensor.Tensor {
+	return each(FFT, x, norm, orAll(x, axes))
+}
 
 // IFFTN returns the inverse of [FFTN].
-func IFFTN(x *tensor.Tensor, norm Norm, axes ...int) *tensor.Tensor { return each(IFFT, x, norm, axes) }
+func IFFTN(x *tensor.Tensor, norm Norm, axes ...int) *tensor.Tensor {
+	return each(IFFT, x, norm, orAll(x, axes))
+}
 
 // RFFTN returns the RFFT along the last of axes, or of all if none are named, and the FFT along the others.
 func RFFTN(x *tensor.Tensor, norm Norm, axes ...int) *tensor.Tensor {

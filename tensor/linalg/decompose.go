@@ -266,12 +266,9 @@ func EigVals(x *tensor.Tensor) *tensor.Tensor {
 	return values
 }
 
-// Eig returns the eigenvalues (…, n) of square matrices, and eigenvectors in the columns of (…, n, n), as complex numbers. It
-// has no gradient: an operand that requires one is refused.
+// Eig returns the eigenvalues (…, n) of square matrices of real numbers, and eigenvectors of length 1 in the columns of (…, n, n), as
+// complex numbers. The vectors are known up to factors exp(iφ), so a gradient through what depends on these factors is refused, as by PyTorch.
 func Eig(x *tensor.Tensor) (values, vectors *tensor.Tensor) {
-	if x.RequiresGrad() {
-		tensor.Fail("eig", tensor.ErrState, "has no derivative; Detach its operand, or use EigH")
-	}
 	out := tensor.ApplyAll(eig, x)
 	return out[0], out[1]
 }
@@ -303,6 +300,25 @@ var eig = operation{
 		}
 		return nil
 	},
+	grad: eigGrad,
+}
+
+// eigGrad is V⁻ᴴ·(diag(dL) + (Vᴴ·dV − Vᴴ·V·diag(Re(Vᴴ·dV)))/Ē)·Vᴴ with E[i, j] = L[j] − L[i]: Boeddeker et al., arXiv:1701.00392, section 4.7.
+func eigGrad(out, grads, in []*tensor.Tensor) []*tensor.Tensor {
+	l, v := out[0], out[1]
+	n, vh := l.Shape()[l.Rank()-1], v.Adjoint()
+	m := diagonal(orZeros(grads[0], l))
+	if grads[1] != nil {
+		dv := vh.MatMul(grads[1])
+		turn := dv.Diagonal(0, -2, -1)
+		if size := turn.Abs(); in[0].Len() > 0 && !in[0].IsMeta() && turn.Imag().Abs().Gt(size.MulScalar(0.01).AddScalar(0.01)).Any().Item() != 0 {
+			tensor.Fail("eig", tensor.ErrState, "the result depends on the factors exp(iφ) that eigenvectors are known up to, so it has no gradient; use absolute values, or products with Adjoint")
+		}
+		dv = dv.Sub(vh.MatMul(v.Mul(turn.Real().Unsqueeze(-2))))
+		off := mask(l.Real(), func(i, j int) float64 { return step(i != j) }, n, n)
+		m = m.Add(dv.Div(apart(l.Unsqueeze(-1), l.Unsqueeze(-2)).Conj()).Mul(off))
+	}
+	return []*tensor.Tensor{Solve(vh, m.MatMul(vh)).Real()}
 }
 
 // Pinv returns the pseudoinverses of matrices, of the singular values above the largest one times the larger size times the precision of

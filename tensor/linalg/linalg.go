@@ -24,7 +24,7 @@ type operation struct {
 	infer func(in []tensor.Spec) []result
 	// compute fills out, row-major elements of the results at one place, from the operands' matrices.
 	compute func(in []*mat.Dense, out [][]float64) error
-	// grad returns the gradients of the operands. It is nil for operations that refuse operands that require one.
+	// grad returns the gradients of the operands.
 	grad func(out, grads, in []*tensor.Tensor) []*tensor.Tensor
 }
 
@@ -46,9 +46,7 @@ func (op operation) Infer(in []tensor.Spec) []tensor.Spec {
 	for _, r := range op.infer(in) {
 		t := in[0].Type
 		if r.complex {
-			if t = dtype.Complex64; in[0].Type == dtype.Float64 {
-				t = dtype.Complex128
-			}
+			t = complexType(t)
 		}
 		batch := in[0].Shape[:len(in[0].Shape)-2]
 		specs = append(specs, tensor.Spec{Type: t, View: views.Of(append(append([]int{}, batch...), r.shape...)...)})
@@ -144,8 +142,26 @@ func matrices(op string, x tensor.Spec) []int {
 // errSingular is the failure of a matrix that has no inverse.
 func errSingular() error { return fmt.Errorf("the matrix is singular: %w", tensor.ErrShape) }
 
-// Inv returns the inverses of square matrices. A singular matrix is an error.
-func Inv(x *tensor.Tensor) *tensor.Tensor { return tensor.Apply(inv, x) }
+// Inv returns the inverses of square matrices, of real or complex numbers. A singular matrix is an error.
+func Inv(x *tensor.Tensor) *tensor.Tensor {
+	if x.DType().IsComplex() {
+		return complexMatrix(Inv(realMatrix(x)).Narrow(-1, 0, square("inv", x.Spec())))
+	}
+	return tensor.Apply(inv, x)
+}
+
+// realMatrix returns the matrices (Re −Im; Im Re) of complex ones: their products and inverses have that form.
+func realMatrix(x *tensor.Tensor) *tensor.Tensor {
+	matrices("complex matrix", x.Spec())
+	re, im := x.Real(), x.Imag()
+	return tensor.Cat(-2, tensor.Cat(-1, re, im.Neg()), tensor.Cat(-1, im, re))
+}
+
+// complexMatrix returns the complex matrices whose parts are one above the other in x.
+func complexMatrix(x *tensor.Tensor) *tensor.Tensor {
+	n := x.Shape()[x.Rank()-2] / 2
+	return tensor.Complex(x.Narrow(-2, 0, n), x.Narrow(-2, n, n))
+}
 
 var inv = operation{
 	name: "inv",
@@ -176,13 +192,33 @@ func singular(err error) bool {
 	return err != nil && (!ok || math.IsInf(float64(condition), 1))
 }
 
-// Solve returns X of A·X = B for square matrices A: B is matrices with the same leading axes, or vectors, with one axis less than A.
-// A singular matrix is an error.
+// Solve returns X of A·X = B for square matrices A, of real or complex numbers: B is matrices, whose leading axes and
+// A's are broadcast, or vectors: one, or one for each matrix of A. A singular matrix is an error.
 func Solve(a, b *tensor.Tensor) *tensor.Tensor {
-	if b.Rank() == a.Rank()-1 {
+	if b.Rank() == 1 || b.Rank() == a.Rank()-1 && equal(b.Shape(), a.Shape()[:a.Rank()-1]) {
 		return Solve(a, b.Unsqueeze(-1)).Squeeze(-1)
 	}
+	if a.DType().IsComplex() || b.DType().IsComplex() {
+		matrices("solve", b.Spec())
+		b = b.Cast(complexType(b.DType()))
+		return complexMatrix(Solve(realMatrix(a.Cast(complexType(a.DType()))), tensor.Cat(-2, b.Real(), b.Imag())))
+	}
+	sizes, columns := matrices("solve", a.Spec()), matrices("solve", b.Spec())
+	if lead, ok := views.BroadcastShape(a.Shape()[:a.Rank()-2], b.Shape()[:b.Rank()-2]); ok {
+		a, b = a.Expand(append(lead, sizes...)...), b.Expand(append(lead, columns...)...)
+	}
 	return tensor.Apply(solve, a, b)
+}
+
+// complexType returns the complex numbers with parts of type t.
+func complexType(t dtype.Type) dtype.Type {
+	switch t {
+	case dtype.Float32:
+		return dtype.Complex64
+	case dtype.Float64:
+		return dtype.Complex128
+	}
+	return t
 }
 
 var solve operation

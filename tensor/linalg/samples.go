@@ -38,6 +38,21 @@ func init() {
 	one("svd wide", func(x *tensor.Tensor) *tensor.Tensor { _, _, vt := SVD(x); return projected(vt.T()) }, wide)
 	one("svd values", SVDVals, samples.In(2, 3, 2).Rows())
 	one("eigh", func(x *tensor.Tensor) *tensor.Tensor { l, v := EigH(x.Add(x.T())); return projected(v).Mul(l.Sum()) }, square)
+	one("eig", func(x *tensor.Tensor) *tensor.Tensor {
+		l, v := Eig(x)
+		y := v.Mul(l.Unsqueeze(-2)).MatMul(v.Adjoint()) // in which neither the order nor the phases count
+		return tensor.Cat(-1, y.Real(), y.Imag())
+	}, batch)
+	one("eig values", func(x *tensor.Tensor) *tensor.Tensor { y, _ := EigVals(x).Abs().Sort(-1, false); return y }, batch)
+	complex := func(in []*tensor.Tensor) *tensor.Tensor { return tensor.Complex(regular(in[0]), in[1]) }
+	samples.RegisterHostOnly("inv complex", func(in ...*tensor.Tensor) *tensor.Tensor {
+		y := Inv(complex(in))
+		return tensor.Cat(-1, y.Real(), y.Imag())
+	}, batch, batch)
+	samples.RegisterHostOnly("solve complex", func(in ...*tensor.Tensor) *tensor.Tensor {
+		y := Solve(complex(in), in[2].Cast(complexType(in[2].DType())))
+		return tensor.Cat(-1, y.Real(), y.Imag())
+	}, batch, batch, samples.In(3, 2))
 	one("pinv", Pinv, tall)
 	one("pinv wide", Pinv, wide)
 	samples.RegisterHostOnly("lstsq", func(in ...*tensor.Tensor) *tensor.Tensor { return Lstsq(in[0], in[1]) }, tall, samples.In(4, 2))
