@@ -223,7 +223,7 @@ func registerComplex(name string, f func(zs ...*Tensor) *Tensor, in ...samples.I
 	for _, x := range in {
 		pairs = append(pairs, x, x)
 	}
-	return samples.Register("complex "+name, func(in ...*Tensor) *Tensor {
+	return samples.Register(name, func(in ...*Tensor) *Tensor {
 		var zs []*Tensor
 		t := in[0].DType()
 		for i := 0; i < len(in); i += 2 {
@@ -240,24 +240,24 @@ func registerComplex(name string, f func(zs ...*Tensor) *Tensor, in ...samples.I
 func init() {
 	m, v := samples.In(2, 3).Rows(), samples.In(3)
 	one := func(name string, f func(x *Tensor) *Tensor) { registerComplex(name, unary(f), m.Of(samples.Positive)) }
-	one("abs", (*Tensor).Abs)
-	one("angle", (*Tensor).Angle)
-	one("conj", (*Tensor).Conj)
-	one("adjoint", (*Tensor).Adjoint)
-	one("exp", (*Tensor).Exp)
-	one("log", (*Tensor).Log)
-	one("sqrt", (*Tensor).Sqrt)
-	one("mean", func(x *Tensor) *Tensor { return x.Mean(-1) })
-	one("cast", func(x *Tensor) *Tensor { return x.Real().Cast(x.DType()).Mul(x).Cast(dtype.Complex128) })
+	one("complex abs", (*Tensor).Abs)
+	one("complex angle", (*Tensor).Angle)
+	one("complex conj", (*Tensor).Conj)
+	one("complex adjoint", (*Tensor).Adjoint)
+	one("complex exp", (*Tensor).Exp)
+	one("complex log", (*Tensor).Log)
+	one("complex sqrt", (*Tensor).Sqrt)
+	one("complex mean", func(x *Tensor) *Tensor { return x.Mean(-1) })
+	one("complex cast", func(x *Tensor) *Tensor { return x.Real().Cast(x.DType()).Mul(x).Cast(dtype.Complex128) })
 	two := func(name string, f func(x, y *Tensor) *Tensor, in ...samples.Input) {
 		registerComplex(name, func(zs ...*Tensor) *Tensor { return f(zs[0], zs[1]) }, in...)
 	}
-	two("mul", (*Tensor).Mul, m, m)
-	two("div", (*Tensor).Div, m, m.Of(samples.Positive))
-	two("pow", (*Tensor).Pow, m.Of(samples.Positive), v.Of(samples.Unit))
-	two("matmul", (*Tensor).MatMul, samples.In(2, 2, 3).Rows(), samples.In(3, 2))
-	two("dot", (*Tensor).Dot, v, v)
-	two("vdot", (*Tensor).VDot, v, v)
-	two("outer", (*Tensor).Outer, v, samples.In(2))
-	two("einsum", func(x, y *Tensor) *Tensor { return Einsum("bij,bjk->bk", x, y) }, samples.In(2, 2, 3).Rows(), samples.In(2, 3, 2).Rows())
+	two("complex mul", (*Tensor).Mul, m, m)
+	two("complex div", (*Tensor).Div, m, m.Of(samples.Positive))
+	two("complex pow", (*Tensor).Pow, m.Of(samples.Positive), v.Of(samples.Unit))
+	two("complex matmul", (*Tensor).MatMul, samples.In(2, 2, 3).Rows(), samples.In(3, 2))
+	two("complex dot", (*Tensor).Dot, v, v)
+	two("complex vdot", (*Tensor).VDot, v, v)
+	two("complex outer", (*Tensor).Outer, v, samples.In(2))
+	two("complex einsum", func(x, y *Tensor) *Tensor { return Einsum("bij,bjk->bk", x, y) }, samples.In(2, 2, 3).Rows(), samples.In(2, 3, 2).Rows())
 }
