@@ -15,11 +15,11 @@ import (
 // NewScalerState returns the initial state of a loss scaler.
 func NewScalerState() []float32 { return []float32{scalerScale: 1 << 16, scalerSkipped: 0} }
 
-// ScalerIsStuck reports whether the found-inf flag is set between steps, as UpdateScale
-// leaves it at the smallest scale. It waits for the scaler's device.
+// ScalerIsStuck reports whether the found-inf flag is set at the smallest scale, where UpdateScale leaves it. At
+// others it may be set between the batches of one update. It waits for the scaler's device.
 func ScalerIsStuck(scaler storage.Array) (bool, error) {
 	state, err := storage.Read[float32](scaler)
-	return err == nil && state[scalerFoundInf] != 0, err
+	return err == nil && state[scalerFoundInf] != 0 && state[scalerScale]/2 < smallestScale, err
 }
 
 // FindInf sets the found-inf flag of a scaler, its output, if an element of its inputs,

@@ -143,7 +143,7 @@ func TestLiteralsWorkOrAreErrors(t *testing.T) {
 		if nn.TakesLabels(l) {
 			targets = tensor.FromSlice([]int64{0}, 1)
 		}
-		if got := l.Forward(x, targets, nil).Item(); math.Abs(got-want) > 1e-6 {
+		if got := l.Forward(x, targets, nil).Value().Item(); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%T: %v, want %v", l, got, want)
 		}
 	}

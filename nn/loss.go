@@ -8,13 +8,12 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A Loss compares the outputs of a model with targets and returns one number to
-// minimize.
+// A Loss compares the outputs of a model with targets. Training minimizes its value.
 type Loss interface {
-	// Forward returns the loss, of one element. The weights, nil or of the targets'
+	// Forward returns the loss of a batch. The weights, nil or of the targets'
 	// leading axes, multiply the loss of each sample or element; a mean is over the
 	// sum of the weights. Weights of 0 and 1 are a mask.
-	Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor
+	Forward(outputs, targets, weights *tensor.Tensor) Fraction
 }
 
 // LabelLoss is implemented by losses whose targets may be class labels, integers
@@ -94,26 +93,19 @@ func checkReduction(loss, reduction string) {
 }
 
 // reduceLoss returns the weighted mean, or the sum, of the elements of a loss.
-func reduceLoss(loss, reduction string, elements, weights *tensor.Tensor) *tensor.Tensor {
+func reduceLoss(loss, reduction string, elements, weights *tensor.Tensor) Fraction {
 	switch {
 	case weights == nil && reduction == "sum":
-		return elements.Sum()
+		return SumFraction(elements.Sum())
 	case weights == nil:
-		return elements.Mean()
+		return MeanFraction(elements.Mean(), elements.Len())
 	}
 	weights = alignWeights(loss, elements, weights)
 	sum := elements.Mul(weights).Sum()
 	if reduction == "sum" {
-		return sum
+		return SumFraction(sum)
 	}
-	return divideByWeight(sum, weights.Sum())
-}
-
-// divideByWeight returns sum/weight, and sum where weight is 0: if everything is
-// masked, the loss is 0.
-func divideByWeight(sum, weight *tensor.Tensor) *tensor.Tensor {
-	isZero := weight.Eq(weight.MulScalar(0))
-	return sum.Div(weight.Add(isZero.Cast(weight.DType())))
+	return NewFraction(sum, weights.Sum())
 }
 
 // alignWeights returns weights, of the leading axes of elements, in their shape and

@@ -12,7 +12,7 @@ func NewL1Loss(o LossOptions) L1Loss {
 }
 
 // Forward returns the mean of the absolute differences.
-func (l L1Loss) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+func (l L1Loss) Forward(outputs, targets, weights *tensor.Tensor) Fraction {
 	y, t := matchTargets("mean_absolute_error", outputs, targets)
 	return reduceLoss("mean_absolute_error", l.Reduction, y.Sub(t).Abs(), weights)
 }

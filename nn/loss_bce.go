@@ -33,7 +33,7 @@ func newBCEWithLogits(o BCEWithLogitsLossOptions) BCEWithLogitsLoss {
 
 // Forward returns the mean of (1−t)·x + (1 + (p−1)·t)·log(1 + exp(−x)), for outputs
 // x, targets t and PosWeight p.
-func (l BCEWithLogitsLoss) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+func (l BCEWithLogitsLoss) Forward(outputs, targets, weights *tensor.Tensor) Fraction {
 	x, t := matchTargets("bce_with_logits", outputs, targets)
 	if l.Probabilities {
 		x = logOf(x).Sub(logOf(x.MulScalar(-1).AddScalar(1)))

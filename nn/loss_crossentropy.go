@@ -51,20 +51,20 @@ func (o CrossEntropyLossOptions) Config() any { return o }
 func (o CrossEntropyLossOptions) ignoredLabel() *int { return o.IgnoreIndex }
 
 // Forward returns the cross entropy of outputs (N, classes) and labels (N).
-func (l *CrossEntropyLoss) Forward(outputs, labels, weights *tensor.Tensor) *tensor.Tensor {
+func (l *CrossEntropyLoss) Forward(outputs, labels, weights *tensor.Tensor) Fraction {
 	if l.Probabilities {
 		checkLabels("cross_entropy", outputs, labels)
 		return l.forward("cross_entropy", l.CrossEntropyLossOptions, logOf(outputs), labels, weights)
 	}
 	if weights == nil && l.LabelSmoothing == 0 && l.ClassWeights == nil && l.IgnoreIndex == nil && l.Reduction != "sum" {
-		return tensor.CrossEntropy(outputs, labels)
+		return MeanFraction(tensor.CrossEntropy(outputs, labels), labels.Len())
 	}
 	checkLabels("cross_entropy", outputs, labels)
 	return l.forward("cross_entropy", l.CrossEntropyLossOptions, outputs.ToFloat32().LogSoftmax(1), labels, weights)
 }
 
 // Forward returns the loss of log probabilities (N, classes) and labels (N).
-func (l *NLLLoss) Forward(outputs, labels, weights *tensor.Tensor) *tensor.Tensor {
+func (l *NLLLoss) Forward(outputs, labels, weights *tensor.Tensor) Fraction {
 	checkLabels("nll", outputs, labels)
 	if outputs = outputs.ToFloat32(); l.Probabilities {
 		outputs = logOf(outputs)
@@ -107,7 +107,7 @@ func (l *NLLLoss) ignoring(label int) Loss {
 //	−(1−ε)·w[y]·p[y] − ε/classes·Σ w[c]·p[c]
 //
 // and the mean is over the sum of w[y]. A label that is neither a class nor ignored is an error.
-func (l *labelLoss) forward(loss string, o CrossEntropyLossOptions, p, labels, weights *tensor.Tensor) *tensor.Tensor {
+func (l *labelLoss) forward(loss string, o CrossEntropyLossOptions, p, labels, weights *tensor.Tensor) Fraction {
 	v := l.of(loss, p, o.ClassWeights...)
 	isLabel := v.isLabel(labels)
 	oneHot := isLabel.Cast(p.DType())
@@ -128,10 +128,13 @@ func (l *labelLoss) forward(loss string, o CrossEntropyLossOptions, p, labels, w
 		kept = kept.Mul(alignWeights(loss, sum, weights))
 	}
 	total := sum.Mul(kept).Sum()
-	if o.Reduction == "sum" {
-		return total
+	switch {
+	case o.Reduction == "sum":
+		return SumFraction(total)
+	case weights == nil && o.ClassWeights == nil && o.IgnoreIndex == nil:
+		return MeanFraction(total.DivScalar(labels.Len()), labels.Len())
 	}
-	return divideByWeight(total, oneHot.Sum(1).Mul(kept).Sum())
+	return NewFraction(total, oneHot.Sum(1).Mul(kept).Sum())
 }
 
 var (

@@ -52,13 +52,13 @@ func newSmoothL1(o SmoothL1LossOptions) SmoothL1Loss {
 }
 
 // Forward returns the Huber loss.
-func (l HuberLoss) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+func (l HuberLoss) Forward(outputs, targets, weights *tensor.Tensor) Fraction {
 	y, t := matchTargets("huber", outputs, targets)
 	return reduceLoss("huber", l.Reduction, huber(y.Sub(t), cmp.Or(l.Delta, huberDefaults.Delta)), weights)
 }
 
 // Forward returns the smooth L1 loss.
-func (l SmoothL1Loss) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+func (l SmoothL1Loss) Forward(outputs, targets, weights *tensor.Tensor) Fraction {
 	y, t := matchTargets("smooth_l1", outputs, targets)
 	beta := cmp.Or(l.Beta, smoothL1Defaults.Beta)
 	return reduceLoss("smooth_l1", l.Reduction, huber(y.Sub(t), beta).MulScalar(1/beta), weights)

@@ -23,25 +23,25 @@ func NewMSELoss(o LossOptions) MSELoss {
 }
 
 // Forward returns the mean of the squared differences.
-func (l MSELoss) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+func (l MSELoss) Forward(outputs, targets, weights *tensor.Tensor) Fraction {
 	y, t := matchTargets("mean_squared_error", outputs, targets)
 	return squaredError("mean_squared_error", l.Reduction, y, t, weights)
 }
 
 // Forward returns the sum of the squared differences.
-func (SumOfSquaredErrors) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+func (SumOfSquaredErrors) Forward(outputs, targets, weights *tensor.Tensor) Fraction {
 	y, t := matchTargets("sum_of_squared_errors", outputs, targets)
 	return squaredError("sum_of_squared_errors", "sum", y, t, weights)
 }
 
 // squaredError uses the operation of its own for the plain mean.
-func squaredError(loss, reduction string, y, t, weights *tensor.Tensor) *tensor.Tensor {
+func squaredError(loss, reduction string, y, t, weights *tensor.Tensor) Fraction {
 	if weights == nil {
 		mean := tensor.MeanSquaredError(y, t)
 		if reduction == "sum" {
-			return mean.MulScalar(float64(y.Len()))
+			return SumFraction(mean.MulScalar(float64(y.Len())))
 		}
-		return mean
+		return MeanFraction(mean, y.Len())
 	}
 	d := y.Sub(t)
 	return reduceLoss(loss, reduction, d.Mul(d), weights)

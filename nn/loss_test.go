@@ -32,7 +32,7 @@ func lossAndGrad(t *testing.T, l nn.Loss, x, y storage.Array, weights []float64)
 			w = tape.Input(storage.From(weights, len(weights)))
 		}
 		in := tape.Input(x).RequireGrad()
-		loss := l.Forward(in, tape.Input(y), w)
+		loss := l.Forward(in, tape.Input(y), w).Value()
 		value = loss.Item()
 		grad = slices.Clone(tensor.Values[float64](tensor.Gradients(loss)[in]))
 		return nil
@@ -165,4 +165,72 @@ func TestProbabilitiesAreLogitsAfterSoftmax(t *testing.T) {
 	if got, _ := lossAndGrad(t, lossFrom(t, `{"cross_entropy": {"probabilities": true}}`), storage.From([]float32{0, 1}, 1, 2), storage.From([]int64{0}, 1), nil); !(math.Abs(got+math.Log(1e-7)) < 1e-4) {
 		t.Errorf("a probability of 0 costs %v; want %v", got, -math.Log(1e-7))
 	}
+}
+
+// TestPartsOfABatchAddUp computes every loss with its gradient whole and in three parts, with weights of
+// samples and without: the fractions of the parts add up to the batch.
+func TestPartsOfABatchAddUp(t *testing.T) {
+	o := openFile(t, "testdata/losses.npz")
+	for key := range o {
+		description, ok := strings.CutSuffix(key, "/x")
+		if !ok {
+			continue
+		}
+		l, n := lossFrom(t, description), o[key].Shape[0]
+		for _, weights := range [][]float64{nil, []float64{2, 0.5, 0, 3, 1, 0.25}[:n]} {
+			whole := lossPart(t, l, o[key], o[description+"/y"], weights, 0, n)
+			var sum fraction
+			for _, at := range [][2]int{{0, 2}, {2, 3}, {3, n}} {
+				part := lossPart(t, l, o[key], o[description+"/y"], weights, at[0], at[1])
+				sum.numerator, sum.denominator = sum.numerator+part.numerator, sum.denominator+part.denominator
+				sum.grad = append(sum.grad, part.grad...)
+			}
+			if whole.denominator == 0 { // a sum
+				whole.denominator, sum.denominator = 1, 1
+			}
+			for i := range sum.grad {
+				sum.grad[i], whole.grad[i] = sum.grad[i]/sum.denominator, whole.grad[i]/whole.denominator
+			}
+			near(t, precision{dtype.Float64, 1e-13}, description, append(sum.grad, sum.numerator/sum.denominator), append(whole.grad, whole.numerator/whole.denominator))
+		}
+	}
+}
+
+// A fraction is an nn.Fraction with the gradient of its numerator.
+type fraction struct {
+	numerator, denominator float64 // 0 for a sum
+	grad                   []float64
+}
+
+// lossPart returns the loss of the samples from first to end.
+func lossPart(t *testing.T, l nn.Loss, x, y storage.Array, weights []float64, first, end int) (part fraction) {
+	t.Helper()
+	err := tensor.Step(func(tape *tensor.Tape) error {
+		rows := func(a storage.Array) *tensor.Tensor {
+			return tape.Input(tensor.FromArray(a).Slice(0, first, end, 1).Contiguous().Array())
+		}
+		var w *tensor.Tensor
+		if weights != nil {
+			w = rows(storage.From(weights, len(weights)))
+		}
+		in := rows(x).RequireGrad()
+		f := l.Forward(in, rows(y), w)
+		part.numerator = f.Numerator().Item()
+		factor := 1.0
+		if d := f.Denominator(); d != nil {
+			part.denominator = d.Item()
+			factor = part.denominator
+			if value := f.Value().Item(); factor != 0 && math.Abs(value*factor-part.numerator) > 1e-12*(1+math.Abs(part.numerator)) {
+				t.Errorf("%T: value %v, numerator %v, denominator %v", l, value, part.numerator, factor)
+			}
+		}
+		for _, g := range tensor.Values[float64](tensor.Gradients(f.Value())[in]) {
+			part.grad = append(part.grad, factor*g)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return part
 }

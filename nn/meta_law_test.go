@@ -33,7 +33,7 @@ func TestMetaIsTheCPU(t *testing.T) {
 			l := lossFrom(t, description)
 			everyTarget(t, "loss "+description, func(y, target, w *tensor.Tensor) ([]*tensor.Tensor, error) {
 				y = tensor.FromArray(y.Array()).RequireGrad()
-				loss := l.Forward(y, target, w)
+				loss := l.Forward(y, target, w).Value()
 				return []*tensor.Tensor{loss.Detach(), tensor.Gradients(loss)[y]}, nil
 			})
 		}

@@ -103,11 +103,22 @@ func (m *MetricSums) State() iter.Seq2[string, storage.Array] {
 	return byName(m.sums)
 }
 
-// Load replaces the sums by copies of state.
+// Load replaces the sums by copies of state. Sums of the same shape stay in their memory, to which captured
+// steps add.
 func (m *MetricSums) Load(state iter.Seq2[string, storage.Array]) error {
 	loaded := MetricSums{}
 	if err := loaded.Merge(state); err != nil {
 		return err
+	}
+	for name, a := range loaded.State() {
+		have, ok := m.sums[name]
+		if !ok || !slices.Equal(have.Shape, a.Shape) {
+			continue
+		}
+		if err := a.CopyTo(have); err != nil {
+			return fmt.Errorf("metric state: %s: %w", name, err)
+		}
+		loaded.sums[name] = have
 	}
 	m.sums = loaded.sums
 	return nil

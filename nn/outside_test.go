@@ -73,9 +73,9 @@ func (o *outsideSign) Config() any          { return o.SGDOptions }
 // outsideLoss counts its calls.
 type outsideLoss struct{ calls int }
 
-func (l *outsideLoss) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+func (l *outsideLoss) Forward(outputs, targets, weights *tensor.Tensor) nn.Fraction {
 	l.calls++
-	return tensor.MeanSquaredError(outputs, targets)
+	return nn.MeanFraction(tensor.MeanSquaredError(outputs, targets), outputs.Len())
 }
 
 func (l *outsideLoss) Config() any { return struct{}{} }
@@ -133,7 +133,7 @@ func TestOtherPackagesAddToAllRegistries(t *testing.T) {
 		err := tensor.Step(func(tape *tensor.Tape) error {
 			out := m.Forward(tape.Input(x))
 			metric.Update(out, nil, nil)
-			l := loss.Forward(out, tape.Input(y), nil)
+			l := loss.Forward(out, tape.Input(y), nil).Value()
 			values = append(values, l.Item())
 			return o.Step(nn.Parameters(m), tensor.Gradients(l))
 		})

@@ -32,7 +32,7 @@ type Config struct {
 	Metrics    []any    `json:"metrics,omitempty"`    // besides the loss and accuracy, of each output, as nn.MetricFromConfig reads them
 	ClipNorm   float64  `json:"clip_norm,omitempty"`  // largest norm of all gradients; no limit if 0
 	ClipValue  float64  `json:"clip_value,omitempty"` // largest element of a gradient; no limit if 0
-	Accumulate int      `json:"accumulate,omitempty"` // batches whose gradients make one update, averaged by their numbers of samples; 1 if 0
+	Accumulate int      `json:"accumulate,omitempty"` // batches whose gradients make one update, as one large batch does; 1 if 0
 	EMA        float64  `json:"ema,omitempty"`        // decay of moving averages of the parameters, which validation and prediction use; no averages if 0
 	SaveEvery  Interval `json:"save_every,omitzero"`  // how often the run is saved, such as 10m, 500steps or epoch; epoch if absent
 	Keep       int      `json:"keep,omitempty"`       // how many of the last saves stay, named after their steps, such as run-step1200.h5; none if 0

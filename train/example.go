@@ -239,8 +239,8 @@ type comparison struct {
 	example
 	outputs, compared []*tensor.Tensor
 	counted           []*tensor.Tensor // weights of each target in the axes of the data; nil if all elements count alike
-	losses            []*tensor.Tensor // of each output
-	loss              *tensor.Tensor   // their sum, which training minimizes
+	losses            []nn.Fraction    // of each output
+	loss              *tensor.Tensor   // the sum of their values, which training minimizes
 }
 
 // compare runs the model on e and compares its outputs with the targets.
@@ -298,21 +298,22 @@ func (r *Run) oneHot(labels *tensor.Tensor) *tensor.Tensor {
 }
 
 // lossesOf returns the loss of each output.
-func (r *Run) lossesOf(outputs, targets, weights []*tensor.Tensor) []*tensor.Tensor {
-	losses := make([]*tensor.Tensor, len(outputs))
+func (r *Run) lossesOf(outputs, targets, weights []*tensor.Tensor) []nn.Fraction {
+	losses := make([]nn.Fraction, len(outputs))
 	for i, out := range outputs {
 		losses[i] = r.loss.Forward(out, targets[i], weights[i])
-		if losses[i] == nil || losses[i].Len() != 1 {
-			tensor.Fail("train", storage.ErrState, "the loss %s returned %v; want one number", nn.LossName(r.loss), losses[i])
+		if value := losses[i].Value(); value == nil || value.Len() != 1 {
+			tensor.Fail("train", storage.ErrState, "the loss %s returned %v; want one number", nn.LossName(r.loss), value)
 		}
 	}
 	return losses
 }
 
-func sumOf(losses []*tensor.Tensor) *tensor.Tensor {
-	sum := losses[0]
+// sumOf returns the sum of the values of losses.
+func sumOf(losses []nn.Fraction) *tensor.Tensor {
+	sum := losses[0].Value()
 	for _, loss := range losses[1:] {
-		sum = sum.Add(loss)
+		sum = sum.Add(loss.Value())
 	}
 	return sum
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/nn"
@@ -77,28 +78,32 @@ func (t *trainer) batchInfo(b *batch) BatchInfo {
 
 // update computes the gradients of loss, calls the hooks and updates the parameters,
 // unless a hook holds the update back.
-func (t *trainer) update(info BatchInfo, loss *tensor.Tensor) (updated bool, err error) {
-	scaled := loss
-	if t.r.scaler != nil {
-		scaled = t.r.scaler.Scale(loss)
-	}
+func (t *trainer) update(info BatchInfo, c comparison) (updated bool, err error) {
 	if len(t.r.hooks) == 0 {
-		grads := tensor.Gradients(scaled)
+		grads := tensor.Gradients(t.scaled(c.loss))
 		if t.r.scaler != nil {
 			t.r.scaler.CheckFinite(inOrder(t.params, grads)...)
 		}
 		err = t.r.Optimizer.Step(t.params, grads)
 		updated = true
 	} else {
-		updated, err = t.updateWithHooks(info, scaled)
+		updated, err = t.updateWithHooks(info, c)
 	}
 	if t.r.scaler != nil && updated {
 		t.r.scaler.Update()
 	}
 	if t.r.ema != nil && updated && err == nil {
-		err = t.r.ema.Update(loss.Tape(), t.params)
+		err = t.r.ema.Update(c.loss.Tape(), t.params)
 	}
 	return updated, err
+}
+
+// scaled returns the loss times the loss scale, if there is one.
+func (t *trainer) scaled(loss *tensor.Tensor) *tensor.Tensor {
+	if t.r.scaler == nil {
+		return loss
+	}
+	return t.r.scaler.Scale(loss)
 }
 
 // inOrder lists the gradients in the order of params.
@@ -113,18 +118,23 @@ func inOrder(params iter.Seq2[string, *nn.Parameter], grads tensor.Grads) (all [
 
 // updateWithHooks is update, by way of the hooks. Gradients are checked for infinity
 // and NaN before the first and after each: an average over replicas brings others'.
-func (t *trainer) updateWithHooks(info BatchInfo, loss *tensor.Tensor) (updated bool, err error) {
-	s := &Step{BatchInfo: info}
+func (t *trainer) updateWithHooks(info BatchInfo, c comparison) (updated bool, err error) {
+	s := &Step{BatchInfo: info, Parts: partsOf(c.losses)}
 	if t.r.scaler != nil {
-		s.LossScale = t.r.scaler.Factor(loss)
+		s.LossScale = t.r.scaler.Factor(c.loss)
 	}
-	grads, err := t.gradients(s, loss)
-	if err != nil {
-		return false, err
+	if len(s.Parts) > 1 && !slices.ContainsFunc(t.r.hooks, isAccumulate) {
+		s.Parts = []LossPart{{value: c.loss}}
 	}
-	for name, p := range t.params {
-		if g := grads[p.Tensor]; g != nil {
-			s.Gradients = append(s.Gradients, Gradient{name, p, g})
+	for i, part := range s.Parts {
+		grads, err := t.gradients(s, i, t.scaled(part.value))
+		if err != nil {
+			return false, err
+		}
+		for name, p := range t.params {
+			if g := grads[p.Tensor]; g != nil {
+				s.Gradients = append(s.Gradients, Gradient{name, p, g, i})
+			}
 		}
 	}
 	t.checkFinite(s)
@@ -140,22 +150,22 @@ func (t *trainer) updateWithHooks(info BatchInfo, loss *tensor.Tensor) (updated 
 	return true, t.r.Optimizer.Step(t.params, s.grads())
 }
 
-// gradients makes the backward pass and tells hooks about each gradient.
-func (t *trainer) gradients(s *Step, loss *tensor.Tensor) (_ tensor.Grads, err error) {
+// gradients makes the backward pass of a part of the loss and tells hooks about each gradient.
+func (t *trainer) gradients(s *Step, part int, loss *tensor.Tensor) (_ tensor.Grads, err error) {
 	var ready []ReadyHook
 	for _, h := range t.r.hooks {
 		if r, ok := h.(ReadyHook); ok {
 			ready = append(ready, r)
 		}
 	}
-	if len(ready) == 0 {
+	if len(ready) == 0 && part == len(s.Parts)-1 {
 		return tensor.Gradients(loss), nil
 	}
 	byTensor := map[*tensor.Tensor]Gradient{}
 	for name, p := range t.params {
-		byTensor[p.Tensor] = Gradient{Name: name, Param: p}
+		byTensor[p.Tensor] = Gradient{Name: name, Param: p, Part: part}
 	}
-	grads := tensor.GradientsReady(loss, func(leaf, grad *tensor.Tensor) {
+	tell := func(leaf, grad *tensor.Tensor) {
 		g, ok := byTensor[leaf]
 		if !ok || err != nil {
 			return
@@ -167,8 +177,35 @@ func (t *trainer) gradients(s *Step, loss *tensor.Tensor) (_ tensor.Grads, err e
 				return
 			}
 		}
-	})
+	}
+	if part == len(s.Parts)-1 {
+		grads := tensor.GradientsReady(loss, tell)
+		return grads, err
+	}
+	grads := t.gradientsOf(loss)
+	for _, p := range t.params {
+		if g := grads[p.Tensor]; g != nil {
+			tell(p.Tensor, g)
+		}
+	}
 	return grads, err
+}
+
+// gradientsOf is tensor.Gradients where another backward pass follows.
+func (t *trainer) gradientsOf(loss *tensor.Tensor) tensor.Grads {
+	var params []*tensor.Tensor
+	for _, p := range t.params {
+		if p.RequiresGrad() {
+			params = append(params, p.Tensor)
+		}
+	}
+	grads := tensor.Grads{}
+	for i, g := range tensor.Grad([]*tensor.Tensor{loss}, params, tensor.GradOptions{RetainGraph: true, AllowUnused: true}) {
+		if g != nil {
+			grads[params[i]] = g
+		}
+	}
+	return grads
 }
 
 // checkFinite sets the loss scaler's found-inf flag.

@@ -175,7 +175,7 @@ func (q *queued) compute(t *tensor.Tape, b *queuedStep) (updated bool, err error
 	c := q.r.compare(exampleOf(t, q.r.Inputs, q.binding, b.fields, b.rows))
 	correct, ignored := q.r.correct(c)
 	tensor.AddMetrics(q.totals, b.n, q.r.measure(c, q.r.metrics), correct, ignored)
-	return q.update(b.info, c.loss)
+	return q.update(b.info, c)
 }
 
 func (q *queued) collect() error {

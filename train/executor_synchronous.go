@@ -52,7 +52,7 @@ func (s *synchronous) step(b *batch) error {
 		if shown := s.r.measure(c, s.r.metrics); shown != c.loss {
 			loss = shown.Item()
 		}
-		updated, err = s.update(s.batchInfo(b), c.loss)
+		updated, err = s.update(s.batchInfo(b), c)
 		return err
 	})
 	if err = cmp.Or(err, s.lossScaleErr()); err != nil {

@@ -71,19 +71,50 @@ type BatchInfo struct {
 // Last reports whether the batch is the last of its epoch.
 func (b BatchInfo) Last() bool { return b.Consumed+b.Samples >= b.EpochSamples }
 
-// A Gradient is the gradient of the loss with respect to a parameter.
+// A Gradient is the gradient of a part of the loss with respect to a parameter.
 type Gradient struct {
 	Name  string
 	Param *nn.Parameter
 	Grad  *tensor.Tensor
+	Part  int // of Step.Parts
+}
+
+// A LossPart is a part of a step's loss, the outputs with one denominator. Steps on parts of a batch make its
+// update with the sum of denominator·gradient over the steps, divided by the sum of the denominators. See
+// [nn.Fraction].
+type LossPart struct {
+	Denominator *tensor.Tensor // a single element; nil if it is the number of samples, but for a constant
+	Sum         bool           // nothing divides: the gradients of the steps are added
+	value       *tensor.Tensor
+}
+
+// partsOf returns losses by their denominators.
+func partsOf(losses []nn.Fraction) (parts []LossPart) {
+	for _, loss := range losses {
+		p := LossPart{Sum: loss.IsSum(), value: loss.Value()}
+		if weighs([]nn.Fraction{loss}) {
+			p.Denominator = loss.Denominator()
+		}
+		k := slices.IndexFunc(parts, func(q LossPart) bool { return p.Denominator == nil && q.Denominator == nil && p.Sum == q.Sum })
+		if k < 0 {
+			parts = append(parts, p)
+		} else {
+			parts[k].value = parts[k].value.Add(p.value)
+		}
+	}
+	return parts
 }
 
 // A Step is a training step whose backward pass has been made.
 type Step struct {
 	BatchInfo
 	// Gradients are the gradients of all parameters that have one, in the model's
-	// order. A hook may replace them.
+	// order. A hook may replace them. Where batches are accumulated, they are those of
+	// each of Parts, until Accumulate has added them up.
 	Gradients []Gradient
+	// Parts are the parts of the loss: one, unless batches are accumulated and the outputs have
+	// denominators of their own.
+	Parts []LossPart
 	// LossScale is the factor of the loss, and so of all gradients, as a single element,
 	// or nil. The update divides by it.
 	LossScale *tensor.Tensor

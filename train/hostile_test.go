@@ -45,7 +45,7 @@ func (panickingNames) InputNames() []string { panic("no names") }
 
 type hostileLoss func(y *tensor.Tensor) *tensor.Tensor
 
-func (l hostileLoss) Forward(y, _, _ *tensor.Tensor) *tensor.Tensor { return l(y) }
+func (l hostileLoss) Forward(y, _, _ *tensor.Tensor) nn.Fraction { return nn.MeanFraction(l(y), 1) }
 
 // hostileOptimizer is an SGD whose functions may be replaced.
 type hostileOptimizer struct {

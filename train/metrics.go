@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/config"
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -16,7 +15,7 @@ import (
 // device that computes.
 type metricSet struct {
 	metrics      []outputMetric
-	loss         *weightedLoss // of samples with weights
+	loss         *weightedLoss // of samples or classes with weights
 	standardized *weightedLoss // of normalized targets; without batches where none is
 }
 
@@ -71,21 +70,16 @@ func (c Config) newMetrics(targets []string) (set metricSet, err error) {
 	return set, nil
 }
 
-// update adds a batch with the losses in the units of the data and those that are minimized, of each output.
-func (s metricSet) update(outputs, targets, weights, losses, minimized []*tensor.Tensor) {
-	n := outputs[0].Shape()[0]
-	weighs := slices.ContainsFunc(weights, func(w *tensor.Tensor) bool { return w != nil })
-	for i, w := range weights {
-		if weighs {
-			s.loss.add(i, losses[i].Detach(), n, w)
-		}
-		if minimized[0] != losses[0] {
-			s.standardized.add(i, minimized[i].Detach(), n, w)
-		}
-	}
+// update adds a batch.
+func (s metricSet) update(outputs, targets, weights []*tensor.Tensor) {
 	for _, m := range s.metrics {
 		m.Update(outputs[m.output].Detach(), targets[m.output], weights[m.output])
 	}
+}
+
+// weighs reports whether some loss is a mean by weights, so that the mean over an epoch is not over samples.
+func weighs(losses []nn.Fraction) bool {
+	return slices.ContainsFunc(losses, func(f nn.Fraction) bool { return !f.IsMean() && !f.IsSum() })
 }
 
 // A weightedLoss is the mean loss over the weights of samples or elements: the sum, of several outputs.
@@ -99,15 +93,16 @@ func (*weightedLoss) sums(output int) (total, weight string) {
 	return fmt.Sprint("total", output), fmt.Sprint("weight", output)
 }
 
-// add adds a batch of n samples, which count alike without weights.
-func (m *weightedLoss) add(output int, loss *tensor.Tensor, n int, weights *tensor.Tensor) {
-	if weights == nil {
-		weights = loss.Lt(loss).Cast(dtype.Float64).AddScalar(float64(n)) // n, where the loss is
+// add adds the losses of a batch of n samples, which count alike where there are no weights.
+func (m *weightedLoss) add(losses []nn.Fraction, n int) {
+	for i, loss := range losses {
+		if !weighs(losses[i : i+1]) {
+			loss = nn.MeanFraction(loss.Value(), n)
+		}
+		total, weight := m.sums(i)
+		m.Add(total, loss.Numerator())
+		m.Add(weight, loss.Denominator())
 	}
-	total, weight := m.sums(output)
-	sum := weights.Cast(dtype.Float64).Sum()
-	m.Add(total, loss.Cast(dtype.Float64).Mul(sum))
-	m.Add(weight, sum)
 }
 
 // mean returns the mean loss, and false if no batch was added.

@@ -142,7 +142,14 @@ func (r *Run) measure(c comparison, set metricSet) (loss *tensor.Tensor) {
 			targets[i] = withoutLabel(targets[i], *ignore)
 		}
 	}
-	set.update(outputs, targets, r.countWeights(c), losses, c.losses)
+	n := outputs[0].Shape()[0]
+	set.update(outputs, targets, r.countWeights(c))
+	if weighs(losses) {
+		set.loss.add(losses, n)
+	}
+	if r.restores() {
+		set.standardized.add(c.losses, n)
+	}
 	return loss
 }
 
