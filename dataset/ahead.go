@@ -71,7 +71,7 @@ func (f *pipeline) prefetch(place int) {
 	}
 	var list []int
 	for end := min(place+ahead, f.last); f.advised < end; f.advised++ {
-		if block := f.r.order.blockAt(f.advised); f.byBlock[block] == nil {
+		if block := f.r.order.blockAt(f.advised); f.byBlock[block].Load() == nil {
 			list = append(list, block)
 		}
 	}

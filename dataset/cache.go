@@ -1,8 +1,8 @@
 package dataset
 
 import (
-	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/h5dnn/h5dnn/internal/prefetch"
 )
@@ -11,9 +11,9 @@ import (
 type blockCache struct {
 	d       reader
 	blocks  blocks
-	whole   func() (*Batch, error) // memory for all samples, in their order, if all blocks stay cached; else nil
-	entries []*cachedBlock         // made when they are first needed
-	byBlock []*cachedBlock         // by block: its entry, or nil
+	whole   func() (*Batch, error)        // memory for all samples, in their order, if all blocks stay cached; else nil
+	entries []*cachedBlock                // made when they are first needed
+	byBlock []atomic.Pointer[cachedBlock] // by block: its entry, or nil
 	fields  []Field
 	sizes   []int // by field: bytes in one sample
 
@@ -22,15 +22,17 @@ type blockCache struct {
 
 // A cachedBlock is an entry of the cache: memory for a block, and the block it holds.
 type cachedBlock struct {
-	batch *Batch
-	data  [][]byte // by field
-	block int
-	start int   // its first row
-	err   error // why it could not be decoded
+	batch    *Batch
+	data     [][]byte // by field
+	block    int
+	start    int   // its first row
+	place    int   // that it was decoded for
+	decoding bool  // whether it is not there yet
+	err      error // why it could not be decoded
 }
 
 func newBlockCache(d reader, b blocks, p Plan) *blockCache {
-	s := &blockCache{d: d, blocks: b, entries: make([]*cachedBlock, p.CachedBlocks), byBlock: make([]*cachedBlock, b.count()), fields: d.Fields()}
+	s := &blockCache{d: d, blocks: b, entries: make([]*cachedBlock, p.CachedBlocks), byBlock: make([]atomic.Pointer[cachedBlock], b.count()), fields: d.Fields()}
 	if p.CacheAll {
 		s.whole = sync.OnceValues(func() (*Batch, error) { return allocBatch(d, d.Len(), nil) })
 	}
@@ -43,26 +45,27 @@ func newBlockCache(d reader, b blocks, p Plan) *blockCache {
 
 // endEpoch drops blocks that do not stay cached between epochs.
 func (s *blockCache) endEpoch() {
-	for block, at := range s.byBlock {
-		if at != nil && (s.whole == nil || at.err != nil) {
-			s.byBlock[block] = nil
+	for _, at := range s.entries {
+		if at != nil && at.block >= 0 && (s.whole == nil || at.err != nil) {
+			s.byBlock[at.block].Store(nil)
+			at.place = -1
 		}
 	}
 }
 
-// decode reads a block into a cache entry.
-func (s *blockCache) decode(at *cachedBlock, block int) (err error) {
+// decode reads the block of a cache entry into it.
+func (s *blockCache) decode(at *cachedBlock) (err error) {
 	if at.batch == nil {
-		if at.batch, err = s.alloc(block); err != nil {
+		if at.batch, err = s.alloc(at.block); err != nil {
 			return err
 		}
 		at.data = at.batch.data
 	}
 	work := scratches.Get().(*scratch)
 	defer scratches.Put(work)
-	rows := work.ints(s.blocks.size(block))
+	rows := work.ints(s.blocks.size(at.block))
 	for k := range rows {
-		rows[k] = s.blocks.start(block) + k
+		rows[k] = at.start + k
 	}
 	return scatter(s.d, destination{batch: at.batch}, rows)
 }
@@ -95,7 +98,7 @@ func (s *blockCache) gather(b *Batch, first int, rows []int) (err error) {
 		if k+ahead < len(rows) {
 			s.prefetch(rows[k+ahead])
 		}
-		at := s.byBlock[s.blocks.of(row)]
+		at := s.byBlock[s.blocks.of(row)].Load()
 		if at.err != nil {
 			err = at.err
 			continue
@@ -109,7 +112,7 @@ func (s *blockCache) gather(b *Batch, first int, rows []int) (err error) {
 
 // prefetch makes the processor load a sample that is cached.
 func (s *blockCache) prefetch(row int) {
-	at := s.byBlock[s.blocks.of(row)]
+	at := s.byBlock[s.blocks.of(row)].Load()
 	if at.err != nil {
 		return
 	}
@@ -120,8 +123,13 @@ func (s *blockCache) prefetch(row int) {
 
 // table returns the dataset in memory once every block is cached, else nil.
 func (s *blockCache) table() reader {
-	if s.whole == nil || slices.Contains(s.byBlock, nil) {
+	if s.whole == nil {
 		return nil
+	}
+	for block := range s.byBlock {
+		if s.byBlock[block].Load() == nil {
+			return nil
+		}
 	}
 	all, err := s.whole()
 	if err != nil {

@@ -126,6 +126,10 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 			yield(nil, fmt.Errorf("dataset: start after %d of %d samples, order only %v: %w", start, l.plan.Samples, l.o.OrderOnly, storage.ErrState))
 			return
 		}
+		if !l.o.batching(l.d.Len()).starts(start) {
+			yield(nil, fmt.Errorf("dataset: start after %d samples, in the middle of a batch of %d, whose shards have equal parts: %w", start, l.o.BatchSize, storage.ErrState))
+			return
+		}
 		if !l.busy.CompareAndSwap(false, true) {
 			yield(nil, fmt.Errorf("dataset: the loader is in the middle of another epoch; make a second one: %w", storage.ErrState))
 			return
@@ -180,11 +184,18 @@ func (l *Loader) Order(epoch, start int) iter.Seq2[[]int, int] {
 // order returns the order of an epoch.
 func (l *Loader) order(epoch int) order {
 	key := mix(l.o.Seed, mix(epochKey, uint64(epoch)))
+	b := l.o.batching(l.d.Len())
 	if l.plan.Window > 0 {
-		return newWindowOrder(l.blocks, l.plan.Window, key, l.plan.Shuffle == None, l.o.Rank, l.o.WorldSize)
+		windows := make([]*windowOrder, len(b.shares))
+		for i, s := range b.shares {
+			windows[i] = newWindowOrder(l.blocks, l.plan.Window, key, l.plan.Shuffle == None, s, l.o.Shards)
+		}
+		if len(windows) == 1 {
+			return windows[0]
+		}
+		return newShardedOrder(b, windows)
 	}
-	first, end := share(l.d.Len(), l.o.Rank, l.o.WorldSize)
-	o := permutedOrder{first: first, total: end - first, permutation: permute(l.d.Len(), key), shuffled: l.plan.Shuffle != None}
+	o := permutedOrder{batching: b, permutation: permute(l.d.Len(), key), shuffled: l.plan.Shuffle != None}
 	if l.cache != nil {
 		o.blocks = l.blocks.count()
 	}
@@ -193,10 +204,11 @@ func (l *Loader) order(epoch int) order {
 
 // limit returns the position after the last batch of an epoch that begins at start.
 func (l *Loader) limit(start int) int {
-	if l.o.DropLast {
-		return start + (l.plan.Samples-start)/l.o.BatchSize*l.o.BatchSize
+	if !l.o.DropLast {
+		return l.plan.Samples
 	}
-	return l.plan.Samples
+	least := l.d.Len() / l.o.Shards * l.o.local() // of any rank
+	return start + max(0, least-start)/l.o.BatchSize*l.o.BatchSize
 }
 
 // Retain makes b the caller's for good. The loader makes another in its place.

@@ -22,9 +22,14 @@ type Options struct {
 	Memory    int64   // limit in bytes; 0 for 512 MiB, or more if that is not enough
 	Lifetime  int     // iterations that a batch stays valid beyond the next one
 	// Rank is the index of this process among WorldSize processes (0 counts as 1). Every
-	// sample of an epoch is loaded by exactly one of them; their shares differ by at
-	// most one sample.
+	// sample of an epoch is loaded by exactly one of them.
 	Rank, WorldSize int
+	// Shards divide the samples of an epoch, each with an order of its own; their numbers of samples differ by at
+	// most one. Each rank has equally many of them, by default one, and each of its batches an equal part of each,
+	// one after the other: so the samples of the batches of all ranks together depend on Shards, not on WorldSize.
+	// The last batch has what is left of each, which may be nothing: there a rank may have a batch less than others.
+	// Shards are part of the order.
+	Shards int
 	// OrderOnly makes a loader for Order alone: it reads no samples and takes no memory.
 	OrderOnly bool
 	// Alloc allocates the memory of batches, for example the pinned memory of a
@@ -49,7 +54,14 @@ var ErrWindow = fmt.Errorf("%w", ErrMemory)
 // withDefaults returns o with its defaults filled in, for a dataset of n samples.
 func (o Options) withDefaults(n int) (Options, error) {
 	o.WorldSize = max(o.WorldSize, 1)
+	if o.Shards == 0 {
+		o.Shards = o.WorldSize
+	}
 	switch {
+	case o.Shards < 0 || o.Shards%o.WorldSize != 0:
+		return o, fmt.Errorf("dataset: %d processes for %d shards; want equally many for each", o.WorldSize, o.Shards)
+	case o.BatchSize%o.local() != 0:
+		return o, fmt.Errorf("dataset: batches of %d samples of %d shards; want an equal part of each", o.BatchSize, o.local())
 	case o.BatchSize < 1:
 		return o, fmt.Errorf("dataset: batches of %d samples; choose at least 1", o.BatchSize)
 	case int(o.Shuffle) >= len(shuffles):
@@ -62,6 +74,11 @@ func (o Options) withDefaults(n int) (Options, error) {
 	if o.Workers == 0 {
 		o.Workers = min(runtime.GOMAXPROCS(0), 16)
 	}
-	o.BatchSize = min(o.BatchSize, max(n, 1))
+	if o.local() == 1 {
+		o.BatchSize = min(o.BatchSize, max(n, 1))
+	}
 	return o, nil
 }
+
+// local returns the number of shards of a rank.
+func (o Options) local() int { return o.Shards / o.WorldSize }

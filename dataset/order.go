@@ -53,27 +53,26 @@ func fillRows(o order, rows []int, pos int) {
 // A permutedOrder is sequential, or a permutation of all samples. Its one round
 // needs all blocks.
 type permutedOrder struct {
-	first, total int // the positions of the rank in the order of all samples
-	blocks       int
-	shuffled     bool
+	batching
+	blocks   int
+	shuffled bool
 	permutation
 }
 
-func (o permutedOrder) round(int) (from, to, end int) { return 0, o.blocks, o.total }
+func (o permutedOrder) round(int) (from, to, end int) { return 0, o.blocks, o.samples() }
 func (o permutedOrder) numBlocks() int                { return o.blocks }
 func (o permutedOrder) blockAt(place int) int         { return place }
 
 func (o permutedOrder) fill(rows []int, pos int) {
-	for k := range rows {
-		rows[k] = o.first + pos + k
-		if o.shuffled {
-			rows[k] = o.at(rows[k])
+	for len(rows) > 0 {
+		shard, at, n := o.locate(pos)
+		n = min(n, len(rows))
+		for k := range n {
+			rows[k] = o.shares[shard].first + at + k
+			if o.shuffled {
+				rows[k] = o.at(rows[k])
+			}
 		}
+		rows, pos = rows[n:], pos+n
 	}
-}
-
-// share returns the positions [first, end) of n that belong to rank.
-func share(n, rank, world int) (first, end int) {
-	boundary := func(rank int) int { return n/world*rank + n%world*rank/world }
-	return boundary(rank), boundary(rank + 1)
 }

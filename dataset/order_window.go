@@ -24,7 +24,7 @@ type windowOrder struct {
 	shuffled []shuffledBlock
 }
 
-// A segment is the part of a block that belongs to one rank: mostly all of it.
+// A segment is the part of a block that belongs to one shard: mostly all of it.
 type segment struct {
 	block   int
 	from, n int // its samples, in the shuffled order of the block
@@ -37,26 +37,25 @@ type shuffledBlock struct {
 	rows  []int
 }
 
-// newWindowOrder returns the order of one epoch. The samples in the order of opened
-// blocks are divided evenly among the ranks, so that two ranks decode the same
-// block only where one's share ends and the next one's begins.
-func newWindowOrder(b blocks, width int, key uint64, sequential bool, rank, world int) *windowOrder {
+// newWindowOrder returns the order of one epoch of a shard. The samples in the order of opened
+// blocks are divided evenly among the shards, so that two of them need the same block only where
+// the share of one ends and the next one's begins. The width is the window of all shards.
+func newWindowOrder(b blocks, width int, key uint64, sequential bool, mine share, shards int) *windowOrder {
 	w := &windowOrder{blocks: b, key: key, sequential: sequential, current: -1}
-	lo, hi := share(b.start(b.count()), rank, world)
 	at := 0
 	for place, block := range blockSequence(b.count(), width, key) {
 		if sequential {
 			block = place
 		}
 		size := b.size(block)
-		first, last := max(at, lo), min(at+size, hi)
+		first, last := max(at, mine.first), min(at+size, mine.end)
 		if first < last {
 			w.segments = append(w.segments, segment{block, first - at, last - first, w.total})
 			w.total += last - first
 		}
 		at += size
 	}
-	w.width = max(1, min(width, len(w.segments)))
+	w.width = max(1, min(shardWindow(width, shards), len(w.segments)))
 	w.shuffled = make([]shuffledBlock, w.width)
 	for i := range w.shuffled {
 		w.shuffled[i].block = -1
@@ -76,12 +75,12 @@ func blockSequence(n, width int, key uint64) iter.Seq2[int, int] {
 		place := 0
 		for cycle := range (n + width - 1) / width {
 			for k := range width {
-				first, end := share(n, turns.at(k), width)
-				if cycle >= end-first {
-					continue // this region is one shorter
+				region := shareOf(n, turns.at(k), width)
+				if cycle >= region.len() {
+					continue // it is one shorter
 				}
-				inside := permute(end-first, mix(key+blockKey, uint64(first)))
-				if !yield(place, (first+inside.at(cycle)+rotation)%n) {
+				inside := permute(region.len(), mix(key+blockKey, uint64(region.first)))
+				if !yield(place, (region.first+inside.at(cycle)+rotation)%n) {
 					return
 				}
 				place++
@@ -121,9 +120,14 @@ func (w *windowOrder) end(s int) int {
 	return end
 }
 
+// roundOf returns the round of the sample at pos.
+func (w *windowOrder) roundOf(pos int) int {
+	return sort.Search(w.rounds(), func(s int) bool { return w.end(s) > pos })
+}
+
 func (w *windowOrder) round(pos int) (from, to, end int) {
 	if w.current < 0 || pos < w.first || pos > w.first+len(w.rows) {
-		s := sort.Search(w.rounds(), func(s int) bool { return w.end(s) > pos })
+		s := w.roundOf(pos)
 		w.load(s)
 		if w.first = 0; s > 0 {
 			w.first = w.end(s - 1)

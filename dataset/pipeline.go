@@ -31,6 +31,9 @@ type batchPart struct {
 // newPipeline returns the pipeline for the positions of r.
 func (s *blockCache) newPipeline(r *epochRun) *pipeline {
 	f := &pipeline{blockCache: s, r: r, pos: r.start}
+	if o, ok := r.order.(*shardedOrder); ok && s.whole == nil {
+		s.entries = append(s.entries, make([]*cachedBlock, max(0, o.span()-len(s.entries)))...)
+	}
 	if r.start < r.limit {
 		f.next, _, _ = r.order.round(r.start)
 		f.ready = f.next
@@ -43,12 +46,12 @@ func (s *blockCache) newPipeline(r *epochRun) *pipeline {
 // step gathers samples or decodes a block, and reports whether it did. If wait is
 // set, it waits until there is a task.
 func (f *pipeline) step(wait bool) bool {
-	p, at, block := f.nextTask(wait)
+	p, at := f.nextTask(wait)
 	switch {
 	case p.b != nil:
 		f.finish(p, f.gather(p.b, p.at, p.b.Rows[p.at:p.end]))
 	case at != nil:
-		f.store(at, block, f.decode(at, block))
+		f.store(at, f.decode(at))
 	default:
 		return false
 	}
@@ -57,28 +60,28 @@ func (f *pipeline) step(wait bool) bool {
 
 // nextTask returns samples to gather or a block to decode, or neither if nothing is
 // left, or if there is nothing to do yet and wait is not set.
-func (f *pipeline) nextTask(wait bool) (p batchPart, at *cachedBlock, block int) {
+func (f *pipeline) nextTask(wait bool) (p batchPart, at *cachedBlock) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	for f.pos < f.r.limit && f.r.ctx.Err() == nil {
 		if p, ok := f.nextPart(); ok {
-			return p, nil, 0
+			return p, nil
 		}
-		if at, block = f.nextBlock(); at != nil {
+		if at = f.nextBlock(); at != nil {
 			f.prefetch(f.next - 1)
-			return batchPart{}, at, block
+			return batchPart{}, at
 		} else if !wait {
-			return batchPart{}, nil, 0
+			return batchPart{}, nil
 		}
 		f.changed.Wait()
 	}
-	return batchPart{}, nil, 0
+	return batchPart{}, nil
 }
 
 // nextPart returns the next samples that can be gathered, of one batch and one round.
 func (f *pipeline) nextPart() (batchPart, bool) {
 	from, to, end := f.r.order.round(f.pos)
-	for f.ready < to && f.byBlock[f.r.order.blockAt(f.ready)] != nil {
+	for f.ready < to && f.cached(f.ready) {
 		f.ready++
 	}
 	if f.ready < to || !f.openBatch() {
@@ -93,6 +96,16 @@ func (f *pipeline) nextPart() (batchPart, bool) {
 		f.current = nil
 	}
 	return p, true
+}
+
+// cached reports whether the block at a place is in the cache: in the place's own entry, unless all blocks
+// stay there. A block that two shards share has two places.
+func (f *pipeline) cached(place int) bool {
+	if f.whole != nil {
+		return f.byBlock[f.r.order.blockAt(place)].Load() != nil
+	}
+	at := f.entries[place%len(f.entries)]
+	return at != nil && at.place == place && !at.decoding
 }
 
 // openBatch makes a free batch the current one, if there is no current one, and
@@ -112,25 +125,25 @@ func (f *pipeline) openBatch() bool {
 	}
 }
 
-// nextBlock returns the next block to decode and the cache entry for it, if one is
-// free.
-func (f *pipeline) nextBlock() (at *cachedBlock, block int) {
-	for ; f.next < f.last; f.next++ {
-		block = f.r.order.blockAt(f.next)
-		if f.byBlock[block] != nil {
+// nextBlock returns a cache entry for the next block to decode, if one is free.
+func (f *pipeline) nextBlock() *cachedBlock {
+	for f.next < f.last {
+		block, index := f.r.order.blockAt(f.next), f.next%len(f.entries)
+		if f.whole != nil {
+			index = block
+		} else if f.next >= f.firstNeeded()+len(f.entries) {
+			return nil
+		}
+		place := f.next
+		f.next++
+		if at := f.entries[index]; f.whole != nil && at != nil && (at.decoding || f.byBlock[block].Load() != nil) {
 			continue
 		}
-		index := block
-		if f.whole == nil {
-			if f.next >= f.firstNeeded()+len(f.entries) {
-				return nil, 0
-			}
-			index = f.next % len(f.entries)
-		}
-		f.next++
-		return f.evict(index), block
+		at := f.evict(index)
+		at.block, at.start, at.place, at.decoding = block, f.blocks.start(block), place, true
+		return at
 	}
-	return nil, 0
+	return nil
 }
 
 // firstNeeded returns the first place that samples are still gathered from.
@@ -148,18 +161,18 @@ func (s *blockCache) evict(index int) *cachedBlock {
 		s.entries[index] = &cachedBlock{block: -1}
 	}
 	at := s.entries[index]
-	if at.block >= 0 && s.byBlock[at.block] == at {
-		s.byBlock[at.block] = nil
+	if at.block >= 0 {
+		s.byBlock[at.block].CompareAndSwap(at, nil)
 	}
 	return at
 }
 
-// store records that an entry holds a block, or why the block could not be decoded.
-func (f *pipeline) store(at *cachedBlock, block int, err error) {
+// store records that an entry holds its block, or why the block could not be decoded.
+func (f *pipeline) store(at *cachedBlock, err error) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	at.block, at.start, at.err = block, f.blocks.start(block), err
-	f.byBlock[block] = at
+	at.decoding, at.err = false, err
+	f.byBlock[at.block].Store(at)
 	f.changed.Broadcast()
 }
 

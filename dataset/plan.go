@@ -73,11 +73,10 @@ func newPlanner(d Description, o Options) (*planner, error) {
 
 // planOrder sets the shuffle, the window and the number of batches.
 func (p *planner) planOrder() {
-	first, end := share(p.d.Samples, p.o.Rank, p.o.WorldSize)
-	p.plan = Plan{Samples: end - first, Blocks: p.blocks.count(), BlockSize: p.blocks.largest, Shuffle: p.o.Shuffle}
+	p.plan = Plan{Samples: p.o.batching(p.d.Samples).samples(), Blocks: p.blocks.count(), BlockSize: p.blocks.largest, Shuffle: p.o.Shuffle}
 	p.plan.Batches = (p.plan.Samples + p.o.BatchSize - 1) / p.o.BatchSize
 	if p.o.DropLast {
-		p.plan.Batches = p.plan.Samples / p.o.BatchSize
+		p.plan.Batches = fullSamples(p.d.Samples, p.o) / p.o.BatchSize
 	}
 	if p.plan.Shuffle == Auto {
 		p.plan.Shuffle = Exact
@@ -124,9 +123,10 @@ func (p *planner) planMemory() error {
 	case !p.d.Decoded:
 		need = blocked
 	case p.plan.Window > 0:
-		least := min(p.plan.Window+1, p.plan.Blocks)
+		open := p.open()
+		least := min(open+1, p.plan.Blocks)
 		fitting := int(max(0, min(allowed-blocked, all)) / block)
-		p.plan.CachedBlocks = max(least, min(p.plan.Window+lookahead*p.o.Workers, p.plan.Blocks, fitting))
+		p.plan.CachedBlocks = max(least, min(open+lookahead*p.o.Workers, p.plan.Blocks, fitting))
 		need = blocked + float64(p.plan.CachedBlocks)*block
 	}
 	if need > allowed {
@@ -152,11 +152,24 @@ func (p *planner) planScattering(need, wanted float64) float64 {
 	return need + ahead*bytes
 }
 
+// fullSamples returns how many of n samples in all are in full batches of a rank, of which each rank has as many.
+func fullSamples(n int, o Options) int {
+	return n / o.Shards / (o.BatchSize / o.local()) * o.BatchSize
+}
+
+// open returns how many blocks the shards of the rank have open together.
+func (p *planner) open() int {
+	return p.o.local() * shardWindow(p.plan.Window, p.o.Shards)
+}
+
+// shardWindow returns the window of a shard, its part of the window of all.
+func shardWindow(window, shards int) int { return (window + shards - 1) / shards }
+
 // batchesAhead returns how many batches more are to be open so that all samples of a
 // block have a batch when its first one is needed: those of a window, and of the blocks
 // that workers read beyond it.
 func (p *planner) batchesAhead() int {
-	blocks := min(p.plan.Blocks, p.plan.Window+1+lookahead*p.o.Workers)
+	blocks := min(p.plan.Blocks, p.open()+1+lookahead*p.o.Workers)
 	return min((blocks*p.blocks.largest+p.o.BatchSize-1)/p.o.BatchSize, p.plan.Batches)
 }
 
@@ -164,7 +177,7 @@ func (p *planner) batchesAhead() int {
 // every sample of the batches.
 func (p *planner) scatteringBytes() float64 {
 	const taskBytes, blockBytes = 24, 32 // of a sample, and of a block
-	lists, tasks := min(p.plan.Blocks, p.plan.Window+2), p.o.Workers+1
+	lists, tasks := min(p.plan.Blocks, p.open()+2), p.o.Workers+1
 	return float64(p.blocks.largest)*float64(wantedBytes*lists+taskBytes*tasks) + blockBytes*float64(p.plan.Blocks)
 }
 
@@ -177,7 +190,7 @@ func (p *planner) scratchBytes() float64 {
 
 // orderBytes returns the size of the state of a windowOrder.
 func (p *planner) orderBytes() float64 {
-	open := float64(p.blocks.largest) * float64(p.plan.Window+1)
+	open := float64(p.blocks.largest) * float64(p.open()+1)
 	round := open / 2
 	return 8*(open+round+float64(p.o.Workers+1)*float64(p.blocks.largest)) + 64*float64(p.plan.Blocks)
 }
