@@ -1,5 +1,6 @@
 """PyTorch's side of the tensor suite: a line "COUNT ROW" in, COUNT seconds out, as JSON."""
 import json
+import os
 import sys
 import time
 
@@ -58,6 +59,33 @@ def chain():
     return once
 
 
+def channel_moments(images):
+    """Means and standard deviations by h5py and NumPy, a chunk at a time: sums of planes in float32, sums of these in float64."""
+    import h5py
+    import numpy as np
+    path = os.path.join(sys.argv[3], 'float12g.h5')
+    if not os.path.exists(path):
+        os.makedirs(sys.argv[3], exist_ok=True)
+        block = np.random.default_rng(0).standard_normal((1024, 3, 64, 64), dtype='f4')
+        with h5py.File(path + '.partial', 'w') as f:
+            d = f.create_dataset('x', (images, 3, 64, 64), 'f4', chunks=(32, 3, 64, 64))
+            for i in range(0, images, len(block)):
+                d[i:i + len(block)] = block
+        os.sync()  # not while something is timed
+        os.rename(path + '.partial', path)
+    d = h5py.File(path)['x']
+
+    def once():
+        sums, squares, n = np.zeros(3), np.zeros(3), d.size / 3
+        for i in range(0, images, 32):
+            b = d[i:i + 32]
+            sums += b.sum((2, 3)).sum(0, dtype='f8')
+            squares += np.square(b, out=b).sum((2, 3)).sum(0, dtype='f8')
+        mean = sums / n
+        return mean, np.sqrt((squares - n * mean * mean) / (n - 1))
+    return once
+
+
 rows = {f'{name} of 2^{e}': lambda f=f, e=e: pointwise(f, 1 << e) for name, f in functions.items() for e in (10, 20, 24)} | {
     'add of 2^10, outside of a step': lambda: pointwise(torch.add, 1 << 10),
     'add of 2^20, outside of a step': lambda: pointwise(torch.add, 1 << 20),
@@ -84,6 +112,7 @@ rows = {f'{name} of 2^{e}': lambda f=f, e=e: pointwise(f, 1 << e) for name, f in
     'gather of 10^6 rows of 64': lambda: rows_at(lambda x, i: x.index_select(0, i)),
     'scatter-add of 10^6 rows of 64': scatter_add,
     'forward and backward of 20 elementwise operations, 2^16': chain,
+    'mean and std per channel of 12 GiB in a file; NumPy in blocks by h5py': lambda: channel_moments(1 << 18),
 }
 
 print(f'PyTorch {torch.__version__}', flush=True)

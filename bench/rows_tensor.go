@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/tensors"
 )
 
 // tensorRows are single operations: a new result each call, as each library makes it. Here that is the memory of a
@@ -35,6 +37,7 @@ var tensorRows = append(pointwiseRows(), []row{
 	{name: "batched matmul 64x(128x64x128)", bar: 1.0, prepare: pair([]int{64, 128, 64}, []int{64, 64, 128}, multiply)},
 	{name: "einsum bhqd,bhkd->bhqk, (8,8,128,64)", bar: 1.0, prepare: pair([]int{8, 8, 128, 64}, []int{8, 8, 128, 64}, scores)},
 	{name: "forward and backward of 20 elementwise operations, 2^16", bar: 0.5, prepare: chain},
+	{name: "mean and std per channel of 12 GiB in a file; NumPy in blocks by h5py", bar: 0.5, most: 256 << 20, prepare: removing("float12g.h5", channelMoments("float12g.h5"))},
 }...)
 
 func pointwiseRows() (rows []row) {
@@ -97,10 +100,21 @@ func scores(q, k *tensor.Tensor) { tensor.Einsum("bhqd,bhkd->bhqk", q, k) }
 
 // addInto prepares an addition into memory that is given.
 func addInto(n int) func(folders) (task, error) {
-	out := tensor.Zeros(dtype.Float32, n)
-	return outside(n, func(x, y *tensor.Tensor) {
-		tensor.Into(out, x, func(x *tensor.Tensor) *tensor.Tensor { return x.Add(y) })
-	})
+	return func(in folders) (task, error) {
+		out := tensor.Zeros(dtype.Float32, n)
+		return outside(n, func(x, y *tensor.Tensor) {
+			tensor.Into(out, x, func(x *tensor.Tensor) *tensor.Tensor { return x.Add(y) })
+		})(in)
+	}
+}
+
+// channelMoments prepares means and standard deviations of a dataset of images in a file.
+func channelMoments(name string) func(folders) (task, error) {
+	return func(in folders) (task, error) {
+		x, err := tensors.Open(filepath.Join(in.made, name), "x")
+		once := func() error { return tensor.Try(func() { x.StdMean(0, 2, 3) }) }
+		return task{once: once, done: func() {}}, err
+	}
 }
 
 // chain prepares a step of training that is twenty elementwise operations.

@@ -10,6 +10,14 @@ func SetTileSize(n int) (restore func()) {
 	return func() { tileSize = old }
 }
 
+// SetMostWaiting sets the number of bytes of parts of a reduction from which on a job waits for its turn, and returns a
+// function that restores it.
+func SetMostWaiting(n int) (restore func()) {
+	old := mostWaiting
+	mostWaiting = n
+	return func() { mostWaiting = old }
+}
+
 // OverwriteUnread calls overwrite with the memory of each result that y was computed from whose elements no Backward
 // says that it reads, and returns how many there are.
 func OverwriteUnread(y *Tensor, overwrite func(a storage.Array)) (n int) {

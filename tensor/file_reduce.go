@@ -37,7 +37,7 @@ type folding struct {
 // reduceBlocks returns the results of a blockOp on x, which is lazy and not empty, in memory.
 func reduceBlocks(f folding, specs []Spec, x storage.Array) (out []storage.Array, err error) {
 	order := blocks.StorageOrder(x.View)
-	r := &reducer{folding: f, x: blocks.Permuted(x, order), merged: map[string]int{}}
+	r := &reducer{folding: f, x: blocks.Permuted(x, order), merged: map[string]int{}, later: map[int]*laterParts{}}
 	r.turn.L = &r.mu
 	shape := slices.Clone(r.x.Shape)
 	for k, axis := range order {
@@ -53,9 +53,19 @@ func reduceBlocks(f folding, specs []Spec, x storage.Array) (out []storage.Array
 		}
 		r.state = append(r.state, a)
 	}
-	tiles := tilesOf(r.x)
-	err = kernels.Parallel(len(tiles), func(i int) error {
-		return evaluate(func(e *evaluator) error { return r.fold(e, i, tiles[i]) })
+	size := tileSize
+	if _, computed := x.Data.(*lazy); !computed {
+		size *= 2 // nothing else is in the cache
+	}
+	jobs, tiles := tilesOf(r.x, size)
+	err = kernels.Parallel(jobs, func(job int) error {
+		var err error
+		for tile := range tiles(job) {
+			if err = evaluate(func(e *evaluator) error { return r.fold(e, job, tile) }); err != nil {
+				break
+			}
+		}
+		return evaluate(func(e *evaluator) error { return r.end(e, job, err) })
 	})
 	if err != nil {
 		return nil, err
@@ -78,56 +88,125 @@ type reducer struct {
 	reduced []bool // axes of x
 	state   []storage.Array
 
-	mu     sync.Mutex
-	turn   sync.Cond
-	next   int            // part to merge
-	failed bool           // a part has failed
-	merged map[string]int // how many elements were merged, by place in the state
+	mu      sync.Mutex
+	turn    sync.Cond
+	next    int                 // job whose parts are merged as they come
+	later   map[int]*laterParts // of jobs after it
+	waiting int                 // bytes of these
+	failed  bool                // a job has failed
+	merged  map[string]int      // how many elements were merged, by place in the state
 }
 
-// fold computes the state of part number i of x, and merges it after the states of all parts before.
-func (r *reducer) fold(e *evaluator, i int, b views.Box) (err error) {
-	shape, start, m := slices.Clone(b.Count), slices.Clone(b.Start), 1
+// mostWaiting is the number of bytes of parts from which on a job waits for its turn. Tests change it.
+var mostWaiting = 16 << 20
+
+// laterParts are the parts of a job which is not the next to be merged.
+type laterParts struct {
+	parts []statePart
+	ended bool
+}
+
+// A statePart is the state of a part of x.
+type statePart struct {
+	state []storage.Array
+	place views.Box // in the state of x
+	n     int       // elements for each of the result
+}
+
+// fold computes the state of a part of x, and merges it after the states of all parts before, at once or when these are
+// merged.
+func (r *reducer) fold(e *evaluator, job int, b views.Box) error {
+	shape, start := slices.Clone(b.Count), slices.Clone(b.Start)
+	part := statePart{state: make([]storage.Array, len(r.folding.state)), n: 1}
 	for axis, reduced := range r.reduced {
 		if reduced {
-			m *= shape[axis]
+			part.n *= shape[axis]
 			shape[axis], start[axis] = 1, 0
 		}
 	}
-	parts := make([]storage.Array, len(r.folding.state))
+	part.place = views.Box{Start: start, Count: shape, Step: b.Step}
 	x, err := e.tile(r.x.With(b.Of(r.x.View)))
 	for k, t := range r.folding.state {
 		if err == nil {
-			parts[k], err = e.alloc(t, shape)
+			part.state[k], err = e.alloc(t, shape)
 		}
 	}
 	if err == nil {
-		err = r.part(e, parts, x)
+		err = r.part(e, part.state, x)
+	}
+	if err != nil {
+		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.next < i && !r.failed {
+	for r.next < job && r.waiting > mostWaiting && !r.failed {
 		r.turn.Wait()
 	}
-	defer r.turn.Broadcast()
-	r.next = i + 1
-	if err != nil || r.failed {
-		r.failed = true
-		return err
+	if r.next == job || r.failed {
+		return r.add(e, part)
 	}
-	place := views.Box{Start: start, Count: shape, Step: b.Step}
-	at := viewKey(place.Of(r.state[0].View))
-	state := make([]storage.Array, len(parts))
-	for k := range parts {
-		state[k] = r.state[k].With(place.Of(r.state[k].View))
+	later := r.of(job)
+	for k, a := range part.state {
+		if part.state[k], err = storage.Make(storage.CPU, a.Type, shape...); err != nil {
+			return err
+		}
+		r.waiting += a.NBytes()
+		if err = a.CopyTo(part.state[k]); err != nil {
+			return err
+		}
+	}
+	later.parts = append(later.parts, part)
+	return nil
+}
+
+// of returns the parts of a job that wait.
+func (r *reducer) of(job int) *laterParts {
+	if r.later[job] == nil {
+		r.later[job] = &laterParts{}
+	}
+	return r.later[job]
+}
+
+// end ends a job, and merges the parts of jobs after it whose turn has come.
+func (r *reducer) end(e *evaluator, job int, err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer r.turn.Broadcast()
+	r.failed = r.failed || err != nil
+	r.of(job).ended = true
+	for !r.failed && r.later[r.next] != nil && r.later[r.next].ended {
+		delete(r.later, r.next)
+		r.next++
+		if later := r.later[r.next]; later != nil {
+			for _, part := range later.parts {
+				for _, a := range part.state {
+					r.waiting -= a.NBytes()
+				}
+				if err := r.add(e, part); err != nil {
+					r.failed = true
+					return err
+				}
+			}
+			later.parts = nil
+		}
+	}
+	return err
+}
+
+// add merges a part, or sets the state to it if it is the first of its place.
+func (r *reducer) add(e *evaluator, part statePart) error {
+	at := viewKey(part.place.Of(r.state[0].View))
+	state := make([]storage.Array, len(part.state))
+	for k := range state {
+		state[k] = r.state[k].With(part.place.Of(r.state[k].View))
 	}
 	n := r.merged[at]
-	r.merged[at] = n + m
+	r.merged[at] = n + part.n
 	if n > 0 {
-		return r.merge(e, state, parts, n, m)
+		return r.merge(e, state, part.state, n, part.n)
 	}
-	for k := range parts {
-		if err := parts[k].CopyTo(state[k]); err != nil {
+	for k := range state {
+		if err := part.state[k].CopyTo(state[k]); err != nil {
 			return err
 		}
 	}
@@ -252,11 +331,16 @@ func (e *evaluator) add(f *kernels.Kernel, sums []float64, shape []int, x storag
 	if err != nil {
 		return err
 	}
-	results, err := storage.Read[float64](y)
-	for i, sum := range results {
+	for i, sum := range float64s(y) {
 		sums[i%len(sums)] += sum
 	}
-	return err
+	return nil
+}
+
+// float64s returns the elements of memory of an evaluator.
+func float64s(a storage.Array) []float64 {
+	elems, _ := a.Bytes()
+	return blocks.Float64s(a.Type, elems)
 }
 
 // moments has two results: Σ (x − mean)² along axes, and the mean. Var of a tensor over a file reads it once.
@@ -311,12 +395,11 @@ func momentsPart(e *evaluator, state []storage.Array, x storage.Array) error {
 	if err := e.reduce(kernels.Squares, squares, shape, x, about); err != nil {
 		return err
 	}
-	rounded, err := storage.Read[float64](about)
-	for i := range rounded {
-		d := means[i] - rounded[i]
+	for i, rounded := range float64s(about) {
+		d := means[i] - rounded
 		squares[i] -= n * d * d
 	}
-	return err
+	return nil
 }
 
 func mergeMoments(_ *evaluator, state, part []storage.Array, n, m int) error {

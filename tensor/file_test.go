@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
@@ -185,6 +187,52 @@ func TestReductionsOfFilesDoNotDependOnTiles(t *testing.T) {
 				}
 				restore()
 			}
+		}
+	}
+}
+
+// TestReductionsOfFilesDoNotDependOnTime reduces a dataset of more chunks than are divided into tiles of their own, each of which
+// takes another while to read, with and without room for parts that wait; then one read fails.
+func TestReductionsOfFilesDoNotDependOnTime(t *testing.T) {
+	defer tensor.SetTileSize(6)()
+	memory := tensor.Key{Seed: 3}.Randn(dtype.Float64, 40, 8, 10)
+	_, _, a := inFile(t, memory.Array(), hdf5write.Layout{Chunks: []int{2, 4, 5}})
+	r := rand.New(rand.NewPCG(1, 2))
+	var mu sync.Mutex
+	reads, failing := 0, 0
+	slow := tensor.FromArray(blocks.Derive(a, a.Type, func(dst []byte, v views.View) error {
+		mu.Lock()
+		wait := r.IntN(8) == 0
+		reads++
+		failed := reads == failing
+		mu.Unlock()
+		if wait {
+			time.Sleep(100 * time.Microsecond)
+		}
+		if failed {
+			return errors.New("damaged")
+		}
+		return a.With(v).CopyTo(storage.Array{Data: storage.Wrap(dst), Type: a.Type, View: views.Of(v.Shape...)})
+	}))
+	for _, axes := range [][]int{{}, {0}, {0, 2}, {1, 2}} {
+		var want []float64
+		for _, most := range []int{1 << 20, 1 << 20, 100, 0} {
+			restore := tensor.SetMostWaiting(most)
+			variance, mean := slow.VarMean(axes...)
+			got := slices.Concat(tensor.Values[float64](variance), tensor.Values[float64](mean), tensor.Values[float64](slow.Sum(axes...)))
+			if restore(); want == nil {
+				want = got
+				tensortest.Near(t, fmt.Sprint("variance along ", axes), tensor.Values[float64](variance), tensor.Values[float64](memory.Var(axes...)), 1e-5)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("axes %v, %d bytes may wait: %v, want %v", axes, most, got, want)
+			}
+		}
+	}
+	for _, after := range []int{1, 50, 150} {
+		reads, failing = 0, after
+		if err := tensor.Try(func() { slow.Sum(0) }); err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("read %d fails: error %v", after, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -72,9 +73,15 @@ func (l *lazy) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if !dtype.Aligned(dst, t) {
 		return readUnaligned(a, to)
 	}
-	tiles := tilesOf(a)
-	return kernels.Parallel(len(tiles), func(i int) error {
-		return evaluate(func(e *evaluator) error { return e.fill(l, tiles[i].Of(v), to.With(tiles[i].Of(to.View))) })
+	jobs, tiles := tilesOf(a, tileSize)
+	return kernels.Parallel(jobs, func(job int) error {
+		for tile := range tiles(job) {
+			err := evaluate(func(e *evaluator) error { return e.fill(l, tile.Of(v), to.With(tile.Of(to.View))) })
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -90,18 +97,33 @@ func readUnaligned(a, dst storage.Array) error {
 	return err
 }
 
-// tilesOf divides an array into boxes of tileSize elements at most. Those of a chunk follow each other.
-// The indices of an axis at which boxes begin are the same for all indices of the others.
-func tilesOf(a storage.Array) (tiles []views.Box) {
-	size := blocks.BoxShape(a.Shape, blocks.Units(a), tileSize)
-	tile := blocks.BoxShape(size, slices.Repeat([]int{1}, a.Rank()), tileSize)
-	for b := range blocks.Grid(a.Shape, size) {
-		for part := range blocks.Grid(b.Count, tile) {
-			for axis := range part.Start {
-				part.Start[axis] += b.Start[axis]
+// tilesOf divides an array into boxes of n elements at most, and these, in their order, into jobs. The tiles of a chunk
+// follow each other, and are one job if there are many: it is decoded by one goroutine while others decode others. The indices
+// of an axis at which boxes begin are the same for all indices of the others.
+func tilesOf(a storage.Array, n int) (jobs int, tiles func(job int) iter.Seq[views.Box]) {
+	const many = 64
+	size := blocks.BoxShape(a.Shape, blocks.Units(a), n)
+	tile := blocks.BoxShape(size, slices.Repeat([]int{1}, a.Rank()), n)
+	whole, box := blocks.GridBoxes(a.Shape, size)
+	within := func(k int) iter.Seq[views.Box] {
+		return func(yield func(views.Box) bool) {
+			b := box(k)
+			for part := range blocks.Grid(b.Count, tile) {
+				for axis := range part.Start {
+					part.Start[axis] += b.Start[axis]
+				}
+				if !yield(part) {
+					return
+				}
 			}
-			tiles = append(tiles, part)
 		}
 	}
-	return tiles
+	if whole >= many {
+		return whole, within
+	}
+	var all []views.Box
+	for k := range whole {
+		all = slices.AppendSeq(all, within(k))
+	}
+	return len(all), func(job int) iter.Seq[views.Box] { return slices.Values(all[job : job+1]) }
 }

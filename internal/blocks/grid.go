@@ -11,29 +11,33 @@ import (
 // Grid divides a shape into boxes of a size, in row-major order. The last along an axis may be smaller.
 func Grid(shape, size []int) iter.Seq[views.Box] {
 	return func(yield func(views.Box) bool) {
-		if views.Of(shape...).Len() == 0 {
-			return
-		}
-		at, ones := make([]int, len(shape)), slices.Repeat([]int{1}, len(shape))
-		for {
-			count := make([]int, len(shape))
-			for axis := range count {
-				count[axis] = min(size[axis], shape[axis]-at[axis])
-			}
-			if !yield(views.Box{Start: slices.Clone(at), Count: count, Step: ones}) {
-				return
-			}
-			axis := len(at) - 1
-			for ; axis >= 0; axis-- {
-				if at[axis] += size[axis]; at[axis] < shape[axis] {
-					break
-				}
-				at[axis] = 0
-			}
-			if axis < 0 {
+		n, box := GridBoxes(shape, size)
+		for k := range n {
+			if !yield(box(k)) {
 				return
 			}
 		}
+	}
+}
+
+// GridBoxes returns the number of boxes of a [Grid], and a function that returns one of them.
+func GridBoxes(shape, size []int) (n int, box func(k int) views.Box) {
+	counts, ones := make([]int, len(shape)), slices.Repeat([]int{1}, len(shape))
+	n = 1
+	for axis, extent := range shape {
+		if extent == 0 {
+			return 0, nil
+		}
+		counts[axis] = (extent + size[axis] - 1) / size[axis]
+		n *= counts[axis]
+	}
+	return n, func(k int) views.Box {
+		start, count := Index(k, counts), make([]int, len(shape))
+		for axis := range start {
+			start[axis] *= size[axis]
+			count[axis] = min(size[axis], shape[axis]-start[axis])
+		}
+		return views.Box{Start: start, Count: count, Step: ones}
 	}
 }
 

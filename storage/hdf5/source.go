@@ -264,17 +264,25 @@ func (s *source) readContiguous(dst []byte, to, from views.View) error {
 	})
 }
 
-// largeRead is the number of consecutive bytes from which on they are read by system calls:
-// that is no slower than copying them from the mapping, whose pages would then count as memory
-// of the process. So are datasets that are read as a whole: a file of many small ones would be in
-// memory as a whole, too.
-const largeRead = 64 << 10
+// Consecutive bytes are read by system calls from a number on: that is no slower than copying them from the mapping, whose
+// pages would then count as memory of the process. Of a dataset that is too large to stay mapped, they are read so from a page
+// on, because its pages would be mapped again each time. So are datasets that are read as a whole: a file of many small ones
+// would be in memory as a whole, too.
+const (
+	largeRead = 64 << 10
+	pageRead  = 4 << 10
+)
+
+// readsBySystemCall reports whether n consecutive bytes are not copied from the mapping.
+func (s *source) readsBySystemCall(n, elements int) bool {
+	return n >= largeRead || elements == s.count || n >= pageRead && s.bytes > maxMapped
+}
 
 // copyStored copies elements from n bytes of the file at an address, which are stored there
 // without filters.
 func (s *source) copyStored(dst []byte, address uint64, n int, to, from views.View) error {
-	read, whole := from.Len()*s.size, from.Len() == s.count
-	if !contiguous(from, s.size) || !contiguous(to, 1) || read < largeRead && !whole {
+	read := from.Len() * s.size
+	if !contiguous(from, s.size) || !contiguous(to, 1) || !s.readsBySystemCall(read, from.Len()) {
 		m, err := s.d.file.mapped(address, n)
 		if err != nil {
 			return err
