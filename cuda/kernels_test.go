@@ -349,6 +349,11 @@ func learning() (all []trial) {
 	for _, decoupled := range []bool{false, true} {
 		all = append(all, trial{kernels.Adam, kernels.AdamOptions{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: decoupled, Step: 3}, list(p, p.up(2), p.up(3)), list(p), 1e-5})
 	}
+	for _, u := range rules {
+		for _, g := range []spec{of(1000), of(2, 3, 4, 5).channelsLast()} {
+			all = append(all, trial{u.k, u.set, u.outputs(of(g.shape...)), list(g), 1e-5})
+		}
+	}
 	random := kernels.RandomOptions{Seed: 1<<40 + 7, Stream: 3, A: -2, B: 5}
 	all = append(all, trial{kernels.Uniform, random, list(of(33, 7)), nil, 1e-6}, trial{kernels.Normal, random, list(of(33, 7)), nil, 1e-5},
 		trial{kernels.Normal, random, list(of(33, 7).as(dtype.Float64)), nil, 1e-13}, trial{kernels.Dropout, kernels.DropoutOptions{P: 0.4, Seed: 9, Stream: 1}, list(of(33, 7)), list(of(33, 7)), 1e-6})
@@ -361,17 +366,51 @@ func learning() (all []trial) {
 	return all
 }
 
+// rules are the updates by lines of updates.h beside SGD and Adam.
+var rules = []rule{
+	{kernels.Adam, kernels.AdamOptions{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-2, Decay: 0.1, Step: 3, AMSGrad: true}, 3, []float64{0.05, 0.729, 0.97}},
+	{kernels.NAdam, kernels.NAdamOptions{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-2, Decay: 0.1, MomentumDecay: 4e-3, Step: 3, Momenta: 0.1}, 2, []float64{0.05, 0.9, 0.99, 0.1}},
+	{kernels.Adamax, kernels.AdamaxOptions{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 0.1, Decay: 0.1, Step: 4}, 2, []float64{0.05, 0.6}},
+	{kernels.Adagrad, kernels.AdagradOptions{Rate: 0.1, RateDecay: 0.1, Eps: 0.1, Decay: 0.1, Step: 4}, 1, []float64{0.05, 7}},
+	{kernels.Adadelta, kernels.AdadeltaOptions{Rate: 0.9, Rho: 0.9, Eps: 0.1, Decay: 0.1}, 2, []float64{0.05}},
+	{kernels.RMSProp, kernels.RMSPropOptions{Rate: 0.1, Alpha: 0.9, Eps: 0.1, Decay: 0.1}, 1, []float64{0.05}},
+	{kernels.RMSProp, kernels.RMSPropOptions{Rate: 0.1, Alpha: 0.9, Eps: 0.1, Momentum: 0.5}, 2, []float64{0.05}},
+	{kernels.RMSProp, kernels.RMSPropOptions{Rate: 0.1, Alpha: 0.9, Eps: 0.1, Centered: true}, 2, []float64{0.05}},
+	{kernels.RMSProp, kernels.RMSPropOptions{Rate: 0.1, Alpha: 0.9, Eps: 0.1, Centered: true, Momentum: 0.5}, 3, []float64{0.05}},
+	{kernels.Lion, kernels.LionOptions{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Decay: 0.1}, 1, []float64{0.05}},
+}
+
+// A rule is a kernel of updates with options, the number of its buffers, and hyperparameters.
+type rule struct {
+	k       *kernels.Kernel
+	set     any
+	buffers int
+	hyper   []float64
+}
+
+// outputs returns a parameter and its buffers: squares that are no less than the square of a mean.
+func (u rule) outputs(p spec) []spec {
+	all := list(p, p.up(3), p.up(1), p.up(3))[:1+u.buffers]
+	if u.k == kernels.RMSProp {
+		all[1].is = slices.Repeat([]float64{4}, views.Of(p.shape...).Len())
+	}
+	return all
+}
+
 // capturable tries hyperparameters, loss scaling and metrics in device memory, for graph replay.
 func capturable() (all []trial) {
-	p, hyperparameters, stream := of(1000), these(dtype.Float64, 0.05, 0.97, 1.2), these(dtype.Uint64, 1<<40)
+	p, rate, hyperparameters, stream := of(1000), these(dtype.Float64, 0.05), these(dtype.Float64, 0.05, 0.97, 1.2), these(dtype.Uint64, 1<<40)
 	nan, inf := math.NaN(), math.Inf(1)
 	sgd := kernels.SGDOptions{Rate: 3, Momentum: 0.9, Decay: 0.2}
 	adam := kernels.AdamOptions{Rate: 3, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: 3}
-	all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, hyperparameters), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, hyperparameters), 1e-5},
+	all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, rate), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, hyperparameters), 1e-5},
 		trial{kernels.Dropout, kernels.DropoutOptions{P: 0.4, Seed: 9, Stream: 1}, list(of(33, 7)), list(of(33, 7), stream), 1e-6})
 	for _, guard := range []spec{these(dtype.Float32, 8, 3, 0, 2), these(dtype.Float32, 8, 3, 1, 0), these(dtype.Float32, 0x1p-126, 3, 1, 0)} {
-		all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, hyperparameters, guard), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, hyperparameters, guard), 1e-5},
+		all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, rate, guard), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, hyperparameters, guard), 1e-5},
 			trial{kernels.UpdateScale, kernels.UpdateScaleOptions{GrowthInterval: 4}, list(guard), nil, 0}, trial{kernels.UpdateScale, kernels.UpdateScaleOptions{GrowthInterval: 9}, list(guard), nil, 0})
+		for _, u := range rules {
+			all = append(all, trial{u.k, u.set, u.outputs(p), list(p, these(dtype.Float64, u.hyper...), guard), 1e-5})
+		}
 		for _, x := range []spec{p, p.as(dtype.Float64), these(dtype.Float32, 1, 2, inf), these(dtype.Float16, 1, 2, -inf), these(dtype.BFloat16, nan, 2, 0)} {
 			all = append(all, trial{kernels.FindInf, nil, list(guard), list(x), 0}, trial{kernels.FindInf, nil, list(guard), list(p, x, p.as(dtype.Float64)), 0})
 		}
@@ -383,7 +422,7 @@ func capturable() (all []trial) {
 				trial{kernels.AddMetrics, kernels.MetricsOptions{Samples: 7}, list(sums), list(loss), 1e-15})
 		}
 	}
-	all = append(all, several(hyperparameters)...)
+	all = append(all, several(rate)...)
 	for _, t := range []dtype.Type{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16} {
 		all = append(all, trial{kernels.GatherCast, kernels.ScaleOffsetOptions{Scale: 0.5, Offset: -3}, list(of(9, 5, 4).as(t)), list(of(50, 5, 4).as(dtype.Uint8).up(256), of(9).as(dtype.Int64).up(50)), 0})
 	}
@@ -412,7 +451,7 @@ func capturable() (all []trial) {
 
 // several tries updates of more parameters than one launch takes, of two types, one of
 // whose layout is another than its gradient's.
-func several(hyperparameters spec) (all []trial) {
+func several(rate spec) (all []trial) {
 	var out, in []spec
 	for i := range 150 {
 		p := of(1 + 37*i%400)
@@ -425,7 +464,7 @@ func several(hyperparameters spec) (all []trial) {
 		out, in = append(out, p, p), append(in, p.or(i%50 == 7, spec.channelsLast))
 	}
 	set := kernels.SGDOptions{Rate: 0.1, Momentum: 0.9}
-	return append(all, trial{kernels.SGD, set, out, in, 1e-6}, trial{kernels.SGD, set, out, append(in, hyperparameters), 1e-6})
+	return append(all, trial{kernels.SGD, set, out, in, 1e-6}, trial{kernels.SGD, set, out, append(in, rate), 1e-6})
 }
 
 // or is another operand if that is asked for.

@@ -244,7 +244,7 @@ var (
 			l := multiTensor[clipFactorArgs]{c: &on, name: "square sums", args: multiTensorArgs[clipFactorArgs]{options: args}, counting: counting}
 			for i := range gradients {
 				x := &gradients[i]
-				if err := l.add(x, x, x, x); err != nil {
+				if err := l.add(x, nil, x); err != nil {
 					return 0, err
 				}
 			}
@@ -273,7 +273,7 @@ var (
 		l := multiTensor[clampAllArgs]{c: c, name: "clamp all", args: multiTensorArgs[clampAllArgs]{options: args}}
 		for i := range c.Out {
 			y := &c.Out[i]
-			if err := l.add(y, y, y, &c.In[i]); err != nil {
+			if err := l.add(y, nil, &c.In[i]); err != nil {
 				return err
 			}
 		}
@@ -285,7 +285,7 @@ var (
 		l := multiTensor[scaleAllArgs]{c: c, name: "scale all", args: multiTensorArgs[scaleAllArgs]{options: factor}}
 		for i := range c.Out {
 			y := &c.Out[i]
-			if err := l.add(y, y, y, &c.In[i]); err != nil {
+			if err := l.add(y, nil, &c.In[i]); err != nil {
 				return err
 			}
 		}

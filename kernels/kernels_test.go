@@ -283,17 +283,59 @@ func indexSamples() (all []sample) {
 	return all
 }
 
+// updateRules are updates by every line of updates.h.
+var updateRules = []struct {
+	k       *Kernel
+	options updateOptions
+}{
+	{SGD, SGDOptions{Rate: 0.1}}, {SGD, SGDOptions{Rate: 0.1, Decay: 0.01}}, {SGD, SGDOptions{Rate: 0.1, Momentum: 0.9}},
+	{SGD, SGDOptions{Rate: 0.1, Momentum: 0.9, Nesterov: true, Decay: 0.1}},
+	{Adam, AdamOptions{Rate: 0.1, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Step: 1}}, {Adam, AdamOptions{Rate: 0.1, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Decay: 0.1, Step: 7}},
+	{Adam, AdamOptions{Rate: 0.1, Beta1: 0.8, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: 1000}},
+	{Adam, AdamOptions{Rate: 0.1, Beta1: 0.8, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Step: 9, AMSGrad: true}},
+	{NAdam, NAdamOptions{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, MomentumDecay: 4e-3, Step: 3, Momenta: 0.1}},
+	{NAdam, NAdamOptions{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, MomentumDecay: 4e-3, Step: 30, Momenta: 1e-9}},
+	{Adamax, AdamaxOptions{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-2, Decay: 0.1, Step: 4}},
+	{Adagrad, AdagradOptions{Rate: 0.1, RateDecay: 0.2, Eps: 1e-3, Decay: 0.1, Step: 4}},
+	{Adadelta, AdadeltaOptions{Rate: 0.9, Rho: 0.9, Eps: 1e-3, Decay: 0.1}},
+	{RMSProp, RMSPropOptions{Rate: 0.1, Alpha: 0.9, Eps: 1e-3, Decay: 0.1}}, {RMSProp, RMSPropOptions{Rate: 0.1, Alpha: 0.9, Eps: 1e-3, Momentum: 0.8}},
+	{RMSProp, RMSPropOptions{Rate: 0.1, Alpha: 0.9, Eps: 1e-3, Centered: true}}, {RMSProp, RMSPropOptions{Rate: 0.1, Alpha: 0.9, Eps: 1e-3, Momentum: 0.8, Centered: true}},
+	{Lion, LionOptions{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Decay: 0.1}},
+}
+
+// TestEveryUpdateHasSamples of every line of updates.h.
+func TestEveryUpdateHasSamples(t *testing.T) {
+	tried := map[string]bool{}
+	for _, u := range updateRules {
+		r, err := u.options.rule()
+		must(err)
+		tried[r.line] = true
+	}
+	for name := range updates {
+		if !tried[name] {
+			t.Errorf("%s was not tried", name)
+		}
+	}
+}
+
 func updateSamples() (all []sample) {
 	for _, shape := range [][]int{{}, {0}, {1}, {17}, {33, 65}, {300, 257}, {2, 3, 4, 5}} {
 		p, v := of(shape...), of(shape...).drawn(positive)
-		for _, options := range []SGDOptions{{Rate: 0.1}, {Rate: 0.1, Decay: 0.01}, {Rate: 0.1, Momentum: 0.9}, {Rate: 0.1, Momentum: 0.9, Nesterov: true, Decay: 0.1}} {
-			out := []operand{p, p}[:options.arrays()]
-			all = append(all, sample{k: SGD, options: options, out: out, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true},
-				sample{k: SGD, options: options, out: append(out, out...), in: []operand{p, p}, tolerance: 1e-6, updates: true, slow: true})
-		}
-		for _, options := range []AdamOptions{{0.1, 0.9, 0.999, 1e-8, 0, false, 1}, {0.1, 0.9, 0.999, 1e-8, 0.1, false, 7}, {0.1, 0.8, 0.99, 1e-3, 0.1, true, 1000}} {
-			all = append(all, sample{k: Adam, options: options, out: []operand{p, p, v}, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true},
-				sample{k: Adam, options: options, out: []operand{p, p, v, p, p, v}, in: []operand{p, p}, tolerance: 1e-6, updates: true, slow: true})
+		for _, u := range updateRules {
+			r, err := u.options.rule()
+			must(err)
+			out := []operand{p}
+			switch n := updates[r.line].Buffers; {
+			case n == 1 && u.k == SGD, n == 1 && u.k == Lion:
+				out = append(out, p)
+			case u.k == RMSProp: // the mean of squares is not less than the square of the mean
+				out = append(out, slices.Repeat([]operand{of(shape...).drawn(func(r *rand.Rand) float64 { return r.Float64() })}, n)...)
+				out[1].value = func(r *rand.Rand) float64 { return 2 + r.Float64() }
+			case n > 0:
+				out = append(out, slices.Repeat([]operand{v}, n)...)
+			}
+			all = append(all, sample{k: u.k, options: u.options, out: out, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true},
+				sample{k: u.k, options: u.options, out: append(out, out...), in: []operand{p, p}, tolerance: 1e-6, updates: true, slow: true})
 		}
 	}
 	return all

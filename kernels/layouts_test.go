@@ -16,7 +16,7 @@ var twins = map[string]any{
 	"Copy": copyArgs{}, "Draw": drawArgs{}, "Elementwise": loopArgs{}, "Fill": fillArgs{}, "FindInf": findInfArgs{}, "GradBias": gradBiasArgs{},
 	"Labelled": labelledArgs{}, "LayerNorm": layerNormArgs{}, "Lines": linesArgs{}, "MaxGrad": maxGradArgs{}, "Norm": normArgs{}, "Parameter": parameterArgs{},
 	"Pool": poolArgs{}, "PoolAxis": poolAxisArgs{}, "Product": productArgs{}, "PutAlongAxis": putAlongAxisArgs{}, "Reduce": reduceArgs{}, "Rows": rowsArgs{},
-	"Scatter": scatterArgs{}, "SGD": sgdArgs{}, "Adam": adamArgs{}, "SquaredError": squaredErrorArgs{}, "Take": takeArgs{}, "Transpose": transposeArgs{}, "UnitAxis": unitArgs{}, "Where": whereArgs{}, "Vector": vector{},
+	"Scatter": scatterArgs{}, "SquaredError": squaredErrorArgs{}, "Take": takeArgs{}, "Transpose": transposeArgs{}, "UnitAxis": unitArgs{}, "Update": updateArgs{}, "Where": whereArgs{}, "Vector": vector{},
 	"Fault": Fault{},
 }
 

@@ -211,7 +211,7 @@ func TestInvalidCallsAreErrors(t *testing.T) {
 		{Correct, Call{Out: arrays{storage.From(make([]int64, 1), 1)}, In: arrays{x, labels(0, 1)}}, views.ErrShape, "correct: [3 4] with labels [2]; want (N, classes) and (N)"},
 		{BiasAct, Call{Out: arrays{x}, In: arrays{x, ramp(3)}}, views.ErrShape, "bias act: [3 4] with bias [3]; want (N, C, …) and (C)"},
 		{ActGrad, Call{Out: arrays{x}, In: arrays{x, x}, Options: ActOptions{Act: 9}}, storage.ErrState, "act grad: no activation 9"},
-		{SGD, Call{Out: arrays{x}, In: arrays{x}, Options: SGDOptions{Momentum: 0.9}}, storage.ErrState, "sgd: momentum 0.9 needs a second output for its buffer"},
+		{SGD, Call{Out: arrays{x}, In: arrays{x}, Options: SGDOptions{Momentum: 0.9}}, views.ErrShape, "sgd: 1 outputs and 1 inputs; want 2 outputs for each parameter, and its gradient"},
 		{Adam, Call{Out: arrays{x, x, x}, In: arrays{x}}, storage.ErrState, "adam: step 0; steps count from 1"},
 		{Dropout, Call{Out: arrays{x}, In: arrays{x}, Options: DropoutOptions{P: math.NaN()}}, storage.ErrState, "dropout: probability NaN; want 0 to 1"},
 	} {

@@ -9,9 +9,9 @@ import (
 )
 
 // A captured step fixes its kernels' options. Values that change from step to step are
-// read from memory instead: SGD and Adam have two optional inputs after the gradients.
+// read from memory instead: updates have two optional inputs after the gradients.
 //
-//	hyperparameters  float64 (3)  what Hyperparameters returns of their options, in place of those
+//	hyperparameters  float64 (n)  what Hyperparameters returns of their options, in place of those
 //	loss scaler      float32 (4)  scale, growth tracker, found-inf flag, skipped steps: gradients
 //	                              are multiplied by scale, and the update is skipped if the flag is not 0;
 //	                              skipped steps counts such updates. See UpdateScale
@@ -23,11 +23,8 @@ const (
 	scalerSize
 )
 
-// hyperparameters is the length of the first of these inputs.
-const hyperparameters = 3
-
-// checkStepInputs checks the inputs that follow the gradients of an update.
-func checkStepInputs(in []storage.Array) error {
+// checkStepInputs checks the inputs that follow the gradients of an update with a number of hyperparameters.
+func checkStepInputs(in []storage.Array, hyperparameters int) error {
 	kinds := []struct {
 		t dtype.Type
 		n int
@@ -59,7 +56,7 @@ type stepInputs struct {
 	foundInf bool      // whether this step is skipped
 }
 
-func stepInputsOf(in []storage.Array) stepInputs {
+func stepInputsOf(in []storage.Array, hyperparameters int) stepInputs {
 	by := stepInputs{unscale: 1}
 	if len(in) > 0 {
 		by.hyper = storage.Elements[float64](in[0])[in[0].Offset:][:hyperparameters]

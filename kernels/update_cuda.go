@@ -1,63 +1,47 @@
 package kernels
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
-var (
-	_ = onGPU(SGD, func(c *Call, options SGDOptions) error {
-		args := sgdArgs{rate: options.Rate, momentum: options.Momentum, decay: options.Decay}
-		if options.Nesterov {
-			args.nesterov = 1
+// launchUpdate launches an update of all parameters on a GPU.
+func (c *Call) launchUpdate(r rule) error {
+	arrays := 1 + updates[r.line].Buffers
+	args := updateArgs{settings: r.settings, own: r.hyper}
+	args.hyper, args.scaler = c.stepAddresses(c.In[len(c.Out)/arrays:])
+	l := multiTensor[updateArgs]{c: c, name: r.line, args: multiTensorArgs[updateArgs]{options: args}}
+	for i := range len(c.Out) / arrays {
+		out, g := c.parameter(i, arrays)
+		if err := l.add(&out[0], out[1:], g); err != nil {
+			return err
 		}
-		args.hyper, args.scaler = c.stepAddresses(c.In[len(c.Out)/options.arrays():])
-		l := multiTensor[sgdArgs]{c: c, name: "sgd", args: multiTensorArgs[sgdArgs]{options: args}}
-		return l.update(options.arrays(), func(out []storage.Array, g *storage.Array) error {
-			p, v := &out[0], &out[len(out)-1]
-			return l.add(p, v, v, g)
-		})
-	})
-
-	_ = onGPU(Adam, func(c *Call, options AdamOptions) error {
-		own := options.Hyperparameters()
-		args := adamArgs{beta1: options.Beta1, beta2: options.Beta2, eps: options.Eps, decay: options.Decay, own: own}
-		if options.Decoupled {
-			args.decoupled = 1
-		}
-		args.hyper, args.scaler = c.stepAddresses(c.In[len(c.Out)/adamArrays:])
-		l := multiTensor[adamArgs]{c: c, name: "adam", args: multiTensorArgs[adamArgs]{options: args}}
-		return l.update(adamArrays, func(out []storage.Array, g *storage.Array) error {
-			return l.add(&out[0], &out[1], &out[2], g)
-		})
-	})
-
-	_ = onGPU(FindInf, func(c *Call, _ struct{}) error {
-		l := multiTensor[findInfArgs]{c: c, name: "find inf", args: multiTensorArgs[findInfArgs]{options: findInfArgs{c.gpu.First(&c.Out[0])}}}
-		for i := range c.In {
-			x := &c.In[i]
-			if err := l.add(x, x, x, x); err != nil {
-				return err
-			}
-		}
-		return l.launch()
-	})
-)
-
-// sgdArgs, adamArgs and findInfArgs are SGD, Adam and Flag of update.cu.
-type sgdArgs struct {
-	hyper, scaler         uint64
-	rate, momentum, decay float64
-	nesterov              int64
+	}
+	return l.launch()
 }
 
-type adamArgs struct {
-	hyper, scaler            uint64
-	beta1, beta2, eps, decay float64
-	own                      [hyperparameters]float64
-	decoupled                int64
+var _ = onGPU(FindInf, func(c *Call, _ struct{}) error {
+	l := multiTensor[findInfArgs]{c: c, name: "find inf", args: multiTensorArgs[findInfArgs]{options: findInfArgs{c.gpu.First(&c.Out[0])}}}
+	for i := range c.In {
+		x := &c.In[i]
+		if err := l.add(x, nil, x); err != nil {
+			return err
+		}
+	}
+	return l.launch()
+})
+
+// updateArgs and findInfArgs are Update and FindInf of update.cu.
+type updateArgs struct {
+	hyper, scaler uint64
+	settings      settings
+	own           changing
 }
 
 type findInfArgs struct{ scaler uint64 }
@@ -75,8 +59,8 @@ type multiTensorArgs[S any] struct {
 }
 
 type parameterArgs struct {
-	p, m, v, g uint64
-	n, block   int64
+	p, s1, s2, s3, g uint64 // s1 and s2 are p, and s3 is s1, if there are no such buffers
+	n, block         uint32
 }
 
 // A multiTensor collects parameters of one type for a launch.
@@ -90,55 +74,62 @@ type multiTensor[S any] struct {
 	counting bool // nothing is launched, only args.before is counted
 }
 
-// update calls add with each parameter of an update, and launches the rest.
-func (l *multiTensor[S]) update(arrays int, add func(out []storage.Array, g *storage.Array) error) error {
-	for i := range len(l.c.Out) / arrays {
-		if err := add(l.c.parameter(i, arrays)); err != nil {
-			return err
-		}
+// add adds a parameter, its buffers, if any, and its gradient. It launches those added before if they and p do not
+// fit into one launch. A third buffer has the layout of the first.
+func (l *multiTensor[S]) add(p *storage.Array, buffers []storage.Array, g *storage.Array) error {
+	o := gridOperands{p, p, p, g}
+	for i := range buffers[:min(2, len(buffers))] {
+		o[1+i] = &buffers[i]
 	}
-	return l.launch()
-}
-
-// add adds a parameter. It launches those added before if they and p do not fit into one launch.
-func (l *multiTensor[S]) add(p, m, v, g *storage.Array) error {
+	var third uint64 // the distance of the third buffer from the first
+	if len(buffers) == native.Buffers {
+		if s := buffers[2]; !slices.Equal(s.Stride, buffers[0].Stride) {
+			return fmt.Errorf("buffers with strides %v and %v; want one layout: %w", buffers[0].Stride, s.Stride, views.ErrShape)
+		}
+		third = l.c.gpu.First(&buffers[2]) - l.c.gpu.First(&buffers[0])
+	}
 	var flat native.Grid
-	n, follows := flat.Flat(&p.View, &m.View, &v.View, &g.View)
+	n, follows := flat.Flat(&o[0].View, &o[1].View, &o[2].View, &o[3].View)
 	switch {
 	case follows && n == 0:
 		return nil
 	case !follows || n >= launch.Limit():
-		return l.alone(p, m, v, g)
+		return l.alone(o, third)
 	case l.args.count == maxParameters || l.args.count > 0 && l.of != p.Type:
 		if err := l.launch(); err != nil {
 			return err
 		}
 	}
 	l.of = p.Type
-	at := func(k int, a *storage.Array) uint64 { return l.c.gpu.At(a, flat.First[k]) }
+	var at launch.Addresses
+	for k, a := range o {
+		at[k] = l.c.gpu.At(a, flat.First[k])
+	}
 	pack := int64(16 / p.Type.Size())
-	l.put(parameterArgs{p: at(0, p), m: at(1, m), v: at(2, v), g: at(3, g), n: n}, (n+pack-1)/pack)
+	l.put(at, third, n, (n+pack-1)/pack)
 	return nil
 }
 
-// put adds a parameter with the given number of units for its threads.
-func (l *multiTensor[S]) put(p parameterArgs, units int64) {
+// gridOperands are a parameter, two of its buffers, and its gradient.
+type gridOperands [native.Operands]*storage.Array
+
+// put adds n elements of a parameter with the given number of units for its threads.
+func (l *multiTensor[S]) put(at launch.Addresses, third uint64, n, units int64) {
 	blocks, _ := l.c.gpu.Divide(units)
-	p.block = l.blocks
-	l.args.list[l.args.count] = p
+	l.args.list[l.args.count] = parameterArgs{p: at[0], s1: at[1], s2: at[2], s3: at[1] + third, g: at[3], n: uint32(n), block: uint32(l.blocks)}
 	l.args.count++
 	l.blocks += blocks
 }
 
 // alone launches a parameter that is not contiguous, or too large, by itself.
-func (l *multiTensor[S]) alone(p, m, v, g *storage.Array) error {
+func (l *multiTensor[S]) alone(o gridOperands, third uint64) error {
 	if err := l.launch(); err != nil {
 		return err
 	}
-	l.of = p.Type
-	return l.c.gpu.EachGrid([]*storage.Array{p, m, v, g}, func(grid *native.Axes, at launch.Addresses, n int64) error {
+	l.of = o[0].Type
+	return l.c.gpu.EachGrid(o[:], func(grid *native.Axes, at launch.Addresses, n int64) error {
 		l.args.g = *grid
-		l.put(parameterArgs{p: at[0], m: at[1], v: at[2], g: at[3], n: n}, n)
+		l.put(at, third, n, n)
 		return l.launch()
 	})
 }

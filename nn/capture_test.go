@@ -20,7 +20,8 @@ func TestCapturedOptimizersStepAlike(t *testing.T) {
 		train := func(captured bool) (weights []float32, steps []int64) {
 			model, o := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 2})}, make()
 			nn.Init(model, 5)
-			hyperparameters := storage.From([]float64{0, 0, 0}, 3)
+			initial := o.(nn.Capturable).StepArgs(nil)
+			hyperparameters := storage.From(initial, len(initial))
 			x, y := filled(0.5, 4, 3), storage.From([]int64{0, 1, 0, 0}, 4)
 			for i := range 4 {
 				o.SetRate(0.1 / float64(i+1))

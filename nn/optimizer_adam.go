@@ -88,8 +88,7 @@ func (o *Adam) StepArgs(dst []float64) []float64 {
 	for _, factor := range o.RateFactors() {
 		h := o.hyperparameters()
 		h.Step, h.Rate = o.steps+1, h.Rate*factor
-		args := h.Hyperparameters()
-		dst = append(dst, args[:]...)
+		dst = append(dst, h.Hyperparameters()...)
 	}
 	return dst
 }

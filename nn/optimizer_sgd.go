@@ -68,8 +68,7 @@ func (o *SGD) StepArgs(dst []float64) []float64 {
 	for _, factor := range o.RateFactors() {
 		h := o.hyperparameters()
 		h.Rate *= factor
-		args := h.Hyperparameters()
-		dst = append(dst, args[:]...)
+		dst = append(dst, h.Hyperparameters()...)
 	}
 	return dst
 }

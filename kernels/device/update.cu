@@ -1,24 +1,26 @@
-// Optimizer updates of many parameters at once; sgd.go and adam.go have the formulas.
+// Optimizer updates of many parameters at once, and what is done to many gradients. Every line of updates.h is a unit.
 #include "math.cuh"
 
+#include "updates.h"
+
 struct Parameter {
-	void *p, *m, *v; // m and v are p if there are no such buffers
+	void *p, *s1, *s2, *s3; // s1 and s2 are p, and s3 is s1, if there are no such buffers
 	const void *g;
-	int64_t n, block; // block is the first of its blocks
+	uint32_t n, block; // block is the first of its blocks
 };
 
 enum { MANY = 64 };
 template <class Set> struct MultiTensor {
 	Set set;
 	int64_t count, before; // of parameters, and of blocks of earlier launches of the same call
-	Grid grid; // of a single strided parameter's p, m, v and g; of rank 0 for contiguous parameters
+	Grid grid; // of a single strided parameter's p, s1, s2 and g; of rank 0 for contiguous parameters
 	Parameter list[MANY];
 };
 
-// Elements of p, m, v and g, W adjacent ones of each, or one of each.
+// Elements of p, s1, s2, s3 and g, W adjacent ones of each, or one of each. Those of s3 are placed as those of s1.
 template <class T, int W> struct OfParameter {
 	typedef Pack<Calc<T>, W> Values;
-	void *p, *m, *v;
+	void *p, *s1, *s2, *s3;
 	const void *g;
 	Places<4> at;
 	FN Values load(const void *x, int64_t at) {
@@ -29,12 +31,14 @@ template <class T, int W> struct OfParameter {
 	}
 	FN void store(void *x, int64_t at, Values values) { lay((T *)x + at, values); }
 	__device__ __forceinline__ Values get_p() const { return load(p, at.at[0]); }
-	__device__ __forceinline__ Values get_m() const { return load(m, at.at[1]); }
-	__device__ __forceinline__ Values get_v() const { return load(v, at.at[2]); }
+	__device__ __forceinline__ Values get_s1() const { return load(s1, at.at[1]); }
+	__device__ __forceinline__ Values get_s2() const { return load(s2, at.at[2]); }
+	__device__ __forceinline__ Values get_s3() const { return load(s3, at.at[1]); }
 	__device__ __forceinline__ Values get_g() const { return load(g, at.at[3]); }
 	__device__ __forceinline__ void set_p(Values x) const { store(p, at.at[0], x); }
-	__device__ __forceinline__ void set_m(Values x) const { store(m, at.at[1], x); }
-	__device__ __forceinline__ void set_v(Values x) const { store(v, at.at[2], x); }
+	__device__ __forceinline__ void set_s1(Values x) const { store(s1, at.at[1], x); }
+	__device__ __forceinline__ void set_s2(Values x) const { store(s2, at.at[2], x); }
+	__device__ __forceinline__ void set_s3(Values x) const { store(s3, at.at[1], x); }
 };
 #define EACH_OF(k, values) UNROLL for (uint32_t k = 0; k < sizeof(values) / sizeof(values.at[0]); k++)
 
@@ -47,99 +51,78 @@ template <class T, class Set, class F> FN void each_element(const MultiTensor<Se
 		if (k + step < a.count && a.list[k + step].block <= blockIdx.x)
 			k += step;
 	}
-	uint32_t first = (uint32_t)a.list[k].block, end = k + 1 < a.count ? (uint32_t)a.list[k + 1].block : gridDim.x;
-	void *p = a.list[k].p, *m = a.list[k].m, *v = a.list[k].v;
+	uint32_t first = a.list[k].block, end = k + 1 < a.count ? a.list[k + 1].block : gridDim.x;
+	void *p = a.list[k].p, *s1 = a.list[k].s1, *s2 = a.list[k].s2, *s3 = a.list[k].s3;
 	const void *g = a.list[k].g;
-	uint32_t n = (uint32_t)a.list[k].n, thread = (blockIdx.x - first) * blockDim.x + threadIdx.x, threads = (end - first) * blockDim.x;
-	uint32_t packed = a.grid.rank > 0 || (address(p) | address(m) | address(v) | address(g)) % 16 ? 0 : n / W * W;
-	for (uint32_t i = thread * W; i < packed; i += threads * W) f(OfParameter<T, W>{p, m, v, g, {{i, i, i, i}}});
+	uint32_t n = a.list[k].n, thread = (blockIdx.x - first) * blockDim.x + threadIdx.x, threads = (end - first) * blockDim.x;
+	uint32_t packed = a.grid.rank > 0 || (address(p) | address(s1) | address(s2) | address(s3) | address(g)) % 16 ? 0 : n / W * W;
+	for (uint32_t i = thread * W; i < packed; i += threads * W) f(OfParameter<T, W>{p, s1, s2, s3, g, {{i, i, i, i}}});
 	for (uint32_t i = packed + thread; i < n; i += threads) {
 		Places<4> at = {{i, i, i, i}};
 		if (a.grid.rank > 0)
 			at = places<4>(a.grid, i);
-		f(OfParameter<T, 1>{p, m, v, g, at});
+		f(OfParameter<T, 1>{p, s1, s2, s3, g, at});
 	}
 }
+
+// The loss scaler's state, if there is a loss scaler.
+[[maybe_unused]] FN bool found_inf(const float *scaler) { return scaler && scaler[2] != 0; }
+[[maybe_unused]] FN float scale(const float *scaler) { return scaler ? scaler[0] : 1; }
+[[maybe_unused]] FN uint32_t skips(const float *scaler) { return scaler ? (uint32_t)scaler[3] : 0; }
+
+struct Update {
+	const double *hyper; // null, or hyperparameters that replace own: see step_inputs.go
+	const float *scaler;
+	double settings[8], own[4];
+};
 
 // Hyperparameter i: from memory if there is any, else own. Written in assembly, because the compiler would
 // select between addresses and spill own to memory.
-FN double hyperparameter(const double *hyper, int i, double own) {
-	if (hyper)
-		asm volatile("ld.global.f64 %0, [%1];" : "=d"(own) : "l"(__builtin_bit_cast(uint64_t, hyper + i)));
-	return own;
-}
-// The loss scaler's state, if there is a loss scaler.
-FN bool found_inf(const float *scaler) { return scaler && scaler[2] != 0; }
-FN float scale(const float *scaler) { return scaler ? scaler[0] : 1; }
-FN uint32_t skipped(const float *scaler) { return scaler ? (uint32_t)scaler[3] : 0; }
-
-struct SGD {
-	const double *hyper; // null, or hyperparameters that replace rate: see step_inputs.go
-	const float *scaler;
-	double rate, momentum, decay;
-	int64_t nesterov;
-};
-
-template <class T> FN void sgd(const MultiTensor<SGD> &a) {
-	const SGD &set = a.set;
-	if (found_inf(set.scaler))
-		return;
-	typedef Calc<T> REAL;
-	REAL unscale = (REAL)1 / scale(set.scaler);
-	REAL rate = (REAL)hyperparameter(set.hyper, 0, set.rate), momentum = (REAL)set.momentum, decay = (REAL)set.decay;
-	each_element<T>(a, [&](auto e) {
-		auto p = e.get_p(), d = e.get_g();
-		EACH_OF(k, d) d.at[k] = unscale * d.at[k] + decay * p.at[k];
-		if (momentum != 0) {
-			auto v = e.get_v();
-			EACH_OF(k, v) v.at[k] = momentum * v.at[k] + d.at[k];
-			e.set_v(v);
-			EACH_OF(k, d) d.at[k] = set.nesterov ? d.at[k] + momentum * v.at[k] : v.at[k];
-		}
-		EACH_OF(k, p) p.at[k] -= rate * d.at[k];
-		e.set_p(p);
-	});
+[[maybe_unused]] FN double hyperparameter(const Update &set, int i) {
+	double x = set.own[i];
+	if (set.hyper)
+		asm volatile("ld.global.f64 %0, [%1];" : "=d"(x) : "l"(__builtin_bit_cast(uint64_t, set.hyper + i)));
+	return x;
 }
 
-struct Adam {
-	const double *hyper; // null, or hyperparameters that replace own
-	const float *scaler;
-	double beta1, beta2, eps, decay, own[3];
-	int64_t decoupled;
-};
-
-// xᵗ for the number of updates that were not skipped.
-FN double without(double power, double x, uint32_t factors) {
-	if (power == 0)
-		return 0;
-	double taken = 1;
-	for (; factors > 0; factors /= 2, x *= x) {
-		if (factors & 1)
-			taken *= x;
-	}
-	return power / taken;
-}
-
-template <class T> FN void adam(const MultiTensor<Adam> &a) {
-	const Adam &set = a.set;
-	if (found_inf(set.scaler))
-		return;
-	typedef Calc<T> REAL;
-	double rate0 = hyperparameter(set.hyper, 0, set.own[0]);
-	double power1 = without(hyperparameter(set.hyper, 1, set.own[1]), set.beta1, skipped(set.scaler)), power2 = without(hyperparameter(set.hyper, 2, set.own[2]), set.beta2, skipped(set.scaler));
-	REAL unscale = (REAL)1 / scale(set.scaler), rate = (REAL)(rate0 / (1 - power1)), root = (REAL)(1 / SQRT(1 - power2));
-	REAL keep = (REAL)(set.decoupled ? 1 - rate0 * set.decay : 1), coupled = (REAL)(set.decoupled ? 0 : set.decay), eps = (REAL)set.eps;
-	REAL beta1 = (REAL)set.beta1, beta2 = (REAL)set.beta2, rest1 = (REAL)(1 - set.beta1), rest2 = (REAL)(1 - set.beta2);
-	each_element<T>(a, [&](auto e) {
-		auto p = e.get_p(), mean = e.get_m(), square = e.get_v(), g = e.get_g();
-		EACH_OF(k, p) {
-			REAL gradient = unscale * g.at[k] + coupled * p.at[k];
-			mean.at[k] = beta1 * mean.at[k] + rest1 * gradient, square.at[k] = beta2 * square.at[k] + rest2 * (gradient * gradient);
-			p.at[k] = p.at[k] * keep - rate * mean.at[k] / (SQRT(square.at[k]) * root + eps);
-		}
-		e.set_m(mean), e.set_v(square), e.set_p(p);
-	});
-}
+#define TERM(name, value) [[maybe_unused]] REAL name = (REAL)(value);
+#define UPDATE(name, buffers, changing, terms, ...) \
+	template <class T> FN void name(const MultiTensor<Update> &u) { \
+		if (found_inf(u.set.scaler)) \
+			return; \
+		typedef Calc<T> REAL; \
+		const double *a = u.set.settings; \
+		double x[changing]; \
+		UNROLL for (int i = 0; i < changing; i++) x[i] = hyperparameter(u.set, i); \
+		[[maybe_unused]] double skipped = skips(u.set.scaler); \
+		REAL unscale = (REAL)1 / scale(u.set.scaler); \
+		terms(TERM) \
+		each_element<T>(u, [&](auto e) { \
+			auto ps = e.get_p(), gs = e.get_g(), s1s = gs, s2s = gs, s3s = gs; \
+			if (buffers > 0) \
+				s1s = e.get_s1(); \
+			if (buffers > 1) \
+				s2s = e.get_s2(); \
+			if (buffers > 2) \
+				s3s = e.get_s3(); \
+			EACH_OF(k, ps) { \
+				REAL p = ps.at[k], g = unscale * gs.at[k], s1 = s1s.at[k], s2 = s2s.at[k], s3 = s3s.at[k]; \
+				__VA_ARGS__; \
+				ps.at[k] = p, s1s.at[k] = s1, s2s.at[k] = s2, s3s.at[k] = s3; \
+			} \
+			if (buffers > 0) \
+				e.set_s1(s1s); \
+			if (buffers > 1) \
+				e.set_s2(s2s); \
+			if (buffers > 2) \
+				e.set_s3(s3s); \
+			e.set_p(ps); \
+		}); \
+	} \
+	FLOATS(name, MultiTensor<Update>)
+#ifdef ONLY // one line of updates.h
+ONLY()
+#else
 
 // Sets the found-inf flag of a loss scaler (step_inputs.go) if a gradient is not finite. Several blocks may do so at once.
 struct FindInf {
@@ -222,6 +205,5 @@ template <class T> FN void scale_all(const MultiTensor<ScaleAll> &a) {
 }
 FLOATS(scale_all, MultiTensor<ScaleAll>)
 
-FLOATS(sgd, MultiTensor<SGD>)
-FLOATS(adam, MultiTensor<Adam>)
 FLOATS(find_inf, MultiTensor<FindInf>)
+#endif

@@ -160,6 +160,16 @@ func (v *vast) elementwise() {
 		v.add(kernels.MeanSquaredError, nil, 2, v.of(), x, x, x)
 		v.add(kernels.SGD, kernels.SGDOptions{Momentum: 0.5}, 2, x, x, x)
 		v.add(kernels.Adam, kernels.AdamOptions{Step: 1}, 3, x, x, x, x)
+		for _, u := range []struct {
+			k       *kernels.Kernel
+			options any
+			outputs int
+		}{
+			{kernels.NAdam, kernels.NAdamOptions{Step: 1}, 3}, {kernels.Adamax, kernels.AdamaxOptions{Step: 1}, 3}, {kernels.Adagrad, kernels.AdagradOptions{Step: 1}, 2},
+			{kernels.Adadelta, kernels.AdadeltaOptions{}, 3}, {kernels.RMSProp, kernels.RMSPropOptions{Centered: true, Momentum: 0.5}, 4}, {kernels.Lion, kernels.LionOptions{}, 2},
+		} {
+			v.add(u.k, u.options, u.outputs, slices.Repeat([]storage.Array{x}, u.outputs+1)...)
+		}
 		v.add(kernels.FindInf, nil, 1, v.of(4), x)
 		v.add(kernels.ClipFactor, kernels.ClipFactorOptions{Limit: 1}, 1, v.as(dtype.Float64), x)
 		v.add(kernels.ClampAll, kernels.ClampAllOptions{Limit: 1}, 1, x, x)

@@ -1,5 +1,6 @@
 /* What Go calls, but for the elementwise: into the table that was chosen. */
 #include "table.h"
+#include <math.h>
 #include <string.h>
 
 int h5k_find_reduction(const char *name, int *any) {
@@ -103,15 +104,38 @@ int h5k_squared_error(int real, int64_t n, const void *x, const void *y, void *l
 	return done;
 }
 
-void h5k_sgd(int real, int64_t n, const void *g, void *p, void *v, double rate, double momentum, double decay, int nesterov) {
-	H5K_ENTER;
-	h5k_isa->sgd[real](n, g, p, v, rate, momentum, decay, nesterov);
-	H5K_LEAVE;
+#define UPDATE(name, buffers, changing, terms, ...) {#name, buffers, changing},
+static const struct {
+	const char *name;
+	int buffers, changing;
+} updates[] = {H5K_UPDATES(UPDATE)};
+#undef UPDATE
+
+const char *h5k_update_line(int update, int *buffers, int *changing) {
+	if (update >= H5K_NUPDATES)
+		return NULL;
+	*buffers = updates[update].buffers, *changing = updates[update].changing;
+	return updates[update].name;
 }
 
-void h5k_adam(int real, int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_terms *set) {
+/* The terms are computed here, and so alike for every instruction set. */
+#define SQRT sqrt
+#define TERM(name, value) *t++ = value;
+#define UPDATE(name, buffers, changing, terms, ...) case H5K_UPDATE_##name: terms(TERM) break;
+static void update_terms(int update, double *t, const double *a, const double *x, double skipped) {
+	(void)skipped;
+	switch (update) { H5K_UPDATES(UPDATE) }
+}
+#undef UPDATE
+#undef TERM
+#undef SQRT
+
+void h5k_update(int update, int real, int64_t n, const void *g, void *p, void *s1, void *s2, void *s3, const double *a, const double *x, double skipped) {
+	double terms[16];
+	void *const s[] = {s1, s2, s3};
 	H5K_ENTER;
-	h5k_isa->adam[real](n, g, p, m, v, set);
+	update_terms(update, terms, a, x, skipped);
+	h5k_isa->update[update][real](n, g, p, s, terms);
 	H5K_LEAVE;
 }
 

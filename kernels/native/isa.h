@@ -183,6 +183,7 @@ H5K_LN(h5k_log, log, double, uint64_t, 0x1p52, 0x4330000000000000, 744.440071921
 #define INTEGERS_ANY(name) op_##name##_i8, op_##name##_u8, op_##name##_i16, op_##name##_u16, op_##name##_i32, op_##name##_u32, op_##name##_i64, op_##name##_u64
 #define OP(name, types, inputs, result, cost, formula) {REALS_##types(name), INTEGERS_##types(name)},
 #define CAST(from) {cast_##from##_f32, cast_##from##_f64},
+#define UPDATE(name, buffers, changing, terms, ...) {update_##name##_f32, update_##name##_f64},
 const h5k_table H5K_TABLE = {
 	.name = H5K_NAME,
 	.op = {H5K_OPS(OP)},
@@ -199,8 +200,7 @@ const h5k_table H5K_TABLE = {
 	.cross_entropy = {cross_entropy_f32, cross_entropy_f64},
 	.correct = {correct_f32, correct_f64},
 	.squared_error = {squared_error_f32, squared_error_f64},
-	.sgd = {sgd_f32, sgd_f64},
-	.adam = {adam_f32, adam_f64},
+	.update = {H5K_UPDATES(UPDATE)},
 	.draw = {draw_f32, draw_f64},
 	.act_grad_bias = {act_grad_bias_f32, act_grad_bias_f64},
 	.max_grad = {max_grad_f32, max_grad_f64},

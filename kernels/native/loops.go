@@ -39,10 +39,8 @@ package native
 // #cgo nocallback h5k_correct
 // #cgo noescape h5k_squared_error
 // #cgo nocallback h5k_squared_error
-// #cgo noescape h5k_sgd
-// #cgo nocallback h5k_sgd
-// #cgo noescape h5k_adam
-// #cgo nocallback h5k_adam
+// #cgo noescape h5k_update
+// #cgo nocallback h5k_update
 // #cgo noescape h5k_act_grad_bias
 // #cgo nocallback h5k_act_grad_bias
 // #cgo noescape h5k_draw
@@ -348,24 +346,38 @@ func SquaredError(r ComputeType, n int64, x, y, loss, dx []byte) bool {
 	return C.h5k_squared_error(C.int(r), C.int64_t(n), pointer(x), pointer(y), pointer(loss), pointer(dx)) != 0
 }
 
-// SGD updates p and, unless it is nil, the momentum buffer v.
-func SGD(r ComputeType, n int64, g, p, v []byte, rate, momentum, decay float64, nesterov bool) {
-	var flag C.int
-	if nesterov {
-		flag = 1
-	}
-	C.h5k_sgd(C.int(r), C.int64_t(n), pointer(g), pointer(p), pointer(v), C.double(rate), C.double(momentum), C.double(decay), flag)
+// An Update is a line of updates.h.
+type Update struct {
+	line     int
+	Buffers  int // of each parameter
+	Changing int // how many numbers change from step to step
 }
 
-// AdamTerms are the terms of an Adam update that all elements share: h5k_adam_terms of
-// loops.h, field by field.
-type AdamTerms struct{ Beta1, Beta2, Eps, Coupled, Keep, Rate, Scale float64 }
+// The limits of an update.
+const (
+	Buffers  = 3
+	Settings = 8
+	Changing = 4
+)
 
-var _ [unsafe.Sizeof(C.h5k_adam_terms{})]byte = [unsafe.Sizeof(AdamTerms{})]byte{}
+// Updates returns the lines of updates.h by name.
+func Updates() map[string]Update {
+	all := map[string]Update{}
+	for i := 0; ; i++ {
+		var buffers, changing C.int
+		name := C.h5k_update_line(C.int(i), &buffers, &changing)
+		if name == nil {
+			return all
+		}
+		all[C.GoString(name)] = Update{i, int(buffers), int(changing)}
+	}
+}
 
-// Adam updates p, m and v.
-func Adam(r ComputeType, n int64, g, p, m, v []byte, t *AdamTerms) {
-	C.h5k_adam(C.int(r), C.int64_t(n), pointer(g), pointer(p), pointer(m), pointer(v), (*C.h5k_adam_terms)(unsafe.Pointer(t)))
+// Apply updates p and its buffers s by the gradient g, with settings a and the numbers x that change; skipped is the
+// number of steps that a loss scaler has skipped.
+func (u Update) Apply(r ComputeType, n int64, g, p []byte, s *[Buffers][]byte, a *[Settings]float64, x *[Changing]float64, skipped float64) {
+	C.h5k_update(C.int(u.line), C.int(r), C.int64_t(n), pointer(g), pointer(p), pointer(s[0]), pointer(s[1]), pointer(s[2]),
+		(*C.double)(unsafe.Pointer(a)), (*C.double)(unsafe.Pointer(x)), C.double(skipped))
 }
 
 // ActGradBias sets dz = dy·act'(y), and db to its sums over rows, of rows × cols

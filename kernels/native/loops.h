@@ -112,12 +112,12 @@ int64_t h5k_correct(int real, const h5k_labelled *in, const void *x, const void 
 
 /* The following take adjacent elements only. dx may be NULL. */
 int h5k_squared_error(int real, int64_t n, const void *x, const void *y, void *loss, void *dx);
-void h5k_sgd(int real, int64_t n, const void *g, void *p, void *v, double rate, double momentum, double decay, int nesterov);
 
-typedef struct {
-	double beta1, beta2, eps, coupled, keep, rate, scale; /* as in adam.go */
-} h5k_adam_terms;
-void h5k_adam(int real, int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_terms *set);
+/* The name of a line of updates.h, its number of buffers, and how many numbers change from step to step; NULL after the last. */
+const char *h5k_update_line(int update, int *buffers, int *changing);
+
+/* Line update of updates.h, with the settings a and the numbers x that change. s1, s2 and s3 are NULL where it has no such buffer. */
+void h5k_update(int update, int real, int64_t n, const void *g, void *p, void *s1, void *s2, void *s3, const double *a, const double *x, double skipped);
 
 /* dz = dy·act'(y) and db, its sums over rows, of rows × cols adjacent elements. */
 int h5k_act_grad_bias(int act, double scale, int real, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db);

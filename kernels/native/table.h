@@ -5,6 +5,7 @@
 #include "loops.h"
 #include "ops.h"
 #include "reductions.h"
+#include "updates.h"
 
 /* The number of additions that pay for waking the pool: see BenchmarkGrain. */
 enum { H5K_GRAIN = 1 << 16 };
@@ -45,6 +46,10 @@ typedef void h5k_loop(int64_t n, void *z, const void *x, const void *y, const vo
 enum { H5K_OPS(OP) H5K_NOPS };
 #undef OP
 
+#define UPDATE(name, buffers, changing, terms, ...) H5K_UPDATE_##name,
+enum { H5K_UPDATES(UPDATE) H5K_NUPDATES };
+#undef UPDATE
+
 /* The types that casts to reals start from. */
 enum { H5K_U8, H5K_U16, H5K_U32, H5K_U64, H5K_I8, H5K_I16, H5K_I32, H5K_I64, H5K_FROM_F32, H5K_FROM_F64, H5K_FROMS };
 enum { H5K_SIZES = 5 }; /* of elements: 1 << 0 to 4 bytes */
@@ -66,8 +71,7 @@ typedef struct {
 	int (*cross_entropy[H5K_REALS])(const h5k_labelled *in, void *loss, void *dx, int64_t dx_row, int64_t dx_col);
 	int64_t (*correct[H5K_REALS])(const h5k_labelled *in);
 	int (*squared_error[H5K_REALS])(int64_t n, const void *x, const void *y, void *loss, void *dx);
-	void (*sgd[H5K_REALS])(int64_t n, const void *g, void *p, void *v, double rate, double momentum, double decay, int nesterov);
-	void (*adam[H5K_REALS])(int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_terms *a);
+	void (*update[H5K_NUPDATES][H5K_REALS])(int64_t n, const void *g, void *p, void *const *s, const double *terms);
 	void (*draw[H5K_REALS])(int what, const h5k_grid *g, void *y, const void *x, int64_t index, uint64_t seed, uint64_t stream, double a, double b);
 	int (*act_grad_bias[H5K_REALS])(int act, double scale, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db);
 	void (*max_grad[H5K_REALS])(const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy);

@@ -94,7 +94,7 @@ var comments = regexp.MustCompile(`(?m)[ \t]*//.*$`)
 func assemble(u source.Unit, target string) (string, error) {
 	args := append(slices.Clone(source.Flags), "--cuda-gpu-arch="+target, "-S", "-o", "-", u.File)
 	if u.Line != "" {
-		args = append(args, "-DONLY(OP)="+u.Line)
+		args = append(args, "-DONLY(OP)="+u.Line) // which takes the place of ONLY(OP), or ONLY()
 	}
 	c := exec.Command(cmp.Or(os.Getenv("CLANG"), "clang++-19"), args...)
 	c.Dir, c.Stderr = folder, os.Stderr

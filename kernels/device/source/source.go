@@ -17,24 +17,30 @@ var Flags = []string{
 	"-ffp-contract=off", "-fno-jump-tables", "-fno-unroll-loops", "-Wall", "-Wextra", "-Wno-unused-parameter", "-I.", "-I../native",
 }
 
-// A Unit is compiled to one file of PTX: a .cu file, or a line of ops.h with elementwise.cu,
+// A Unit is compiled to one file of PTX: a .cu file, or a line of ops.h with elementwise.cu, or of updates.h with update.cu,
 // so that operations can be added in different branches without a conflict.
 type Unit struct {
 	Name string // "conv", or "elementwise_add"
 	File string // "conv.cu"
-	Line string // of ops.h, such as "OP(add, ANY, 2, REAL, 1, x + y)"; empty for all of File
+	Line string // such as "OP(add, ANY, 2, REAL, 1, x + y)"; empty for File without a line
 	Hash string // of everything that it is compiled from
 }
 
-// elementwise is compiled once for each line of ops.h.
-const elementwise = "elementwise.cu"
+// A family is a file that is compiled once for each line of a header of package native.
+type family struct {
+	file, header, line string
+	own                bool // whether the file has entries without a line
+}
+
+var families = []family{{"elementwise.cu", "ops.h", "OP(", false}, {"update.cu", "updates.h", "UPDATE(", true}}
 
 // Units returns the units of the device code in folder, kernels/device.
 func Units(folder string) ([]Unit, error) {
-	lines, macros, err := operations(filepath.Join(folder, "../native/ops.h"))
+	ops, err := os.ReadFile(filepath.Join(folder, "../native/ops.h"))
 	if err != nil {
 		return nil, err
 	}
+	_, macros := operations(string(ops), families[0].line)
 	headers, err := contents(folder, "*.cuh")
 	if err != nil {
 		return nil, err
@@ -50,13 +56,26 @@ func Units(folder string) ([]Unit, error) {
 	var units []Unit
 	for _, f := range files {
 		u := Unit{Name: strings.TrimSuffix(f.name, ".cu"), File: f.name, Hash: hash(common, f.text)}
-		if f.name != elementwise {
+		i := slices.IndexFunc(families, func(m family) bool { return m.file == f.name })
+		if i < 0 {
 			units = append(units, u)
 			continue
 		}
+		header, err := os.ReadFile(filepath.Join(folder, "../native", families[i].header))
+		if err != nil {
+			return nil, err
+		}
+		lines, others := operations(string(header), families[i].line)
+		if i == 0 {
+			others = "" // which are among common
+		}
+		if families[i].own {
+			u.Hash = hash(common, f.text, others)
+			units = append(units, u)
+		}
 		for _, line := range lines {
-			op, _, _ := strings.Cut(strings.TrimPrefix(line, "OP("), ",")
-			units = append(units, Unit{Name: u.Name + "_" + op, File: f.name, Line: line, Hash: hash(common, f.text, line)})
+			op, _, _ := strings.Cut(strings.TrimPrefix(line, families[i].line), ",")
+			units = append(units, Unit{Name: u.Name + "_" + op, File: f.name, Line: line, Hash: hash(common, f.text+others, line)})
 		}
 	}
 	return units, nil
@@ -77,20 +96,16 @@ func Hash(folder string) (string, error) {
 	return hash(texts...), nil
 }
 
-// operations returns the lines of ops.h that are operations, and the others.
-func operations(name string) (lines []string, others string, err error) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, "", err
-	}
-	for line := range strings.Lines(string(text)) {
-		if op := strings.TrimRight(strings.TrimSpace(line), `\ `); strings.HasPrefix(op, "OP(") {
+// operations returns the lines of a header that begin with prefix, and the others.
+func operations(header, prefix string) (lines []string, others string) {
+	for line := range strings.Lines(header) {
+		if op := strings.TrimRight(strings.TrimSpace(line), `\ `); strings.HasPrefix(op, prefix) {
 			lines = append(lines, op)
 		} else {
 			others += line
 		}
 	}
-	return lines, others, nil
+	return lines, others
 }
 
 type file struct{ name, text string }
