@@ -154,12 +154,21 @@ func targetOf(op Op, specs []Spec, in []*Tensor, result *Tensor) *target {
 		return nil
 	}
 	for _, x := range in {
-		if x.array.Overlaps(to) && !(t.replaces && !kernels.Clobbers(to, broadcastOrSame(x.array, to.Shape))) {
+		if x.array.Overlaps(to) && !((t.replaces || oneKernel(op)) && !kernels.Clobbers(to, broadcastOrSame(x.array, to.Shape))) {
 			return nil
 		}
 	}
 	t.result = result
 	return t
+}
+
+// oneKernel reports whether op is computed by one elementwise kernel, which may write over its operands.
+func oneKernel(op Op) bool {
+	switch op.(type) {
+	case unaryOp, binaryOp, elu, hardtanh, scaleOffset:
+		return true
+	}
+	return false
 }
 
 // broadcastOrSame views a as shape if it broadcasts to it.
