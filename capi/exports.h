@@ -10,6 +10,7 @@ typedef const int64_t sizes;
 typedef const DLTensor memory;
 typedef const DLTensor *described;
 typedef const char *const *names;
+typedef const DLTensor *const *operands;
 
 /* Keeps what h5dnn_message says to this thread. */
 void capi_say(const char *line);

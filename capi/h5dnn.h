@@ -221,6 +221,45 @@ h5dnn_status h5dnn_import_unversioned(DLManagedTensor *tensor, h5dnn_array *arra
  * stream. 0 for the CPU. */
 h5dnn_status h5dnn_stream(const char *device, uint64_t *stream);
 
+/* Operations compute on tensors in memory that the caller owns, operands and results alike: nothing of
+ * it is kept after a call, and nothing of the library's memory is left with the caller. They have PyTorch's
+ * names and parameters. The settings are a JSON object of the parameters that are no tensors, such as
+ * {"dim": -1}; NULL or "" leaves all at their defaults. Numbers that JSON lacks are the strings "nan",
+ * "inf", "-inf" and, as complex ones, "1+2i".
+ *
+ * Operands are the tensors among the parameters, in order, NULL where one is left out: where it is optional, or
+ * a number among the settings stands in its place, as in add(input, other). All tensors of a call are on one device.
+ * On a GPU, the operation runs on h5dnn_stream, which has to wait for your own work on the memory, and has
+ * finished on return. Loops over large arrays use several threads, of each thread that calls. */
+
+/* Lists the operations: a JSON list of objects with name, torch (the name below torch) and parameters, each
+ * with name, kind (tensor; tensors, which are all operands; tensor or number; setting) and default, in Python's
+ * syntax, absent if it must be given. Free the text with h5dnn_free_text. */
+h5dnn_status h5dnn_operations(char **json);
+
+/* Finds the types and shapes of the m results of an operation on n operands, whose memory is not looked at.
+ * There is space for that many results, whose shape points to 64 sizes each. Of each result, ndim, dtype and
+ * these sizes are set. */
+h5dnn_status h5dnn_infer(const char *operation, const char *settings, int32_t n, const DLTensor *const *in, int32_t space,
+                         DLTensor *results, int32_t *m);
+
+/* Computes an operation on n operands into the memory of m outputs, which have the types and shapes that
+ * h5dnn_infer finds, and any strides. Outputs may share memory with operands, which are read first, but
+ * not with each other. After an error, the memory of outputs is undefined. */
+h5dnn_status h5dnn_call(const char *operation, const char *settings, int32_t n, const DLTensor *const *in, int32_t m,
+                        const DLTensor *const *out);
+
+/* Computes the gradients of the sum of incoming*result with respect to the n operands (the vector-Jacobian
+ * product), into n outputs of their types and shapes, NULL where no gradient is wanted. There is an incoming
+ * gradient for each of the m results, of its type and shape; NULL stands for zeros. */
+h5dnn_status h5dnn_vjp(const char *operation, const char *settings, int32_t n, const DLTensor *const *in, int32_t m,
+                       const DLTensor *const *incoming, const DLTensor *const *out);
+
+/* Sets the number of threads that operations compute with, by default the number of processors. In the
+ * child of a fork that loads a copy of the library, it must be 1 on threads that have computed before the fork, because
+ * threads of OpenMP do not survive it. */
+h5dnn_status h5dnn_threads(int32_t n);
+
 /* Loaders. A loader reads batches of samples ahead, in the order of an epoch, on threads of its
  * own. One thread at a time may call h5dnn_loader_start, _next and _close. */
 

@@ -307,6 +307,87 @@ static void devices(void) {
 }
 
 /* What stays on a GPU all the way, and comes back. */
+/* Operations on x (2, 3), in the memory of this function. */
+static void operating(void) {
+	float x[] = {1, -2, 3, -4, 5, -6}, y[12] = {0}, dy[] = {1, 1, 1, 1, 1, 1}, dx[6] = {0};
+	int64_t shape[] = {2, 3}, apart[] = {6, 2}, folded[] = {1, 1}, huge[] = {1LL << 40, 1 << 20}, index[6], sizes[2][64];
+	int32_t m;
+	char *text;
+	DLTensor of_x = cpu(x, 2, shape, kDLFloat, 32), of_y = cpu(y, 2, shape, kDLFloat, 32), of_dy = cpu(dy, 2, shape, kDLFloat, 32);
+	DLTensor of_dx = cpu(dx, 2, shape, kDLFloat, 32), odd = cpu(y + 1, 2, shape, kDLFloat, 32), indices = cpu(index, 2, shape, kDLInt, 64);
+	DLTensor results[2] = {{.shape = sizes[0]}, {.shape = sizes[1]}}, large = cpu(NULL, 2, huge, kDLInt, 8);
+	const DLTensor *in[] = {&of_x, NULL}, *both[] = {&of_x, &of_x}, *out[] = {&of_y, &indices}, *incoming[] = {&of_dy}, *gradient[] = {&of_dx, NULL};
+
+	OK(h5dnn_operations(&text));
+	CHECK(strstr(text, "{\"name\":\"gelu\",\"torch\":\"nn.functional.gelu\",\"parameters\":[{\"name\":\"input\",\"kind\":\"tensor\"},"
+			   "{\"name\":\"approximate\",\"kind\":\"setting\",\"default\":\"'none'\"}]}"));
+	OK(h5dnn_free_text(text));
+
+	OK(h5dnn_infer("sort", "{\"dim\": 1}", 1, in, 2, results, &m));
+	CHECK(m == 2 && results[0].ndim == 2 && sizes[0][1] == 3 && results[0].dtype.code == kDLFloat && results[1].dtype.bits == 64);
+	in[0] = &large; /* no memory is needed to infer, nor looked at */
+	OK(h5dnn_infer("sum", "{\"dim\": [1]}", 1, in, 2, results, &m));
+	CHECK(m == 1 && results[0].ndim == 1 && sizes[0][0] == 1LL << 40 && results[0].dtype.bits == 64);
+	in[0] = &of_x;
+	CHECK(h5dnn_infer("sort", NULL, 1, in, 1, results, &m) == H5DNN_STATE);
+	CHECK(h5dnn_infer("exp", NULL, 1, in, 2, results, NULL) == H5DNN_STATE && h5dnn_infer("exp", NULL, -1, in, 2, results, &m) == H5DNN_STATE);
+
+	OK(h5dnn_call("sort", "{\"dim\": 1, \"descending\": true}", 1, in, 2, out));
+	CHECK(y[0] == 3 && y[5] == -6 && index[0] == 2 && index[4] == 0);
+	OK(h5dnn_call("add", "{\"other\": 0.5}", 2, in, 1, out));
+	CHECK(y[0] == 1.5 && y[5] == -5.5);
+	OK(h5dnn_call("relu", "", 1, in, 1, in));
+	CHECK(x[0] == 1 && x[1] == 0 && x[5] == 0);
+	odd.strides = apart;
+	out[0] = &odd;
+	OK(h5dnn_call("mul", NULL, 2, both, 1, out));
+	CHECK(y[1] == 1 && y[5] == 9 && y[9] == 25 && y[0] == 1.5);
+	in[1] = NULL;
+	OK(h5dnn_vjp("mul", "{\"other\": 4}", 2, in, 1, incoming, gradient));
+	CHECK(dx[0] == 4 && dx[5] == 4);
+	OK(h5dnn_vjp("mul", NULL, 2, both, 1, incoming, gradient));
+	CHECK(dx[2] == 3 && dx[4] == 5);
+	OK(h5dnn_threads(1));
+	OK(h5dnn_call("matmul", NULL, 2, (const DLTensor *[]){&of_x, &(DLTensor){x, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, (int64_t[]){3, 2}, (int64_t[]){1, 3}, 0}}, 1,
+		      (const DLTensor *[]){&(DLTensor){y, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, (int64_t[]){2, 2}, NULL, 0}}));
+	CHECK(y[0] == 10 && y[1] == 0 && y[3] == 25);
+
+	CHECK(h5dnn_call("gellu", NULL, 1, in, 1, out) == H5DNN_MISSING && strstr(h5dnn_message(), "gelu"));
+	CHECK(h5dnn_call("softmax", "{\"axis\": 1}", 1, in, 1, out) == H5DNN_SETTING);
+	CHECK(h5dnn_call("exp", NULL, 1, in, 1, &out[1]) == H5DNN_SHAPE && strstr(h5dnn_message(), "does not fit int64"));
+	CHECK(h5dnn_call("exp", NULL, 1, in, 1, NULL) == H5DNN_STATE && h5dnn_call("exp", NULL, 1, NULL, 1, out) == H5DNN_STATE);
+	CHECK(h5dnn_call("exp", NULL, 1, in, 1, &in[1]) == H5DNN_STATE && h5dnn_call("exp", NULL, 0, in, 1, out) == H5DNN_STATE);
+	odd.strides = folded;
+	CHECK(h5dnn_call("exp", NULL, 1, in, 1, out) == H5DNN_SHAPE && strstr(h5dnn_message(), "share memory"));
+	CHECK(h5dnn_vjp("exp", NULL, 1, in, 1, in, &out[1]) != H5DNN_OK && h5dnn_threads(0) == H5DNN_STATE);
+}
+
+/* An operation and its gradient in the memory of a GPU. */
+static void operating_on(const char *device) {
+	h5dnn_array on[3];
+	const DLTensor *x[3], *host;
+	int64_t shape[] = {3};
+	float from[] = {1, -2, 3}, back[3];
+	DLTensor of = cpu(from, 1, shape, kDLFloat, 32), to = cpu(back, 1, shape, kDLFloat, 32);
+
+	for (int i = 0; i < 3; i++) {
+		OK(h5dnn_make(device, (DLDataType){kDLFloat, 32, 1}, 1, shape, &on[i]));
+		OK(h5dnn_describe(on[i], &x[i]));
+	}
+	OK(h5dnn_write(on[0], NULL, &of));
+	OK(h5dnn_call("mul", "{\"other\": 10}", 2, (const DLTensor *[]){x[0], NULL}, 1, &x[1]));
+	OK(h5dnn_read(on[1], NULL, &to));
+	CHECK(back[0] == 10 && back[1] == -20 && back[2] == 30);
+	OK(h5dnn_vjp("relu", NULL, 1, x, 1, &x[1], &x[2]));
+	OK(h5dnn_read(on[2], NULL, &to));
+	CHECK(back[0] == 10 && back[1] == 0 && back[2] == 30);
+	host = &to;
+	CHECK(h5dnn_call("relu", NULL, 1, x, 1, &host) == H5DNN_DEVICE || strcmp(device, "cpu") == 0);
+	CHECK(h5dnn_call("add", NULL, 2, (const DLTensor *[]){x[0], host}, 1, &x[1]) == H5DNN_DEVICE || strcmp(device, "cpu") == 0);
+	for (int i = 0; i < 3; i++)
+		OK(h5dnn_free(on[i]));
+}
+
 static void gpus(void) {
 	h5dnn_array there, part, again, host;
 	uint64_t stream;
@@ -346,6 +427,7 @@ static void gpus(void) {
 	OK(h5dnn_read(host, NULL, &to));
 	CHECK(back[0] == 70 && back[1] == 5 && back[7] == 11);
 	OK(h5dnn_free(host));
+	operating_on("cuda:0");
 }
 
 int main(int argc, char **argv) {
@@ -357,6 +439,8 @@ int main(int argc, char **argv) {
 	loading(argv[1]);
 	exporting();
 	importing();
+	operating();
+	operating_on("cpu");
 	devices();
 	gpus();
 	return failures != 0;

@@ -7,14 +7,15 @@ shuffled, prefetched batches.
     for batch in h5dnn.Loader("train.h5", {"x": "images", "y": "labels"}, batch_size=64):
         train(batch["x"], batch["y"])
 
-The library behind it, libh5dnn.so, is loaded at the first call, not by the import.
+h5dnn.ops computes on arrays in their memory. The library behind it, libh5dnn.so, is loaded at the first call, not by the import.
 """
 from ._file import Attributes, Dataset, File, Group, convert, diff, load_state_dict, verify
 from ._library import DeviceError, DTypeError, Error, InternalError, MissingError, SettingError, ShapeError, StateError
 from ._loader import Loader
+from . import ops
 
 open = File
 
 __all__ = ["Attributes", "Dataset", "DTypeError", "DeviceError", "Error", "File", "Group", "InternalError", "Loader", "MissingError",
-           "SettingError", "ShapeError", "StateError", "convert", "diff", "load_state_dict", "open", "verify"]
+           "SettingError", "ShapeError", "StateError", "convert", "diff", "load_state_dict", "open", "ops", "verify"]
 __version__ = "0.1.0"

@@ -84,6 +84,9 @@ _functions = {
     "verify": [_text, _json], "convert": [_text, _text, _text, _json], "diff": [_text, _text, _text, _json],
     "free_text": [c_void_p], "slice": [_handle, _text, _out], "describe": [_handle, POINTER(POINTER(Tensor))],
     "read": [_handle, _text, POINTER(Tensor)], "free": [_handle],
+    "infer": [_text, _text, c_int32, c_void_p, c_int32, c_void_p, c_void_p],
+    "call": [_text, _text, c_int32, c_void_p, c_int32, c_void_p], "threads": [c_int32],
+    "vjp": [_text, _text, c_int32, c_void_p, c_int32, c_void_p, c_void_p],
     "loader_open": [_text, _out], "loader_about": [_handle, _json], "loader_start": [_handle, c_int64, c_int64],
     "loader_next": [_handle, c_int64, c_int32, _out, _out, POINTER(c_int64)],
     "loader_read": [_handle, c_int64, POINTER(c_int64), c_int32, _out], "loader_close": [_handle],
@@ -145,6 +148,8 @@ def library():
                     if not hasattr(so, "h5dnn_" + name):
                         raise Error(f"{_path()} is of another version of h5dnn: it has no h5dnn_{name}; make capi builds it")
                     getattr(so, "h5dnn_" + name).argtypes = arguments
+                if _inherited:
+                    so.h5dnn_threads(1)  # OpenMP's threads did not survive the fork
                 _library = so
     return _library
 

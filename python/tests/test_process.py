@@ -14,6 +14,7 @@ import numpy as np
 from common import DIGITS, Skipped, here, main, need, refused
 
 import h5dnn
+from h5dnn import ops
 
 FIELDS = {"x": "train/images", "y": "train/labels"}
 
@@ -80,6 +81,30 @@ def test_a_fork_while_threads_read():
         stop.set()
         for t in threads:
             t.join()
+
+
+def test_operations_on_threads_and_in_forks():
+    x = np.random.default_rng(1).standard_normal((600, 600)).astype(np.float32)
+    want, wrong, stop = ops.matmul(x, x), [], threading.Event()
+
+    def work():
+        while not stop.is_set():
+            if not (ops.matmul(x, x) == want).all():
+                wrong.append(True)
+
+    def compute():
+        return bool(np.allclose(ops.matmul(x, x), want, atol=1e-3)), float(ops.exp(np.zeros((900, 900))).sum())
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for t in threads:
+        t.start()
+    try:
+        for _ in range(3):
+            assert in_child(lambda: (compute(), in_child(compute))) == "((True, 810000.0), '(True, 810000.0)')"
+    finally:
+        stop.set()
+        for t in threads:
+            t.join()
+    assert not wrong
 
 
 def test_objects_of_the_parent_end_quietly_in_a_child():
