@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
@@ -32,6 +33,18 @@ type updateOptions interface {
 	reference(x changing, skipped float64) func(g float64, o []float64)
 }
 
+// UpdateOptions are the options of an optimizer's update, such as AdamOptions.
+type UpdateOptions interface {
+	updateOptions
+	// Hyperparameters returns the options that an update reads from its first step input.
+	Hyperparameters() []float64
+}
+
+// UpdateOf returns the kernel with options o.
+func UpdateOf(o UpdateOptions) *Kernel { return updateKernels[reflect.TypeOf(o)] }
+
+var updateKernels = map[reflect.Type]*Kernel{}
+
 // hyperparameters returns the numbers of an update that change from step to step.
 func hyperparameters(o updateOptions) []float64 {
 	r, err := o.rule()
@@ -45,7 +58,7 @@ func hyperparameters(o updateOptions) []float64 {
 var updates = native.Updates()
 
 // defineUpdate returns the kernel of an optimizer's updates.
-func defineUpdate[O updateOptions](name string) *Kernel {
+func defineUpdate[O UpdateOptions](name string) *Kernel {
 	run := func(c *Call, options O, optimized bool) error {
 		r, err := options.rule()
 		if err != nil {
@@ -74,6 +87,7 @@ func defineUpdate[O updateOptions](name string) *Kernel {
 	k := updatesInPlace(define(name, check,
 		func(c *Call, options O) error { return run(c, options, false) },
 		func(c *Call, options O) (bool, error) { return true, run(c, options, true) }))
+	updateKernels[reflect.TypeFor[O]()] = k
 	return onGPU(k, func(c *Call, options O) error {
 		r, err := options.rule()
 		if err != nil {

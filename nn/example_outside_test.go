@@ -27,7 +27,7 @@ type LionOptions struct {
 // NewLion returns a Lion.
 func NewLion(o LionOptions) *Lion {
 	l := &Lion{LionOptions: o}
-	l.Setup("lion", o.LearningRate, nil, "momentum")
+	l.Setup("outside_lion", o.LearningRate, nil, "momentum")
 	return l
 }
 
@@ -53,13 +53,13 @@ func (l *Lion) SetRate(rate float64) { l.LearningRate = rate }
 // Config makes Lion available to configurations.
 func (l *Lion) Config() any { return l.LionOptions }
 
-var _ = nn.RegisterOptimizer("lion", NewLion, LionOptions{LearningRate: 1e-4, Beta1: 0.9, Beta2: 0.99})
+var _ = nn.RegisterOptimizer("outside_lion", NewLion, LionOptions{LearningRate: 1e-4, Beta1: 0.9, Beta2: 0.99})
 
 // An optimizer of another package embeds OptimizerState and changes parameters in place.
 func ExampleOptimizer() {
 	layer := nn.NewLinear(nn.LinearOptions{InFeatures: 1, OutFeatures: 1, NoBias: true})
 	layer.Weight.Detach().Fill(1)
-	lion, err := nn.OptimizerFromConfig(map[string]any{"lion": map[string]any{"lr": 0.25}})
+	lion, err := nn.OptimizerFromConfig(map[string]any{"outside_lion": map[string]any{"lr": 0.25}})
 	if err != nil {
 		fmt.Println(err)
 		return

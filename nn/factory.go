@@ -17,9 +17,10 @@ import (
 // A factory builds values of one kind, such as layers, by the names that
 // configurations use.
 type factory[T any] struct {
-	kind   string              // "layer"
-	makers map[string]maker[T] // by normalised name
-	alias  map[string]string   // normalised other names of makers
+	kind   string                                         // "layer"
+	makers map[string]maker[T]                            // by normalised name
+	alias  map[string]string                              // normalised other names of makers
+	spell  func(settings json.RawMessage) json.RawMessage // to the names of settings here; may be nil
 }
 
 type maker[T any] struct {
@@ -147,6 +148,9 @@ func (f *factory[T]) build(text json.RawMessage, d storage.Device) (made T, err 
 	m, ok := f.makers[plain]
 	if !ok {
 		return made, config.At(config.Unknown(f.kind, name, f.names()), name)
+	}
+	if f.spell != nil {
+		settings = f.spell(settings)
 	}
 	made, err = m.build(settings, d)
 	var failed *tensor.Error

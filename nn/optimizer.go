@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -55,7 +56,23 @@ type Capturable interface {
 	CountStep()
 }
 
-var optimizers = factory[Optimizer]{kind: "optimizer"}
+var optimizers = factory[Optimizer]{kind: "optimizer", spell: splitBetas}
+
+// splitBetas returns settings with beta1 and beta2 in the place of PyTorch's betas: [0.9, 0.999].
+func splitBetas(settings json.RawMessage) json.RawMessage {
+	var given map[string]json.RawMessage
+	var betas []json.RawMessage
+	if json.Unmarshal(settings, &given) != nil || json.Unmarshal(given["betas"], &betas) != nil || len(betas) != 2 || given["beta1"] != nil || given["beta2"] != nil {
+		return settings
+	}
+	given["beta1"], given["beta2"] = betas[0], betas[1]
+	delete(given, "betas")
+	text, err := json.Marshal(given)
+	if err != nil {
+		return settings
+	}
+	return text
+}
 
 // RegisterOptimizer makes optimizers available to configurations, as RegisterLayer
 // does for layers.
@@ -75,12 +92,21 @@ func DescribeOptimizer(o Optimizer) (any, error) { return optimizers.describe(o)
 // OptimizerState holds an optimizer's step count, its parameter groups and its
 // per-parameter buffers, such as momentum. Optimizers embed it and Setup it.
 type OptimizerState struct {
-	bufferNames []string                    // "momentum", or "first_moment" and "second_moment"
-	buffers     map[string][]*tensor.Tensor // by parameter name, in the order of bufferNames
-	steps       int                         // number of updates so far
-	captured    tensor.StepArgs             // step arguments in device memory; CountStep counts steps then
+	bufferNames []string                                    // "momentum", or "first_moment" and "second_moment"
+	buffers     map[string][]*tensor.Tensor                 // by parameter name, in the order of their layout
+	layout      func(name string, shape []int) []bufferSpec // nil for bufferNames of each parameter's shape
+	made        map[string][]bufferSpec                     // of buffers
+	steps       int                                         // number of updates so far
+	captured    tensor.StepArgs                             // step arguments in device memory; CountStep counts steps then
 	groups      paramGroups
-	ready       bool // Setup was called
+	initial     float64 // value of the buffers before the first step
+	ready       bool    // Setup was called
+}
+
+// A bufferSpec is the name and shape of a buffer of a parameter.
+type bufferSpec struct {
+	name  string
+	shape []int
 }
 
 // Setup prepares the state of the named optimizer with that initial learning rate,
@@ -88,6 +114,24 @@ type OptimizerState struct {
 // *tensor.Error if a group is wrong.
 func (s *OptimizerState) Setup(optimizer string, rate float64, groups []ParamGroup, bufferNames ...string) {
 	s.bufferNames, s.groups, s.ready = bufferNames, newParamGroups(optimizer, rate, groups), true
+}
+
+// ExcludeDecay makes the weight decay of the parameters that match patterns 0: *.bias. Constructors call it after Setup.
+func (s *OptimizerState) ExcludeDecay(optimizer string, patterns Names) {
+	checkPatterns(optimizer, "no_decay", patterns)
+	s.groups.noDecay = patterns
+}
+
+// specs returns the buffers of a parameter.
+func (s *OptimizerState) specs(name string, shape []int) []bufferSpec {
+	if s.layout != nil {
+		return s.layout(name, shape)
+	}
+	list := make([]bufferSpec, len(s.bufferNames))
+	for i, buffer := range s.bufferNames {
+		list[i] = bufferSpec{buffer, shape}
+	}
+	return list
 }
 
 // Update counts a step and calls update with the parameters that have a gradient
@@ -98,17 +142,24 @@ func (s *OptimizerState) Update(params iter.Seq2[string, *Parameter], grads tens
 		if !s.ready {
 			tensor.Fail("optimizer", storage.ErrState, "an optimizer without state; make it by its constructor")
 		}
-		lists := make([][]tensor.Update, len(s.groups.groups)+1)
+		lists := make([][2][]tensor.Update, len(s.groups.groups)+1) // with weight decay, and without
 		members := make([]int, len(lists))
-		all, updated := 0, 0
+		all, updated, excluded := 0, 0, 0
 		for name, p := range params {
 			all++
-			i := s.groups.find(name)
+			i, kind := s.groups.find(name), 0
 			members[i]++
-			if g := grads[p.Tensor]; g != nil {
-				lists[i] = append(lists[i], tensor.Update{Leaf: p.Tensor, Grad: g, State: s.buffersOf(name, p)})
+			if s.groups.noDecay.match(name) {
+				kind = 1
+				excluded++
+			}
+			if g := grads[p.Tensor]; g != nil && !s.groups.frozen(i) {
+				lists[i][kind] = append(lists[i][kind], tensor.Update{Leaf: p.Tensor, Grad: g, State: s.buffersOf(name, p)})
 				updated++
 			}
+		}
+		if all > 0 && excluded == 0 && len(s.groups.noDecay) > 0 {
+			tensor.Fail("optimizer", ErrConfig, "no parameter matches no_decay %v", []string(s.groups.noDecay))
 		}
 		if all > 0 && updated == 0 {
 			tensor.Fail("optimizer", storage.ErrState, "none of %d parameters has a gradient; compute the loss from these parameters, after To and not before", all)
@@ -119,9 +170,15 @@ func (s *OptimizerState) Update(params iter.Seq2[string, *Parameter], grads tens
 		if s.captured == nil {
 			s.steps++
 		}
-		for i, list := range lists {
-			if len(list) > 0 {
-				update(UpdateGroup{list, s.groups.factor(i), s.groups.decay(i), s.groups.argsOf(s.captured, i)})
+		for i := range lists {
+			for kind, list := range lists[i] {
+				decay := s.groups.decay(i)
+				if kind == 1 {
+					decay = new(0.0)
+				}
+				if len(list) > 0 {
+					update(UpdateGroup{list, s.groups.factor(i), decay, s.groups.argsOf(s.captured, i)})
+				}
 			}
 		}
 	})
@@ -138,18 +195,19 @@ func (s *OptimizerState) buffersOf(name string, p *Parameter) []*tensor.Tensor {
 		return have
 	}
 	if s.buffers == nil {
-		s.buffers = map[string][]*tensor.Tensor{}
+		s.buffers, s.made = map[string][]*tensor.Tensor{}, map[string][]bufferSpec{}
 	}
-	made := make([]*tensor.Tensor, len(s.bufferNames))
-	for i := range made {
-		a, err := storage.Make(p.Device(), p.DType(), p.Shape()...)
+	specs := s.specs(name, p.Shape())
+	made := make([]*tensor.Tensor, len(specs))
+	for i, spec := range specs {
+		a, err := storage.Make(p.Device(), p.DType(), spec.shape...)
 		if err != nil {
-			tensor.Fail("optimizer", err, "%s of %s: %v", s.bufferNames[i], name, err)
+			tensor.Fail("optimizer", err, "%s of %s: %v", spec.name, name, err)
 		}
 		made[i] = tensor.FromArray(a)
-		made[i].Zero()
+		made[i].Fill(s.initial)
 	}
-	s.buffers[name] = made
+	s.buffers[name], s.made[name] = made, specs
 	return made
 }
 
@@ -177,8 +235,8 @@ func (s *OptimizerState) State() iter.Seq2[string, storage.Array] {
 			return
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.buffers)) {
-			for i, buffer := range s.bufferNames {
-				if !yield(buffer+"/"+name, s.buffers[name][i].Array()) {
+			for i, spec := range s.made[name] {
+				if !yield(spec.name+"/"+name, s.buffers[name][i].Array()) {
 					return
 				}
 			}
@@ -189,7 +247,7 @@ func (s *OptimizerState) State() iter.Seq2[string, storage.Array] {
 // Load replaces the state by a copy of state, as State yields it. On an error
 // nothing changes.
 func (s *OptimizerState) Load(params iter.Seq2[string, *Parameter], state iter.Seq2[string, storage.Array]) error {
-	loaded := OptimizerState{bufferNames: s.bufferNames, buffers: map[string][]*tensor.Tensor{}}
+	loaded := OptimizerState{bufferNames: s.bufferNames, layout: s.layout, buffers: map[string][]*tensor.Tensor{}, made: map[string][]bufferSpec{}}
 	known, given := maps.Collect(params), maps.Collect(state)
 	for _, key := range slices.Sorted(maps.Keys(given)) {
 		if key == "step" {
@@ -197,22 +255,26 @@ func (s *OptimizerState) Load(params iter.Seq2[string, *Parameter], state iter.S
 		}
 		buffer, name, _ := strings.Cut(key, "/")
 		p, ok := known[name]
-		if !ok || !slices.Contains(s.bufferNames, buffer) {
+		at := -1
+		if ok {
+			at = slices.IndexFunc(s.specs(name, p.Shape()), func(b bufferSpec) bool { return b.name == buffer })
+		}
+		if at < 0 {
 			return errkind.Errorf(storage.ErrState, "load optimizer: unexpected %s; want %v of each parameter", key, s.bufferNames)
 		}
-		if err := loaded.loadBuffer(buffer, name, p, given[key]); err != nil {
+		if err := loaded.loadBuffer(at, name, p, given[key]); err != nil {
 			return fmt.Errorf("load optimizer: %s: %w", key, err)
 		}
 	}
 	return s.replace(loaded, given)
 }
 
-// loadBuffer copies a into a buffer of p.
-func (s *OptimizerState) loadBuffer(buffer, name string, p *Parameter, a storage.Array) (err error) {
-	if !slices.Equal(a.Shape, p.Shape()) {
-		return errkind.Errorf(views.ErrShape, "shape %v; want %v", a.Shape, p.Shape())
+// loadBuffer copies a into the buffer of p at an index.
+func (s *OptimizerState) loadBuffer(at int, name string, p *Parameter, a storage.Array) (err error) {
+	if want := s.specs(name, p.Shape())[at].shape; !slices.Equal(a.Shape, want) {
+		return errkind.Errorf(views.ErrShape, "shape %v; want %v", a.Shape, want)
 	}
-	failed := tensor.Try(func() { err = a.CopyTo(s.buffersOf(name, p)[slices.Index(s.bufferNames, buffer)].Array()) })
+	failed := tensor.Try(func() { err = a.CopyTo(s.buffersOf(name, p)[at].Array()) })
 	if failed != nil {
 		return failed
 	}
@@ -225,7 +287,11 @@ func (s *OptimizerState) replace(loaded OptimizerState, given map[string]storage
 	if !ok || step.Len() != 1 {
 		return errkind.Errorf(storage.ErrState, "load optimizer: no step count in %d arrays; want \"step\", a single number", len(given))
 	}
-	if want := len(loaded.buffers)*len(s.bufferNames) + 1; len(given) != want {
+	want := 1
+	for _, specs := range loaded.made {
+		want += len(specs)
+	}
+	if len(given) != want {
 		return errkind.Errorf(storage.ErrState, "load optimizer: %d arrays; want %v of each parameter and \"step\", %d in all", len(given), s.bufferNames, want)
 	}
 	count, err := storage.Make(storage.CPU, dtype.Int64)
@@ -236,7 +302,7 @@ func (s *OptimizerState) replace(loaded OptimizerState, given map[string]storage
 	if err := step.CopyTo(count); err != nil {
 		return fmt.Errorf("load optimizer: step: %w", err)
 	}
-	s.buffers, s.steps = loaded.buffers, int(storage.Elements[int64](count)[0])
+	s.buffers, s.made, s.steps = loaded.buffers, loaded.made, int(storage.Elements[int64](count)[0])
 	return nil
 }
 

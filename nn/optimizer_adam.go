@@ -1,20 +1,18 @@
 package nn
 
-import (
-	"iter"
-
-	"github.com/h5dnn/h5dnn/tensor"
-)
+import "github.com/h5dnn/h5dnn/tensor"
 
 // AdamOptions are the settings of an Adam or AdamW.
 type AdamOptions struct {
-	LearningRate float64 `json:"lr"`           // 1e-3 if 0
-	Beta1        float64 `json:"beta1"`        // 0.9 if 0
-	Beta2        float64 `json:"beta2"`        // 0.999 if 0
-	Eps          float64 `json:"eps"`          // 1e-8 if 0
-	WeightDecay  float64 `json:"weight_decay"` // 0.01 if 0 for AdamW
+	LearningRate float64 `json:"lr"`                // 1e-3 if 0
+	Beta1        float64 `json:"beta1"`             // 0.9 if 0
+	Beta2        float64 `json:"beta2"`             // 0.999 if 0
+	Eps          float64 `json:"eps"`               // 1e-8 if 0
+	WeightDecay  float64 `json:"weight_decay"`      // times the parameter, added to the gradient, or for AdamW subtracted from the parameter, times the rate; 0.01 if 0 for AdamW
+	AMSGrad      bool    `json:"amsgrad,omitempty"` // divide by the root of the largest running mean so far
 
-	Groups []ParamGroup `json:"groups,omitempty"` // parameters with settings of their own
+	Groups  []ParamGroup `json:"groups,omitempty"`   // parameters with settings of their own
+	NoDecay Names        `json:"no_decay,omitempty"` // parameters without weight decay: names or patterns such as *.bias
 }
 
 // Adam divides the running mean of the gradients by the root of the running mean
@@ -22,8 +20,7 @@ type AdamOptions struct {
 // gradient.
 type Adam struct {
 	AdamOptions
-	OptimizerState
-	decoupled bool
+	firstOrder
 }
 
 // AdamW is Adam with weight decay applied to the parameter instead of the gradient
@@ -43,61 +40,28 @@ func NewAdam(o AdamOptions) *Adam { return newAdam(withDefaults(o, adamDefaults)
 func NewAdamW(o AdamOptions) *AdamW { return newAdamW(withDefaults(o, adamWDefaults)) }
 
 func newAdam(o AdamOptions) *Adam {
-	a := &Adam{}
-	a.setup("adam", o)
+	a := &Adam{AdamOptions: o}
+	a.setupAdam("adam", false)
 	return a
 }
 
 func newAdamW(o AdamOptions) *AdamW {
-	a := &AdamW{Adam{decoupled: true}}
-	a.setup("adamw", o)
+	a := &AdamW{Adam{AdamOptions: o}}
+	a.setupAdam("adamw", true)
 	return a
 }
 
-func (o *Adam) setup(name string, options AdamOptions) {
-	checkRange(name, "lr", options.LearningRate, 0, infinity)
-	checkRange(name, "beta1", options.Beta1, 0, 1)
-	checkRange(name, "beta2", options.Beta2, 0, 1)
-	checkRange(name, "eps", options.Eps, 0, infinity)
-	checkRange(name, "weight_decay", options.WeightDecay, 0, infinity)
-	o.AdamOptions = options
-	o.Setup(name, options.LearningRate, options.Groups, "first_moment", "second_moment")
-}
-
-// Step updates every parameter that has a gradient in grads.
-func (o *Adam) Step(params iter.Seq2[string, *Parameter], grads tensor.Grads) error {
-	return o.Update(params, grads, func(g UpdateGroup) {
-		h := o.hyperparameters()
-		h.Step, h.Rate = max(1, o.steps), h.Rate*g.RateFactor // Args have the step too
-		if g.WeightDecay != nil {
-			h.Decay = *g.WeightDecay
-		}
-		tensor.UpdateAdam(g.Updates, h, g.Args)
-	})
-}
-
-func (o *Adam) hyperparameters() tensor.AdamOptions {
-	return tensor.AdamOptions{
-		Rate: o.LearningRate, Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps,
-		Decay: o.WeightDecay, Decoupled: o.decoupled,
+func (o *Adam) setupAdam(name string, decoupled bool) {
+	checkBetas(name, o.Beta1, o.Beta2, o.Eps)
+	buffers := []string{"first_moment", "second_moment"}
+	if o.AMSGrad {
+		buffers = append(buffers, "max_second_moment")
+	}
+	o.setup(name, &o.LearningRate, &o.WeightDecay, o.Groups, o.NoDecay, buffers...)
+	o.update = func(step int, rate, decay float64) tensor.UpdateOptions {
+		return tensor.AdamOptions{Rate: rate, Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, Decay: decay, Decoupled: decoupled, Step: step, AMSGrad: o.AMSGrad}
 	}
 }
-
-// StepArgs appends the hyperparameters of the next step to dst.
-func (o *Adam) StepArgs(dst []float64) []float64 {
-	for _, factor := range o.RateFactors() {
-		h := o.hyperparameters()
-		h.Step, h.Rate = o.steps+1, h.Rate*factor
-		dst = append(dst, h.Hyperparameters()...)
-	}
-	return dst
-}
-
-// Rate returns the learning rate.
-func (o *Adam) Rate() float64 { return o.LearningRate }
-
-// SetRate sets the learning rate.
-func (o *Adam) SetRate(rate float64) { o.LearningRate = rate }
 
 // Config returns the settings of o.
 func (o *Adam) Config() any {

@@ -13,6 +13,7 @@ type ParamGroup struct {
 	Params       Names    `json:"params"`                 // required: names or patterns as path.Match has them: *.bias
 	LearningRate *float64 `json:"lr,omitempty"`           // the optimizer's if nil; schedules scale both alike
 	WeightDecay  *float64 `json:"weight_decay,omitempty"` // the optimizer's if nil
+	Freeze       bool     `json:"freeze,omitempty"`       // the parameters stay as they are
 }
 
 // An UpdateGroup is the parameters of a group in a step. The last group of a step,
@@ -26,9 +27,10 @@ type UpdateGroup struct {
 
 // paramGroups assigns parameters to groups.
 type paramGroups struct {
-	groups []ParamGroup
-	rate   float64        // initial learning rate of the optimizer
-	of     map[string]int // group of each parameter by name; len(groups) if none
+	groups  []ParamGroup
+	noDecay Names
+	rate    float64        // initial learning rate of the optimizer
+	of      map[string]int // group of each parameter by name; len(groups) if none
 }
 
 // newParamGroups checks the groups of the named optimizer.
@@ -37,10 +39,9 @@ func newParamGroups(optimizer string, rate float64, groups []ParamGroup) paramGr
 		if len(g.Params) == 0 {
 			tensor.Fail(optimizer, ErrConfig, "a group without params")
 		}
-		for _, pattern := range g.Params {
-			if _, err := path.Match(pattern, ""); err != nil {
-				tensor.Fail(optimizer, ErrConfig, "params %q: %v", pattern, err)
-			}
+		checkPatterns(optimizer, "params", g.Params)
+		if g.Freeze && (g.LearningRate != nil || g.WeightDecay != nil) {
+			tensor.Fail(optimizer, ErrConfig, "a group that is frozen, with lr or weight_decay; leave these out")
 		}
 		if g.LearningRate != nil {
 			checkRange(optimizer, "lr of a group", *g.LearningRate, 0, infinity)
@@ -73,14 +74,28 @@ func (g *paramGroups) find(name string) int {
 	return g.of[name]
 }
 
-func (g ParamGroup) matches(name string) bool {
-	for _, pattern := range g.Params {
+func checkPatterns(optimizer, setting string, patterns Names) {
+	for _, pattern := range patterns {
+		if _, err := path.Match(pattern, ""); err != nil {
+			tensor.Fail(optimizer, ErrConfig, "%s %q: %v", setting, pattern, err)
+		}
+	}
+}
+
+func (g ParamGroup) matches(name string) bool { return g.Params.match(name) }
+
+// match reports whether name is one of patterns, or matches one.
+func (patterns Names) match(name string) bool {
+	for _, pattern := range patterns {
 		if ok, _ := path.Match(pattern, name); ok || pattern == name {
 			return true
 		}
 	}
 	return false
 }
+
+// frozen reports whether the parameters of group i stay as they are.
+func (g *paramGroups) frozen(i int) bool { return i < len(g.groups) && g.groups[i].Freeze }
 
 // factor returns what to multiply the optimizer's learning rate by in group i.
 func (g *paramGroups) factor(i int) float64 {

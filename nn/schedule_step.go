@@ -15,14 +15,6 @@ type StepScheduleOptions struct {
 // StepSchedule multiplies the learning rate by Gamma every StepSize epochs.
 type StepSchedule struct{ StepScheduleOptions }
 
-// ExponentialScheduleOptions are the settings of an ExponentialSchedule.
-type ExponentialScheduleOptions struct {
-	Gamma float64 `json:"gamma"` // factor of each epoch; required
-}
-
-// ExponentialSchedule multiplies the learning rate by Gamma every epoch.
-type ExponentialSchedule struct{ ExponentialScheduleOptions }
-
 var stepDefaults = StepScheduleOptions{Gamma: 0.1}
 
 // NewStepSchedule returns a step schedule. StepSize is required.
@@ -38,29 +30,12 @@ func newStepSchedule(o StepScheduleOptions) StepSchedule {
 	return StepSchedule{o}
 }
 
-// NewExponentialSchedule returns an exponential schedule. Gamma is required.
-func NewExponentialSchedule(o ExponentialScheduleOptions) ExponentialSchedule {
-	checkRange("exponential", "gamma", o.Gamma, math.SmallestNonzeroFloat64, infinity)
-	return ExponentialSchedule{o}
-}
-
 // Factor returns Gamma to the power of the decreases so far.
 func (s StepSchedule) Factor(at Progress) float64 {
 	return math.Pow(s.Gamma, math.Floor(math.Floor(at.Epoch)/float64(s.StepSize)))
 }
 
-// Factor returns Gamma to the power of the completed epochs.
-func (s ExponentialSchedule) Factor(at Progress) float64 {
-	return math.Pow(s.Gamma, math.Floor(at.Epoch))
-}
-
 // Config returns the settings of s.
 func (s StepSchedule) Config() any { return s.StepScheduleOptions }
 
-// Config returns the settings of s.
-func (s ExponentialSchedule) Config() any { return s.ExponentialScheduleOptions }
-
-var (
-	_ = RegisterSchedule("step", newStepSchedule, stepDefaults)
-	_ = RegisterSchedule("exponential", NewExponentialSchedule, ExponentialScheduleOptions{})
-)
+var _ = RegisterSchedule("step", newStepSchedule, stepDefaults)

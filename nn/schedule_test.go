@@ -21,8 +21,8 @@ func TestSchedulesAgreeWithPyTorch(t *testing.T) {
 	if err := json.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
 	}
-	if len(want) < 14 {
-		t.Errorf("%d schedules in the fixture, want 14", len(want))
+	if len(want) < 25 {
+		t.Errorf("%d schedules in the fixture, want 25", len(want))
 	}
 	for description, factors := range want {
 		s, err := nn.ScheduleFromConfig(json.RawMessage(description))
@@ -58,7 +58,8 @@ func TestSchedulesAgreeWithPyTorch(t *testing.T) {
 func TestScheduleSettingsAreChecked(t *testing.T) {
 	for _, description := range []string{
 		`"cosin"`, `"step"`, `{"step": 0}`, `{"warmup": {"epochs": 1, "steps": 1}}`, `"warmup"`, `{"warmup": {"epochs": 1, "then": "cosin"}}`,
-		`{"exponential": 0}`, `{"one_cycle": {"pct_start": 1}}`, `{"linear": {"end": -1}}`,
+		`{"exponential": 0}`, `{"polynomial": -1}`, `"cosine_restarts"`, `{"cosine_restarts": {"t_0": 1, "t_mult": 0.5}}`, `"multi_step"`, `{"multi_step": {"milestones": [3, 1]}}`,
+		`{"cyclic": {"mode": "square"}}`, `{"cyclic": {"up": -1}}`, `"table"`, `{"table": {"factors": [[2, 1], [1, 1]]}}`, `{"table": {"factors": [[0, -1]]}}`, `{"table": {"factors": [[0]]}}`, `{"one_cycle": {"pct_start": 1}}`, `{"linear": {"end": -1}}`,
 	} {
 		if _, err := nn.ScheduleFromConfig(json.RawMessage(description)); !errors.Is(err, nn.ErrConfig) {
 			t.Errorf("%s: error %v, want one of kind %v", description, err, nn.ErrConfig)

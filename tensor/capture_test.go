@@ -52,7 +52,7 @@ func TestCapturedStepsReuseMemory(t *testing.T) {
 				for i, g := range tensor.ClipGradNorm(all, 0.5, nil) {
 					updates = append(updates, tensor.Update{Leaf: params[i], Grad: g})
 				}
-				tensor.UpdateSGD(updates, tensor.SGDOptions{Rate: 0.01}, nil)
+				tensor.UpdateLeaves(updates, tensor.SGDOptions{Rate: 0.01}, nil)
 				peak = tape.PeakMemory()
 				return nil
 			}

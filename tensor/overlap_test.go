@@ -63,7 +63,7 @@ func TestEveryWriteIsNoticed(t *testing.T) {
 				return r.Run(kernels.Neg, &kernels.Call{Out: []storage.Array{a}, In: []storage.Array{ones}})
 			},
 			"update": func(a storage.Array) error {
-				tensor.UpdateSGD([]tensor.Update{{Leaf: tensor.FromArray(a), Grad: tensor.FromArray(ones)}}, tensor.SGDOptions{}, nil)
+				tensor.UpdateLeaves([]tensor.Update{{Leaf: tensor.FromArray(a), Grad: tensor.FromArray(ones)}}, tensor.SGDOptions{}, nil)
 				return nil
 			},
 		} {

@@ -134,7 +134,7 @@ func BenchmarkSteadyStep(b *testing.B) {
 					h := tensor.Linear(t.Input(x), w1, b1, tensor.ReLUActivation)
 					loss := tensor.CrossEntropy(tensor.Linear(h, w2, b2, tensor.NoActivation), t.Input(labels))
 					for p, g := range tensor.Gradients(loss) {
-						tensor.UpdateSGD([]tensor.Update{{Leaf: p, Grad: g}}, tensor.SGDOptions{Rate: 0.01}, nil)
+						tensor.UpdateLeaves([]tensor.Update{{Leaf: p, Grad: g}}, tensor.SGDOptions{Rate: 0.01}, nil)
 					}
 					return nil
 				})
@@ -170,7 +170,7 @@ func ExampleStep() {
 		y := t.Input(storage.From([]float32{1, 2}, 2, 1))
 		loss := tensor.MeanSquaredError(tensor.Linear(x, w, nil, tensor.NoActivation), y)
 		for p, g := range tensor.Gradients(loss) {
-			tensor.UpdateSGD([]tensor.Update{{Leaf: p, Grad: g}}, tensor.SGDOptions{Rate: 0.1}, nil)
+			tensor.UpdateLeaves([]tensor.Update{{Leaf: p, Grad: g}}, tensor.SGDOptions{Rate: 0.1}, nil)
 		}
 		return nil
 	})

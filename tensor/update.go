@@ -7,8 +7,15 @@ import (
 
 // The options of the optimizers' updates.
 type (
-	SGDOptions  = kernels.SGDOptions
-	AdamOptions = kernels.AdamOptions
+	UpdateOptions   = kernels.UpdateOptions
+	SGDOptions      = kernels.SGDOptions
+	AdamOptions     = kernels.AdamOptions
+	NAdamOptions    = kernels.NAdamOptions
+	AdamaxOptions   = kernels.AdamaxOptions
+	AdagradOptions  = kernels.AdagradOptions
+	AdadeltaOptions = kernels.AdadeltaOptions
+	RMSPropOptions  = kernels.RMSPropOptions
+	LionOptions     = kernels.LionOptions
 )
 
 // StepArgs are arrays on the parameters' device from which an update reads, when it runs,
@@ -17,22 +24,16 @@ type (
 type StepArgs []storage.Array
 
 // An Update is a leaf to be updated, its gradient, and its optimizer state, of the leaf's
-// shape: momentum for SGD with momentum, first and second moments for Adam.
+// shape, in the order of the kernel's outputs: momentum for SGD with momentum, first and second moments for Adam.
 type Update struct {
 	Leaf, Grad *Tensor
 	State      []*Tensor
 }
 
-// UpdateSGD updates leaves in place by stochastic gradient descent, all in one pass.
-func UpdateSGD(of []Update, o SGDOptions, args StepArgs) { update("sgd", kernels.SGD, o, args, of) }
-
-// UpdateAdam updates leaves in place by Adam's rule, all in one pass.
-func UpdateAdam(of []Update, o AdamOptions, args StepArgs) {
-	update("adam", kernels.Adam, o, args, of)
-}
-
-// update runs k on leaves and their state.
-func update(op string, k *kernels.Kernel, set any, args StepArgs, of []Update) {
+// UpdateLeaves updates leaves and their states in place by an optimizer's rule, all in one pass.
+func UpdateLeaves(of []Update, o UpdateOptions, args StepArgs) {
+	k := kernels.UpdateOf(o)
+	op := k.Name
 	if len(of) == 0 {
 		return
 	}
@@ -46,5 +47,5 @@ func update(op string, k *kernels.Kernel, set any, args StepArgs, of []Update) {
 	}
 	device(op, append(changed, grads...)...)
 	out := arrays(changed)
-	run(op, k, set, out, append(arrays(grads), args...)...)
+	run(op, k, o, out, append(arrays(grads), args...)...)
 }

@@ -31,7 +31,8 @@ var sections = []struct{ kind, heading, text string }{
 		"N is the number of samples, C of channels or features, L, D, H and W are sizes."},
 	{"loss", "Losses", "What training minimizes."},
 	{"metric", "Metrics", "What is reported besides the loss."},
-	{"optimizer", "Optimizers", "How gradients change the parameters."},
+	{"optimizer", "Optimizers", "How gradients change the parameters. `betas: [0.9, 0.999]`, as PyTorch has them, are `beta1` and `beta2`. " +
+		"[training.md](training.md) lists what each is compared with."},
 	{"schedule", "Schedules", "How the learning rate changes during training."},
 }
 
