@@ -22,7 +22,7 @@ UNIT, INTS, BOOLS = np.clip(X, -0.9, 0.9), R.integers(1, 5, (4, 6)), X > 0
 INDEX, PLACES = np.array([[0, 1, 2, 3, 0, 1]]), np.array([3, 0])
 IMAGES = normal(2, 4, 9, 8)
 
-# The arguments of each operation, the last of which may be keywords; X is the default.
+# The arguments of each operation, X by default. The last one may be keywords.
 CALLS = {
     **{name: (X, Y) for name in "sub mul maximum minimum fmax fmin atan2 hypot copysign logaddexp".split()},
     **{name: (X, 0.5) for name in "add eq ne lt le gt ge remainder fmod".split()},
@@ -74,7 +74,8 @@ def test_results_and_gradients_are_those_of_pytorch():
         tensors = [as_torch(torch, a) for a in args]
         want = several(theirs(torch, name)(*tensors, **words))
         for way, got in ("NumPy", getattr(ops, name)(*args, **words)), ("PyTorch", getattr(ops, name)(*tensors, **words)):
-            for g, w in zip(several(got), want, strict=True):
+            assert len(several(got)) == len(want), (name, way)
+            for g, w in zip(several(got), want):
                 assert isinstance(g, torch.Tensor if way == "PyTorch" else np.ndarray), (name, way)
                 assert tuple(g.shape) == tuple(w.shape) and str(g.dtype).split(".")[-1] == str(w.dtype).split(".")[-1], (name, way, g.dtype, w.dtype, g.shape, w.shape)
                 assert np.allclose(np.asarray(g), w.numpy(), 1e-4, 1e-5, equal_nan=True), (name, way, g, w)

@@ -277,7 +277,7 @@ func (c *Call) first() int {
 	return -1
 }
 
-// write copies results to out, nil elements of which are left out.
+// write copies results to out, except where that is nil.
 func (c *Call) write(results, out []*tensor.Tensor) {
 	if len(results) != len(out) {
 		tensor.Fail(c.op.Name, storage.ErrState, "there are %d results and %d outputs", len(results), len(out))
@@ -309,8 +309,8 @@ func checkApart(name string, out []*tensor.Tensor) error {
 	return nil
 }
 
-// VJP computes the gradients of Σ incoming·result with respect to the operands into the memory of out, of
-// which an element is nil where no gradient is wanted. An element of incoming is nil for 0.
+// VJP computes the gradients of Σ incoming·result with respect to the operands into the memory of out, where
+// an element is nil if no gradient is wanted. An element of incoming is nil for 0.
 func (c *Call) VJP(incoming, out []*tensor.Tensor) error {
 	if len(out) != len(c.in) {
 		return errkind.Errorf(storage.ErrState, "%s: %d outputs for the gradients of %d operands", c.op.Name, len(out), len(c.in))

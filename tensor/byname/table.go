@@ -226,7 +226,7 @@ func where(condition *T, input, other any) *T {
 	return nil
 }
 
-// axes returns PyTorch's arguments of a reduction as those of package tensor.
+// axes returns the axes of a reduction as package tensor takes them.
 func axes(dim []int, keep bool) []int {
 	if keep {
 		return append([]int{tensor.KeepDims}, dim...)
