@@ -181,6 +181,17 @@ func (l *Loader) Order(epoch, start int) iter.Seq2[[]int, int] {
 	}
 }
 
+// Parts returns how many samples each shard of the rank has in the batch that begins after start samples: those of
+// the first come first.
+func (l *Loader) Parts(start int) []int {
+	b := l.o.batching(l.d.Len())
+	first, parts := start/len(b.shares), make([]int, len(b.shares))
+	for i, s := range b.shares {
+		parts[i] = max(0, min(b.part, s.len()-first))
+	}
+	return parts
+}
+
 // order returns the order of an epoch.
 func (l *Loader) order(epoch int) order {
 	key := mix(l.o.Seed, mix(epochKey, uint64(epoch)))

@@ -136,32 +136,3 @@ func TestAccumulationIsALargerBatchByDenominators(t *testing.T) {
 		}
 	}
 }
-
-// reducesMetrics is a hook of a single replica, whose steps can be captured.
-type reducesMetrics struct{}
-
-func (reducesMetrics) Gradients(*train.Step) error         { return nil }
-func (reducesMetrics) Variant(train.BatchInfo) (int, bool) { return 0, true }
-func (reducesMetrics) ReduceMetrics(sums []float64) error  { return nil }
-
-// TestMetricsGoOnAfterAReduction: captured steps add to the metrics of later epochs, too.
-func TestMetricsGoOnAfterAReduction(t *testing.T) {
-	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
-	var want train.History
-	for _, w := range modes {
-		for _, o := range []train.Options{{}, {Hooks: []train.Hook{reducesMetrics{}}}} {
-			run, data := newUneven(t, "sample weights", "batch: 8\nmetrics: [accuracy]", gpu, w)
-			if err := run.Fit(context.Background(), data, o); err != nil {
-				t.Fatal(err)
-			}
-			if want == nil {
-				want = run.History
-			}
-			for _, name := range []string{"loss", "accuracy"} {
-				if got := fmt.Sprint(run.History[name]); got != fmt.Sprint(want[name]) {
-					t.Errorf("%v, %d hooks: %s %s, want %v", w, len(o.Hooks), name, got, want[name])
-				}
-			}
-		}
-	}
-}

@@ -23,6 +23,8 @@ type Config struct {
 	Schedule  any               `json:"schedule"`            // of the learning rate, as nn.ScheduleFromConfig reads it
 	Epochs    int               `json:"epochs"`              // passes over the data
 	BatchSize int               `json:"batch"`               // samples in a batch
+	DropLast  bool              `json:"drop_last,omitempty"` // whether epochs leave out their last batch if it is not full
+	Shards    int               `json:"shards,omitempty"`    // parts of each batch, which decide the results with any number of processes that divides them; if 0, one for each process that the run begins with
 	Seed      uint64            `json:"seed"`                // of the first weights, the order of samples and all other random numbers
 	Device    string            `json:"device,omitempty"`    // cpu, or a GPU such as cuda:0
 	Precision string            `json:"precision,omitempty"` // of products: float32 (or empty), tf32, bf16 or fp16
@@ -85,10 +87,15 @@ func (c Config) Check() error {
 		return wrong(fmt.Sprintf("cannot be %v; want a positive number", c.ClipValue), "clip_value")
 	case c.Accumulate < 0:
 		return wrong(fmt.Sprintf("cannot be %d; want a number of batches", c.Accumulate), "accumulate")
+	case c.Shards < 0:
+		return wrong(fmt.Sprintf("cannot be %d; want a number of parts of a batch", c.Shards), "shards")
 	case c.Keep < 0:
 		return wrong(fmt.Sprintf("cannot be %d; want a number of files", c.Keep), "keep")
 	case c.Threads < 0:
 		return wrong(fmt.Sprintf("cannot be %d; want 0 for all there are", c.Threads), "threads")
+	}
+	if err := c.checkShards(); err != nil {
+		return err
 	}
 	return c.checkNames()
 }

@@ -22,10 +22,14 @@ type executor interface {
 
 // newExecutor returns the executor for t's device.
 func (t *trainer) newExecutor() (executor, error) {
-	if _, streams := t.r.Device.(storage.AsyncDevice); !streams {
-		return t.newSynchronous(), nil
+	_, streams := t.r.Device.(storage.AsyncDevice)
+	switch {
+	case t.shards.divided():
+		return t.newSharded()
+	case streams:
+		return t.newQueued()
 	}
-	return t.newQueued()
+	return t.newSynchronous(), nil
 }
 
 // nextArgs returns the arguments of the next step.
@@ -46,15 +50,8 @@ func (t *trainer) hyperCount() int {
 	return len(t.capturable.StepArgs(nil))
 }
 
-// randomStream returns the number of the next step's random stream, which no other
-// step of any replica has.
-func (t *trainer) randomStream() uint64 {
-	return tensor.RandomStream(t.randomStep())
-}
-
-func (t *trainer) randomStep() uint64 {
-	return t.r.Position.Step*uint64(max(1, t.options.WorldSize)) + uint64(t.options.Rank)
-}
+// randomStream returns the number of the next step's random stream, which no other step has.
+func (t *trainer) randomStream() uint64 { return tensor.RandomStream(t.r.Position.Step) }
 
 // captureArgs has the optimizer read hyperparameters from device memory.
 func (t *trainer) captureArgs(hyper storage.Array) {
@@ -69,9 +66,12 @@ func (t *trainer) captureArgs(hyper storage.Array) {
 
 // batchInfo describes the next step's batch.
 func (t *trainer) batchInfo(b *batch) BatchInfo {
-	p := &t.r.Position
+	p, n := &t.r.Position, b.n
+	if t.shards.divided() {
+		n = min(t.fullBatch(), p.Samples-p.Consumed) // of all shards
+	}
 	return BatchInfo{
-		Epoch: p.Epoch, Index: p.Consumed / t.fullBatch(), Samples: b.n, Size: t.fullBatch(),
+		Epoch: p.Epoch, Index: p.Consumed / t.fullBatch(), Samples: n, Size: t.fullBatch(),
 		Consumed: p.Consumed, EpochSamples: p.Samples, Step: p.Step,
 	}
 }
@@ -89,13 +89,24 @@ func (t *trainer) update(info BatchInfo, c comparison) (updated bool, err error)
 	} else {
 		updated, err = t.updateWithHooks(info, c)
 	}
-	if t.r.scaler != nil && updated {
-		t.r.scaler.Update()
-	}
-	if t.r.ema != nil && updated && err == nil {
-		err = t.r.ema.Update(c.loss.Tape(), t.params)
+	if err == nil {
+		err = t.afterUpdate(c.loss.Tape(), updated)
 	}
 	return updated, err
+}
+
+// afterUpdate updates the loss scale and the averages after a step.
+func (t *trainer) afterUpdate(tape *tensor.Tape, updated bool) error {
+	if !updated {
+		return nil
+	}
+	if t.r.scaler != nil {
+		t.r.scaler.Update()
+	}
+	if t.r.ema != nil {
+		return t.r.ema.Update(tape, t.params)
+	}
+	return nil
 }
 
 // scaled returns the loss times the loss scale, if there is one.
@@ -126,10 +137,18 @@ func (t *trainer) updateWithHooks(info BatchInfo, c comparison) (updated bool, e
 	if len(s.Parts) > 1 && !slices.ContainsFunc(t.r.hooks, isAccumulate) {
 		s.Parts = []LossPart{{value: c.loss}}
 	}
+	if err := t.lossGradients(s); err != nil {
+		return false, err
+	}
+	return t.applyHooks(s)
+}
+
+// lossGradients sets the gradients of s, of each part of its loss.
+func (t *trainer) lossGradients(s *Step) error {
 	for i, part := range s.Parts {
 		grads, err := t.gradients(s, i, t.scaled(part.value))
 		if err != nil {
-			return false, err
+			return err
 		}
 		for name, p := range t.params {
 			if g := grads[p.Tensor]; g != nil {
@@ -137,6 +156,11 @@ func (t *trainer) updateWithHooks(info BatchInfo, c comparison) (updated bool, e
 			}
 		}
 	}
+	return nil
+}
+
+// applyHooks calls the hooks and makes the update, unless one of them holds it back.
+func (t *trainer) applyHooks(s *Step) (updated bool, err error) {
 	t.checkFinite(s)
 	for _, h := range t.r.hooks {
 		if err := h.Gradients(s); err != nil {
@@ -153,10 +177,8 @@ func (t *trainer) updateWithHooks(info BatchInfo, c comparison) (updated bool, e
 // gradients makes the backward pass of a part of the loss and tells hooks about each gradient.
 func (t *trainer) gradients(s *Step, part int, loss *tensor.Tensor) (_ tensor.Grads, err error) {
 	var ready []ReadyHook
-	for _, h := range t.r.hooks {
-		if r, ok := h.(ReadyHook); ok {
-			ready = append(ready, r)
-		}
+	if !t.shards.divided() {
+		ready = t.readyHooks()
 	}
 	if len(ready) == 0 && part == len(s.Parts)-1 {
 		return tensor.Gradients(loss), nil
@@ -189,6 +211,28 @@ func (t *trainer) gradients(s *Step, part int, loss *tensor.Tensor) (_ tensor.Gr
 		}
 	}
 	return grads, err
+}
+
+// readyHooks lists the hooks that are told about each gradient.
+func (t *trainer) readyHooks() (ready []ReadyHook) {
+	for _, h := range t.r.hooks {
+		if r, ok := h.(ReadyHook); ok {
+			ready = append(ready, r)
+		}
+	}
+	return ready
+}
+
+// tellReady tells hooks about gradients that are complete all at once.
+func (t *trainer) tellReady(s *Step) error {
+	for _, h := range t.readyHooks() {
+		for _, g := range s.Gradients {
+			if err := h.GradientReady(s, g); err != nil {
+				return fmt.Errorf("hook %T: %s: %w", h, g.Name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // gradientsOf is tensor.Gradients where another backward pass follows.
@@ -226,7 +270,7 @@ func (t *trainer) lossScaleErr() error {
 // nonFinite returns the error of a step whose loss is infinite or NaN, of the batch after that
 // many samples of the epoch. It names the value of the batch that is missing, if there is one.
 func (t *trainer) nonFinite(loss float64, consumed int) error {
-	for rows := range t.loader.Order(t.r.Position.Epoch, consumed) {
+	for rows := range t.loader.Order(t.r.Position.Epoch, t.localStart(consumed)) {
 		found, err := dataset.MissingIn(t.loader.Dataset(), rows)
 		if err == nil {
 			err = t.r.Config.Data.RefuseMissing(found, "in this batch")

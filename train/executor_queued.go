@@ -174,7 +174,7 @@ func (q *queued) compute(t *tensor.Tape, b *queuedStep) (updated bool, err error
 	q.r.autocast(t)
 	c := q.r.compare(exampleOf(t, q.r.Inputs, q.binding, b.fields, b.rows))
 	correct, ignored := q.r.correct(c)
-	tensor.AddMetrics(q.totals, b.n, q.r.measure(c, q.r.metrics), correct, ignored)
+	tensor.AddMetrics(q.totals, b.n, q.r.measure(c, q.r.metrics[0]), correct, ignored)
 	return q.update(b.info, c)
 }
 

@@ -36,7 +36,7 @@ func (s *synchronous) step(b *batch) error {
 	var correct, ignored int
 	var updated bool
 	err := tensor.Step(func(t *tensor.Tape) (err error) {
-		t.Seed(s.r.Config.Seed, s.randomStep())
+		t.Seed(s.r.Config.Seed, s.r.Position.Step)
 		s.r.autocast(t)
 		c := s.r.compare(exampleOf(t, s.r.Inputs, s.binding, b.fields, b.rows))
 		if loss = c.loss.Item(); !isFinite(loss) {
@@ -49,7 +49,7 @@ func (s *synchronous) step(b *batch) error {
 		if left != nil {
 			ignored = int(left.Item())
 		}
-		if shown := s.r.measure(c, s.r.metrics); shown != c.loss {
+		if shown := s.r.measure(c, s.r.metrics[0]); shown != c.loss {
 			loss = shown.Item()
 		}
 		updated, err = s.update(s.batchInfo(b), c)

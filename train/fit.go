@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"time"
 
+	"github.com/h5dnn/h5dnn/collective"
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/internal/panics"
 	"github.com/h5dnn/h5dnn/nn"
@@ -29,9 +31,9 @@ type Options struct {
 	SaveEvery Interval // Config.SaveEvery if zero
 	Callbacks []Callback
 	Hooks     []Hook // called before those of Config
-	// Rank is this process's number among WorldSize replicas, which train on a share of
-	// the samples each. A WorldSize of 0 counts as 1. What replicas exchange is up to Hooks.
-	Rank, WorldSize int
+	// Group is this process among those that train the run together, each with its part of the shards; nil if
+	// there is one. All of them train the same run on the same data. The first saves it; the others need no File.
+	Group collective.Group
 }
 
 // A Plan says how a run is going to be trained.
@@ -86,6 +88,7 @@ func (r *Run) fit(ctx context.Context, data *Data, o Options, loader *dataset.Lo
 	defer panics.Recover(&err) // in what follows
 	defer func() {
 		err = cmp.Or(t.adviseMemory(err), t.close())
+		t.shards.end(err, t.agreed.stop)
 		for _, c := range o.Callbacks {
 			c.RunEnd(err)
 		}
@@ -96,7 +99,7 @@ func (r *Run) fit(ctx context.Context, data *Data, o Options, loader *dataset.Lo
 	for r.Position.Epoch < r.Config.Epochs && err == nil {
 		err = t.epoch(ctx)
 	}
-	interrupted := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+	interrupted := t.agreed.stop || ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 	if err != nil && !interrupted {
 		return err
 	}
@@ -105,25 +108,32 @@ func (r *Run) fit(ctx context.Context, data *Data, o Options, loader *dataset.Lo
 
 // A trainer holds the state of one call of Fit.
 type trainer struct {
-	r                 *Run
-	options           Options
-	given             *dataset.Loader // by the caller, or nil
-	loader            *dataset.Loader // of the training data
-	source, valSource batchSource     // valSource is nil if there is no validation data
-	binding           binding         // of the training data
-	val               dataset.Dataset // validation data, or nil
-	valBinding        binding         // of it
-	ring              *ring           // of batches to train on; nil on the host
-	executor          executor
-	params            iter.Seq2[string, *nn.Parameter]
-	validator         *Predictor
-	plan              Plan
-	saver             *saver        // nil if the run is not saved
-	capturable        nn.Capturable // the optimizer; nil if it is not
-	stepCallbacks     []Callback    // those that are told about steps
-	batchSize         int           // of full batches
-	hyper             []float64     // of the optimizer, for the next step
+	r             *Run
+	options       Options
+	given         *dataset.Loader // by the caller, or nil
+	loader        *dataset.Loader // of the training data
+	source        batchSource     // of the training data
+	valSources    []batchSource   // of the validation data, for each shard of this process; empty if there is none
+	binding       binding         // of the training data
+	val           dataset.Dataset // validation data, or nil
+	valBinding    binding         // of it
+	ring          *ring           // of batches to train on; nil on the host
+	executor      executor
+	params        iter.Seq2[string, *nn.Parameter]
+	validator     *Predictor
+	plan          Plan
+	saver         *saver          // nil if the run is not saved
+	capturable    nn.Capturable   // the optimizer; nil if it is not
+	stepCallbacks []Callback      // those that are told about steps
+	batchSize     int             // of full batches
+	hyper         []float64       // of the optimizer, for the next step
+	shards        shardRange      // that this process computes
+	agreed        agreement       // of all processes, at the last step
+	interrupt     context.Context // whose end interrupts training
 }
+
+// An agreement is what processes do after a step, because one of them is told to.
+type agreement struct{ stop, save bool }
 
 // open prepares everything that training needs.
 func (t *trainer) open(ctx context.Context, data *Data) (err error) {
@@ -139,9 +149,15 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 	if err := t.r.CheckTargets(data); err != nil {
 		return err
 	}
+	if err := t.r.beginShards(t.options.Group); err != nil {
+		return err
+	}
+	if t.shards, err = shardsOf(t.r.Config, t.options.Group); err != nil {
+		return err
+	}
 	t.r.setTF32()
 	t.capturable, _ = t.r.Optimizer.(nn.Capturable)
-	if err := t.r.setHooks(append(t.options.Hooks[:len(t.options.Hooks):len(t.options.Hooks)], t.r.Config.configHooks()...)); err != nil {
+	if err := t.r.setHooks(append(slices.Clip(t.options.Hooks), t.r.Config.configHooks()...)); err != nil {
 		return err
 	}
 	if err := t.openTraining(ctx, data); err != nil {
@@ -158,7 +174,7 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 
 // openSaver prepares the saving of the run, if it is saved.
 func (t *trainer) openSaver() (err error) {
-	if t.options.File == "" {
+	if t.options.File == "" || t.options.Group != nil && t.options.Group.Rank() > 0 {
 		return nil
 	}
 	if t.options.SaveEvery == (Interval{}) {
@@ -192,8 +208,8 @@ func (t *trainer) begin() error {
 			t.stepCallbacks = append(t.stepCallbacks, c)
 		}
 	}
-	if t.plan.Plan = t.loader.Plan(); t.plan.Samples < 1 || t.given != nil && t.given.Options().DropLast && t.plan.Samples < t.given.Options().BatchSize {
-		return fmt.Errorf("train: %d samples to train on, none of them in a batch of %d: %w", t.plan.Samples, t.r.Config.BatchSize, views.ErrShape)
+	if t.plan.Plan = t.loader.Plan(); t.epochSamples() < 1 {
+		return fmt.Errorf("train: %d samples to train on, none of them in a batch of %d: %w", t.loader.Dataset().Len(), t.r.Config.BatchSize, views.ErrShape)
 	}
 	if err := callbacks(t.options.Callbacks).each(func(c Callback) error { return c.RunBegin(t.plan) }); err != nil {
 		return err
@@ -204,10 +220,7 @@ func (t *trainer) begin() error {
 		}
 	}
 	p := &t.r.Position
-	p.Samples, p.Shuffle, p.Window = t.plan.Samples, t.plan.Shuffle, t.plan.Window
-	if t.given != nil && t.given.Options().DropLast {
-		p.Samples -= p.Samples % t.fullBatch()
-	}
+	p.Samples, p.Shuffle, p.Window = t.epochSamples(), t.plan.Shuffle, t.plan.Window
 	return cmp.Or(t.r.useAverages(false), t.r.beginAverages())
 }
 
@@ -221,8 +234,15 @@ func (t *trainer) openValidation(val dataset.Dataset) (err error) {
 	if t.valBinding, err = t.r.bindTraining(val); err != nil {
 		return fmt.Errorf("validate: %w", err)
 	}
-	if t.valSource, err = t.validator.source(val, t.r.Config.loading(), validationShare, t.r.checkLabels(t.valBinding)); err != nil {
-		return fmt.Errorf("validate: %w", err)
+	for i := range t.shards.local {
+		o := t.r.Config.loading()
+		o.Rank, o.WorldSize = t.shards.first+i, t.shards.all
+		o.Memory /= int64(t.shards.local)
+		source, err := t.validator.source(val, o, validationShare, t.r.checkLabels(t.valBinding))
+		if err != nil {
+			return fmt.Errorf("validate: %w", err)
+		}
+		t.valSources = append(t.valSources, source)
 	}
 	return nil
 }
@@ -260,7 +280,9 @@ func (t *trainer) trainingOptions(data *Data) dataset.Options {
 		return t.given.Options()
 	}
 	o := t.r.Config.loading()
-	o.Rank, o.WorldSize = t.options.Rank, t.options.WorldSize
+	o.DropLast = t.r.Config.DropLast
+	o.Rank, o.WorldSize, o.Shards = t.shards.rank(), t.shards.size(), t.shards.all
+	o.BatchSize /= o.WorldSize
 	if p := t.r.Position; p.Samples != 0 {
 		o.Shuffle, o.Window = p.Shuffle, p.Window
 	}
@@ -272,7 +294,7 @@ func (t *trainer) trainingOptions(data *Data) dataset.Options {
 
 // checkSamples refuses to resume with another number of samples.
 func (t *trainer) checkSamples() error {
-	if have, want := t.loader.Plan().Samples, t.r.Position.Samples; want != 0 && have != want {
+	if have, want := t.epochSamples(), t.r.Position.Samples; want != 0 && have != want {
 		return fmt.Errorf("resume: %d samples to train on, %d when the run began; the data has changed: %w", have, want, storage.ErrState)
 	}
 	return nil
@@ -297,9 +319,29 @@ func (t *trainer) checkFingerprint(d dataset.Dataset) error {
 // fullBatch returns the number of samples in every batch but an epoch's last.
 func (t *trainer) fullBatch() int {
 	if t.batchSize == 0 {
-		t.batchSize = min(t.r.Config.BatchSize, t.loader.Plan().Samples)
+		t.batchSize = t.r.Config.BatchSize
+		if !t.shards.divided() {
+			t.batchSize = min(t.batchSize, t.loader.Plan().Samples)
+		}
 	}
 	return t.batchSize
+}
+
+// epochSamples returns the number of samples in an epoch, of all shards.
+func (t *trainer) epochSamples() int {
+	n := t.loader.Dataset().Len()
+	if t.loader.Options().DropLast {
+		n -= n % t.fullBatch()
+	}
+	return n
+}
+
+// localStart returns the number of samples that this process has trained on in an epoch, after consumed of all.
+func (t *trainer) localStart(consumed int) int {
+	if consumed >= t.r.Position.Samples {
+		return t.loader.Plan().Samples
+	}
+	return consumed / t.shards.size()
 }
 
 // close frees what t has on the device, once the device is done with it.
@@ -308,7 +350,7 @@ func (t *trainer) close() error {
 		t.capturable.SetStepArgs(nil)
 	}
 	var failed error
-	for _, source := range []batchSource{t.source, t.valSource} {
+	for _, source := range append(t.valSources, t.source) {
 		if source != nil {
 			failed = cmp.Or(failed, source.close())
 		}
@@ -326,12 +368,16 @@ const evalBatch = 1024
 func (t *trainer) epoch(ctx context.Context) error {
 	start, clock := t.r.Position.Consumed, t.clock()
 	if start == 0 {
-		t.r.metrics.reset()
+		for _, set := range t.r.metrics {
+			set.reset()
+		}
 	}
 	if err := t.executor.beginEpoch(); err != nil {
 		return err
 	}
-	for b, err := range t.source.epoch(ctx, t.r.Position.Epoch, start) {
+	ctx, cancel := t.stepContext(ctx)
+	defer cancel()
+	for b, err := range t.batches(ctx) {
 		if err != nil {
 			return err
 		}
@@ -342,6 +388,9 @@ func (t *trainer) epoch(ctx context.Context) error {
 		t.r.Position.Consumed = b.next
 		if err := t.afterStep(start, clock); err != nil {
 			return err
+		}
+		if t.agreed.stop {
+			return t.stopped()
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -371,13 +420,18 @@ func (t *trainer) afterStep(start int, clock clock) error {
 			}
 		}
 	}
+	if t.agreed != (agreement{}) {
+		if err := t.shareMetrics(); err != nil {
+			return err
+		}
+	}
 	if t.saver == nil {
 		return nil
 	}
 	if err := t.saved(t.saver.poll()); err != nil {
 		return err
 	}
-	if t.saver.due(t.r.Position.Step) {
+	if t.agreed.save || !t.shards.divided() && t.saver.due(t.r.Position.Step) {
 		return t.save()
 	}
 	return nil
@@ -410,10 +464,10 @@ func (t *trainer) rateAt(consumed int) float64 {
 func (t *trainer) endEpoch(ctx context.Context) error {
 	p := &t.r.Position
 	e := Epoch{Number: p.Epoch + 1, Epochs: t.r.Config.Epochs, Train: p.Running, Plan: t.plan}
-	if err := t.reduceMetrics(&e.Train, t.r.metrics); err != nil {
+	if err := t.finishMetrics(&e.Train, t.r.metrics); err != nil {
 		return err
 	}
-	if t.valSource != nil {
+	if len(t.valSources) > 0 {
 		val, err := t.validate(ctx)
 		if err != nil {
 			return err
@@ -433,23 +487,6 @@ func (t *trainer) endEpoch(ctx context.Context) error {
 	return callbacks(t.options.Callbacks).each(func(c Callback) error { return c.EpochEnd(e) })
 }
 
-// reduceMetrics adds up m and set over the replicas, and adds the results of set to m.
-func (t *trainer) reduceMetrics(m *Metrics, set metricSet) (err error) {
-	for _, h := range t.r.hooks {
-		if h, ok := h.(MetricsHook); ok {
-			sums := []float64{float64(m.Samples), m.Loss, float64(m.Correct), float64(m.Ignored)}
-			if err := h.ReduceMetrics(sums); err != nil {
-				return fmt.Errorf("hook %T: %w", h, err)
-			}
-			m.Samples, m.Loss, m.Correct, m.Ignored = int(sums[0]), sums[1], int(sums[2]), int(sums[3])
-			if err := set.reduce(h); err != nil {
-				return err
-			}
-		}
-	}
-	return set.finish(m)
-}
-
 // validate evaluates the model on the validation data.
 func (t *trainer) validate(ctx context.Context) (m Metrics, err error) {
 	nn.Eval(t.r.Model)
@@ -458,14 +495,25 @@ func (t *trainer) validate(ctx context.Context) (m Metrics, err error) {
 		return m, err
 	}
 	defer func() { err = cmp.Or(err, t.r.useAverages(false)) }()
-	set, err := t.r.newMetrics()
+	sets, err := t.r.newMetricSets()
 	if err != nil {
 		return m, err
 	}
-	if m, err = t.r.evaluate(ctx, t.validator, t.valSource, t.valBinding, set); err != nil {
+	sums := make([][]float64, len(t.valSources))
+	for i, source := range t.valSources {
+		part, err := t.r.evaluate(ctx, t.validator, source, t.valBinding, sets[t.shards.first+i])
+		if err != nil {
+			return m, err
+		}
+		sums[i] = part.sums()
+	}
+	if m, err = t.shards.sumMetrics(sums); err != nil {
 		return m, err
 	}
-	if err := t.reduceMetrics(&m, set); err != nil {
+	if m.Samples == 0 {
+		return m, fmt.Errorf("evaluate: no samples: %w", views.ErrShape)
+	}
+	if err := t.finishMetrics(&m, sets); err != nil {
 		return m, err
 	}
 	return m, t.r.checkEvaluated(ctx, m, t.val)

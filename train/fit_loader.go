@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/h5dnn/h5dnn/collective"
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
@@ -25,6 +26,7 @@ type FitOptions struct {
 	Resident  config.Choice   // whether all samples stay on a GPU
 	Callbacks []Callback
 	Hooks     []Hook
+	Group     collective.Group // this process among several, as in Options; the loader has its rank and its shards
 }
 
 // Fit trains model with optimizer to minimize loss on the samples of loader, and returns
@@ -43,7 +45,7 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 	loading := loader.Options()
 	r := &Run{
 		Config: Config{
-			Epochs: max(1, o.Epochs), BatchSize: loading.BatchSize, Seed: o.Seed, Precision: o.Precision, Graph: o.Graph, Metrics: o.Metrics,
+			Epochs: max(1, o.Epochs), BatchSize: loading.BatchSize * max(1, loading.WorldSize), Shards: max(loading.Shards, loading.WorldSize), Seed: o.Seed, Precision: o.Precision, Graph: o.Graph, Metrics: o.Metrics,
 			Data: dataconfig.Config{Resident: o.Resident, Memory: loading.Memory >> 20},
 		},
 		Model: model, Optimizer: optimizer, Device: storage.CPU, History: History{},
@@ -62,7 +64,7 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 	if r.targets, err = orderTargets(model, targetNames(loader.Fields())); err != nil {
 		return nil, err
 	}
-	if r.metrics, err = r.newMetrics(); err != nil {
+	if r.metrics, err = r.newMetricSets(); err != nil {
 		return nil, err
 	}
 	if r.Inputs, err = featuresFor(model, loader.Fields()); err != nil {
@@ -75,7 +77,7 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 		return nil, err
 	}
 	data := &Data{Train: loader.Dataset(), Val: o.Val}
-	options := Options{Callbacks: o.Callbacks, Hooks: o.Hooks, Rank: loading.Rank, WorldSize: loading.WorldSize}
+	options := Options{Callbacks: o.Callbacks, Hooks: o.Hooks, Group: o.Group}
 	return r.History, r.fit(ctx, data, options, loader)
 }
 

@@ -49,14 +49,6 @@ type StatefulHook interface {
 	Load(params iter.Seq2[string, *nn.Parameter], state iter.Seq2[string, storage.Array]) error
 }
 
-// A MetricsHook adds up metrics over replicas.
-type MetricsHook interface {
-	Hook
-	// ReduceMetrics replaces sums by their sums over all replicas. It is called
-	// after every epoch and every validation.
-	ReduceMetrics(sums []float64) error
-}
-
 // BatchInfo says which samples a step trains on.
 type BatchInfo struct {
 	Epoch        int    // from 0
@@ -157,7 +149,7 @@ func variantOf(hooks []Hook, b BatchInfo) (int, bool) {
 
 // configHooks returns the hooks that c asks for.
 func (c Config) configHooks() (hooks []Hook) {
-	if c.Accumulate > 1 {
+	if c.Accumulate > 1 && c.Shards < 2 {
 		hooks = append(hooks, Accumulate(c.Accumulate))
 	}
 	if c.ClipValue > 0 {

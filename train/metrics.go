@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -38,6 +39,18 @@ func (r *Run) newMetrics() (set metricSet, err error) {
 		c.Metrics = append([]any{map[string]any{"accuracy": nn.LabelOptions{IgnoreIndex: nn.IgnoredLabel(r.loss)}}}, c.Metrics...)
 	}
 	return c.newMetrics(r.targets)
+}
+
+// newMetricSets returns the metrics of each shard.
+func (r *Run) newMetricSets() ([]metricSet, error) {
+	sets := make([]metricSet, max(1, r.Config.Shards))
+	for i := range sets {
+		var err error
+		if sets[i], err = r.newMetrics(); err != nil {
+			return nil, err
+		}
+	}
+	return sets, nil
 }
 
 // isAccuracy reports whether a metric is described as accuracy.
@@ -154,7 +167,13 @@ func (s metricSet) reset() {
 // A metricState is a metric's state and the name it is saved under.
 type metricState struct {
 	name string
+	mergeable
+}
+
+// A mergeable state is that of a part of the samples.
+type mergeable interface {
 	nn.Stateful
+	Merge(state iter.Seq2[string, storage.Array]) error
 }
 
 // parts lists the states of all metrics and of the loss.
@@ -178,22 +197,12 @@ func (m metricState) load(arrays named) error {
 	return nil
 }
 
-// reduce adds up the state over the replicas, by way of h.
-func (s metricSet) reduce(h MetricsHook) error {
-	for _, part := range s.parts() {
-		total := map[string]storage.Array{}
-		for name, a := range part.State() {
-			sums, err := storage.Read[float64](a)
-			if err == nil {
-				err = h.ReduceMetrics(sums)
-			}
-			if err != nil {
-				return fmt.Errorf("metric %s: %s: %w", part.name, name, err)
-			}
-			total[name] = storage.From(sums, a.Shape...)
-		}
-		if err := part.Load(byName(total)); err != nil {
-			return fmt.Errorf("metric %s: %w", part.name, err)
+// merge adds the states of another set of the same metrics.
+func (s metricSet) merge(other metricSet) error {
+	parts := s.parts()
+	for i, from := range other.parts() {
+		if err := parts[i].Merge(from.State()); err != nil {
+			return fmt.Errorf("metric %s: %w", from.name, err)
 		}
 	}
 	return nil

@@ -375,7 +375,11 @@ func (r *Run) evaluateBy(ctx context.Context, p *Predictor, d dataset.Dataset) (
 	if err != nil {
 		return t, err
 	}
-	if t, err = r.evaluate(ctx, p, f, by, set); err == nil {
+	t, err = r.evaluate(ctx, p, f, by, set)
+	if err == nil && t.Samples == 0 {
+		err = fmt.Errorf("evaluate: no samples: %w", views.ErrShape)
+	}
+	if err == nil {
 		err = cmp.Or(set.finish(&t), r.checkEvaluated(ctx, t, d))
 	}
 	return t, err
@@ -401,9 +405,6 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource, by bind
 			return t, fmt.Errorf("evaluate: %w", err)
 		}
 		t.Samples += b.n
-	}
-	if t.Samples == 0 {
-		return t, fmt.Errorf("evaluate: no samples: %w", views.ErrShape)
 	}
 	total, err := readTotals(sums)
 	if err != nil {

@@ -39,7 +39,7 @@ type Run struct {
 	fingerprint  string  // of the training data: see dataset.Fingerprint; empty before Fit
 	compute      compute // that the run was resumed from; zero if it was not
 	hooks        []Hook
-	metrics      metricSet                // of the training epoch so far
+	metrics      []metricSet              // of the training epoch so far, for each shard
 	stripped     bool                     // its file has no state of the optimizer: it predicts only
 	loadedHooks  map[string]storage.Array // state of hooks that a run file had; removed as hooks take it
 	ema          *nn.EMA                  // nil without averages
@@ -198,7 +198,7 @@ func (r *Run) assemble(outputs int, d storage.Device, findFields func() error) (
 	if err := findFields(); err != nil {
 		return err
 	}
-	if r.metrics, err = r.newMetrics(); err != nil {
+	if r.metrics, err = r.newMetricSets(); err != nil {
 		return err
 	}
 	for i := range r.Inputs {

@@ -136,8 +136,14 @@ func (r *Run) parts() []runPart {
 	if r.ema != nil {
 		all = append(all, runPart{"ema/", r.ema.State(), func(a named) error { return r.ema.Load(nn.Parameters(r.Model), a) }})
 	}
-	for _, m := range r.metrics.parts() {
-		all = append(all, runPart{"metrics/" + m.name + "/", m.State(), m.load})
+	for shard, set := range r.metrics {
+		prefix := "metrics/"
+		if len(r.metrics) > 1 {
+			prefix = fmt.Sprintf("metrics/shard%d/", shard)
+		}
+		for _, m := range set.parts() {
+			all = append(all, runPart{prefix + m.name + "/", m.State(), m.load})
+		}
 	}
 	if loss, ok := r.loss.(nn.Stateful); ok {
 		all = append(all, runPart{"loss/", loss.State(), loss.Load})

@@ -116,7 +116,7 @@ func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Op
 	if err := f.checkSamples(); err != nil {
 		return err
 	}
-	if s, ok := f.source.(*streamedSource); ok {
+	if s, ok := f.source.(*streamedSource); ok && !f.shards.divided() {
 		f.ring = s.ring
 		s.args, err = f.newArgs(s.ring, 1)
 	}
@@ -127,7 +127,10 @@ func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Op
 // take at most half of its free memory.
 func (f *trainer) keepResident(device storage.AsyncDevice, data *Data) (bool, error) {
 	choice := f.r.Config.Data.Resident
-	if device == nil || choice != config.Auto {
+	if f.shards.divided() && choice == config.Yes {
+		return false, fmt.Errorf("resident: batches of several shards are copied to the GPU one by one; leave it out: %w", storage.ErrState)
+	}
+	if device == nil || choice != config.Auto || f.shards.divided() {
 		return choice == config.Yes, nil
 	}
 	free, err := device.FreeMemory()

@@ -1,0 +1,41 @@
+// Package collective lets the processes of one run exchange bytes. A Group is one of the implementations: Local for
+// goroutines of a process, and those that other packages register for the launcher that started the process.
+package collective
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// ErrGroup is the kind of error, for errors.Is, of an exchange that another process has ended.
+var ErrGroup = errors.New("the processes of the run do not go on together")
+
+// A Group is a process of several that do the same steps, and take part in the same exchanges in the same order. It is
+// used by one goroutine at a time.
+type Group interface {
+	Rank() int // of this process, from 0
+	Size() int // number of processes, at least 1
+	// Exchange sends send[r] to each rank r, this one included, and fills receive[r] with what r sends here. Both have
+	// an element for each rank, and what is sent is as long as what is received. It returns once all of both is done.
+	// An error is final: the group is of no more use.
+	Exchange(send, receive [][]byte) error
+	// Abort ends the group, whose other processes fail in their next exchange or are ended. A nil reason is an orderly end.
+	Abort(reason error)
+}
+
+// Gather returns the bytes of all ranks, by rank. Their lengths may differ.
+func Gather(g Group, mine []byte) ([][]byte, error) {
+	n := g.Size()
+	send, lengths := make([][]byte, n), make([][]byte, n)
+	for r := range n {
+		send[r], lengths[r] = binary.LittleEndian.AppendUint64(nil, uint64(len(mine))), make([]byte, 8)
+	}
+	if err := g.Exchange(send, lengths); err != nil {
+		return nil, err
+	}
+	all := make([][]byte, n)
+	for r := range n {
+		send[r], all[r] = mine, make([]byte, binary.LittleEndian.Uint64(lengths[r]))
+	}
+	return all, g.Exchange(send, all)
+}

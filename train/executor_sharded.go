@@ -1,0 +1,400 @@
+package train
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// sharded makes each step in parts, one for each shard, and adds up what they contribute to an update.
+type sharded struct {
+	*trainer
+	args    storage.Array // hyperparameters, for the loss scaler's optimizers; else empty
+	layout  layout
+	buffers []*nn.Buffer    // of the model
+	base    []storage.Array // what they were before the batches of this update
+	leaves  []*leaf         // of the shards of this process
+	begun   int             // batches of this update so far
+}
+
+// A leaf is what a shard contributes to an update: of one batch, or of several that are accumulated.
+type leaf struct {
+	sums    storage.Array   // as the layout says
+	buffers []storage.Array // the buffers of the model, after the batches of the shard so far
+	numbers
+}
+
+// A layout says where a leaf has its sums: first the change of each buffer of the model, times the samples, then, for
+// each part of the loss, denominator·gradient of each parameter.
+type layout struct {
+	t       dtype.Type
+	buffers []place
+	params  []place // of the first part
+	size    int     // of a part
+	first   int     // of the first part
+}
+
+// A place is where an array is among others.
+type place struct {
+	name  string
+	at    int
+	shape []int
+}
+
+// numbers is what a leaf contributes besides. It is exchanged as float64.
+type numbers struct {
+	samples, loss, correct, ignored float64 // sums over the samples
+	stop, save                      float64 // 1 where the process is to stop, or to save the run
+	parts                           int     // of the loss
+	denominators                    []float64
+	counts                          []float64 // batches that had a gradient of a parameter, by part and parameter
+}
+
+const plainNumbers = 7
+
+func (n *numbers) row() []float64 {
+	row := []float64{n.samples, n.loss, n.correct, n.ignored, n.stop, n.save, float64(n.parts)}
+	return append(append(row, n.denominators...), n.counts...)
+}
+
+// numbersIn returns what row has, of a loss of at most a number of parts.
+func numbersIn(row []float64, most int) numbers {
+	return numbers{row[0], row[1], row[2], row[3], row[4], row[5], int(row[6]), row[plainNumbers:][:most], row[plainNumbers+most:]}
+}
+
+func (t *trainer) newSharded() (*sharded, error) {
+	x := &sharded{trainer: t, layout: layout{t: dtype.Float32}}
+	if t.r.scaler != nil {
+		var err error
+		if x.args, err = storage.Make(t.r.Device, dtype.Float64, t.hyperCount()); err != nil {
+			return nil, err
+		}
+	}
+	l := &x.layout
+	add := func(to *[]place, at *int, name string, a storage.Array) {
+		*to = append(*to, place{name, *at, slices.Clone(a.Shape)})
+		*at += a.Len()
+		if a.Type != dtype.Float32 {
+			l.t = dtype.Float64
+		}
+	}
+	for name, b := range nn.Buffers(t.r.Model) {
+		x.buffers = append(x.buffers, b)
+		add(&l.buffers, &l.first, name, b.Array)
+	}
+	for name, p := range t.params {
+		if p.RequiresGrad() {
+			add(&l.params, &l.size, name, p.Array())
+		}
+	}
+	most := max(1, len(t.r.targets))
+	for range t.shards.local {
+		leaf := &leaf{numbers: numbers{denominators: make([]float64, most), counts: make([]float64, most*len(l.params))}}
+		var err error
+		if leaf.sums, err = storage.Make(t.r.Device, l.t, l.first+most*l.size); err != nil {
+			return nil, fmt.Errorf("sums of the gradients of %d shards: %w", t.shards.local, err)
+		}
+		if leaf.buffers, err = x.copies(); err != nil {
+			return nil, err
+		}
+		x.leaves = append(x.leaves, leaf)
+	}
+	var err error
+	x.base, err = x.copies()
+	return x, err
+}
+
+// copies returns copies of the buffers of the model.
+func (x *sharded) copies() ([]storage.Array, error) {
+	all := make([]storage.Array, len(x.buffers))
+	for i, b := range x.buffers {
+		var err error
+		if all[i], err = storage.Make(b.Data.Device(), b.Type, b.Shape...); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// view returns what a place has of sums, of a part of the loss.
+func (x *sharded) view(sums storage.Array, s place, part int) *tensor.Tensor {
+	n := 1
+	for _, size := range s.shape {
+		n *= size
+	}
+	at := s.at
+	if part >= 0 {
+		at += x.layout.first + part*x.layout.size
+	}
+	return tensor.FromArray(rows(sums, at, at+n)).Reshape(s.shape...)
+}
+
+func (x *sharded) beginEpoch() error {
+	x.begun = 0
+	return nil
+}
+
+func (x *sharded) collect() error { return nil }
+
+// step computes the parts of the batch b of this process, which may be empty, and makes an update with the last batch of
+// those that are accumulated.
+func (x *sharded) step(b *batch) error {
+	if err := x.stepOf(b); err != nil {
+		return fmt.Errorf("epoch %d, step %d: %w", x.r.Position.Epoch+1, x.r.Position.Step+1, err)
+	}
+	return nil
+}
+
+func (x *sharded) stepOf(b *batch) error {
+	x.agreed = agreement{}
+	args := x.nextArgs()
+	if x.args.Data != nil {
+		if err := storage.From(args.hyper, len(args.hyper)).CopyTo(x.args); err != nil {
+			return err
+		}
+		x.captureArgs(x.args)
+	}
+	info, first := x.batchInfo(b), 0
+	if x.begun == 0 {
+		if err := x.copyBuffers(x.base, true); err != nil {
+			return err
+		}
+	}
+	for i, n := range x.loader.Parts(x.localStart(info.Consumed)) {
+		if err := x.contribute(info, i, b, first, n); err != nil {
+			return err
+		}
+		first += n
+	}
+	x.begun++
+	if x.begun < x.r.Config.Accumulate && !info.Last() {
+		return nil
+	}
+	x.begun = 0
+	return x.finish(info)
+}
+
+// copyBuffers copies the buffers of the model to a, or from there.
+func (x *sharded) copyBuffers(a []storage.Array, from bool) error {
+	for i, b := range x.buffers {
+		to, what := b.Array, a[i]
+		if from {
+			to, what = what, to
+		}
+		if err := what.CopyTo(to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// contribute adds n samples of b, from first on, to the i-th leaf of this process.
+func (x *sharded) contribute(info BatchInfo, i int, b *batch, first, n int) error {
+	l := x.leaves[i]
+	before := x.base // the buffers
+	if x.begun == 0 {
+		l.numbers = numbers{denominators: l.denominators, counts: l.counts}
+		clear(l.denominators)
+		clear(l.counts)
+	} else if l.samples > 0 {
+		before = l.buffers
+	}
+	if n == 0 {
+		return nil
+	}
+	if err := x.copyBuffers(before, false); err != nil {
+		return err
+	}
+	fields := make([]storage.Array, len(b.fields))
+	for k, field := range b.fields {
+		fields[k] = rows(field, first, first+n)
+	}
+	shard := x.shards.first + i
+	if err := tensor.Step(func(t *tensor.Tape) error {
+		t.Seed(x.r.Config.Seed, x.r.Position.Step*uint64(x.shards.all)+uint64(shard))
+		x.r.autocast(t)
+		c := x.r.compare(exampleOf(t, x.r.Inputs, x.binding, fields, storage.Array{}))
+		shown := x.r.measure(c, x.r.metrics[shard])
+		counts, left := x.r.correct(c)
+		s := &Step{BatchInfo: info, Parts: partsOf(c.losses)}
+		if err := x.lossGradients(s); err != nil {
+			return err
+		}
+		x.addGradients(l, s, n)
+		l.samples += float64(n)
+		l.loss += shown.Item() * float64(n)
+		if counts != nil {
+			l.correct += counts.Item()
+		}
+		if left != nil {
+			l.ignored += left.Item()
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return x.copyBuffers(l.buffers, true)
+}
+
+// addGradients adds the gradients of a part of a batch, n samples, to its leaf, weighted by the denominators of the
+// loss. One that is the number of samples counts a full part as 1, so that nothing is multiplied.
+func (x *sharded) addGradients(l *leaf, s *Step, n int) {
+	weights := make([]*tensor.Tensor, len(s.Parts))
+	l.parts = len(s.Parts)
+	full := float64(s.Size / x.shards.all)
+	for k, p := range s.Parts {
+		switch {
+		case p.Denominator != nil:
+			weights[k] = p.Denominator
+			l.denominators[k] += p.Denominator.Item()
+		case !p.Sum:
+			l.denominators[k] += float64(n) / full
+		}
+	}
+	for _, g := range s.Gradients {
+		k := slices.IndexFunc(x.layout.params, func(s place) bool { return s.name == g.Name })
+		d := g.Grad
+		switch {
+		case weights[g.Part] != nil:
+			d = d.Mul(weights[g.Part].Cast(d.DType()))
+		case !s.Parts[g.Part].Sum:
+			d = timesNumber(d, float64(n)/full)
+		}
+		sum, count := x.view(l.sums, x.layout.params[k], g.Part), &l.counts[g.Part*len(x.layout.params)+k]
+		if *count == 0 {
+			sum.Assign(d)
+		} else {
+			sum.AddInPlace(d.Cast(sum.DType()))
+		}
+		*count++
+	}
+}
+
+// finish adds up what all shards contribute and updates the model with it.
+func (x *sharded) finish(info BatchInfo) error {
+	x.leaves[0].stop, x.leaves[0].save = x.wantsStop(), x.wantsSave()
+	mine := make([][]float64, len(x.leaves))
+	for i, l := range x.leaves {
+		mine[i] = l.row()
+	}
+	all, err := x.shards.gatherRows(mine)
+	if err != nil {
+		return err
+	}
+	most := len(x.leaves[0].denominators)
+	total := numbersIn(treeNode{0, x.shards.all}.sumNumbers(all), most)
+	for _, row := range all {
+		total.parts = max(numbersIn(row, most).parts, 0)
+		if total.parts > 0 {
+			break
+		}
+	}
+	x.agreed.stop, x.agreed.save = total.stop > 0, total.save > 0
+	if !isFinite(total.loss) {
+		return x.nonFinite(total.loss/total.samples, info.Consumed)
+	}
+	sums, err := x.reduceLeaves(total.parts)
+	if err != nil {
+		return err
+	}
+	updated := false
+	if err := tensor.Step(func(t *tensor.Tape) (err error) {
+		updated, err = x.updateWith(t, info, sums, total)
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := cmp.Or(x.mixBuffers(sums, total.samples), x.lossScaleErr()); err != nil {
+		return err
+	}
+	if x.args.Data != nil && updated {
+		x.capturable.CountStep()
+	}
+	r := &x.r.Position.Running
+	r.Samples += int(total.samples)
+	r.Loss += total.loss
+	r.Correct += int(total.correct)
+	r.Ignored += int(total.ignored)
+	return nil
+}
+
+// reduceLeaves returns the sums of all shards, of a loss of a number of parts.
+func (x *sharded) reduceLeaves(parts int) (storage.Array, error) {
+	nodes, size := map[treeNode]storage.Array{}, x.layout.first+parts*x.layout.size
+	for i, l := range x.leaves {
+		for k, s := range x.layout.buffers {
+			change := x.view(l.sums, s, -1)
+			if l.samples == 0 {
+				change.Zero()
+			} else {
+				after, before := tensor.FromArray(l.buffers[k]), tensor.FromArray(x.base[k])
+				change.Assign(after.Sub(before).Cast(x.layout.t).MulScalar(l.samples))
+			}
+		}
+		for k, count := range l.counts {
+			if part := k / len(x.layout.params); count == 0 && part < parts {
+				x.view(l.sums, x.layout.params[k%len(x.layout.params)], part).Zero()
+			}
+		}
+		shard := x.shards.first + i
+		nodes[treeNode{shard, shard + 1}] = rows(l.sums, 0, size)
+	}
+	return x.shards.reduceOn(x.r.Device, nodes)
+}
+
+// updateWith makes an update with the sums of all shards.
+func (x *sharded) updateWith(t *tensor.Tape, info BatchInfo, sums storage.Array, total numbers) (updated bool, err error) {
+	s := &Step{BatchInfo: info, Parts: make([]LossPart, total.parts)}
+	params := slices.Collect(func(yield func(*nn.Parameter) bool) {
+		for _, p := range x.params {
+			if p.RequiresGrad() && !yield(p) {
+				return
+			}
+		}
+	})
+	for part := range total.parts {
+		for k, place := range x.layout.params {
+			if total.counts[part*len(params)+k] == 0 {
+				continue
+			}
+			d := t.Input(x.view(sums, place, part).Array()).Cast(params[k].DType())
+			if n := total.denominators[part]; n != 0 && n != 1 {
+				d = d.DivScalar(n)
+			}
+			s.Gradients = append(s.Gradients, Gradient{place.name, params[k], d, part})
+		}
+	}
+	if total.parts > 1 {
+		s.joinParts()
+	}
+	if x.r.scaler != nil && len(s.Gradients) > 0 {
+		s.LossScale = x.r.scaler.Factor(s.Gradients[0].Grad)
+	}
+	if err := x.tellReady(s); err != nil {
+		return false, err
+	}
+	if updated, err = x.applyHooks(s); err == nil {
+		err = x.afterUpdate(t, updated)
+	}
+	return updated, err
+}
+
+// mixBuffers sets each buffer of the model, such as a running mean, to
+//
+//	r + Σ n·(rₛ - r) / Σ n
+//
+// where r is its value before the update, rₛ its value after the batches of a shard and n the number of their samples.
+func (x *sharded) mixBuffers(sums storage.Array, samples float64) error {
+	return tensor.Try(func() {
+		for k, s := range x.layout.buffers {
+			change := x.view(sums, s, -1).DivScalar(samples)
+			base := tensor.FromArray(x.base[k])
+			tensor.FromArray(x.buffers[k].Array).Assign(base.Add(change.Cast(base.DType())))
+		}
+	})
+}

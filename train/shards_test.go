@@ -1,0 +1,213 @@
+package train_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/collective"
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// shardedTexts are runs whose results depend on everything that shards have of their own.
+var shardedTexts = map[string]string{
+	"mlp":         "model: [flatten, {batchnorm1d: {num_features: 64}}, {dropout: 0.2}, {dense: 4}]\nclip_norm: 0.5\nema: 0.9\nmetrics: [confusion_matrix, {top_k: 2}]",
+	"cnn":         "model: [{conv2d: {out_channels: 4, kernel_size: 3}}, {batchnorm2d: {num_features: 4}}, relu, flatten, {dense: 4}]\naccumulate: 3\ndrop_last: true",
+	"fp16":        "model: [flatten, {dense: 16}, relu, {dropout: 0.1}, {dense: 4}]\nprecision: fp16\naccumulate: 2",
+	"ignored":     "model: [flatten, {dense: 4}]\nloss: {cross_entropy: {ignore_index: 1, class_weights: [1, 3, 0.2, 2]}}",
+	"short epoch": "model: [flatten, {dropout: 0.3}, {dense: 4}]\nbatch: 148", // leaves 2 samples of 150 for 4 shards
+}
+
+const shardedBase = `
+data: {file: blobs, x: images, y: labels, shuffle: window, window: 8}
+optimizer: {sgd: {lr: 5e-2, momentum: 0.9}}
+seed: 7
+shards: 4
+`
+
+// newSharded returns a run of a text and its data.
+func newSharded(t *testing.T, d storage.Device, text string) (*train.Run, *train.Data) {
+	t.Helper()
+	if !strings.Contains(text, "batch:") {
+		text += "\nbatch: 32"
+	}
+	return newRun(t, d, mode{}, shardedBase+text)
+}
+
+// fitTogether trains a run on a number of processes, each a goroutine, and returns what each has, and its error.
+func fitTogether(processes int, begin func() (*train.Run, *train.Data), options func(rank int) train.Options) ([]*train.Run, []error) {
+	errs := make([]error, processes)
+	var runs []*train.Run
+	var all sync.WaitGroup
+	for rank, g := range collective.Local(processes) {
+		run, data := begin()
+		o := options(rank)
+		o.Group = g
+		runs = append(runs, run)
+		all.Go(func() { errs[rank] = run.Fit(context.Background(), data, o) })
+	}
+	all.Wait()
+	return runs, errs
+}
+
+func noOptions(int) train.Options { return train.Options{} }
+
+// TestRunsDoNotDependOnProcesses: 1, 2 and 4 processes give the same bits of weights, optimizer, history, metrics and
+// running statistics, and every process has them.
+func TestRunsDoNotDependOnProcesses(t *testing.T) {
+	for name, text := range shardedTexts {
+		t.Run(name, func(t *testing.T) {
+			run, data := newSharded(t, storage.CPU, text)
+			if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			want := state(t, run)
+			one, data := newSharded(t, storage.CPU, strings.Replace(text, "shards: 4", "", 1))
+			one.Config.Shards = 0
+			if err := one.Fit(context.Background(), data, train.Options{}); err == nil && fmt.Sprint(state(t, one)) == fmt.Sprint(want) {
+				t.Error("one shard gives the same as four")
+			}
+			for _, n := range []int{2, 4} {
+				runs, errs := fitTogether(n, func() (*train.Run, *train.Data) { return newSharded(t, storage.CPU, text) }, noOptions)
+				if err := errors.Join(errs...); err != nil {
+					t.Fatalf("%d processes: %v", n, err)
+				}
+				for rank, run := range runs {
+					sameState(t, fmt.Sprintf("%d processes, rank %d", n, rank), state(t, run), want)
+				}
+			}
+		})
+	}
+}
+
+// TestRunsGoOnWithOtherProcesses: a run that is saved or interrupted on one number of processes and resumed on another
+// gives the bits of one that was not.
+func TestRunsGoOnWithOtherProcesses(t *testing.T) {
+	for name, text := range shardedTexts {
+		whole, data := newSharded(t, storage.CPU, text)
+		if err := whole.Fit(context.Background(), data, train.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		want := state(t, whole)
+		for i, processes := range [][2]int{{1, 4}, {4, 1}, {2, 4}, {4, 2}} {
+			file := filepath.Join(t.TempDir(), "run.npz")
+			stop := errors.New("power failure")
+			_, errs := fitTogether(processes[0], func() (*train.Run, *train.Data) { return newSharded(t, storage.CPU, text) }, func(rank int) train.Options {
+				steps := 0
+				return train.Options{File: file, SaveEvery: train.Interval{Steps: 1}, Callbacks: []train.Callback{train.CallbackFuncs{OnSaved: func(string) error {
+					if steps++; steps > i && rank == 0 {
+						return stop
+					}
+					return nil
+				}}}}
+			})
+			if !errors.Is(errs[0], stop) {
+				t.Fatalf("%s: %v; want that it was stopped", name, errs)
+			}
+			for rank, err := range errs[1:] {
+				if err != nil && (!errors.Is(err, collective.ErrGroup) || !strings.Contains(err.Error(), "rank 0")) { // nil: it was at the end
+					t.Errorf("%s, rank %d: %v; want that rank 0 has ended", name, rank+1, err)
+				}
+			}
+			runs, errs := fitTogether(processes[1], func() (*train.Run, *train.Data) {
+				run, err := train.Resume(file, storage.CPU)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, data := newSharded(t, storage.CPU, text)
+				return run, data
+			}, noOptions)
+			if err := errors.Join(errs...); err != nil {
+				t.Fatalf("%s, from %d to %d processes: %v", name, processes[0], processes[1], err)
+			}
+			for rank, run := range runs {
+				sameState(t, fmt.Sprintf("%s, from %d to %d processes, rank %d", name, processes[0], processes[1], rank), state(t, run), want)
+			}
+		}
+	}
+}
+
+// TestProcessesStopTogether: the interruption of one ends all after the same step, and the first saves the run.
+func TestProcessesStopTogether(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "run.npz")
+	groups := collective.Local(4)
+	var all sync.WaitGroup
+	steps := make([]uint64, len(groups))
+	for rank, g := range groups {
+		run, data := newSharded(t, storage.CPU, shardedTexts["mlp"])
+		all.Go(func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			err := run.Fit(ctx, data, train.Options{File: file, Group: g, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
+				if rank == 2 && run.Position.Step == 3 {
+					cancel()
+				}
+				return nil
+			}}}})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("rank %d: %v; want that it was cancelled", rank, err)
+			}
+			steps[rank] = run.Position.Step
+		})
+	}
+	all.Wait()
+	run, err := train.Resume(file, storage.CPU)
+	if err != nil || run.Position.Step != 4 || fmt.Sprint(steps) != "[4 4 4 4]" {
+		t.Errorf("stopped after the steps %v, saved %v, %v", steps, run, err)
+	}
+}
+
+// TestShardsAreTheLargeBatch: without batch statistics and random numbers, shards change nothing but last bits.
+func TestShardsAreTheLargeBatch(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, extra := range []string{"", "accumulate: 2\n", "loss: {cross_entropy: {ignore_index: 1, class_weights: [1, 3, 0.2, 2]}}\n"} {
+		text := strings.Replace(plain, "normalize", "shuffle: none, normalize", 1) + extra + "batch: "
+		large := fitted(t, storage.CPU, mode{}, text+"150", train.Options{})
+		for _, d := range []storage.Device{storage.CPU, gpu} {
+			if run := fitted(t, d, mode{}, text+"150\nshards: 3", train.Options{}); extra != "accumulate: 2\n" && !nearWeights(t, run, large) {
+				t.Errorf("%v, %q: 3 shards differ from one", d, extra)
+			}
+		}
+	}
+}
+
+func TestShardsThatCannotBeAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"batch: 64\nshards: 3":  "batch: 64 samples for 3 shards; want an equal part for each, such as 63 or 66",
+		"batch: 4\nshards: 8":   "batch: 4 samples for 8 shards; want an equal part for each, such as 8",
+		"batch: 64\nshards: -1": "shards: cannot be -1; want a number of parts of a batch",
+	} {
+		if _, err := train.ParseConfig([]byte(strings.Replace(light, "batch: 32", text, 1))); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", text, err, want)
+		}
+	}
+	_, errs := fitTogether(3, func() (*train.Run, *train.Data) { return newSharded(t, storage.CPU, shardedTexts["mlp"]) }, noOptions)
+	for _, err := range errs {
+		if err == nil || !strings.Contains(err.Error(), "3 processes for the 4 shards of the run; start as many as divide the shards") {
+			t.Errorf("3 processes: %v", err)
+		}
+	}
+}
+
+// TestProcessesBeginWithAShardEach unless the configuration says how many shards there are.
+func TestProcessesBeginWithAShardEach(t *testing.T) {
+	text := strings.Replace(shardedBase, "shards: 4", "", 1) + shardedTexts["mlp"] + "\nbatch: 32"
+	runs, errs := fitTogether(2, func() (*train.Run, *train.Data) { return newRun(t, storage.CPU, mode{}, text) }, noOptions)
+	if err := errors.Join(errs...); err != nil || runs[0].Config.Shards != 2 {
+		t.Fatalf("%d shards, %v", runs[0].Config.Shards, err)
+	}
+	var buffers int
+	for range nn.Buffers(runs[0].Model) {
+		buffers++
+	}
+	if buffers == 0 {
+		t.Error("the model has no buffers")
+	}
+}
