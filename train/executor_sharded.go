@@ -288,11 +288,9 @@ func (x *sharded) finish(info BatchInfo) error {
 	}
 	most := len(x.leaves[0].denominators)
 	total := numbersIn(treeNode{0, x.shards.all}.sumNumbers(all), most)
+	total.parts = 0 // of shards without samples
 	for _, row := range all {
-		total.parts = max(numbersIn(row, most).parts, 0)
-		if total.parts > 0 {
-			break
-		}
+		total.parts = max(total.parts, numbersIn(row, most).parts)
 	}
 	x.agreed.stop, x.agreed.save = total.stop > 0, total.save > 0
 	if !isFinite(total.loss) {
@@ -325,7 +323,7 @@ func (x *sharded) finish(info BatchInfo) error {
 
 // reduceLeaves returns the sums of all shards, of a loss of a number of parts.
 func (x *sharded) reduceLeaves(parts int) (storage.Array, error) {
-	nodes, size := map[treeNode]storage.Array{}, x.layout.first+parts*x.layout.size
+	all, size := make([]storage.Array, len(x.leaves)), x.layout.first+parts*x.layout.size
 	for i, l := range x.leaves {
 		for k, s := range x.layout.buffers {
 			change := x.view(l.sums, s, -1)
@@ -341,10 +339,9 @@ func (x *sharded) reduceLeaves(parts int) (storage.Array, error) {
 				x.view(l.sums, x.layout.params[k%len(x.layout.params)], part).Zero()
 			}
 		}
-		shard := x.shards.first + i
-		nodes[treeNode{shard, shard + 1}] = rows(l.sums, 0, size)
+		all[i] = rows(l.sums, 0, size)
 	}
-	return x.shards.reduceOn(x.r.Device, nodes)
+	return x.shards.reduceOn(x.r.Device, all)
 }
 
 // updateWith makes an update with the sums of all shards.

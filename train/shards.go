@@ -109,13 +109,12 @@ func (n treeNode) sumNumbers(rows [][]float64) []float64 {
 	return out
 }
 
-// reduce makes every process's array the sum over all shards, in the order of the tree: parts are the sums of the nodes
-// of this process, arrays on the CPU of the same type and length.
-func (s shardRange) reduce(parts map[treeNode]storage.Array) (storage.Array, error) {
-	root := treeNode{0, s.all}
-	tensors := map[treeNode]*tensor.Tensor{}
-	for n, a := range parts {
-		tensors[n] = tensor.FromArray(a)
+// reduce returns the sum over all shards, in the order of the tree. The arrays are those of the shards of this process, of
+// the same type and length, and on the CPU if there are others. Their memory is used.
+func (s shardRange) reduce(arrays []storage.Array) (storage.Array, error) {
+	root, tensors := treeNode{0, s.all}, map[treeNode]*tensor.Tensor{}
+	for i, a := range arrays {
+		tensors[treeNode{s.first + i, s.first + i + 1}] = tensor.FromArray(a)
 	}
 	nodes := s.nodesOf(s.rank())
 	if s.group == nil {
@@ -181,13 +180,13 @@ func (s shardRange) end(err error, agreed bool) {
 }
 
 // reduceOn is reduce of arrays on any device.
-func (s shardRange) reduceOn(d storage.Device, parts map[treeNode]storage.Array) (total storage.Array, err error) {
+func (s shardRange) reduceOn(d storage.Device, arrays []storage.Array) (total storage.Array, err error) {
 	if s.group == nil || d == storage.CPU {
-		return s.reduce(parts)
+		return s.reduce(arrays)
 	}
-	there := map[treeNode]storage.Array{}
-	for n, a := range parts {
-		if there[n], err = a.To(storage.CPU); err != nil {
+	there := make([]storage.Array, len(arrays))
+	for i, a := range arrays {
+		if there[i], err = a.To(storage.CPU); err != nil {
 			return a, err
 		}
 	}
