@@ -208,7 +208,7 @@ def _vjp(operands, values, wanted):
         needs = wanted.needs if wanted.needs is not None else [True] * n
         if len(needs) != n:
             raise DTypeError(f"{name}: needs has {len(needs)} values for {n} operands")
-        results = [operands.empty((t.type.code, t.type.bits), t.shape[:t.ndim]) if t is not None and t.type.code in (2, 4) and need else None
+        results = [operands.empty((t.type.code, t.type.bits), t.shape[:t.ndim]) if t is not None and t.type.code in (2, 4, 5) and need else None
                    for t, need in zip(operands.operands, needs)]
     outputs = operands.outputs(results)
     try:

@@ -5,7 +5,7 @@ This file is written by go test ./tensor/byname -rewrite.
 """
 from ._compute import compute as _compute, set_num_threads, vjp
 
-__all__ = ["set_num_threads", "vjp", "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "deg2rad", "digamma", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "frac", "isfinite", "isinf", "isnan", "lgamma", "log", "log10", "log1p", "log2", "logit", "nan_to_num", "neg", "rad2deg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinc", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "add", "sub", "mul", "div", "floor_divide", "remainder", "fmod", "pow", "maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "copysign", "heaviside", "logaddexp", "xlogy", "eq", "ne", "lt", "le", "gt", "ge", "isclose", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift", "clamp", "lerp", "addcmul", "addcdiv", "where", "relu", "relu6", "leaky_relu", "prelu", "elu", "celu", "selu", "gelu", "silu", "mish", "softplus", "softsign", "logsigmoid", "hardsigmoid", "hardswish", "hardtanh", "threshold", "sum", "mean", "prod", "amax", "amin", "argmax", "argmin", "any", "all", "nansum", "nanmean", "count_nonzero", "logsumexp", "var", "std", "norm", "quantile", "softmax", "log_softmax", "layer_norm", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "sort", "argsort", "topk", "kthvalue", "searchsorted", "bucketize", "trace", "matmul", "bmm", "mv", "dot", "outer", "kron", "cross", "addmm", "einsum", "linear", "conv1d", "conv2d", "conv3d", "max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "cross_entropy", "mse_loss", "cat", "stack", "gather", "scatter", "scatter_add", "index_select", "index_add", "index_copy", "index_fill", "take", "take_along_dim", "masked_fill", "tril", "triu", "flip", "roll", "tile", "repeat_interleave", "pad"]
+__all__ = ["set_num_threads", "vjp", "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "deg2rad", "digamma", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "frac", "isfinite", "isinf", "isnan", "lgamma", "log", "log10", "log1p", "log2", "logit", "nan_to_num", "neg", "rad2deg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinc", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "add", "sub", "mul", "div", "floor_divide", "remainder", "fmod", "pow", "maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "copysign", "heaviside", "logaddexp", "xlogy", "eq", "ne", "lt", "le", "gt", "ge", "isclose", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift", "clamp", "lerp", "addcmul", "addcdiv", "where", "relu", "relu6", "leaky_relu", "prelu", "elu", "celu", "selu", "gelu", "silu", "mish", "softplus", "softsign", "logsigmoid", "hardsigmoid", "hardswish", "hardtanh", "threshold", "sum", "mean", "prod", "amax", "amin", "max", "min", "argmax", "argmin", "any", "all", "nansum", "nanmean", "count_nonzero", "logsumexp", "var", "std", "norm", "quantile", "softmax", "log_softmax", "layer_norm", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "sort", "argsort", "topk", "kthvalue", "searchsorted", "bucketize", "trace", "matmul", "bmm", "mv", "dot", "outer", "kron", "cross", "addmm", "einsum", "linear", "conv1d", "conv2d", "conv3d", "max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "cross_entropy", "mse_loss", "cat", "stack", "gather", "scatter", "scatter_add", "index_select", "index_add", "index_copy", "index_fill", "take", "take_along_dim", "masked_fill", "tril", "triu", "flip", "roll", "tile", "repeat_interleave", "pad"]
 
 
 def abs(input, *, out=None):
@@ -541,6 +541,16 @@ def amax(input, dim=None, keepdim=False, *, out=None):
 def amin(input, dim=None, keepdim=False, *, out=None):
     """As torch.amin."""
     return _compute("amin", ("input",), (input,), {"dim": dim, "keepdim": keepdim}, out)
+
+
+def max(input, dim=None, keepdim=False, *, out=None):
+    """As torch.max."""
+    return _compute("max", ("input",), (input,), {"dim": dim, "keepdim": keepdim}, out)
+
+
+def min(input, dim=None, keepdim=False, *, out=None):
+    """As torch.min."""
+    return _compute("min", ("input",), (input,), {"dim": dim, "keepdim": keepdim}, out)
 
 
 def argmax(input, dim=None, keepdim=False, *, out=None):

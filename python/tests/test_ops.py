@@ -31,7 +31,7 @@ CALLS = {
     **{name: (UNIT,) for name in "acos asin atanh erfinv".split()},
     **{name: (BOOLS, Y > 0) for name in "logical_and logical_or logical_xor".split()},
     **{name: (INTS, INTS[::-1]) for name in "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift".split()},
-    **{name: (X, 1) for name in "softmax log_softmax cumsum cumprod cummax cummin logcumsumexp logsumexp quantile".split()},
+    **{name: (X, 1) for name in "softmax log_softmax cumsum cumprod cummax cummin logcumsumexp logsumexp quantile max min".split()},
     "acosh": (POSITIVE + 1,), "logit": (POSITIVE / 9,), "bitwise_not": (INTS,), "logical_not": (BOOLS,), "heaviside": (X, ROW), "isclose": (X, X),
     "pow": (POSITIVE, X), "clamp": (X, -0.5, 0.5), "lerp": (X, Y, 0.3), "addcmul": (X, Y, ROW, {"value": 2}), "addcdiv": (X, Y, POSITIVE, {"value": 0.5}),
     "where": (BOOLS, X, Y), "prelu": (X, np.array([0.2], np.float32)), "threshold": (X, 0.1, 2.0), "quantile": (X, 0.3, 1), "nanmean": (X, 1),
@@ -80,18 +80,23 @@ def test_results_and_gradients_are_those_of_pytorch():
                 assert tuple(g.shape) == tuple(w.shape) and str(g.dtype).split(".")[-1] == str(w.dtype).split(".")[-1], (name, way, g.dtype, w.dtype, g.shape, w.shape)
                 assert np.allclose(np.asarray(g), w.numpy(), 1e-4, 1e-5, equal_nan=True), (name, way, g, w)
         compare_gradients(torch, name, tensors, words, want)
+        if name in ("mul", "exp", "sum", "matmul"):
+            tensors = [t * (1 + 0.5j) if t.is_floating_point() else t for t in tensors]
+            compare_gradients(torch, name, tensors, words, several(theirs(torch, name)(*tensors)))
 
 
 def compare_gradients(torch, name, tensors, words, want):
-    if not want[0].dtype.is_floating_point:
+    def has_gradient(t):
+        return isinstance(t, torch.Tensor) and (t.is_floating_point() or t.is_complex())
+    if not has_gradient(want[0]):
         return
     lists = isinstance(tensors[0], list)
     flat = tensors[0] if lists else tensors
-    leaves = [t.clone().requires_grad_() if isinstance(t, torch.Tensor) and t.is_floating_point() else t for t in flat]
+    leaves = [t.clone().requires_grad_() if has_gradient(t) else t for t in flat]
     results = several(theirs(torch, name)(leaves, *tensors[1:], **words) if lists else theirs(torch, name)(*leaves, **words))
     if not results[0].requires_grad or name in ("floor_divide", "heaviside", "nextafter"):  # PyTorch has no gradient of these
         return
-    dy = torch.randn(results[0].shape)
+    dy = torch.randn(results[0].shape, dtype=results[0].dtype)
     inputs = [t for t in leaves if isinstance(t, torch.Tensor) and t.requires_grad]
     expected = torch.autograd.grad(results[0], inputs, dy, allow_unused=True)
     got = ops.vjp(getattr(ops, name), (dy,) + (None,) * (len(results) - 1), *tensors, **words)
@@ -143,6 +148,12 @@ def test_numbers_beside_arrays():
         assert y.dtype == dtype and np.array_equal(y, ones * np.complex64(number) if dtype == "complex64" else ones * np.float32(number), equal_nan=True), number
     assert ops.exp(np.float32(0)).shape == () and ops.add(np.arange(2), 0.5).dtype == "float32"
     assert ops.where(ones > 0, ones, 7).tolist() == [1, 1] and ops.clamp(ones, max=0.5).tolist() == [0.5, 0.5]
+
+
+def test_the_largest_elements():
+    assert ops.max(X) == X.max() and ops.min(X, out=np.empty((), np.float32)) == X.min()
+    values, indices = ops.max(X, 0, keepdim=True)
+    assert values.tolist() == [X.max(0).tolist()] and indices.tolist() == [X.argmax(0).tolist()]
 
 
 def test_wrong_calls_are_refused_in_one_line():

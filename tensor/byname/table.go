@@ -130,6 +130,8 @@ var table = []line{
 	{"prod(input, dim=None, keepdim=False)", reduction((*T).Prod)},
 	{"amax(input, dim=None, keepdim=False)", reduction((*T).Max)},
 	{"amin(input, dim=None, keepdim=False)", reduction((*T).Min)},
+	{"max(input, dim=None, keepdim=False)", extreme((*T).Max, (*T).MaxWithIndex)},
+	{"min(input, dim=None, keepdim=False)", extreme((*T).Min, (*T).MinWithIndex)},
 	{"argmax(input, dim=None, keepdim=False)", reduction((*T).ArgMax)},
 	{"argmin(input, dim=None, keepdim=False)", reduction((*T).ArgMin)},
 	{"any(input, dim=None, keepdim=False)", reduction((*T).Any)},
@@ -236,6 +238,23 @@ func axes(dim []int, keep bool) []int {
 
 func reduction(f func(x *T, axes ...int) *T) func(x *T, dim []int, keep bool) *T {
 	return func(x *T, dim []int, keep bool) *T { return f(x, axes(dim, keep)...) }
+}
+
+// extreme returns one result of all elements, and values and indices along an axis.
+func extreme(all func(x *T, axes ...int) *T, along func(x *T, axis int) (values, index *T)) func(x *T, dim []int, keep bool) []*T {
+	return func(x *T, dim []int, keep bool) []*T {
+		if len(dim) == 0 {
+			return []*T{all(x, axes(nil, keep)...)}
+		}
+		if len(dim) > 1 {
+			tensor.Fail("max or min", views.ErrShape, "along axes %v; want one, or amax or amin of several", dim)
+		}
+		values, index := along(x, dim[0])
+		if keep {
+			values, index = values.Unsqueeze(dim[0]), index.Unsqueeze(dim[0])
+		}
+		return []*T{values, index}
+	}
 }
 
 func variance(f func(x *T, axes ...int) *T) func(x *T, dim []int, correction int, keep bool) *T {
