@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -54,9 +55,35 @@ func (v *classVector) isLabel(labels *tensor.Tensor) *tensor.Tensor {
 	return labels.Reshape(labels.Len(), 1).Cast(dtype.Int64).Eq(v.indices)
 }
 
-// checkLabels fails unless outputs are (N, classes) and labels (N) integers.
-func checkLabels(owner string, outputs, labels *tensor.Tensor) {
-	if !labels.DType().IsInt() || outputs.Rank() != 2 || labels.Rank() != 1 || outputs.Shape()[0] != labels.Shape()[0] {
-		tensor.Fail(owner, views.ErrShape, "outputs %v and labels %v of %v; want (N, classes) and (N) integers", outputs.Shape(), labels.Shape(), labels.DType())
+// labelRows returns outputs (N, classes, …) as rows (M, classes) and their labels (N, …), integers, as (M): a
+// row for each label. The weights, nil or of the leading axes of the labels, are (M) or nil.
+func labelRows(owner string, outputs, labels, weights *tensor.Tensor) (rows, flat, w *tensor.Tensor) {
+	if outputs.Rank() < 2 || !labels.DType().IsInt() || !slices.Equal(labels.Shape(), slices.Delete(slices.Clone(outputs.Shape()), 1, 2)) {
+		tensor.Fail(owner, views.ErrShape, "outputs %v and labels %v of %v; want (N, classes, …) and (N, …) integers", outputs.Shape(), labels.Shape(), labels.DType())
 	}
+	if weights != nil {
+		weights = alignWeights(owner, labels, weights, weights.DType())
+	}
+	if labels.Rank() == 1 {
+		return outputs, labels, weights
+	}
+	if weights != nil {
+		weights = weights.Contiguous().Reshape(labels.Len())
+	}
+	return classRows(outputs), labels.Contiguous().Reshape(labels.Len()), weights
+}
+
+// classRows returns x (N, classes, …) as (M, classes).
+func classRows(x *tensor.Tensor) *tensor.Tensor {
+	n := x.Rank()
+	if n == 2 {
+		return x
+	}
+	axes := make([]int, n)
+	for i := range axes {
+		axes[i] = i + 1
+	}
+	axes[0], axes[n-1] = 0, 1
+	classes := x.Shape()[1]
+	return x.Permute(axes...).Contiguous().Reshape(x.Len()/classes, classes)
 }

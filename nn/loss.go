@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -100,7 +101,7 @@ func reduceLoss(loss, reduction string, elements, weights *tensor.Tensor) Fracti
 	case weights == nil:
 		return MeanFraction(elements.Mean(), elements.Len())
 	}
-	weights = alignWeights(loss, elements, weights)
+	weights = alignWeights(loss, elements, weights, elements.DType())
 	sum := elements.Mul(weights).Sum()
 	if reduction == "sum" {
 		return SumFraction(sum)
@@ -109,8 +110,8 @@ func reduceLoss(loss, reduction string, elements, weights *tensor.Tensor) Fracti
 }
 
 // alignWeights returns weights, of the leading axes of elements, in their shape and
-// type.
-func alignWeights(loss string, elements, weights *tensor.Tensor) *tensor.Tensor {
+// as type t.
+func alignWeights(loss string, elements, weights *tensor.Tensor, t dtype.Type) *tensor.Tensor {
 	n := weights.Rank()
 	if n > elements.Rank() || !slices.Equal(weights.Shape(), elements.Shape()[:n]) {
 		tensor.Fail(loss, views.ErrShape, "weights %v for losses %v; want the leading axes", weights.Shape(), elements.Shape())
@@ -119,7 +120,7 @@ func alignWeights(loss string, elements, weights *tensor.Tensor) *tensor.Tensor 
 	for range elements.Rank() - n {
 		shape = append(shape, 1)
 	}
-	return weights.Reshape(shape...).Cast(elements.DType()).Expand(elements.Shape()...)
+	return weights.Reshape(shape...).Cast(t).Expand(elements.Shape()...)
 }
 
 // matchTargets returns outputs in at least float32 and targets in the same type. It

@@ -1,6 +1,10 @@
 package nn
 
-import "github.com/h5dnn/h5dnn/tensor"
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/tensor"
+)
 
 // CrossEntropyLossOptions are the settings of a CrossEntropy and an NLL.
 type CrossEntropyLossOptions struct {
@@ -11,9 +15,9 @@ type CrossEntropyLossOptions struct {
 	Reduction      string    `json:"reduction,omitempty"`       // mean (or empty) or sum
 }
 
-// CrossEntropyLoss is the mean over samples of −log softmax(outputs)[label], for
-// outputs (N, classes) and labels (N), with the settings and the weighted mean of
-// PyTorch's CrossEntropyLoss.
+// CrossEntropyLoss is the mean over labels of −log softmax(outputs)[label], for
+// outputs (N, classes, …) and labels (N, …), with the settings and the weighted mean of
+// PyTorch's CrossEntropyLoss. Targets of floats, (N, classes, …), are probabilities of the classes.
 type CrossEntropyLoss struct {
 	CrossEntropyLossOptions
 	labelLoss
@@ -50,25 +54,32 @@ func (o CrossEntropyLossOptions) Config() any { return o }
 
 func (o CrossEntropyLossOptions) ignoredLabel() *int { return o.IgnoreIndex }
 
-// Forward returns the cross entropy of outputs (N, classes) and labels (N).
+// Forward returns the cross entropy of outputs (N, classes, …) and labels (N, …) or (N, classes, …).
 func (l *CrossEntropyLoss) Forward(outputs, labels, weights *tensor.Tensor) Fraction {
-	if l.Probabilities {
-		checkLabels("cross_entropy", outputs, labels)
-		return l.forward("cross_entropy", l.CrossEntropyLossOptions, logOf(outputs), labels, weights)
+	const name = "cross_entropy"
+	logs := logOf
+	if !l.Probabilities {
+		logs = func(x *tensor.Tensor) *tensor.Tensor { return x.ToFloat32().LogSoftmax(1) }
 	}
-	if weights == nil && l.LabelSmoothing == 0 && l.ClassWeights == nil && l.IgnoreIndex == nil && l.Reduction != "sum" {
+	if isSoft(outputs, labels) {
+		return l.soft(name, l.CrossEntropyLossOptions, logs(outputs), labels, weights)
+	}
+	outputs, labels, weights = labelRows(name, outputs, labels, weights)
+	if !l.Probabilities && weights == nil && l.LabelSmoothing == 0 && l.ClassWeights == nil && l.IgnoreIndex == nil && l.Reduction != "sum" {
 		return MeanFraction(tensor.CrossEntropy(outputs, labels), labels.Len())
 	}
-	checkLabels("cross_entropy", outputs, labels)
-	return l.forward("cross_entropy", l.CrossEntropyLossOptions, outputs.ToFloat32().LogSoftmax(1), labels, weights)
+	return l.forward(name, l.CrossEntropyLossOptions, logs(outputs), labels, weights)
 }
 
-// Forward returns the loss of log probabilities (N, classes) and labels (N).
+// Forward returns the loss of log probabilities (N, classes, …) and labels (N, …) or (N, classes, …).
 func (l *NLLLoss) Forward(outputs, labels, weights *tensor.Tensor) Fraction {
-	checkLabels("nll", outputs, labels)
 	if outputs = outputs.ToFloat32(); l.Probabilities {
 		outputs = logOf(outputs)
 	}
+	if isSoft(outputs, labels) {
+		return l.soft("nll", l.CrossEntropyLossOptions, outputs, labels, weights)
+	}
+	outputs, labels, weights = labelRows("nll", outputs, labels, weights)
 	return l.forward("nll", l.CrossEntropyLossOptions, outputs, labels, weights)
 }
 
@@ -125,7 +136,7 @@ func (l *labelLoss) forward(loss string, o CrossEntropyLossOptions, p, labels, w
 		sum = sum.Sub(all.Sum(1).MulScalar(o.LabelSmoothing / float64(p.Shape()[1])))
 	}
 	if weights != nil {
-		kept = kept.Mul(alignWeights(loss, sum, weights))
+		kept = kept.Mul(alignWeights(loss, sum, weights, sum.DType()))
 	}
 	total := sum.Mul(kept).Sum()
 	switch {
@@ -135,6 +146,27 @@ func (l *labelLoss) forward(loss string, o CrossEntropyLossOptions, p, labels, w
 		return MeanFraction(total.DivScalar(labels.Len()), labels.Len())
 	}
 	return NewFraction(total, oneHot.Sum(1).Mul(kept).Sum())
+}
+
+// isSoft reports whether targets are probabilities of classes instead of labels.
+func isSoft(outputs, targets *tensor.Tensor) bool {
+	return targets.DType().IsFloat() && slices.Equal(outputs.Shape(), targets.Shape())
+}
+
+// soft returns the loss of log probabilities p and probabilities t of the classes: the mean over labels of
+// −Σ w[c]·((1−ε)·t[c] + ε/classes)·p[c].
+func (l *labelLoss) soft(loss string, o CrossEntropyLossOptions, p, t, weights *tensor.Tensor) Fraction {
+	if o.IgnoreIndex != nil {
+		tensor.Fail(loss, ErrConfig, "ignore_index %d beside targets that are probabilities of classes; want labels, or weights of 0", *o.IgnoreIndex)
+	}
+	t = t.Cast(p.DType())
+	if o.LabelSmoothing > 0 {
+		t = t.MulScalar(1 - o.LabelSmoothing).AddScalar(o.LabelSmoothing / float64(p.Shape()[1]))
+	}
+	if v := l.of(loss, p, o.ClassWeights...); v.weights != nil {
+		t = t.Mul(v.weights.Reshape(slices.Concat([]int{p.Shape()[1]}, slices.Repeat([]int{1}, p.Rank()-2))...))
+	}
+	return reduceLoss(loss, o.Reduction, p.Mul(t).Sum(1).Neg(), weights)
 }
 
 var (

@@ -161,7 +161,7 @@ func (m *MetricSums) addMean(metric string, elements, weights *tensor.Tensor) {
 		m.Add("weight", elements.Cast(dtype.Float64).MulScalar(0).AddScalar(1).Sum())
 		return
 	}
-	weights = alignWeights(metric, elements, weights)
+	weights = alignWeights(metric, elements, weights, elements.DType())
 	m.Add("total", elements.Mul(weights).Cast(dtype.Float64).Sum())
 	m.Add("weight", weights.Cast(dtype.Float64).Sum())
 }

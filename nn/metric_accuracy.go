@@ -16,21 +16,25 @@ type LabelOptions struct {
 // Config returns the settings.
 func (o LabelOptions) Config() any { return o }
 
-// weights returns the weights of samples, nil or w, without samples to be left out. A label that is
-// neither a class nor left out is an error.
-func (o LabelOptions) weights(metric string, outputs, labels, w *tensor.Tensor) *tensor.Tensor {
+// rows returns outputs (N, classes, …) in at least float32, labels (N, …) and weights as rows: see labelRows. The
+// weights, nil or w, leave out labels to be ignored. The label of probabilities (N, classes, …) is the largest.
+// A label that is neither a class nor ignored is an error.
+func (o LabelOptions) rows(metric string, outputs, labels, w *tensor.Tensor) (_, _, weights *tensor.Tensor) {
+	if isSoft(outputs, labels) {
+		labels = labels.ArgMax(1)
+	}
+	outputs, labels, w = labelRows(metric, outputs.ToFloat32(), labels, w)
 	mask := tensor.LabelMask(labels, outputs.DType(), outputs.Shape()[1], o.IgnoreIndex)
 	switch {
 	case o.IgnoreIndex == nil:
-		return w
+		return outputs, labels, w
 	case w == nil:
-		return mask
+		return outputs, labels, mask
 	}
-	return mask.Mul(alignWeights(metric, mask, w))
+	return outputs, labels, mask.Mul(w.Cast(mask.DType()))
 }
 
-// Accuracy is the share of samples whose largest output is that of their label, for
-// outputs (N, classes) and labels (N).
+// Accuracy is the share of labels whose output is the largest, for outputs (N, classes, …) and labels (N, …).
 type Accuracy struct {
 	LabelOptions
 	MetricSums
@@ -38,9 +42,7 @@ type Accuracy struct {
 
 // Update adds a batch.
 func (m *Accuracy) Update(outputs, labels, weights *tensor.Tensor) {
-	checkLabels("accuracy", outputs, labels)
-	outputs = outputs.ToFloat32()
-	weights = m.weights("accuracy", outputs, labels, weights)
+	outputs, labels, weights = m.rows("accuracy", outputs, labels, weights)
 	m.addMean("accuracy", outputs.ArgMax(1).Eq(labels.Cast(dtype.Int64)).Cast(outputs.DType()), weights)
 }
 
@@ -53,8 +55,8 @@ type TopKOptions struct {
 	IgnoreIndex *int `json:"ignore_index,omitempty"` // label of samples to leave out; none if nil
 }
 
-// TopK is the share of samples for which fewer than K outputs are larger than that
-// of their label, for outputs (N, classes) and labels (N).
+// TopK is the share of labels for which fewer than K outputs are larger than theirs, for outputs
+// (N, classes, …) and labels (N, …).
 type TopK struct {
 	TopKOptions
 	MetricSums
@@ -75,9 +77,7 @@ func newTopK(o TopKOptions) *TopK {
 
 // Update adds a batch.
 func (m *TopK) Update(outputs, labels, weights *tensor.Tensor) {
-	checkLabels("top_k", outputs, labels)
-	outputs = outputs.ToFloat32()
-	weights = LabelOptions{m.IgnoreIndex}.weights("top_k", outputs, labels, weights)
+	outputs, labels, weights = LabelOptions{m.IgnoreIndex}.rows("top_k", outputs, labels, weights)
 	v := m.of("top_k", outputs)
 	isLabel := v.isLabel(labels)
 	own := tensor.Where(isLabel, outputs, v.zero).Sum(1, tensor.KeepDims)

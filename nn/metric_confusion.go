@@ -6,8 +6,8 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// ConfusionMatrix counts samples by their label, the row, and the class of their
-// largest output, the column, for outputs (N, classes) and labels (N).
+// ConfusionMatrix counts labels, the row, by the class of their largest output, the column, for outputs
+// (N, classes, …) and labels (N, …).
 type ConfusionMatrix struct {
 	LabelOptions
 	MetricSums
@@ -16,14 +16,12 @@ type ConfusionMatrix struct {
 
 // Update adds a batch.
 func (m *ConfusionMatrix) Update(outputs, labels, weights *tensor.Tensor) {
-	checkLabels("confusion_matrix", outputs, labels)
-	outputs = outputs.ToFloat32()
-	weights = m.weights("confusion_matrix", outputs, labels, weights)
+	outputs, labels, weights = m.rows("confusion_matrix", outputs, labels, weights)
 	v := m.of("confusion_matrix", outputs)
 	rows := v.isLabel(labels).Cast(dtype.Float64) // which autocast leaves as it is
 	columns := v.isLabel(outputs.ArgMax(1)).Cast(dtype.Float64)
 	if weights != nil {
-		columns = columns.Mul(alignWeights("confusion_matrix", columns, weights))
+		columns = columns.Mul(alignWeights("confusion_matrix", columns, weights, columns.DType()))
 	}
 	m.Add("matrix", rows.T().MatMul(columns))
 }
