@@ -54,6 +54,21 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// TestDecodeStructsByName decodes each of them strictly, a single value as the first field.
+func TestDecodeStructsByName(t *testing.T) {
+	var got struct {
+		Sets map[string]Data `json:"sets"`
+	}
+	if err := config.Decode(json.RawMessage(`{"sets": {"a": {"window": 3}, "b": "demo.h5"}}`), &got); err != nil || !reflect.DeepEqual(got.Sets, map[string]Data{"a": {Window: 3}, "b": {File: "demo.h5"}}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for text, want := range map[string]string{`{"sets": {"a": {"widow": 3}}}`: "sets: a: widow: no such setting; did you mean window?", `{"sets": [1]}`: "sets: cannot be [1]; want names and their values"} {
+		if err := config.Decode(json.RawMessage(text), &got); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestErrorsGivePositionsAndSuggestions(t *testing.T) {
 	for text, want := range map[string]string{
 		"epoch: 1":                          "1:1: epoch: no such setting; did you mean epochs?",

@@ -94,6 +94,20 @@ func decodeValue(raw json.RawMessage, target any) error {
 			}
 		}
 		return nil
+	case !own && value.Kind() == reflect.Map && value.Type().Elem().Kind() == reflect.Struct:
+		var given map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &given); err != nil {
+			return Errorf("cannot be %.40s; want names and their values", raw)
+		}
+		value.Set(reflect.MakeMap(value.Type()))
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			one := reflect.New(value.Type().Elem())
+			if err := Decode(given[name], one.Interface()); err != nil {
+				return At(err, name)
+			}
+			value.SetMapIndex(reflect.ValueOf(name), one.Elem())
+		}
+		return nil
 	}
 	return json.Unmarshal(raw, target)
 }

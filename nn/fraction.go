@@ -36,6 +36,18 @@ func (f Fraction) IsSum() bool { return f.count == 0 && f.denominator == nil }
 // IsMean reports whether the denominator is the number of samples times a constant.
 func (f Fraction) IsMean() bool { return f.count > 0 }
 
+// Scale returns the loss times a weight, with the same denominator.
+func (f Fraction) Scale(weight float64) Fraction {
+	if weight == 1 {
+		return f
+	}
+	f.value = f.value.MulScalar(weight)
+	if f.numerator != nil {
+		f.numerator = f.numerator.MulScalar(weight)
+	}
+	return f
+}
+
 // Numerator returns the sum that parts of a batch add.
 func (f Fraction) Numerator() *tensor.Tensor {
 	if f.IsMean() {

@@ -18,6 +18,7 @@ type arrangement struct {
 	byElement      bool  // elements are compared, whose order is known
 	target, output []int // shapes of a sample
 	channelsLast   bool  // the target is (H, W, C), the output (C, H, W)
+	labels         bool  // the target is labels of classes, which are axis 1 of the output
 }
 
 // arrange returns the arrangement of a target, whose samples have that shape, for an output. Both have
@@ -185,14 +186,20 @@ func (r *Run) arrangements(fields []dataset.Field, b binding) ([]arrangement, er
 
 // arrangementOf returns the arrangement of a target for output i, whose shape is output.
 func (r *Run) arrangementOf(target dataset.Field, i int, output []int) (arrangement, error) {
+	loss := r.lossOf(i).Loss
 	if r.Config.Data.OneHot {
-		return arrangement{}, checkLabels("one_hot", target, output, r.ignoresMissing(i))
+		return arrangement{}, checkOneHot(target, output, r.ignoresMissing(i))
 	}
-	if r.Classifies() {
-		return arrangement{}, checkLabels(nn.LossName(r.loss), target, output, r.ignoresMissing(i))
+	if nn.TakesLabels(loss) && !isSoft(target, output) {
+		a := arrangement{labels: true}
+		if err := checkLabels(nn.LossName(loss), target, output, r.ignoresMissing(i)); err != nil {
+			return a, err
+		}
+		a.output = output[1:]
+		return a, nil
 	}
 	a, err := r.arrange(target.Name, target.Shape, i, output)
-	if err != nil && !nn.ComparesElements(r.loss) {
+	if err != nil && !nn.ComparesElements(loss) && !nn.TakesLabels(loss) {
 		return arrangement{}, nil // a loss of outside may compare other shapes
 	}
 	return a, err
@@ -206,6 +213,9 @@ func (r *Run) savedArrangements() ([]arrangement, error) {
 	}
 	all := make([]arrangement, len(outputs))
 	for i, shape := range r.targetShapes {
+		if shape == nil && r.classifies(i) {
+			continue
+		}
 		if all[i], err = r.arrange("", shape, i, outputs[i]); err != nil {
 			return nil, err
 		}
@@ -213,30 +223,55 @@ func (r *Run) savedArrangements() ([]arrangement, error) {
 	return all, nil
 }
 
-// shapesOf returns the shapes of the targets, nil if not all are compared by element.
+// shapesOf returns the shapes of the targets, nil for labels, if some are compared by element and no others are known.
 func shapesOf(all []arrangement) (shapes [][]int) {
+	some := false
 	for _, a := range all {
-		if !a.byElement {
+		if !a.byElement && !a.labels {
 			return nil
 		}
+		some = some || a.byElement
 		shapes = append(shapes, slices.Clone(a.target))
+	}
+	if !some {
+		return nil
 	}
 	return shapes
 }
 
-// checkLabels returns an error unless samples of the target are the label of a class, and the output
-// is a number for each class, if it is known. Labels that are missing may be NaN among floats, which
-// batches are checked for.
+// isSoft reports whether samples of the target are a probability for each class.
+func isSoft(target dataset.Field, output []int) bool {
+	n := views.Of(output...).Len()
+	return target.Type.IsFloat() && n > 1 && views.Of(target.Shape...).Len() == n
+}
+
+// checkLabels returns an error unless samples of the target are labels of classes: one if the output, where it
+// is known, is (classes), and one for each place if it is (classes, …). Labels that are missing may be NaN among
+// floats, which batches are checked for.
 func checkLabels(loss string, target dataset.Field, output []int, missing bool) error {
 	if t := target.Type; !t.IsInt() && t != dtype.Bool && !(missing && t.IsFloat()) {
 		return fmt.Errorf("train: %v; %s takes labels, integers that count classes from 0; for values use a loss such as mean_squared_error: %w", target, loss, dtype.ErrType)
 	}
-	if len(longAxes(target.Shape)) > 0 {
-		return fmt.Errorf("train: %s takes one label for each sample, and samples of %s are %v; labels for each pixel or step are not supported yet, masks of the shape of the output are, by bce_with_logits: %w",
-			loss, target.Name, target.Shape, views.ErrShape)
-	}
-	if output != nil && len(output) != 1 {
-		return fmt.Errorf("train: %s takes an output for each class, and the output of the model is %v; add a layer such as flatten, or global_avg_pool2d; classes for each pixel or step are not supported yet: %w", loss, output, views.ErrShape)
+	switch places := longAxes(target.Shape); {
+	case output == nil:
+	case len(output) == 0:
+		return fmt.Errorf("train: %s takes an output for each class, and the output of the model is one number: %w", loss, views.ErrShape)
+	case !slices.Equal(places, longAxes(output[1:])):
+		way := "end the model with a layer such as flatten or global_avg_pool2d for one label a sample"
+		if len(places) > 0 {
+			way = fmt.Sprintf("labels for each place need an output (classes, %s)", strings.Trim(strings.ReplaceAll(fmt.Sprint(places), " ", ", "), "[]"))
+		}
+		return fmt.Errorf("train: %s takes a label for each place of the output, and samples of %s are %v where the output of the model is %v; %s: %w",
+			loss, target.Name, target.Shape, output, way, views.ErrShape)
 	}
 	return nil
+}
+
+// checkOneHot returns an error unless samples of the target are one label, and the output a number for each class.
+func checkOneHot(target dataset.Field, output []int, missing bool) error {
+	if len(longAxes(target.Shape)) > 0 || output != nil && len(output) != 1 {
+		return fmt.Errorf("train: one_hot takes one label for each sample and an output for each class, and samples of %s are %v and the output of the model is %v; cross_entropy takes labels for each pixel or step: %w",
+			target.Name, target.Shape, output, views.ErrShape)
+	}
+	return checkLabels("one_hot", target, output, missing)
 }

@@ -31,13 +31,14 @@ type Config struct {
 	Graph     config.Choice     `json:"graph,omitempty"`     // whether steps on a GPU are captured in a graph and replayed
 	Threads   int               `json:"threads,omitempty"`   // all there are if 0
 
-	Metrics    []any    `json:"metrics,omitempty"`    // besides the loss and accuracy, of each output, as nn.MetricFromConfig reads them
-	ClipNorm   float64  `json:"clip_norm,omitempty"`  // largest norm of all gradients; no limit if 0
-	ClipValue  float64  `json:"clip_value,omitempty"` // largest element of a gradient; no limit if 0
-	Accumulate int      `json:"accumulate,omitempty"` // batches whose gradients make one update, as one large batch does; 1 if 0
-	EMA        float64  `json:"ema,omitempty"`        // decay of moving averages of the parameters, which validation and prediction use; no averages if 0
-	SaveEvery  Interval `json:"save_every,omitzero"`  // how often the run is saved, such as 10m, 500steps or epoch; epoch if absent
-	Keep       int      `json:"keep,omitempty"`       // how many of the last saves stay, named after their steps, such as run-step1200.h5; none if 0
+	Metrics    []any                   `json:"metrics,omitempty"`    // besides the loss and accuracy, of each output, as nn.MetricFromConfig reads them
+	Targets    map[string]TargetConfig `json:"targets,omitempty"`    // loss, weight and metrics by target, where they are not those of the run
+	ClipNorm   float64                 `json:"clip_norm,omitempty"`  // largest norm of all gradients; no limit if 0
+	ClipValue  float64                 `json:"clip_value,omitempty"` // largest element of a gradient; no limit if 0
+	Accumulate int                     `json:"accumulate,omitempty"` // batches whose gradients make one update, as one large batch does; 1 if 0
+	EMA        float64                 `json:"ema,omitempty"`        // decay of moving averages of the parameters, which validation and prediction use; no averages if 0
+	SaveEvery  Interval                `json:"save_every,omitzero"`  // how often the run is saved, such as 10m, 500steps or epoch; epoch if absent
+	Keep       int                     `json:"keep,omitempty"`       // how many of the last saves stay, named after their steps, such as run-step1200.h5; none if 0
 
 	absolute map[string]string // of a run file: where else its data files may be, by name
 }
@@ -71,7 +72,7 @@ func (c Config) Check() error {
 		return config.At(err, "data")
 	}
 	switch {
-	case c.Data.OneHot && c.takesLabels():
+	case c.Data.OneHot && c.takesLabels(""):
 		return wrong("cross_entropy takes labels as they are", "data", "one_hot")
 	case c.Epochs < 1:
 		return wrong(fmt.Sprintf("cannot be %d; want at least 1", c.Epochs), "epochs")
@@ -119,7 +120,14 @@ func (c Config) checkNames() error {
 	if _, _, _, err := c.training(); err != nil {
 		return err
 	}
-	if _, err := c.newMetrics(nil); err != nil {
+	if err := c.checkTargets(); err != nil {
+		return err
+	}
+	r := &Run{Config: c, targets: c.Data.TargetNames()}
+	if err := r.setTargetLosses(); err != nil {
+		return err
+	}
+	if _, err := r.newMetrics(); err != nil {
 		return err
 	}
 	if _, err := c.build(1, tensor.Meta); err != nil {
@@ -154,19 +162,19 @@ func (c Config) build(classes int, d storage.Device) (nn.Module, error) {
 	return nn.FromConfigOn(c.Model, d)
 }
 
-// takesLabels reports whether the targets of the loss are class labels.
-func (c Config) takesLabels() bool {
-	loss, err := nn.LossFromConfig(c.Loss)
-	return err == nil && nn.TakesLabels(loss)
+// takesLabels reports whether the loss of the named target is of class labels.
+func (c Config) takesLabels(target string) bool {
+	l, err := c.targetLoss(target)
+	return err == nil && nn.TakesLabels(l.Loss)
 }
 
-// ignoredLabel returns the label of samples that the loss leaves out, or nil.
-func (c Config) ignoredLabel() *int {
-	loss, err := c.newLoss()
+// ignoredLabel returns the label that the loss of the named target leaves out, or nil.
+func (c Config) ignoredLabel(target string) *int {
+	l, err := c.targetLoss(target)
 	if err != nil {
 		return nil
 	}
-	return nn.IgnoredLabel(loss)
+	return nn.IgnoredLabel(l.Loss)
 }
 
 // SetLearningRate sets the learning rate in the optimizer's settings.

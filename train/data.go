@@ -52,17 +52,21 @@ func outputSize(ctx context.Context, d *Data, c Config) (int, labelRange, error)
 	if c.Classes > 0 {
 		return c.Classes, labels, nil
 	}
-	if !c.takesLabels() && !c.Data.OneHot {
+	if !c.takesLabels(y.Name) && !c.Data.OneHot {
 		return views.Of(y.Shape...).Len(), labels, nil
+	}
+	missing := c.Data.Missing.ForTarget(y.Name) == dataconfig.Ignore
+	if y.Type.IsFloat() && !missing && len(y.Shape) > 0 && y.Shape[0] > 1 { // probabilities
+		return y.Shape[0], labels, nil
 	}
 	who := "cross_entropy"
 	if c.Data.OneHot {
 		who = "one_hot"
 	}
-	if err := checkLabels(who, y, nil, c.Data.Missing.ForTarget(y.Name) == dataconfig.Ignore); err != nil {
+	if err := checkLabels(who, y, nil, missing); err != nil {
 		return 0, labels, err
 	}
-	n, least, err := d.CountClasses(ctx, y.Name, c.ignoredLabel(), c.loading())
+	n, least, err := d.CountClasses(ctx, y.Name, c.ignoredLabel(y.Name), c.loading())
 	if err != nil {
 		return 0, labels, fmt.Errorf("%s needs labels: %v: %w", who, c.Data.Y, err)
 	}
@@ -87,7 +91,7 @@ func (r *Run) checkLabelRange(l labelRange, outputs [][]int) error {
 	}
 	i := max(0, slices.Index(r.targets, l.target))
 	have := 0
-	if i < len(outputs) && len(outputs[i]) == 1 {
+	if i < len(outputs) && len(outputs[i]) > 0 {
 		have = outputs[i][0]
 	}
 	switch {

@@ -268,28 +268,31 @@ func (r *Run) compare(e example) comparison {
 // countWeights returns the weights of c without samples whose label the loss ignores, so that epochs and metrics
 // leave them out as well: of each output.
 func (r *Run) countWeights(c comparison) []*tensor.Tensor {
-	ignore := nn.IgnoredLabel(r.loss)
-	if ignore == nil {
-		return c.counted
-	}
-	all := make([]*tensor.Tensor, len(c.outputs))
-	for i, w := range c.counted {
-		all[i] = weighted(w, tensor.LabelMask(c.compared[i], dtype.Float32, c.outputs[i].Shape()[1], ignore))
+	all := slices.Clone(c.counted)
+	for i, y := range c.compared {
+		if ignore := nn.IgnoredLabel(r.lossOf(i).Loss); ignore != nil && y.DType().IsInt() {
+			mask := tensor.LabelMask(y.Contiguous().Reshape(y.Len()), dtype.Float32, c.outputs[i].Shape()[1], ignore)
+			all[i] = weighted(all[i], mask.Reshape(y.Shape()...))
+		}
 	}
 	return all
 }
 
 // target returns y in the form that the loss compares with its output.
 func (r *Run) target(y *tensor.Tensor, a arrangement) *tensor.Tensor {
-	switch {
-	case r.Config.Data.OneHot:
+	if r.Config.Data.OneHot {
 		return r.oneHot(y)
-	case r.Classifies() && y.DType() == dtype.Bool:
-		return perSample(y.Cast(dtype.Uint8))
-	case r.Classifies():
+	}
+	if !a.labels {
+		return a.ofOutput(y)
+	}
+	if y.DType() == dtype.Bool {
+		y = y.Cast(dtype.Uint8)
+	}
+	if len(a.output) == 0 {
 		return perSample(y)
 	}
-	return a.ofOutput(y)
+	return reshaped(y, a.output)
 }
 
 // oneHot returns the one-hot encoding of labels.
@@ -301,10 +304,12 @@ func (r *Run) oneHot(labels *tensor.Tensor) *tensor.Tensor {
 func (r *Run) lossesOf(outputs, targets, weights []*tensor.Tensor) []nn.Fraction {
 	losses := make([]nn.Fraction, len(outputs))
 	for i, out := range outputs {
-		losses[i] = r.loss.Forward(out, targets[i], weights[i])
+		l := r.lossOf(i)
+		losses[i] = l.Loss.Forward(out, targets[i], weights[i])
 		if value := losses[i].Value(); value == nil || value.Len() != 1 {
-			tensor.Fail("train", storage.ErrState, "the loss %s returned %v; want one number", nn.LossName(r.loss), value)
+			tensor.Fail("train", storage.ErrState, "the loss %s returned %v; want one number", nn.LossName(l.Loss), value)
 		}
+		losses[i] = losses[i].Scale(l.Weight)
 	}
 	return losses
 }
@@ -324,8 +329,11 @@ func (r *Run) correct(c comparison) (correct, ignored *tensor.Tensor) {
 	if !r.HasAccuracy() {
 		return nil, nil
 	}
-	if ignore := nn.IgnoredLabel(r.loss); ignore != nil {
-		return tensor.CountCorrectIgnoring(c.outputs[0], c.compared[0], *ignore)
+	labels := c.compared[0]
+	if labels.DType().IsFloat() { // probabilities
+		labels = labels.ArgMax(1)
+	} else if ignore := nn.IgnoredLabel(r.lossOf(0).Loss); ignore != nil {
+		return tensor.CountCorrectIgnoring(c.outputs[0], labels, *ignore)
 	}
-	return tensor.CountCorrect(c.outputs[0], c.compared[0], c.loss), nil
+	return tensor.CountCorrect(c.outputs[0], labels, c.loss), nil
 }

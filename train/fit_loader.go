@@ -16,14 +16,15 @@ import (
 
 // FitOptions configure [Fit]. Their zero value trains one epoch at a constant rate.
 type FitOptions struct {
-	Epochs    int             // 1 if 0
-	Schedule  nn.Schedule     // of the learning rate; constant if nil
-	Seed      uint64          // of the random numbers in steps, such as dropout
-	Val       dataset.Dataset // evaluated after each epoch, if it is not nil
-	Metrics   []any           // besides the loss and accuracy, as nn.MetricFromConfig reads them
-	Precision string          // of products: float32 (or empty), tf32, bf16 or fp16
-	Graph     config.Choice   // whether steps on a GPU are captured in a graph and replayed
-	Resident  config.Choice   // whether all samples stay on a GPU
+	Epochs    int                   // 1 if 0
+	Schedule  nn.Schedule           // of the learning rate; constant if nil
+	Seed      uint64                // of the random numbers in steps, such as dropout
+	Val       dataset.Dataset       // evaluated after each epoch, if it is not nil
+	Metrics   []any                 // besides the loss and accuracy, as nn.MetricFromConfig reads them
+	Targets   map[string]TargetLoss // by the names of targets, where they differ from the others
+	Precision string                // of products: float32 (or empty), tf32, bf16 or fp16
+	Graph     config.Choice         // whether steps on a GPU are captured in a graph and replayed
+	Resident  config.Choice         // whether all samples stay on a GPU
 	Callbacks []Callback
 	Hooks     []Hook
 	Group     collective.Group // this process among several, as in Options; the loader has its rank and its shards
@@ -64,13 +65,16 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 	if r.targets, err = orderTargets(model, targetNames(loader.Fields())); err != nil {
 		return nil, err
 	}
-	if r.metrics, err = r.newMetricSets(); err != nil {
+	if err := r.setLosses(o.Targets); err != nil {
 		return nil, err
 	}
 	if r.Inputs, err = featuresFor(model, loader.Fields()); err != nil {
 		return nil, err
 	}
 	if _, err := r.outputShapes(); err != nil {
+		return nil, err
+	}
+	if r.metrics, err = r.newMetricSets(); err != nil {
 		return nil, err
 	}
 	if err := r.newLossScaler(); err != nil {

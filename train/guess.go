@@ -76,8 +76,8 @@ func (r *Run) estimateNormalize(ctx context.Context, data *Data) (err error) {
 			columns[f.Name] = r.meanColumns(data, f)
 		}
 	}
-	for _, t := range r.Targets {
-		if n, table := data.Columns(t.Name); t.IsAuto() && r.Regresses() && table {
+	for i, t := range r.Targets {
+		if n, table := data.Columns(t.Name); t.IsAuto() && r.regresses(i) && table {
 			columns[t.Name], standard[t.Name] = dataconfig.Columns{N: n, Inner: 1}, true
 		}
 	}

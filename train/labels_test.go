@@ -46,7 +46,7 @@ func TestLabelsAreCheckedBeforeTraining(t *testing.T) {
 		{"from 1", "model: mlp", ints(fromOne), "", `count from 1 to 3, and the output 0 is of no class; class_names: ["1", …, "3"] makes them the classes 0 to 2`},
 		{"from 1, 3 outputs", "model: [flatten, {dense: 3}]", ints(fromOne), `count from 1 to 3, and the model has 3 outputs, for the labels 0 to 2; class_names: ["1", …, "3"] makes them the classes 0 to 2`, ""},
 		{"more than outputs", "model: [flatten, {dense: 1}]", ints(two), "are 0 to 1, and the model has 1 outputs", ""},
-		{"for each step", "model: mlp", ints(two, 3), "labels for each pixel or step are not supported yet", ""},
+		{"for each step", "model: mlp", ints(two, 3), "labels for each place need an output (classes, 3)", ""},
 		{"numbers", "model: mlp", storage.From(make([]float32, n), n), "cross_entropy takes labels, integers that count classes from 0", ""},
 		{"images of classes", "model: [{conv2d: {out_channels: 2, kernel_size: 1}}]", ints(two), "the output of the model is [2 8 8]", ""},
 	} {

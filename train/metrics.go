@@ -32,13 +32,34 @@ type outputMetric struct {
 	nn.Metric
 }
 
-// newMetrics returns the metrics of c, before any batch, for each of the targets. The accuracy of several is among them.
+// newMetrics returns the metrics of each of the targets, before any batch. Accuracies that Metrics do not have are among them.
 func (r *Run) newMetrics() (set metricSet, err error) {
-	c := r.Config
-	if len(r.targets) > 1 && r.Classifies() && !slices.ContainsFunc(c.Metrics, isAccuracy) {
-		c.Metrics = append([]any{map[string]any{"accuracy": nn.LabelOptions{IgnoreIndex: nn.IgnoredLabel(r.loss)}}}, c.Metrics...)
+	set.loss, set.standardized = &weightedLoss{}, &weightedLoss{}
+	hasAccuracy := r.HasAccuracy()
+	for output := range max(1, len(r.targets)) {
+		l, path := r.lossOf(output), []any{"metrics"}
+		descriptions := r.Config.Metrics
+		if l.Metrics != nil {
+			descriptions, path = l.Metrics, []any{"targets", r.targets[output], "metrics"}
+		}
+		if nn.TakesLabels(l.Loss) && !hasAccuracy && !slices.ContainsFunc(descriptions, isAccuracy) {
+			m := outputMetric{r.metricName(output, "accuracy"), output, &nn.Accuracy{LabelOptions: nn.LabelOptions{IgnoreIndex: nn.IgnoredLabel(l.Loss)}}}
+			set.metrics = append(set.metrics, m)
+		}
+		for i, description := range descriptions {
+			here := append(path, config.Item{Kind: "metric", Index: i})
+			m, err := nn.MetricFromConfig(description)
+			if err != nil {
+				return set, config.At(err, here...)
+			}
+			name := r.metricName(output, nn.MetricName(m))
+			if name == "loss" || name == standardizedLoss || slices.ContainsFunc(set.metrics, func(m outputMetric) bool { return m.name == name }) {
+				return set, config.At(fmt.Errorf("duplicate metric %s", name), here...)
+			}
+			set.metrics = append(set.metrics, outputMetric{name, output, m})
+		}
 	}
-	return c.newMetrics(r.targets)
+	return set, nil
 }
 
 // newMetricSets returns the metrics of each shard.
@@ -53,34 +74,19 @@ func (r *Run) newMetricSets() ([]metricSet, error) {
 	return sets, nil
 }
 
+// metricName returns the name of a metric of an output.
+func (r *Run) metricName(output int, name string) string {
+	if len(r.targets) > 1 {
+		return plainName(r.targets[output]) + "_" + name
+	}
+	return name
+}
+
 // isAccuracy reports whether a metric is described as accuracy.
 func isAccuracy(description any) bool {
 	m, err := nn.MetricFromConfig(description)
 	_, is := m.(*nn.Accuracy)
 	return err == nil && is
-}
-
-// newMetrics returns the metrics that c names, for each of the targets.
-func (c Config) newMetrics(targets []string) (set metricSet, err error) {
-	set.loss, set.standardized = &weightedLoss{}, &weightedLoss{}
-	for i, description := range c.Metrics {
-		here := []any{"metrics", config.Item{Kind: "metric", Index: i}}
-		for output := range max(1, len(targets)) {
-			m, err := nn.MetricFromConfig(description)
-			if err != nil {
-				return set, config.At(err, here...)
-			}
-			name := nn.MetricName(m)
-			if len(targets) > 1 {
-				name = plainName(targets[output]) + "_" + name
-			}
-			if name == "loss" || name == standardizedLoss || slices.ContainsFunc(set.metrics, func(m outputMetric) bool { return m.name == name }) {
-				return set, config.At(fmt.Errorf("duplicate metric %s", name), here...)
-			}
-			set.metrics = append(set.metrics, outputMetric{name, output, m})
-		}
-	}
-	return set, nil
 }
 
 // update adds a batch.

@@ -166,7 +166,7 @@ func (r *Run) present(target int, y, weights *tensor.Tensor) (_, counted *tensor
 	if !r.ignoresMissing(target) {
 		return y, weights
 	}
-	labels := r.Classifies() || r.Config.Data.OneHot
+	labels := r.classifies(target) || r.Config.Data.OneHot
 	if y.DType().IsFloat() {
 		there, value := y.Eq(y), 0.0
 		if labels {
@@ -208,8 +208,17 @@ func withoutLabel(labels *tensor.Tensor, label int) *tensor.Tensor {
 // dataconfig.MissingLabel.
 func (c Config) newLoss() (nn.Loss, error) {
 	loss, err := nn.LossFromConfig(c.Loss)
-	if err != nil || !nn.TakesLabels(loss) || !c.ignoresMissing() {
-		return loss, err
+	if err != nil {
+		return nil, err
+	}
+	return ignoringMissing(loss, c.ignoresMissing())
+}
+
+// ignoringMissing returns the loss, which ignores dataconfig.MissingLabel if it is of labels and missing ones
+// do not count.
+func ignoringMissing(loss nn.Loss, ignores bool) (nn.Loss, error) {
+	if !nn.TakesLabels(loss) || !ignores {
+		return loss, nil
 	}
 	if ignored := nn.IgnoredLabel(loss); ignored != nil && *ignored != dataconfig.MissingLabel {
 		return nil, config.Errorf("ignore_index is %d and missing labels are %d; leave out ignore_index, or data.missing: ignore", *ignored, dataconfig.MissingLabel)

@@ -30,10 +30,11 @@ type Run struct {
 	// Assumptions are what New assumed of the data, where the configuration does not say.
 	Assumptions []Assumption
 
-	targets      []string // names of the targets that the outputs are compared with, in the order of the outputs
-	targetShapes [][]int  // of their samples, where elements are compared; nil if they are not known
-	outputs      [][]int  // shapes of the outputs for a sample; nil until outputShapes
-	loss         nn.Loss
+	targets      []string     // names of the targets that the outputs are compared with, in the order of the outputs
+	targetShapes [][]int      // of their samples, where elements are compared; nil if they are not known
+	outputs      [][]int      // shapes of the outputs for a sample; nil until outputShapes
+	loss         nn.Loss      // of targets that have no loss of their own
+	losses       []TargetLoss // of each target; empty if all have loss
 	schedule     nn.Schedule
 	baseRate     float64 // the optimizer's, which the schedule multiplies
 	fingerprint  string  // of the training data: see dataset.Fingerprint; empty before Fit
@@ -198,7 +199,7 @@ func (r *Run) assemble(outputs int, d storage.Device, findFields func() error) (
 	if err := findFields(); err != nil {
 		return err
 	}
-	if r.metrics, err = r.newMetricSets(); err != nil {
+	if err := r.setTargetLosses(); err != nil {
 		return err
 	}
 	for i := range r.Inputs {
@@ -206,6 +207,9 @@ func (r *Run) assemble(outputs int, d storage.Device, findFields func() error) (
 		if f.Input, err = inputFor(r.Model, r.Config.Data, f.Name, f.Type, f.Shape); err != nil {
 			return err
 		}
+	}
+	if r.metrics, err = r.newMetricSets(); err != nil {
+		return err
 	}
 	return r.newLossScaler()
 }
@@ -219,7 +223,7 @@ func (r *Run) SetTraining(c Config) error {
 	}
 	r.loss, r.schedule, r.baseRate = loss, schedule, optimizer.Rate()
 	r.Config.Loss, r.Config.Schedule, r.Config.Optimizer = c.Loss, c.Schedule, c.Optimizer
-	return nil
+	return r.setTargetLosses()
 }
 
 // Summary lists the model's layers.
@@ -227,12 +231,18 @@ func (r *Run) Summary() (*nn.Summary, error) {
 	return nn.Summarize(r.Model, inputShapes(r.Inputs)...)
 }
 
-// Classifies reports whether the targets are class labels.
-func (r *Run) Classifies() bool { return nn.TakesLabels(r.loss) }
+// Classifies reports whether the first target is class labels.
+func (r *Run) Classifies() bool { return r.classifies(0) }
 
-// HasAccuracy reports whether Metrics have an accuracy: there is one output, whose targets are class
-// labels. Those of several outputs are among the values, by the name of the target.
-func (r *Run) HasAccuracy() bool { return r.Classifies() && len(r.targets) < 2 }
+// HasAccuracy reports whether Metrics have an accuracy: there is one output, a number for each class. Accuracies of
+// several outputs, and of labels for each place, are among the values.
+func (r *Run) HasAccuracy() bool {
+	if !r.Classifies() || len(r.targets) > 1 || r.Model == nil {
+		return r.Classifies() && len(r.targets) < 2
+	}
+	outputs, err := r.outputShapes()
+	return err != nil || len(outputs) != 1 || len(outputs[0]) < 2
+}
 
 // params returns the parameters of the model, found once.
 func (r *Run) params() iter.Seq2[string, *nn.Parameter] {

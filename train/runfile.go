@@ -145,8 +145,14 @@ func (r *Run) parts() []runPart {
 			all = append(all, runPart{prefix + m.name + "/", m.State(), m.load})
 		}
 	}
-	if loss, ok := r.loss.(nn.Stateful); ok {
-		all = append(all, runPart{"loss/", loss.State(), loss.Load})
+	for i := range max(1, len(r.losses)) {
+		if loss, ok := r.lossOf(i).Loss.(nn.Stateful); ok {
+			prefix := "loss/"
+			if i > 0 {
+				prefix = fmt.Sprintf("loss%d/", i)
+			}
+			all = append(all, runPart{prefix, loss.State(), loss.Load})
+		}
 	}
 	if schedule, ok := r.schedule.(nn.Stateful); ok {
 		all = append(all, runPart{"schedule/", schedule.State(), schedule.Load})

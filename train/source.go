@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/h5dnn/h5dnn/config"
@@ -140,12 +141,12 @@ func (f *trainer) keepResident(device storage.AsyncDevice, data *Data) (bool, er
 // checkLabels refuses labels that are no integers, and those outside the classes where they
 // are one-hot encoded. Losses of labels check integers by themselves.
 func (r *Run) checkLabels(by binding) batchCheck {
-	if !r.Config.Data.OneHot && !r.Classifies() {
+	if !r.Config.Data.OneHot && !slices.ContainsFunc(by.arrangements, func(a arrangement) bool { return a.labels }) {
 		return nil
 	}
 	return func(b *dataset.Batch) error {
 		for i, k := range by.targets {
-			if !r.Config.Data.OneHot && !b.Fields[k].Type.IsFloat() {
+			if !r.Config.Data.OneHot && !(by.arrangements[i].labels && b.Fields[k].Type.IsFloat()) {
 				continue
 			}
 			labels, err := dataconfig.Labels(b.Fields[k])

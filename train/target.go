@@ -108,8 +108,13 @@ func (t Target) columns(x *tensor.Tensor) (_, scale, shift *tensor.Tensor) {
 	return x, t.scale.Reshape(shape...), t.shift.Reshape(shape...)
 }
 
-// Regresses reports whether the loss compares values, which may be normalized.
-func (r *Run) Regresses() bool { return nn.IsRegression(r.loss) && !r.Config.Data.OneHot }
+// regresses reports whether the loss of a target compares values, which may be normalized.
+func (r *Run) regresses(target int) bool {
+	return nn.IsRegression(r.lossOf(target).Loss) && !r.Config.Data.OneHot
+}
+
+// Regresses reports whether the loss of the first target compares values, which may be normalized.
+func (r *Run) Regresses() bool { return r.regresses(0) }
 
 // restores reports whether a target of r is normalized.
 func (r *Run) restores() bool {
@@ -137,9 +142,9 @@ func (r *Run) measure(c comparison, set metricSet) (loss *tensor.Tensor) {
 		losses = r.lossesOf(outputs, targets, weights)
 		loss = sumOf(losses)
 	}
-	if ignore := nn.IgnoredLabel(r.loss); ignore != nil && len(set.metrics) > 0 {
-		for i := range targets { // metrics know classes only; these have the weight 0
-			targets[i] = withoutLabel(targets[i], *ignore)
+	for i, y := range targets { // metrics know classes only; ignored labels have the weight 0
+		if ignore := nn.IgnoredLabel(r.lossOf(i).Loss); ignore != nil && y.DType().IsInt() && len(set.metrics) > 0 {
+			targets[i] = withoutLabel(y, *ignore)
 		}
 	}
 	n := outputs[0].Shape()[0]
@@ -156,11 +161,11 @@ func (r *Run) measure(c comparison, set metricSet) (loss *tensor.Tensor) {
 // CheckTargets returns an error if the targets of data are the names of classes and the
 // loss compares numbers, or if targets are normalized that are not numbers.
 func (r *Run) CheckTargets(data *Data) error {
-	for _, t := range r.Targets {
-		if names := data.ClassNames[t.Name]; len(names) > 0 && !r.Classifies() && !r.Config.Data.OneHot {
-			return fmt.Errorf("the loss %v compares numbers, and %s holds the names of %d classes; use cross_entropy, or one_hot: %w", r.Config.Loss, t.Name, len(names), dtype.ErrType)
+	for i, t := range r.Targets {
+		if names := data.ClassNames[t.Name]; len(names) > 0 && !r.classifies(i) && !r.Config.Data.OneHot {
+			return fmt.Errorf("the loss %v compares numbers, and %s holds the names of %d classes; use cross_entropy, or one_hot: %w", nn.LossName(r.lossOf(i).Loss), t.Name, len(names), dtype.ErrType)
 		}
-		if t.changes() && !r.Regresses() {
+		if t.changes() && !r.regresses(i) {
 			return fmt.Errorf("normalize: %s is not a target of a regression: %w", t.Name, dtype.ErrType)
 		}
 	}

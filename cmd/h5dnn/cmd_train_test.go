@@ -245,7 +245,7 @@ func TestTrainingErrorsAreOneLineAndWriteNothing(t *testing.T) {
 		{[]string{"train", "--data", "nope.h5", "--x", "a", "--y", "b"}, "nope.h5"},
 		{[]string{"train", "--data", "testdata/digits.h5", "--x", "train/imags", "--y", "train/labels"}, "did you mean /train/images?"},
 		{[]string{"train", "--data", "testdata/digits.h5", "--x", "train/images", "--y", "test/labels"}, "train/images is [1437 8 8] and test/labels is [360]"},
-		{flags("--y", "train/images"), "cross_entropy takes one label for each sample, and samples of y are [8 8]; labels for each pixel or step are not supported yet"},
+		{flags("--y", "train/images"), "cross_entropy takes a label for each place of the output, and samples of y are [8 8] where"},
 		{flags("--model", "lenett"), "--model: no such preset; did you mean lenet?"},
 		{flags("--model", "lenet"), "layer 3: conv: "},
 		{flags("--epochs", "0"), "--epochs: cannot be 0"},

@@ -28,8 +28,8 @@ func (d *Data) CountClasses(ctx context.Context, target string, ignore *int, o d
 	}
 	y := d.Targets()[i]
 	floats := y.Type.IsFloat() && d.config.Missing.ForTarget(target) == Ignore
-	if !y.Type.IsInt() && y.Type != dtype.Bool && !floats || views.Of(y.Shape...).Len() != 1 {
-		return 0, 0, fmt.Errorf("%v; want one integer label for each sample: %w", y, dtype.ErrType)
+	if !y.Type.IsInt() && y.Type != dtype.Bool && !floats || views.Of(y.Shape...).Len() < 1 {
+		return 0, 0, fmt.Errorf("%v; want integer labels: %w", y, dtype.ErrType)
 	}
 	first, last := int64(maxClasses), int64(0)
 	all := dataset.Project(d.targets, i)
@@ -46,7 +46,7 @@ func (d *Data) CountClasses(ctx context.Context, target string, ignore *int, o d
 				continue
 			}
 			if label < 0 || label >= maxClasses {
-				return 0, 0, fmt.Errorf("%s: label %d of sample %d; want 0 to %d, or set the number of classes: %w", target, label, b.Rows[k], maxClasses-1, views.ErrShape)
+				return 0, 0, fmt.Errorf("%s: label %d of sample %d; want 0 to %d, or set the number of classes: %w", target, label, b.Rows[k/views.Of(y.Shape...).Len()], maxClasses-1, views.ErrShape)
 			}
 			first, last = min(first, label), max(last, label)
 		}

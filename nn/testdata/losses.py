@@ -12,6 +12,8 @@ values, targets, bits = torch.randn(5, 3) * 2, torch.randn(5, 3), (torch.rand(5,
 values[0, 0], bits[0, 0] = 0, 1  # where max(x, 0) and |x| have no derivative
 w = [0.5, 2.0, 1.0, 0.25]
 class_weights = torch.tensor(w)
+places, place_labels = torch.randn(5, 4, 2, 3), torch.randint(0, 4, (5, 2, 3))  # classes on axis 1
+soft, soft_places = torch.softmax(torch.randn(6, 4), 1), torch.softmax(torch.randn(5, 4, 2, 3), 1)
 losses = {
     '"cross_entropy"': (nn.CrossEntropyLoss(), logits, labels),
     '{"cross_entropy": {"reduction": "sum"}}': (nn.CrossEntropyLoss(reduction="sum"), logits, labels),
@@ -22,6 +24,13 @@ losses = {
         (nn.CrossEntropyLoss(class_weights, label_smoothing=0.2, ignore_index=0), logits, labels),
     '"nll"': (nn.NLLLoss(), logits.log_softmax(1), labels),
     '{"nll": {"class_weights": [0.5, 2, 1, 0.25], "reduction": "sum"}}': (nn.NLLLoss(class_weights, reduction="sum"), logits.log_softmax(1), labels),
+    '{"cross_entropy": {"label_smoothing": 0}}': (nn.CrossEntropyLoss(), places, place_labels),
+    '{"cross_entropy": {"class_weights": [0.5, 2, 1, 0.25], "label_smoothing": 0.1, "ignore_index": 2}}':
+        (nn.CrossEntropyLoss(class_weights, label_smoothing=0.1, ignore_index=2), places, place_labels),
+    '{"cross_entropy": {"class_weights": [0.5, 2, 1, 0.25], "label_smoothing": 0.1}}':
+        (nn.CrossEntropyLoss(class_weights, label_smoothing=0.1), logits, soft),
+    '{"cross_entropy": {"class_weights": [0.5, 2, 1, 0.25], "reduction": "sum"}}': (nn.CrossEntropyLoss(class_weights, reduction="sum"), places, soft_places),
+    '{"nll": {"class_weights": [0.5, 2, 1, 0.25]}}': (nn.NLLLoss(class_weights), places.log_softmax(1), place_labels),
     '"mse"': (nn.MSELoss(), values, targets),
     '"sse"': (nn.MSELoss(reduction="sum"), values, targets),
     '{"mse": {"reduction": "sum"}}': (nn.MSELoss(reduction="sum"), values, targets),
