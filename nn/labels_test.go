@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -18,8 +19,10 @@ func TestLabelsThatAreNoClassAreErrors(t *testing.T) {
 	losses := []string{
 		`"cross_entropy"`, `{"cross_entropy": {"label_smoothing": 0.1}}`, `{"cross_entropy": {"class_weights": [1, 2, 3]}}`,
 		`{"cross_entropy": {"reduction": "sum"}}`, `{"cross_entropy": {"ignore_index": 1}}`, `"nll"`, `{"nll": {"ignore_index": 0}}`,
+		`"focal"`, `{"dice": {"ignore_index": 1}}`, `"tversky"`, `"multi_margin"`,
 	}
-	metrics := []string{`"accuracy"`, `{"top_k": 2}`, `"confusion_matrix"`, `{"accuracy": {"ignore_index": 1}}`, `{"confusion_matrix": {"ignore_index": 0}}`}
+	metrics := []string{`"accuracy"`, `{"top_k": 2}`, `"confusion_matrix"`, `{"accuracy": {"ignore_index": 1}}`, `{"confusion_matrix": {"ignore_index": 0}}`,
+		`"precision"`, `{"iou": {"ignore_index": 1}}`, `"auc"`, `"perplexity"`}
 	for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
 		x, weights := tensor.FromArray(to(t, d, storage.From([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, 3, 3))), tensor.FromArray(to(t, d, storage.From([]float64{1, 0, 2}, 3)))
 		call := func(description string, labels, weights *tensor.Tensor) error {
@@ -72,4 +75,28 @@ func to(t *testing.T, d storage.Device, a storage.Array) storage.Array {
 		t.Fatal(err)
 	}
 	return moved
+}
+
+// TestLossesAndMetricsOnBothDevices computes the fixtures on a GPU.
+func TestLossesAndMetricsOnBothDevices(t *testing.T) {
+	d, exact := cudatest.Devices(t, cudatest.Deferred)[0], precision{dtype.Float64, 1e-9}
+	o := openFile(t, "testdata/losses.npz")
+	for key := range o {
+		if description, ok := strings.CutSuffix(key, "/x"); ok {
+			value, grad := lossAndGrad(t, lossFrom(t, description), to(t, d, o[key]), to(t, d, o[description+"/y"]), nil)
+			near(t, exact, description, append(grad, value), append(tensor.Values[float64](tensor.FromArray(o[description+"/dx"])), tensor.FromArray(o[description+"/value"]).Item()))
+		}
+	}
+	o = openFile(t, "testdata/metrics.npz")
+	for key := range o {
+		if description, ok := strings.CutSuffix(key, "/x"); ok {
+			m := metricFrom(t, description)
+			m.Update(tensor.FromArray(to(t, d, o[key])), tensor.FromArray(to(t, d, o[description+"/y"])), nil)
+			got, err := m.Result()
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, precision{dtype.Float64, 1e-6}, description, storage.Elements[float64](got), tensor.Values[float64](tensor.FromArray(o[description+"/value"])))
+		}
+	}
 }

@@ -18,7 +18,9 @@ import (
 // tried with. TestMetaIsTheCPU fails for settings that it lacks.
 var optionsOf = map[string][]any{
 	"label_smoothing": {0.1}, "class_weights": {[]float64{1, 2, 3}}, "ignore_index": {1}, "probabilities": {true},
-	"reduction": {"mean", "sum"}, "pos_weight": {3}, "delta": {0.5}, "beta": {0.5}, "k": {2},
+	"reduction": {"mean", "sum"}, "pos_weight": {3}, "delta": {0.5}, "beta": {0.5}, "k": {2}, "gamma": {1.5}, "alpha": {0.4}, "smooth": {0.5}, "masks": {true}, "margin": {0.5}, "p": {2}, "swap": {true},
+	"log_target": {true}, "logits": {true}, "log_input": {true, false}, "full": {true}, "eps": {1e-4}, "log_variance": {true, false}, "squared": {true}, "q": {0.9},
+	"blank": {2}, "padding": {-5}, "average": {"macro", "micro", "weighted", "none"}, "threshold": {0.5}, "bins": {20},
 }
 
 // An evaluation computes results from outputs, targets and weights on d.
@@ -78,14 +80,24 @@ func described(t *testing.T, name string, settings any) []string {
 	return all
 }
 
-// everyTarget compares evaluate on meta with the CPU, for targets that are labels and that are
-// values, of two types of outputs, with weights and without. One kind at least must be accepted.
+// targetKinds are shapes of outputs with targets: labels, values, values of half of the columns, sequences of labels, pairs and triplets.
+var targetKinds = []struct {
+	outputs []int
+	target  *tensor.Tensor
+}{
+	{[]int{4, 3}, tensor.FromSlice([]int64{2, 0, 1, 2}, 4)}, {[]int{4, 3}, tensor.Full(dtype.Float32, 0.5, 4, 3)}, {[]int{4, 6}, tensor.Full(dtype.Float32, 0.5, 4, 3)},
+	{[]int{4, 3, 5}, tensor.FromSlice([]int64{1, 1, 0, 1, 1, 0, 0, 1}, 4, 2)}, {[]int{4, 2, 3}, tensor.Full(dtype.Float32, 1, 4)}, {[]int{4, 3, 2}, tensor.Full(dtype.Float32, 1, 4)},
+}
+
+// everyTarget compares evaluate on meta with the CPU, for all kinds of targets, of two types of outputs, with weights and
+// without. One kind at least must be accepted.
 func everyTarget(t *testing.T, about string, evaluate evaluation) {
 	accepted := 0
-	for _, target := range []*tensor.Tensor{tensor.FromSlice([]int64{2, 0, 1, 2}, 4), tensor.Full(dtype.Float32, 0.5, 4, 3)} {
+	for _, kind := range targetKinds {
+		target := kind.target
 		for _, typ := range []dtype.Type{dtype.Float32, dtype.Float16} {
 			for _, w := range []*tensor.Tensor{nil, tensor.FromSlice([]float32{1, 0, 2, 1}, 4)} {
-				outputs := tensor.Full(typ, 0.25, 4, 3)
+				outputs := tensor.Full(typ, 0.25, kind.outputs...)
 				want, err := results(evaluate, outputs, target, w)
 				if err != nil {
 					continue // as for targets of the other kind

@@ -182,3 +182,12 @@ func (m *MetricSums) mean() (storage.Array, error) {
 	}
 	return storage.From([]float64{value}), nil
 }
+
+// mapped returns f(total/weight).
+func (m *MetricSums) mapped(f func(float64) float64) (storage.Array, error) {
+	mean, err := m.mean()
+	if err != nil {
+		return mean, err
+	}
+	return storage.From([]float64{f(storage.Elements[float64](mean)[0])}), nil
+}

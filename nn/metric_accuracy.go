@@ -6,6 +6,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // LabelOptions are the settings of metrics of labels.
@@ -21,6 +22,9 @@ func (o LabelOptions) Config() any { return o }
 // A label that is neither a class nor ignored is an error.
 func (o LabelOptions) rows(metric string, outputs, labels, w *tensor.Tensor) (_, _, weights *tensor.Tensor) {
 	if isSoft(outputs, labels) {
+		if labels.Shape()[1] == 1 {
+			tensor.Fail(metric, views.ErrShape, "outputs %v have one class; want masks: true, or binary_accuracy", outputs.Shape())
+		}
 		labels = labels.ArgMax(1)
 	}
 	outputs, labels, w = labelRows(metric, outputs.ToFloat32(), labels, w)

@@ -7,8 +7,10 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -184,5 +186,36 @@ func TestMetricMistakesAreErrors(t *testing.T) {
 	other.Update(tensor.FromSlice([]float32{1, 2, 3}, 1, 3), tensor.FromSlice([]int64{0}, 1), nil)
 	if err := m.Merge(other.State()); err == nil {
 		t.Error("a matrix of three classes was merged into one of two")
+	}
+}
+
+// TestMetricsAgreeWithTorchmetrics updates each metric with three batches, as testdata/metrics.py does, and merges replicas.
+func TestMetricsAgreeWithTorchmetrics(t *testing.T) {
+	o, count := openFile(t, "testdata/metrics.npz"), 0
+	for key := range o {
+		description, ok := strings.CutSuffix(key, "/x")
+		if !ok {
+			continue
+		}
+		count++
+		m := metricFrom(t, description)
+		for _, at := range [][2]int{{0, 4}, {4, 11}, {11, o[key].Shape[0]}} {
+			rows := func(a storage.Array) *tensor.Tensor { return tensor.FromArray(a).Slice(0, at[0], at[1], 1) }
+			part := metricFrom(t, description)
+			part.Update(rows(o[key]), rows(o[description+"/y"]), nil)
+			if err := m.Merge(part.State()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := m.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// torchmetrics divides in float32
+		near(t, precision{dtype.Float64, 1e-6}, description,
+			storage.Elements[float64](got), tensor.Values[float64](tensor.FromArray(o[description+"/value"])))
+	}
+	if count != 49 {
+		t.Errorf("%d metrics in the fixture, want 49", count)
 	}
 }

@@ -32,7 +32,7 @@ type Config struct {
 	Threads   int               `json:"threads,omitempty"`   // all there are if 0
 
 	Metrics    []any                   `json:"metrics,omitempty"`    // besides the loss and accuracy, of each output, as nn.MetricFromConfig reads them
-	Targets    map[string]TargetConfig `json:"targets,omitempty"`    // loss, weight and metrics by target, where they are not those of the run
+	Targets    map[string]TargetConfig `json:"targets,omitempty"`    // loss, weight and metrics by target, where they differ from loss and metrics
 	ClipNorm   float64                 `json:"clip_norm,omitempty"`  // largest norm of all gradients; no limit if 0
 	ClipValue  float64                 `json:"clip_value,omitempty"` // largest element of a gradient; no limit if 0
 	Accumulate int                     `json:"accumulate,omitempty"` // batches whose gradients make one update, as one large batch does; 1 if 0

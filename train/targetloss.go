@@ -24,7 +24,7 @@ type TargetConfig struct {
 type TargetLoss struct {
 	Loss    nn.Loss // of all targets if nil
 	Weight  float64 // of the loss in the sum that training minimizes; 1 if 0
-	Metrics []any   // as nn.MetricFromConfig reads them; those of all targets if nil
+	Metrics []any   // as nn.MetricFromConfig reads them; the metrics of all targets if nil
 }
 
 // checkTargets reports the first thing in c.Targets that cannot be.
