@@ -39,8 +39,8 @@ func (u Upsample) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.Reshape(split...).Expand(repeated...).Contiguous().Reshape(result...)
 }
 
-// SpatialAxes returns the number of spatial axes of the input.
-func (u Upsample) SpatialAxes() int { return len(u.Scale) }
+// InputSpec returns the number of spatial axes.
+func (u Upsample) InputSpec() InputSpec { return InputSpec{Spatial: len(u.Scale)} }
 
 // Config returns the settings of u.
 func (u Upsample) Config() any { return u.UpsampleOptions }

@@ -63,8 +63,8 @@ func (c Crop) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x
 }
 
-// SpatialAxes returns the number of spatial axes of the input.
-func (o EdgeOptions) SpatialAxes() int { return len(o.Before) }
+// InputSpec returns the number of spatial axes.
+func (o EdgeOptions) InputSpec() InputSpec { return InputSpec{Spatial: len(o.Before)} }
 
 // Config returns the settings of o.
 func (o EdgeOptions) Config() any { return o }

@@ -1,40 +1,51 @@
 package nn
 
-import "slices"
+import (
+	"slices"
 
-// SpatialInput is implemented by layers that take inputs (N, C, …) with spatial axes.
-type SpatialInput interface {
-	Module
-	SpatialAxes() int
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// An InputSpec is what a module takes as an input. The zero InputSpec says nothing: floats of the type of the parameters.
+type InputSpec struct {
+	Type    dtype.Type // of the elements: integers, such as Int64 for indices, are neither normalized nor made floats
+	Spatial int        // spatial axes, of inputs (N, C, …)
 }
 
-// SpatialAxes returns the number of spatial axes of an input of m, for layers whose
-// inputs always have as many, and for composites that of the first layer: 2 for
-// models of images. It is 0 where the layer does not say. The name of the input
-// matters to modules of several; an unknown one is the first.
-func SpatialAxes(m Module, input string) int {
+// DeclaresInput is implemented by layers that say what they take.
+type DeclaresInput interface {
+	Module
+	InputSpec() InputSpec
+}
+
+// InputOf returns what m takes as an input, for composites the first layer that has the input. The name of the
+// input matters to modules of several; an unknown one is the first.
+func InputOf(m Module, input string) InputSpec {
 	switch m := m.(type) {
-	case SpatialInput:
-		return m.SpatialAxes()
+	case DeclaresInput:
+		return m.InputSpec()
 	case Sequential:
 		if len(m) > 0 {
-			return SpatialAxes(m[0], input)
+			return InputOf(m[0], input)
 		}
 	case *Residual:
-		return SpatialAxes(m.Body.Module, input)
+		return InputOf(m.Body.Module, input)
 	case *Graph:
 		value := graphValue{-1, max(0, slices.Index(m.Inputs, input))}
 		for _, s := range m.steps {
 			if slices.Contains(s.inputs, value) {
-				return SpatialAxes(m.Nodes[s.node].Module, "")
+				return InputOf(m.Nodes[s.node].Module, "")
 			}
 		}
 	case *Conv1d, *ConvTranspose1d, MaxPool1d, AvgPool1d, GlobalAvgPool1d, GlobalMaxPool1d:
-		return 1
+		return InputSpec{Spatial: 1}
 	case *Conv2d, *ConvTranspose2d, *BatchNorm2d, MaxPool2d, AvgPool2d, GlobalAvgPool2d, GlobalMaxPool2d:
-		return 2
+		return InputSpec{Spatial: 2}
 	case *Conv3d, *ConvTranspose3d, *BatchNorm3d, MaxPool3d, AvgPool3d, GlobalAvgPool3d, GlobalMaxPool3d:
-		return 3
+		return InputSpec{Spatial: 3}
 	}
-	return 0
+	return InputSpec{}
 }
+
+// SpatialAxes returns the number of spatial axes of an input of m: 2 for models of images, 0 where no layer says.
+func SpatialAxes(m Module, input string) int { return InputOf(m, input).Spatial }

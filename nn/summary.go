@@ -63,9 +63,20 @@ func trace(model Module, samples [][]int, see func(CallInfo) error, done func(ou
 				t = p.DType()
 				break
 			}
+			var names []string
+			if named, ok := model.(NamedInputs); ok {
+				names = named.InputNames()
+			}
 			xs := make([]*tensor.Tensor, len(samples))
 			for i, sample := range samples {
-				xs[i] = tape.Input(Allocator{"build", tensor.Meta, t}.make(append([]int{1}, sample...)...))
+				name, input := "", t
+				if i < len(names) {
+					name = names[i]
+				}
+				if declared := InputOf(model, name).Type; declared != dtype.Invalid {
+					input = declared
+				}
+				xs[i] = tape.Input(Allocator{"build", tensor.Meta, input}.make(append([]int{1}, sample...)...))
 			}
 			if see != nil {
 				defer Observe(tape, see)()

@@ -101,7 +101,7 @@ func (r *Run) estimateNormalize(ctx context.Context, data *Data) (err error) {
 	byName := map[string]dataconfig.Normalize{}
 	for i := range r.Inputs {
 		f := &r.Inputs[i]
-		if f.length {
+		if f.asIs {
 			continue
 		}
 		if n, ok := standardized[f.Name]; ok {
@@ -115,6 +115,9 @@ func (r *Run) estimateNormalize(ctx context.Context, data *Data) (err error) {
 			}
 		}
 		byName[f.Name] = f.Normalize
+	}
+	if len(byName) == 0 { // integers only
+		byName[""] = dataconfig.Identity
 	}
 	alike := len(byName) == 1
 	for i := range r.Targets {
@@ -143,7 +146,7 @@ func (r *Run) inputColumns(data *Data, f Feature) int {
 	n, table := data.Columns(f.Name)
 	measured := f.Type.IsFloat() || f.Type.IsInt() && f.Type.Size() >= dtype.Int32.Size()
 	switch {
-	case !f.IsAuto() || f.length || !table || !measured:
+	case !f.IsAuto() || f.asIs || !table || !measured:
 		return 0
 	case nn.SpatialAxes(r.Model, f.Name) == 1 && len(f.Shape) == 1: // the steps of one signal
 		return 1

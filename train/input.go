@@ -22,7 +22,8 @@ type Input struct {
 	images       bool               // the model takes (C, H, W)
 	wide         bool               // float64, so that normalizing is done in it
 
-	length       bool           // the lengths of another input, never normalized
+	asIs         bool           // the lengths of another input, or integers: never normalized or filled
+	integers     dtype.Type     // that the model takes; Invalid if it takes floats
 	scale, shift *tensor.Tensor // for each channel, on the device of batches; nil until On
 	fill         *tensor.Tensor // of Missing, for each column; nil where nothing is filled
 }
@@ -31,9 +32,13 @@ type Input struct {
 // given type and shape.
 func inputFor(model nn.Module, c dataconfig.Config, name string, t dtype.Type, sample []int) (Input, error) {
 	if !slices.Contains(c.InputNames(), name) && len(c.InputNames()) > 1 {
-		return Input{Normalize: dataconfig.Identity, length: true}, nil
+		return Input{Normalize: dataconfig.Identity, asIs: true}, nil
 	}
-	axes := nn.SpatialAxes(model, name)
+	spec := nn.InputOf(model, name)
+	if spec.Type.IsInt() {
+		return integerInput(c, name, t, spec.Type)
+	}
+	axes := spec.Spatial
 	in := Input{
 		Normalize:    c.Normalize.For(name),
 		Missing:      c.Missing.For(name),
@@ -50,6 +55,18 @@ func inputFor(model nn.Module, c dataconfig.Config, name string, t dtype.Type, s
 	return in, in.CheckShape(shape, axis)
 }
 
+// integerInput returns the Input of a model that takes integers.
+func integerInput(c dataconfig.Config, name string, t, takes dtype.Type) (Input, error) {
+	in := Input{Normalize: dataconfig.Identity, asIs: true, integers: takes}
+	if n := c.Normalize.For(name); !n.IsAuto() && !n.IsIdentity() {
+		return in, fmt.Errorf("normalize: the model takes integers as %s, which are not normalized: %w", name, dtype.ErrType)
+	}
+	if !t.IsInt() && t != dtype.Bool {
+		return in, fmt.Errorf("train: the model takes integers as %s, and the data has %v: %w", name, t, dtype.ErrType)
+	}
+	return in, nil
+}
+
 // channelAxis returns the axis of a sample that Normalize's lists are for: the
 // first of images, else the last.
 func (in Input) channelAxis(rank int) int {
@@ -60,7 +77,12 @@ func (in Input) channelAxis(rank int) int {
 }
 
 // Apply returns the batch x as the model takes it.
-func (in Input) Apply(x *tensor.Tensor) *tensor.Tensor { return in.scaled(in.filled(in.shaped(x))) }
+func (in Input) Apply(x *tensor.Tensor) *tensor.Tensor {
+	if in.integers != dtype.Invalid {
+		return x.Cast(in.integers)
+	}
+	return in.scaled(in.filled(in.shaped(x)))
+}
 
 // ApplyRows is Apply of the rows of x, which holds all samples.
 func (in Input) ApplyRows(x, rows *tensor.Tensor) *tensor.Tensor {

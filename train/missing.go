@@ -18,7 +18,7 @@ import (
 // training samples are to tell.
 func (r *Run) needsMeans(f Feature) bool {
 	m := r.Config.Data.Missing.For(f.Name)
-	return m.NeedsMeans() && m.Fill == nil && f.Type.IsFloat() && !f.length
+	return m.NeedsMeans() && m.Fill == nil && f.Type.IsFloat() && !f.asIs
 }
 
 // meanColumns returns the columns, or channels, of an input that have a mean each: those of
@@ -46,7 +46,7 @@ func (r *Run) setFills(statistics map[string]*dataconfig.Statistics) error {
 	rules := map[string]dataconfig.Missing{}
 	for i := range r.Inputs {
 		f := &r.Inputs[i]
-		if f.length {
+		if f.asIs {
 			continue
 		}
 		m := given.For(f.Name)
