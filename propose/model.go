@@ -179,12 +179,20 @@ func segmenter(in form, y *candidate) network {
 	for i, channels := range []int{16, 32, 32} {
 		layers = append(layers, fmt.Sprintf("conv%dd: {out_channels: %d, kernel_size: 3, padding: %d, dilation: %d}", axes, channels, 1<<i, 1<<i), "relu")
 	}
-	layers = append(layers, fmt.Sprintf("conv%dd: {out_channels: 1, kernel_size: 1}", axes))
-	n := network{layers: layers, loss: "bce_with_logits", why: "convolutions of growing dilation, which keep the size"}
-	if !y.binary() {
+	n, outputs := network{loss: "bce_with_logits", why: "convolutions of growing dilation, which keep the size"}, 1
+	switch {
+	case y.pixelClasses():
+		n.loss, outputs = "cross_entropy", y.classes()
+	case !y.binary():
 		n.loss = "mse" // of values, or of masks of 0 and 255
 	}
+	n.layers = append(layers, fmt.Sprintf("conv%dd: {out_channels: %d, kernel_size: 1}", axes, outputs))
 	return n
+}
+
+// pixelClasses reports whether a map of pixels has integers of three classes or more.
+func (c *candidate) pixelClasses() bool {
+	return c.integers && c.distinct > 2 && c.distinct <= mostClasses
 }
 
 // steps is the window of a forecast, in rows.

@@ -303,3 +303,31 @@ func TestMissingValues(t *testing.T) {
 		}
 	}
 }
+
+// TestPixelsHaveClasses: maps of integers are classes with a cross entropy over the outputs of a pixel; floats and negative
+// numbers are refused.
+func TestPixelsHaveClasses(t *testing.T) {
+	images := numbers("/images", dtype.Uint8, 40, []int{16, 16}, func(row, k int) float64 { return float64((row*7 + k*k) % 256) })
+	labels := func(typ dtype.Type, from float64) propose.Array {
+		return numbers("/masks", typ, 40, []int{16, 16}, func(row, k int) float64 { return float64((row+k/16)/3%4) + from })
+	}
+	for _, c := range []struct {
+		masks propose.Array
+		want  string // in the error
+	}{{labels(dtype.Uint8, 0), ""}, {labels(dtype.Float32, 0), "cross entropy takes integers from 0"}, {labels(dtype.Int16, -1), "4 classes of pixels from -1 as int16"}} {
+		proposals, err := propose.From(propose.File{Arrays: []propose.Array{images, c.masks}}, propose.Wishes{})
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v: error %v, want %q", c.masks.Type, err, c.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := proposals[0]
+		if last := p.Model[len(p.Model)-1]; p.Task != propose.Segment || p.Loss != "cross_entropy" || last != "- conv2d: {out_channels: 4, kernel_size: 1}" {
+			t.Errorf("task %s, loss %s, last layer %s", p.Task, p.Loss, last)
+		}
+	}
+}

@@ -51,8 +51,8 @@ func (s *search) possibleTarget(p pair, y *candidate) error {
 		return &Refusal{fmt.Sprintf("%s holds classes from %v, and train counts classes from 0", y.Path, y.min), Wishes{Task: Regress}}
 	case p.task == Classify && y.Type.IsFloat() && y.Kind == Numbers && !binaryOutput(y):
 		return &Refusal{fmt.Sprintf("%s holds classes as %v, and cross entropy takes integers; store them as integers", y.Path, y.Type), Wishes{Task: Regress}}
-	case p.task == Segment && y.integers && y.distinct > 2:
-		return refuse("%s holds %d classes of pixels, and there is no cross entropy of pixels yet; store a mask of 0 and 1 for one class", y.Path, y.distinct)
+	case p.task == Segment && y.pixelClasses() && (y.Type.IsFloat() || y.min < 0):
+		return refuse("%s holds %d classes of pixels from %v as %v, and cross entropy takes integers from 0; store them so", y.Path, y.distinct, y.min, y.Type)
 	case !slices.Equal(x.Rows, y.Rows):
 		return refuse("%s has %v rows and %s %v; want the same", x.Path, x.Rows, y.Path, y.Rows)
 	}
