@@ -20,7 +20,30 @@ var elementLosses = map[string]func(x, y float64) float64{
 	"mean_absolute_error":   func(x, y float64) float64 { return math.Abs(x - y) },
 	"huber":                 huber,
 	"smooth_l1":             huber,
-	"bce_with_logits":       func(x, y float64) float64 { return max(x, 0) - x*y + math.Log1p(math.Exp(-math.Abs(x))) },
+	"bce_with_logits":       entropy,
+	"binary_focal": func(x, y float64) float64 {
+		p := 1 / (1 + math.Exp(-x))
+		return (0.25*y + 0.75*(1-y)) * entropy(x, y) * math.Pow(p+y-2*p*y, 2)
+	},
+	"poisson_nll": func(x, y float64) float64 { return math.Exp(x) - y*x },
+	"quantile":    func(x, y float64) float64 { return math.Abs(x-y) / 2 },
+	"hinge":       func(x, y float64) float64 { return max(0, 1-x*positive(y)) },
+	"hinge_embedding": func(x, y float64) float64 {
+		if y > 0 {
+			return x
+		}
+		return max(0, 1-x)
+	},
+}
+
+func entropy(x, y float64) float64 { return max(x, 0) - x*y + math.Log1p(math.Exp(-math.Abs(x))) }
+
+// positive returns 1 for positive numbers and -1 for others.
+func positive(y float64) float64 {
+	if y > 0 {
+		return 1
+	}
+	return -1
 }
 
 func huber(x, y float64) float64 {
@@ -58,7 +81,7 @@ func withUnits(t *testing.T, run *train.Run) {
 func TestTargetsAreComparedByElement(t *testing.T) {
 	accepted, refused := map[string]int{}, map[string]int{}
 	for _, loss := range nn.Registrations() {
-		if loss.Kind != "loss" || loss.Name == "cross_entropy" || loss.Name == "nll" {
+		if loss.Kind != "loss" || !nn.ComparesElements(must(nn.LossFromConfig(loss.Name))) || loss.Name == "cosine" || loss.Name == "kl_div" { // of vectors, and of probabilities
 			continue
 		}
 		if elementLosses[loss.Name] == nil {

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -163,7 +164,7 @@ func (r *Run) measure(c comparison, set metricSet) (loss *tensor.Tensor) {
 func (r *Run) CheckTargets(data *Data) error {
 	for i, t := range r.Targets {
 		if names := data.ClassNames[t.Name]; len(names) > 0 && !r.classifies(i) && !r.Config.Data.OneHot {
-			return fmt.Errorf("the loss %v compares numbers, and %s holds the names of %d classes; use cross_entropy, or one_hot: %w", nn.LossName(r.lossOf(i).Loss), t.Name, len(names), dtype.ErrType)
+			return fmt.Errorf("the loss %v compares numbers, and %s holds the names of %d classes; use cross_entropy, or one_hot: %w", cmp.Or(r.Config.Targets[t.Name].Loss, r.Config.Loss), t.Name, len(names), dtype.ErrType)
 		}
 		if t.changes() && !r.regresses(i) {
 			return fmt.Errorf("normalize: %s is not a target of a regression: %w", t.Name, dtype.ErrType)

@@ -49,7 +49,7 @@ func page(root string) (string, error) {
 	b.WriteString("\n## train\n\nThe outermost settings.\n\n")
 	defaults := train.Defaults()
 	source.settings(&b, reflect.ValueOf(defaults))
-	b.WriteString("\n## targets\n\nThe settings of each target in `targets: {NAME: …}`; a loss alone is `NAME: mse`.\n\n")
+	b.WriteString("\n### targets\n\nThe settings of each target in `targets: {NAME: …}`; a loss alone is `NAME: mse`.\n\n")
 	source.settings(&b, reflect.ValueOf(train.TargetConfig{}))
 	b.WriteString("\n## data\n\nThe settings in `data:`, which say what the samples are. `h5dnn help train` explains ROWS.\n\n")
 	source.settings(&b, reflect.ValueOf(dataconfig.Config{}))
