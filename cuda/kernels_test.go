@@ -59,6 +59,19 @@ func (s spec) channelsLast() spec {
 	return s
 }
 
+// perRow has the same element all along each row.
+func (s spec) perRow() spec {
+	s.lies = func(v views.View) views.View { return ofRows(views.View{Stride: []int{1}}, v.Shape) }
+	return s
+}
+
+// ofRows returns the view of an index of each row of a shape, for all its elements.
+func ofRows(index views.View, shape []int) views.View {
+	v := views.View{Offset: index.Offset, Shape: shape, Stride: make([]int, len(shape))}
+	v.Stride[0] = index.Stride[0]
+	return v
+}
+
 func list(specs ...spec) []spec { return specs }
 
 // computable reports whether GPUs cast elements of type t.
@@ -200,8 +213,7 @@ func reducing() (all []trial) {
 			shrunk := slices.Clone(shape)
 			shrunk[axis] = 1
 			y, index := of(shrunk...), of(shrunk...).as(dtype.Int64)
-			all = append(all, trial{kernels.ArgMax, nil, list(index), list(x.up(20)), 0}, trial{kernels.MaxIndex, nil, list(y, index), list(x.up(20)), 0},
-				trial{kernels.PutAlongAxis, kernels.PutAlongAxisOptions{Axis: axis}, list(x), list(y, index.up(shape[axis])), 0})
+			all = append(all, trial{kernels.ArgMax, nil, list(index), list(x.up(20)), 0}, trial{kernels.MaxIndex, nil, list(y, index), list(x.up(20)), 0})
 		}
 	}
 	return all
@@ -432,17 +444,19 @@ func capturable() (all []trial) {
 			all = append(all, trial{kernels.Gather, kernels.GatherOptions{Axis: axis}, list(part), list(whole, index), 0},
 				trial{kernels.Scatter, kernels.ScatterOptions{Axis: axis}, list(whole), list(part, index), 0})
 			if computable(t) {
-				all = append(all, trial{kernels.Scatter, kernels.ScatterOptions{Axis: axis, Add: true}, list(whole), list(part.channelsLast(), index), 0})
+				for join := kernels.ScatterAdd; join <= kernels.ScatterMin; join++ {
+					all = append(all, trial{kernels.Scatter, kernels.ScatterOptions{Axis: axis, Reduce: join}, list(whole), list(part.channelsLast(), index), 0})
+				}
 			}
 		}
 	}
 	for _, t := range []dtype.Type{dtype.Uint8, dtype.Int16, dtype.Float32, dtype.Float64, dtype.Complex128} {
 		for _, row := range [][]int{nil, {3}, {4}, {2, 8}, {3, 2, 2}} {
 			x, y := append([]int{50}, row...), append([]int{9}, row...)
-			take := trial{kernels.Take, nil, list(of(y...).as(t)), list(of(x...).as(t).up(100), of(9).as(dtype.Int64).up(50)), 0}
+			take := trial{kernels.Gather, nil, list(of(y...).as(t)), list(of(x...).as(t).up(100), of(y...).as(dtype.Int64).up(50).perRow()), 0}
 			all = append(all, take)
 			if len(row) == 3 {
-				all = append(all, trial{kernels.Take, nil, list(take.out[0].channelsLast()), list(take.in[0].channelsLast(), take.in[1]), 0})
+				all = append(all, trial{kernels.Gather, nil, list(take.out[0].channelsLast()), list(take.in[0].channelsLast(), take.in[1]), 0})
 			}
 		}
 	}
@@ -821,7 +835,7 @@ func TestWrongRowsAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := numbers(t, d, 9).With(views.Of(3, 3))
-		if err := d.Run(kernels.Take, &kernels.Call{Out: []storage.Array{out}, In: []storage.Array{numbers(t, d, 30).With(views.Of(10, 3)), rows.With(v)}}); err != nil {
+		if err := d.Run(kernels.Gather, &kernels.Call{Out: []storage.Array{out}, In: []storage.Array{numbers(t, d, 30).With(views.Of(10, 3)), rows.With(ofRows(v, out.Shape))}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := d.Sync(); err == nil || !strings.Contains(err.Error(), "cuda:0: index 0 is 10; want 0 to 9") {
@@ -856,7 +870,7 @@ func TestTheFirstFaultIsKeptWhole(t *testing.T) {
 			}
 		}
 		backwards := y.With(views.View{Offset: 10 * (n - 1), Shape: y.Shape, Stride: []int{-10, 1}}) // the first thread takes the last row
-		take := run(kernels.Take, backwards, x.With(views.Of(10, 10)), labels)
+		take := run(kernels.Gather, backwards, x.With(views.Of(10, 10)), labels.With(ofRows(labels.View, x.Shape)))
 		entropy, hits := run(kernels.CrossEntropy, loss, x.With(views.Of(n-1, 10)), late), run(kernels.Correct, count, x, labels)
 		for _, c := range []struct {
 			want string
@@ -892,7 +906,7 @@ func TestRowsAreTakenFromUnalignedMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	y := numbers(t, d, 8).With(views.Of(2, 4))
-	if err := d.Run(kernels.Take, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x, rows}}); err != nil {
+	if err := d.Run(kernels.Gather, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x, rows.With(ofRows(rows.View, y.Shape))}}); err != nil {
 		t.Fatal(err)
 	}
 	want, err := storage.Read[float32](lent)

@@ -20,14 +20,7 @@ var ArgMax = define("argmax", checkArgMax,
 			setElements(y, make([]int64, y.Len()))
 			return nil
 		}
-		switch computeTypeOf(x.Type) {
-		case dtype.Float64:
-			referenceArgMax[float64](axis, y, x)
-		case dtype.Int64:
-			referenceArgMax[int64](axis, y, x)
-		case dtype.Uint64:
-			referenceArgMax[uint64](axis, y, x)
-		}
+		instance(x.Type, referenceArgMax[float64], referenceArgMax[int64], referenceArgMax[uint64])(axis, y, x)
 		return nil
 	},
 	func(c *Call, _ struct{}) (bool, error) {
@@ -63,14 +56,7 @@ var MaxIndex = define("max with index",
 			setElements(index, make([]int64, y.Len()))
 			return nil
 		}
-		switch computeTypeOf(x.Type) {
-		case dtype.Float64:
-			referenceMaxIndex[float64](axis, y, index, x)
-		case dtype.Int64:
-			referenceMaxIndex[int64](axis, y, index, x)
-		case dtype.Uint64:
-			referenceMaxIndex[uint64](axis, y, index, x)
-		}
+		instance(x.Type, referenceMaxIndex[float64], referenceMaxIndex[int64], referenceMaxIndex[uint64])(axis, y, index, x)
 		return nil
 	},
 	func(c *Call, _ struct{}) (bool, error) {
@@ -88,49 +74,6 @@ func referenceMaxIndex[W computeType](axis int, y, index, x *storage.Array) {
 		store(l[1].Array, l[1].at, 0, []int64{int64(at)})
 	}, y, index, x)
 }
-
-// PutAlongAxisOptions are the options of PutAlongAxis.
-type PutAlongAxisOptions struct{ Axis int }
-
-// PutAlongAxis is y = x at the index along Axis, and 0 elsewhere: the gradient of MaxIndex. In x and index, of int64,
-// which are of y's shape but for a size of 1 along Axis. What an index that is not one of y would put is left out.
-var PutAlongAxis = define("put along axis",
-	func(c *Call, options PutAlongAxisOptions) error {
-		if err := c.checkOperands(1, 2); err != nil {
-			return err
-		}
-		y, x, index := &c.Out[0], &c.In[0], &c.In[1]
-		if err := hasAxis(y, options.Axis); err != nil {
-			return err
-		}
-		if err := oneShape(*x, *index); err != nil {
-			return err
-		}
-		if want := onlyAt(options.Axis, y.Shape); !slices.Equal(x.Shape, want) {
-			return fmt.Errorf("%v along axis %d of %v; want %v: %w", x.Shape, options.Axis, y.Shape, want, views.ErrShape)
-		}
-		if err := oneType(dtype.Int64, *index); err != nil {
-			return err
-		}
-		return allFloats(*y, *x)
-	},
-	func(c *Call, options PutAlongAxisOptions) error {
-		var from [1]float64
-		var at [1]int64
-		eachLine(options.Axis, func(l []line) {
-			elems := make([]float64, l[0].n)
-			load(from[:], l[1].Array, l[1].at, 0)
-			load(at[:], l[2].Array, l[2].at, 0)
-			if i := at[0]; i >= 0 && i < int64(len(elems)) {
-				elems[i] = from[0]
-			}
-			l[0].write(elems)
-		}, &c.Out[0], &c.In[0], &c.In[1])
-		return nil
-	},
-	func(c *Call, options PutAlongAxisOptions) (bool, error) {
-		return nativeLines(native.Put, options.Axis, &c.Out[0], &c.In[0], &c.In[1]), nil
-	})
 
 // onlyAt returns shape with size 1 along axis.
 func onlyAt(axis int, shape []int) []int {

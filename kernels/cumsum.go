@@ -20,14 +20,7 @@ var CumSum = hostOnly(withHalfFloats(define("cumsum",
 		return hasAxis(&c.Out[0], options.Axis)
 	},
 	func(c *Call, options CumSumOptions) error {
-		switch computeTypeOf(c.In[0].Type) {
-		case dtype.Float64:
-			referenceCumSum[float64](c, options.Axis)
-		case dtype.Int64:
-			referenceCumSum[int64](c, options.Axis)
-		case dtype.Uint64:
-			referenceCumSum[uint64](c, options.Axis)
-		}
+		instance(c.In[0].Type, referenceCumSum[float64], referenceCumSum[int64], referenceCumSum[uint64])(c, options.Axis)
 		return nil
 	},
 	func(c *Call, options CumSumOptions) (bool, error) {

@@ -47,38 +47,49 @@ func optimizedGather(y, x, index *storage.Array, axis int) (bool, error) {
 	return false, checkIndex(index, x.Shape[axis])
 }
 
-// ScatterOptions are the options of Scatter. With Add, x is added to y.
+// A ScatterReduce says how Scatter joins an element of x with the element of y at its index.
+type ScatterReduce int
+
+// The ways to join elements. The largest and the smallest are NaN if one is NaN.
+const (
+	ScatterPut ScatterReduce = iota // x replaces y
+	ScatterAdd
+	ScatterMul
+	ScatterMax
+	ScatterMin
+)
+
+// scatterEntries are the names of the device code.
+var scatterEntries = [...]string{ScatterAdd: "scatter add", ScatterMul: "scatter mul", ScatterMax: "scatter max", ScatterMin: "scatter min"}
+
+// ScatterOptions are the options of Scatter.
 type ScatterOptions struct {
-	Axis int
-	Add  bool
+	Axis   int
+	Reduce ScatterReduce
 }
 
 // Scatter changes y at the index along Axis to x, or by x: y[index[i, j], j] = x[i, j] for axis 0. Its inputs are x, of
 // y's shape but for its size along Axis, and index, of int64 and of x's shape. Where several elements of x have one
-// index they are added in their order, or the last is kept, on every device. Sums are of floats and integers.
+// index they are joined in their order, or the last is kept, on every device. Only ScatterPut takes all types of elements.
 var Scatter = define("scatter",
 	func(c *Call, options ScatterOptions) error {
 		if err := c.checkOperands(1, 2); err != nil {
 			return err
 		}
-		if options.Add && computeTypeOf(c.Out[0].Type) == dtype.Invalid {
+		if options.Reduce < 0 || int(options.Reduce) >= len(scatterEntries) {
+			return fmt.Errorf("no reduction %d: %w", options.Reduce, storage.ErrState)
+		}
+		if options.Reduce != ScatterPut && computeTypeOf(c.Out[0].Type) == dtype.Invalid {
 			return notDefined(c.Out[0].Type)
 		}
 		return checkIndexed(&c.Out[0], &c.In[0], &c.In[1], options.Axis)
 	},
 	func(c *Call, options ScatterOptions) error {
-		if !options.Add {
+		if options.Reduce == ScatterPut {
 			size, to, from := c.Out[0].Type.Size(), c.Out[0].Data.(storage.Host).Bytes(), c.In[0].Data.(storage.Host).Bytes()
 			return eachIndexed(&c.Out[0], &c.In[0], &c.In[1], options.Axis, func(y, x int) { copy(to[y*size:(y+1)*size], from[x*size:]) })
 		}
-		switch computeTypeOf(c.Out[0].Type) {
-		case dtype.Float64:
-			return referenceScatterAdd[float64](c, options.Axis)
-		case dtype.Uint64:
-			return referenceScatterAdd[uint64](c, options.Axis)
-		default:
-			return referenceScatterAdd[int64](c, options.Axis)
-		}
+		return instance(c.Out[0].Type, referenceScatter[float64], referenceScatter[int64], referenceScatter[uint64])(c, options)
 	},
 	func(c *Call, options ScatterOptions) (bool, error) {
 		y, x, index := indexedView(&c.Out[0], options.Axis, &c.In[1]), &c.In[0], &c.In[1]
@@ -86,22 +97,32 @@ var Scatter = define("scatter",
 		order := views.Of(x.Shape...)
 		_, real := native.ComputeTypeOf(y.Type)
 		var g native.Grid
-		if options.Add && !real && !y.Type.IsInt() || !g.Over(&order, &y.View, &x.View, &index.View) {
+		add := options.Reduce == ScatterAdd
+		if options.Reduce > ScatterAdd || add && !real && !y.Type.IsInt() || !g.Over(&order, &y.View, &x.View, &index.View) {
 			return false, nil
 		}
-		if g.Empty || native.Scatter(options.Add, y.Type, &g, step, n, at(&g, 1, &y), at(&g, 2, x), at(&g, 3, index)) {
+		if g.Empty || native.Scatter(add, y.Type, &g, step, n, at(&g, 1, &y), at(&g, 2, x), at(&g, 3, index)) {
 			return true, nil
 		}
 		return false, checkIndex(index, n)
 	})
 
-func referenceScatterAdd[W computeType](c *Call, axis int) error {
-	return eachIndexed(&c.Out[0], &c.In[0], &c.In[1], axis, func(y, x int) {
-		var sum, term [1]W
-		load(sum[:], &c.Out[0], y, 0)
+func referenceScatter[W computeType](c *Call, options ScatterOptions) error {
+	return eachIndexed(&c.Out[0], &c.In[0], &c.In[1], options.Axis, func(y, x int) {
+		var joined, term [1]W
+		load(joined[:], &c.Out[0], y, 0)
 		load(term[:], &c.In[0], x, 0)
-		sum[0] += term[0]
-		store(&c.Out[0], y, 0, sum[:])
+		switch options.Reduce {
+		case ScatterAdd:
+			joined[0] += term[0]
+		case ScatterMul:
+			joined[0] *= term[0]
+		case ScatterMax:
+			joined[0] = max(joined[0], term[0])
+		case ScatterMin:
+			joined[0] = min(joined[0], term[0])
+		}
+		store(&c.Out[0], y, 0, joined[:])
 	})
 }
 
@@ -160,4 +181,56 @@ func indexedView(a *storage.Array, axis int, index *storage.Array) storage.Array
 	v := views.View{Offset: a.Offset, Shape: index.Shape, Stride: slices.Clone(a.Stride)}
 	v.Stride[axis] = 0
 	return a.With(v)
+}
+
+// rowIndex returns the index of the rows to take, for each element of the output.
+func (c *Call) rowIndex() *storage.Array {
+	rows := &c.In[1]
+	index := rows.With(views.View{Offset: rows.Offset, Shape: c.Out[0].Shape, Stride: make([]int, c.Out[0].Rank())})
+	index.Stride[0] = rows.Stride[0]
+	return &index
+}
+
+// GatherCast is y[i] = Scale·x[rows[i]] + Offset, of bytes x and floats y: Gather and the
+// normalization of images in one pass.
+var GatherCast = define("take cast",
+	func(c *Call, _ ScaleOffsetOptions) error {
+		if err := c.takes(); err != nil {
+			return err
+		}
+		if err := allFloats(c.Out[0]); err != nil {
+			return err
+		}
+		return oneType(dtype.Uint8, c.In[0])
+	},
+	func(c *Call, options ScaleOffsetOptions) error {
+		options = options.withDefault()
+		bytes := zeros(c.Out[0].Shape)
+		taken := bytes
+		taken.Type, taken.Data = dtype.Uint8, storage.From(make([]uint8, taken.Len()), taken.Len()).Data
+		if err := referenceGather(&taken, &c.In[0], c.rowIndex(), 0); err != nil {
+			return err
+		}
+		convertElements(&bytes, &taken)
+		referenceMap(func(x float64) float64 { return x*options.Scale + options.Offset }, c.Out[0], bytes)
+		return nil
+	}, nil)
+
+// takes checks the shapes, and that rows are int64.
+func (c *Call) takes() error {
+	if err := c.checkOperands(1, 2); err != nil {
+		return err
+	}
+	y, x, rows := &c.Out[0], &c.In[0], &c.In[1]
+	if rows.Type != dtype.Int64 {
+		return fmt.Errorf("rows of %v; want int64: %w", rows.Type, dtype.ErrType)
+	}
+	if x.Rank() == 0 || rows.Rank() != 1 || y.Rank() != x.Rank() || y.Shape[0] != rows.Shape[0] || !slices.Equal(y.Shape[1:], x.Shape[1:]) {
+		return fmt.Errorf("%v of %v at %v; want (n, …), (N, …) and (n): %w", y.Shape, x.Shape, rows.Shape, views.ErrShape)
+	}
+	return nil
+}
+
+func badRow(i int, row int64, n int) error {
+	return fmt.Errorf("index %d is %d; want 0 to %d: %w", i, row, n-1, views.ErrShape)
 }

@@ -138,10 +138,6 @@ func reduceSamples() (all []sample) {
 				sample{k: ArgMax, out: []operand{y.as(dtype.Int64)}, in: []operand{x.drawn(below(4))}, slow: gone == 0},
 				sample{k: MaxIndex, out: []operand{y, y.as(dtype.Int64)}, in: []operand{x}, tolerance: 1e-7, slow: gone == 0},
 				sample{k: MaxIndex, out: []operand{y, y.as(dtype.Int64)}, in: []operand{x.drawn(below(4))}, slow: gone == 0})
-			if axis := goneAxis(shape); axis >= 0 {
-				index := y.as(dtype.Int64).drawn(below(max(1, shape[0][axis])))
-				all = append(all, sample{k: PutAlongAxis, options: PutAlongAxisOptions{axis}, out: []operand{x}, in: []operand{y, index}, tolerance: 1e-7})
-			}
 		}
 	}
 	for _, t := range []dtype.Type{dtype.Bool, dtype.Uint8, dtype.Int8, dtype.Uint16, dtype.Int16, dtype.Uint32, dtype.Int32, dtype.Uint64, dtype.Int64} {
@@ -163,16 +159,6 @@ func reduceSamples() (all []sample) {
 		}
 	}
 	return all
-}
-
-// goneAxis returns the axis along which a reduction leaves size 1 of more, or -1.
-func goneAxis(shape [2][]int) int {
-	for axis := range shape[0] {
-		if shape[0][axis] != shape[1][axis] {
-			return axis
-		}
-	}
-	return -1
 }
 
 // kept counts axes that a reduction keeps.
@@ -274,10 +260,7 @@ func indexSamples() (all []sample) {
 			}
 			all = append(all, sample{k: Gather, options: GatherOptions{c.axis}, out: []operand{part}, in: []operand{x, index}},
 				sample{k: Scatter, options: ScatterOptions{Axis: c.axis}, out: []operand{x}, in: []operand{part, index}, updates: true},
-				sample{k: Scatter, options: ScatterOptions{c.axis, true}, out: []operand{x}, in: []operand{part, index}, updates: true, tolerance: 2e-5, slow: t == dtype.Float16})
-		}
-		if c.axis == 0 {
-			all = append(all, sample{k: Take, out: []operand{part}, in: []operand{x, of(c.shape[0]).as(dtype.Int64).drawn(below(c.n))}})
+				sample{k: Scatter, options: ScatterOptions{c.axis, ScatterAdd}, out: []operand{x}, in: []operand{part, index}, updates: true, tolerance: 2e-5, slow: t == dtype.Float16})
 		}
 	}
 	return all

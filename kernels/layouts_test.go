@@ -15,7 +15,7 @@ var twins = map[string]any{
 	"Cast": castArgs{}, "ChannelMap": mapArgs{}, "ChannelSums": sumsArgs{}, "Channels": channelArgs{}, "Conv": convArgs{},
 	"Copy": copyArgs{}, "Draw": drawArgs{}, "Elementwise": loopArgs{}, "Fill": fillArgs{}, "FindInf": findInfArgs{}, "GradBias": gradBiasArgs{},
 	"Labelled": labelledArgs{}, "LayerNorm": layerNormArgs{}, "Lines": linesArgs{}, "MaxGrad": maxGradArgs{}, "Norm": normArgs{}, "Parameter": parameterArgs{},
-	"Pool": poolArgs{}, "PoolAxis": poolAxisArgs{}, "Product": productArgs{}, "PutAlongAxis": putAlongAxisArgs{}, "Reduce": reduceArgs{}, "Rows": rowsArgs{},
+	"Pool": poolArgs{}, "PoolAxis": poolAxisArgs{}, "Product": productArgs{}, "Reduce": reduceArgs{}, "Rows": rowsArgs{},
 	"Scatter": scatterArgs{}, "SquaredError": squaredErrorArgs{}, "Take": takeArgs{}, "Transpose": transposeArgs{}, "UnitAxis": unitArgs{}, "Update": updateArgs{}, "Where": whereArgs{}, "Vector": vector{},
 	"Fault": Fault{},
 }

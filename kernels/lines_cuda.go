@@ -4,7 +4,6 @@ import (
 	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 var (
@@ -34,23 +33,6 @@ var (
 		return c.launchLines("max with index", axis, y, x, index)
 	})
 )
-
-var _ = onGPU(PutAlongAxis, func(c *Call, options PutAlongAxisOptions) error {
-	y := &c.Out[0]
-	x, index := broadcastTo(&c.In[0], y.Shape), broadcastTo(&c.In[1], y.Shape)
-	along := storage.Array{View: views.View{Shape: y.Shape, Stride: make([]int, y.Rank())}}
-	along.Stride[options.Axis] = 1
-	return c.gpu.EachGrid([]*storage.Array{y, &x, &index, &along}, func(g *native.Axes, at launch.Addresses, n int64) error {
-		return launch.Start(c.gpu, launch.Entry("put along axis", y.Type), n, &putAlongAxisArgs{at[0], at[1], at[2], int64(at[3]), n, *g})
-	})
-})
-
-// putAlongAxisArgs is PutAlongAxis of lines.cu.
-type putAlongAxisArgs struct {
-	y, x, index uint64
-	along, n    int64
-	g           native.Axes
-}
 
 func linesOnGPU(k *Kernel) *Kernel {
 	return onGPU(k, func(c *Call, options SoftmaxOptions) error {

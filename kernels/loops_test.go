@@ -202,7 +202,6 @@ func TestInvalidCallsAreErrors(t *testing.T) {
 		{LabelMask, Call{Out: arrays{ramp(3)}, In: arrays{ramp(3)}}, dtype.ErrType, "label mask: labels are float32; want integers"},
 		{LayerNorm, Call{Out: arrays{x, ramp(3), ramp(3)}, In: arrays{x, ramp(4)}}, views.ErrShape, "layer norm: 3 outputs and 2 inputs; want 3 and 3"},
 		{LayerNorm, Call{Out: arrays{x, ramp(3), ramp(4)}, In: arrays{x}}, views.ErrShape, "layer norm: an operand is [4]; beside [3 4] it should be [3]"},
-		{PutAlongAxis, Call{Out: arrays{x}, In: arrays{ramp(3, 1), storage.From(make([]int64, 3), 3, 1)}}, views.ErrShape, "put along axis: [3 1] along axis 0 of [3 4]; want [1 4]"},
 		{ClipFactor, Call{Out: arrays{storage.From(make([]float64, 1))}, In: arrays{x}}, storage.ErrState, "clip factor: limit 0; want a positive number"},
 		{ClampAll, Call{Out: arrays{x}, In: arrays{x}}, storage.ErrState, "clamp all: limit 0; want a positive number"},
 		{ClampAll, Call{Out: arrays{x}, In: arrays{x, ramp(2)}, Options: ClampAllOptions{Limit: 1}}, views.ErrShape, "clamp all: scale [2]; want one element"},

@@ -26,6 +26,17 @@ func computeTypeOf(t dtype.Type) dtype.Type {
 	return dtype.Invalid
 }
 
+// instance returns the instance of a reference loop for elements of type t.
+func instance[F any](t dtype.Type, floats, signed, unsigned F) F {
+	switch computeTypeOf(t) {
+	case dtype.Float64:
+		return floats
+	case dtype.Uint64:
+		return unsigned
+	}
+	return signed
+}
+
 // block is the number of elements that a reference loop converts at a time.
 const block = 256
 

@@ -37,14 +37,7 @@ var SearchSorted = hostOnly(define("searchsorted",
 		return oneType(x.Type, *v)
 	},
 	func(c *Call, options SearchSortedOptions) error {
-		switch computeTypeOf(c.In[0].Type) {
-		case dtype.Float64:
-			referenceSearch[float64](c, options.Right)
-		case dtype.Int64:
-			referenceSearch[int64](c, options.Right)
-		case dtype.Uint64:
-			referenceSearch[uint64](c, options.Right)
-		}
+		instance(c.In[0].Type, referenceSearch[float64], referenceSearch[int64], referenceSearch[uint64])(c, options.Right)
 		return nil
 	}, nil))
 

@@ -44,14 +44,7 @@ var Sort = hostOnly(define("sort",
 		return oneType(x.Type, *y)
 	},
 	func(c *Call, options SortOptions) error {
-		switch computeTypeOf(c.In[0].Type) {
-		case dtype.Float64:
-			referenceSort[float64](c, options)
-		case dtype.Int64:
-			referenceSort[int64](c, options)
-		case dtype.Uint64:
-			referenceSort[uint64](c, options)
-		}
+		instance(c.In[0].Type, referenceSort[float64], referenceSort[int64], referenceSort[uint64])(c, options)
 		return nil
 	},
 	func(c *Call, options SortOptions) (bool, error) {

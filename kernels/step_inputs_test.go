@@ -135,7 +135,8 @@ func TestTakingRows(t *testing.T) {
 	x := storage.From([]uint8{0, 1, 2, 3, 4, 5}, 3, 2)
 	y := storage.From(make([]uint8, 8), 4, 2)
 	take := func(rows ...int64) error {
-		return CPU.Run(Take, &Call{Out: []storage.Array{y}, In: []storage.Array{x, storage.From(rows, len(rows))}})
+		index := storage.From(rows, len(rows)).With(views.View{Shape: []int{len(rows), 2}, Stride: []int{1, 0}})
+		return CPU.Run(Gather, &Call{Out: []storage.Array{y}, In: []storage.Array{x, index}})
 	}
 	must(take(2, 0, 0, 1))
 	if got, want := storage.Elements[uint8](y), []uint8{4, 5, 0, 1, 0, 1, 2, 3}; !slices.Equal(got, want) {
@@ -163,7 +164,7 @@ func TestStepArgumentsAreChecked(t *testing.T) {
 	if err := CPU.Run(Dropout, &Call{Out: []storage.Array{p()}, In: []storage.Array{p(), storage.From([]int64{1})}}); !errors.Is(err, views.ErrShape) {
 		t.Errorf("dropout with a stream of int64: error %v", err)
 	}
-	if err := CPU.Run(Take, &Call{Out: []storage.Array{p()}, In: []storage.Array{p(), storage.From([]int32{1, 0}, 2)}}); !errors.Is(err, dtype.ErrType) {
+	if err := CPU.Run(Gather, &Call{Out: []storage.Array{p()}, In: []storage.Array{p(), storage.From([]int32{1, 0}, 2)}}); !errors.Is(err, dtype.ErrType) {
 		t.Errorf("rows of int32: error %v", err)
 	}
 }

@@ -45,28 +45,28 @@ func (x *Tensor) Take(index *Tensor) *Tensor {
 // shape of index, or is broadcast to it. Elements of one index are added in their order, on every device: the result is
 // the same each time.
 func (x *Tensor) ScatterAdd(axis int, index, src *Tensor) *Tensor {
-	return x.scatter("scatter add", true, axis, index, src)
+	return x.scatter("scatter add", kernels.ScatterAdd, axis, index, src)
 }
 
 // Scatter is ScatterAdd that replaces elements: of several with one index the last stays.
 func (x *Tensor) Scatter(axis int, index, src *Tensor) *Tensor {
-	return x.scatter("scatter", false, axis, index, src)
+	return x.scatter("scatter", kernels.ScatterPut, axis, index, src)
 }
 
 // IndexAdd returns a copy of x with the elements of src along an axis added at index (n), in their order: rows of a
 // matrix, if axis is 0. Src has the shape of x but for n along axis, or is broadcast to that.
 func (x *Tensor) IndexAdd(axis int, index, src *Tensor) *Tensor {
-	return x.scatterRows("index add", true, axis, index, src)
+	return x.scatterRows("index add", kernels.ScatterAdd, axis, index, src)
 }
 
 // IndexCopy is IndexAdd that replaces elements: of several with one index the last stays.
 func (x *Tensor) IndexCopy(axis int, index, src *Tensor) *Tensor {
-	return x.scatterRows("index copy", false, axis, index, src)
+	return x.scatterRows("index copy", kernels.ScatterPut, axis, index, src)
 }
 
 // IndexFill returns a copy of x with value, a Go number, at each index (n) of an axis.
 func (x *Tensor) IndexFill(axis int, index *Tensor, value any) *Tensor {
-	return x.scatterRows("index fill", false, axis, index, x.number("index fill", x.DType(), numberOf("index fill", value)).first())
+	return x.scatterRows("index fill", kernels.ScatterPut, axis, index, x.number("index fill", x.DType(), numberOf("index fill", value)).first())
 }
 
 // first returns the first element of x, without axes.
@@ -74,14 +74,14 @@ func (x *Tensor) first() *Tensor {
 	return x.selectView(func(v views.View) (views.View, error) { return views.View{Offset: v.Offset}, nil })
 }
 
-func (x *Tensor) scatterRows(act string, add bool, axis int, index, src *Tensor) *Tensor {
+func (x *Tensor) scatterRows(act string, join kernels.ScatterReduce, axis int, index, src *Tensor) *Tensor {
 	axis = x.axis(act, axis)
 	shape := slices.Clone(x.Shape())
 	shape[axis] = -1
-	return x.scatter(act, add, axis, along(act, axis, index, shape), src)
+	return x.scatter(act, join, axis, along(act, axis, index, shape), src)
 }
 
-func (x *Tensor) scatter(act string, add bool, axis int, index, src *Tensor) *Tensor {
+func (x *Tensor) scatter(act string, join kernels.ScatterReduce, axis int, index, src *Tensor) *Tensor {
 	axis = x.axis(act, axis)
 	checkGiven(act, src)
 	index = indexOf(act, index)
@@ -92,13 +92,13 @@ func (x *Tensor) scatter(act string, add bool, axis int, index, src *Tensor) *Te
 		fail(act, ErrShape, "of %v by an index of %v; want one shape", src.Shape(), index.Shape())
 	}
 	src = src.Expand(index.Shape()...)
-	if add && x.DType().IsComplex() {
-		return Complex(x.Real().scatter(act, add, axis, index, src.Real()), x.Imag().scatter(act, add, axis, index, src.Imag()))
+	if join == kernels.ScatterAdd && x.DType().IsComplex() {
+		return Complex(x.Real().scatter(act, join, axis, index, src.Real()), x.Imag().scatter(act, join, axis, index, src.Imag()))
 	}
-	if t := x.DType(); add && (t == dtype.Float16 || t == dtype.BFloat16) { // sums of many are rounded once
-		return Apply(scatter{act, axis, add}, x.Cast(dtype.Float32), src.Cast(dtype.Float32), index).Cast(t)
+	if t := x.DType(); join != kernels.ScatterPut && (t == dtype.Float16 || t == dtype.BFloat16) { // sums of many are rounded once
+		return Apply(scatter{act, axis, join}, x.Cast(dtype.Float32), src.Cast(dtype.Float32), index).Cast(t)
 	}
-	return Apply(scatter{act, axis, add}, x, src, index)
+	return Apply(scatter{act, axis, join}, x, src, index)
 }
 
 // indexOf returns index, which has integers, as int64.
@@ -187,7 +187,7 @@ func (op gather) Backward(out, grads, in []*Tensor) []*Tensor {
 type scatter struct {
 	name string
 	axis int
-	add  bool
+	join kernels.ScatterReduce
 }
 
 func (op scatter) Name() string { return op.name }
@@ -202,13 +202,20 @@ func (op scatter) Forward(c *Context, out, in []storage.Array) error {
 		return err
 	}
 	part := indexedPart(out[0], op.axis, in[2].Shape)
-	return c.Run(kernels.Scatter, kernels.ScatterOptions{Axis: op.axis, Add: op.add}, []storage.Array{part}, in[1], in[2])
+	return c.Run(kernels.Scatter, kernels.ScatterOptions{Axis: op.axis, Reduce: op.join}, []storage.Array{part}, in[1], in[2])
 }
 
 func (op scatter) Backward(out, grads, in []*Tensor) []*Tensor {
 	dy, index := grads[0], in[2]
-	if op.add {
+	switch op.join {
+	case kernels.ScatterAdd:
 		return []*Tensor{dy, in[1].ifNeeded(func() *Tensor { return dy.Gather(op.axis, index) }), nil}
+	case kernels.ScatterMul:
+		dx, dsrc := scatterMulGrad(op.axis, in[0], in[1], index, dy)
+		return []*Tensor{dx, dsrc, nil}
+	case kernels.ScatterMax, kernels.ScatterMin:
+		dx, dsrc := scatterExtremeGrad(op.axis, in[0], in[1], index, out[0], dy)
+		return []*Tensor{dx, dsrc, nil}
 	}
 	return []*Tensor{
 		in[0].ifNeeded(func() *Tensor { return dy.Scatter(op.axis, index, dy.constant(0).first()) }),

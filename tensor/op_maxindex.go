@@ -1,13 +1,10 @@
 package tensor
 
 import (
-	"slices"
-
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // MaxWithIndex returns the largest element along axis and its index along it, of the first
@@ -39,29 +36,7 @@ func (op maxIndex) Forward(c *Context, out, in []storage.Array) error {
 }
 
 func (op maxIndex) Backward(out, grads, in []*Tensor) []*Tensor {
-	return []*Tensor{Apply(putAlongAxis{op.axis, in[0].Shape()[op.axis]}, grads[0], out[1])}
-}
-
-// putAlongAxis is 0 but for x at an index, both of size 1 along an axis, which gets a size.
-type putAlongAxis struct{ axis, size int }
-
-func (putAlongAxis) Name() string { return "put along axis" }
-
-func (op putAlongAxis) Infer(in []Spec) []Spec {
-	shape := slices.Clone(in[0].Shape)
-	shape[op.axis] = op.size
-	return one(in[0].Type, views.Of(shape...))
-}
-
-func (op putAlongAxis) Forward(c *Context, out, in []storage.Array) error {
-	return c.Run(kernels.PutAlongAxis, kernels.PutAlongAxisOptions{Axis: op.axis}, out, in...)
-}
-
-// Backward returns the elements at the index.
-func (op putAlongAxis) Backward(out, grads, in []*Tensor) []*Tensor {
-	g, x, index := grads[0], in[0], in[1]
-	here := Apply(op, x.constant(1), index).Eq(x.constant(1).Expand(g.Shape()...))
-	return []*Tensor{Where(here, g, g.constant(0)).Sum(op.axis, KeepDims), nil}
+	return []*Tensor{in[0].constant(0).Scatter(op.axis, out[1], grads[0])}
 }
 
 func init() {

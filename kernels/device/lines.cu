@@ -115,20 +115,3 @@ LINES(argmax, int64_t, T, ArgMax, ALL)
 LINES(max_with_index, T, int64_t, MaxIndex, ALL)
 #undef ALL
 #undef LINES
-
-struct PutAlongAxis {
-	void *y;
-	const void *x;
-	const int64_t *index;
-	int64_t along, n; // the position along the axis of the first element
-	Grid g;           // of y, x, index, and positions along the axis
-};
-
-// y = x at the index along an axis, and 0 elsewhere.
-template <class T> FN void put_along_axis(const PutAlongAxis &a) {
-	EACH(i, (uint32_t)a.n) {
-		Places<4> p = places<4>(a.g, i);
-		put<T>(a.y, p.at[0], a.index[p.at[2]] == a.along + p.at[3] ? get<T>(a.x, p.at[1]) : 0);
-	}
-}
-FLOATS(put_along_axis, PutAlongAxis)

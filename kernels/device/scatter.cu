@@ -1,6 +1,6 @@
 // Elements put at an index along one axis, or added there; gather.go has the formulas. Each thread owns a part of the
 // axis of one line of y and goes through the whole index of the line, so that no two threads write one element, and the
-// elements of one index are added in their order.
+// elements of one index are joined in their order.
 #include "fault.cuh"
 #include "grid.cuh"
 #include "types.cuh"
@@ -32,11 +32,19 @@ template <class F> FN void scatter(const Scatter &a, F f) {
 	}
 }
 
-template <class T> FN void scatter_add(const Scatter &a) {
-	scatter(a, [&](int64_t y, int64_t x) { put<T>(a.y, y, get<T>(a.y, y, a.type) + get<T>(a.x, x, a.type), a.type); });
-}
-FLOATS(scatter_add, Scatter)
-WHOLES(scatter_add, Scatter)
+#define JOIN(name, formula) \
+	template <class T> FN void scatter_##name(const Scatter &a) { \
+		scatter(a, [&](int64_t y, int64_t x) { \
+			auto p = get<T>(a.y, y, a.type), q = get<T>(a.x, x, a.type); \
+			put<T>(a.y, y, formula, a.type); \
+		}); \
+	} \
+	FLOATS(scatter_##name, Scatter) \
+	WHOLES(scatter_##name, Scatter)
+JOIN(add, p + q)
+JOIN(mul, p * q)
+JOIN(max, p > q || p != p ? p : q)
+JOIN(min, p < q || p != p ? p : q)
 
 #define SCATTER(size, word) \
 	KERNEL scatter_##size(Scatter a) { \

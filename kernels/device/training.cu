@@ -1,4 +1,4 @@
-// Rows of samples, loss scaling and metrics; take.go, scaler.go and metrics.go have the formulas.
+// Rows of samples, loss scaling and metrics; gather.go, scaler.go and metrics.go have the formulas.
 #include "call.cuh"
 #include "fault.cuh"
 #include "math.cuh"

@@ -189,9 +189,6 @@ func (v *vast) reducing() {
 		v.add(kernels.ArgMax, nil, 1, v.as(dtype.Int64, s[1]...), x)
 		v.add(kernels.MaxIndex, nil, 2, y, v.as(dtype.Int64, s[1]...), x)
 		axis := len(s[0]) - 1
-		if s[0][axis] != s[1][axis] {
-			v.add(kernels.PutAlongAxis, kernels.PutAlongAxisOptions{Axis: axis}, 1, x, y, v.as(dtype.Int64, s[1]...))
-		}
 		v.add(kernels.Softmax, kernels.SoftmaxOptions{Axis: axis}, 1, x, x)
 		v.add(kernels.LogSoftmax, kernels.SoftmaxOptions{Axis: axis}, 1, x, x)
 		v.add(kernels.SoftmaxGrad, kernels.SoftmaxOptions{Axis: axis}, 1, x, x, x)
@@ -205,13 +202,15 @@ func (v *vast) reducing() {
 		rows, columns := v.of(s[0]), v.of(s[1])
 		v.add(kernels.LayerNorm, nil, 3, x, rows, rows, x, columns, columns)
 		v.add(kernels.LayerNormGrad, nil, 3, x, columns, columns, x, x, rows, rows, columns)
-		taken := v.as(dtype.Int64, s[0])
-		v.add(kernels.Take, nil, 1, x, v.of(50, s[1]), taken)
-		v.add(kernels.Take, nil, 1, v.of(9, s[1]), x, v.as(dtype.Int64, 9))
+		ofRows := func(n int) storage.Array {
+			return v.as(dtype.Int64, n).With(views.View{Shape: []int{n, s[1]}, Stride: []int{1, 0}})
+		}
+		v.add(kernels.Gather, nil, 1, x, v.of(50, s[1]), ofRows(s[0]))
+		v.add(kernels.Gather, nil, 1, v.of(9, s[1]), x, ofRows(9))
 		index := v.as(dtype.Int64, s[0], s[1])
 		v.add(kernels.Gather, kernels.GatherOptions{Axis: 1}, 1, x, v.of(s[0], 50), index)
 		v.add(kernels.Scatter, kernels.ScatterOptions{Axis: 1}, 1, v.of(s[0], 50), x, index)
-		v.add(kernels.GatherCast, nil, 1, x, v.as(dtype.Uint8, 50, s[1]), taken)
+		v.add(kernels.GatherCast, nil, 1, x, v.as(dtype.Uint8, 50, s[1]), v.as(dtype.Int64, s[0]))
 	}
 }
 

@@ -140,13 +140,6 @@ static void REAL_(some_lines)(void *arg, int64_t from, int64_t to) {
 	for (int64_t k = from; k < to; k++) {
 		int64_t at = h5k_place(l->kept, 0, k), y_at = h5k_place(l->kept, 2, k);
 		const REAL *from = l->x + h5k_place(l->kept, 1, k);
-		if (l->line == H5K_PUT) {
-			REAL *z = (REAL *)l->z + at;
-			int64_t index = ((const int64_t *)l->y)[y_at];
-			for (int64_t i = 0; i < n; i++)
-				z[i * l->step[0]] = i == index ? *from : 0;
-			continue;
-		}
 		const REAL *x = REAL_(near)(room, n, from, l->step[1]);
 		if (l->line == H5K_ARGMAX) {
 			((int64_t *)l->z)[at] = REAL_(argmax)(n, x);

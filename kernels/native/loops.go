@@ -218,9 +218,7 @@ const (
 	ArgMax         RowOp = C.H5K_ARGMAX
 	// MaxIndex sets z to the largest element of x and y to its index, an int64.
 	MaxIndex RowOp = C.H5K_MAX_INDEX
-	// Put sets z to 0, and to x at index y, an int64.
-	Put    RowOp = C.H5K_PUT
-	CumSum RowOp = C.H5K_CUMSUM
+	CumSum   RowOp = C.H5K_CUMSUM
 )
 
 // Takes reports whether op has a loop for x of type t.

@@ -67,9 +67,9 @@ int h5k_reduce(int op, int type, int wide, const h5k_grid *kept, const h5k_grid 
 void h5k_max_grad(int real, const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy);
 
 /* z from x and y, line by line: n elements, step[0], step[1] and step[2] apart. The results of ARGMAX, z, and of
- * MAX_INDEX, z and the indices y, are single elements, as x and y of PUT are: z is 0, and x at index y. Indices are int64.
+ * MAX_INDEX, z and the indices y, are single elements. Indices are int64.
  * Integers have the two of the largest element. */
-enum { H5K_SOFTMAX, H5K_LOG_SOFTMAX, H5K_SOFTMAX_GRAD, H5K_LOG_SOFTMAX_GRAD, H5K_ARGMAX, H5K_MAX_INDEX, H5K_PUT, H5K_CUMSUM };
+enum { H5K_SOFTMAX, H5K_LOG_SOFTMAX, H5K_SOFTMAX_GRAD, H5K_LOG_SOFTMAX_GRAD, H5K_ARGMAX, H5K_MAX_INDEX, H5K_CUMSUM };
 int h5k_lines(int line, int type, const h5k_grid *kept, int64_t n, int64_t step0, int64_t step1, int64_t step2, void *z, const void *x, void *y);
 
 /* The first k elements z of each line of n elements x in ascending or descending order, and their indices, int64: of equal

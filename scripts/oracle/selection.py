@@ -44,4 +44,8 @@ ops = {
     "flatten 1 2": lambda x: x.flatten(1, 2),
     "unflatten": lambda x: x.unflatten(-1, (2, -1)),
     "move axis": lambda x: x.movedim(0, -1),
+} | {
+    f"scatter reduce {reduce}{' alone' if not include else ''}":
+        lambda x, i, src, reduce=reduce, include=include: x.scatter_reduce(1, i.long(), src, reduce, include_self=include)
+    for reduce in ["sum", "prod", "mean", "amax", "amin"] for include in [True, False]
 }
