@@ -207,7 +207,18 @@ func TestMetricsAgreeWithTorchmetrics(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := m.Result()
+		described, err := nn.DescribeMetric(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := nn.MetricFromConfig(described)
+		if err == nil {
+			err = again.Load(m.State())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := again.Result()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,11 +17,12 @@ var rewrite = flag.Bool("rewrite", false, "write docs/training.md anew")
 
 const trainingPage = `# What training is made of
 
-Every optimizer and schedule: the number of its settings that are compared with PyTorch's (or, where PyTorch does not have it, with the
-formula of the paper) in 20 steps, or in 80 steps of a schedule; whether the CPU and NVIDIA GPUs compute it; whether a configuration that
+Every loss, metric, optimizer and schedule: the number of its settings that are compared with PyTorch's, torchmetrics' in the case of metrics (or, where these do
+not have it, with the formula of the paper): the value and gradient of a loss, three batches of a metric, 20 steps of an optimizer, or 80 of
+a schedule; whether the CPU and NVIDIA GPUs compute it; whether a configuration that
 describes it builds it again; and whether it continues exactly from saved state. Optimizers read their hyperparameters from
 device memory, so that captured steps are replayed, and take part in loss scaling. ✓ means yes. · means not applicable: schedules are computed on the host, and
-most have no state. The tests of package nn write this table (` + "`make golden`" + `) and fail where it is not so. The GPU of these tests is an
+most have no state, as losses. The tests of package nn write this table (` + "`make golden`" + `) and fail where it is not so. The GPU of these tests is an
 interpreter of the code that ships.
 
 | | | compared | CPU | GPU | configuration | resumed |
@@ -34,6 +35,18 @@ var comparedKinds = map[string]struct {
 	settings func(t *testing.T) []string // descriptions
 	columns  func(r nn.Registration) []string
 }{
+	"loss": {
+		func(t *testing.T) []string {
+			return fixtureNames(t, "testdata/losses.npz", func(description string) string { return nn.LossName(lossFrom(t, description)) })
+		},
+		func(r nn.Registration) []string { return []string{"✓", "✓", "✓", "·"} },
+	},
+	"metric": {
+		func(t *testing.T) []string {
+			return fixtureNames(t, "testdata/metrics.npz", func(description string) string { return nn.MetricName(metricFrom(t, description)) })
+		},
+		func(r nn.Registration) []string { return []string{"✓", "✓", "✓", "✓"} },
+	},
 	"optimizer": {
 		func(t *testing.T) []string { return fixtureOptimizers(openFile(t, "testdata/optimizers.npz")) },
 		func(r nn.Registration) []string { return []string{"✓", "✓", "✓", "✓"} },
@@ -50,6 +63,17 @@ var comparedKinds = map[string]struct {
 			return []string{"·", "·", "✓", resumed}
 		},
 	},
+}
+
+// fixtureNames returns the names of the descriptions in a fixture, as descriptions.
+func fixtureNames(t *testing.T, file string, name func(description string) string) (all []string) {
+	t.Helper()
+	for key := range openFile(t, file) {
+		if description, ok := strings.CutSuffix(key, "/x"); ok {
+			all = append(all, fmt.Sprintf("%q", name(description)))
+		}
+	}
+	return all
 }
 
 func fixtureKeys(t *testing.T, file string) []string {
