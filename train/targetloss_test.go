@@ -221,3 +221,59 @@ func TestEachTargetHasItsLoss(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryLossTrains runs each registered loss on targets of its form: the loss falls, and the model predicts.
+func TestEveryLossTrains(t *testing.T) {
+	const n, dense, conv = 32, "[{dense: %d}]", "[{conv2d: {out_channels: %d, kernel_size: 1}}]"
+	x, labels, _, _ := places(n)
+	flat := x
+	flat.Array = tensor.FromArray(x.Array).Reshape(n, 30).Array()
+	target := func(f func(i int) float32, shape ...int) dataset.NamedArray {
+		y := tensor.Zeros(dtype.Float32, append([]int{n}, shape...)...).Array()
+		for i, e := 0, storage.Elements[float32](y); i < len(e); i++ {
+			e[i] = f(i)
+		}
+		return dataset.NamedArray{Name: "y", Array: y, Role: dataset.Target}
+	}
+	numbers := target(func(i int) float32 { return float32(i%7) / 2 }, 2)
+	bits := target(func(i int) float32 { return float32(i * i % 3 % 2) }, 2)
+	signs := target(func(i int) float32 { return float32(i%2*2 - 1) })
+	shares := target(func(i int) float32 { return 0.25 + float32(i/2%2*(i%2*2-1))/8 + 0.25 }, 2)
+	classes := dataset.NamedArray{Name: "y", Array: tensor.FromArray(labels.Array).Slice(1, 0, 1, 1).Slice(2, 0, 1, 1).Contiguous().Reshape(n).Array(), Role: dataset.Target}
+	sequences := classes
+	sequences.Array = tensor.FromArray(labels.Array).Slice(1, 0, 1, 1).Contiguous().Reshape(n, 5).Slice(1, 0, 2, 1).Contiguous().AddScalar(1).Array()
+	signal := flat
+	signal.Array = tensor.FromArray(x.Array).Reshape(n, 2, 15).Array()
+	for name, c := range map[string]struct {
+		model string
+		x, y  dataset.NamedArray
+	}{
+		"mean_squared_error": {fmt.Sprintf(dense, 2), flat, numbers}, "mean_absolute_error": {fmt.Sprintf(dense, 2), flat, numbers}, "huber": {fmt.Sprintf(dense, 2), flat, numbers},
+		"smooth_l1": {fmt.Sprintf(dense, 2), flat, numbers}, "sum_of_squared_errors": {fmt.Sprintf(dense, 2), flat, numbers}, "quantile": {fmt.Sprintf(dense, 2), flat, numbers},
+		"poisson_nll": {fmt.Sprintf(dense, 2), flat, numbers}, "gaussian_nll": {fmt.Sprintf(dense, 4), flat, numbers}, "cosine": {fmt.Sprintf(dense, 2), flat, numbers},
+		"bce_with_logits": {fmt.Sprintf(dense, 2), flat, bits}, "binary_focal": {fmt.Sprintf(dense, 2), flat, bits}, "hinge": {fmt.Sprintf(dense, 2), flat, bits},
+		"hinge_embedding": {"[{dense: 1}, softplus]", flat, signs}, "cosine_embedding": {"[{dense: 6}, {reshape: [2, 3]}]", flat, signs}, "triplet": {"[{dense: 9}, {reshape: [3, 3]}]", flat, signs},
+		"kl_div": {"[{dense: 2}]", flat, shares}, "multi_margin": {fmt.Sprintf(dense, 3), flat, classes}, "ctc": {"[{conv1d: {out_channels: 5, kernel_size: 1}}]", signal, sequences},
+		"cross_entropy": {fmt.Sprintf(conv, 3), x, labels}, "focal": {fmt.Sprintf(conv, 3), x, labels}, "dice": {fmt.Sprintf(conv, 3), x, labels}, "iou": {fmt.Sprintf(conv, 3), x, labels},
+		"tversky": {fmt.Sprintf(conv, 3), x, labels}, "nll": {"[{dense: 3}, softmax]", flat, classes},
+	} {
+		loss := name
+		switch name {
+		case "kl_div":
+			loss = "{kl_div: {logits: true}}"
+		case "nll":
+			loss = "{nll: {probabilities: true}}"
+		}
+		run, m := fitFields(t, storage.CPU, "data: {file: none, x: x, y: y, normalize: none}\nbatch: 8\naccumulate: 2\nepochs: 6\noptimizer: {adam: {lr: 0.02}}\nmodel: "+c.model+"\nloss: "+loss, c.x, c.y)
+		if h := run.History["loss"]; !(h[len(h)-1] < h[0]) || !(m.MeanLoss() < 1e3) {
+			t.Errorf("%s: loss %v, then %v", name, h, m.MeanLoss())
+		}
+		p, err := run.Predictor()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := p.Predict(c.x.Array); err != nil || out.Shape[0] != n {
+			t.Errorf("%s: prediction %v", name, err)
+		}
+	}
+}
