@@ -31,7 +31,8 @@ type Predictor struct {
 	targets  []Target      // whose units the outputs are returned in
 	arranged []arrangement // of targets, whose axes they are returned in
 	output   int
-	outputs  int // of the model
+	classes  bool // axis 1 of the outputs is classes, which a loss of labels has said
+	outputs  int  // of the model
 	device   storage.Device
 	final    func(out *tensor.Tensor) *tensor.Tensor
 }
@@ -178,7 +179,7 @@ func (p *Predictor) Classes() error {
 // checkClasses fails for images whose channels come last, as in models of Keras: classes
 // are axis 1.
 func (p *Predictor) checkClasses() error {
-	if _, permuted := nn.Last(p.model, p.output).(nn.Permute); permuted && len(p.OutputShape) > 1 {
+	if _, permuted := nn.Last(p.model, p.output).(nn.Permute); permuted && len(p.OutputShape) > 1 && !p.classes {
 		return fmt.Errorf("predict: outputs of shape %v may have the classes in any axis; take them as they are: %w", p.OutputShape, views.ErrShape)
 	}
 	return nil
@@ -199,7 +200,7 @@ func (r *Run) predictor() (*Predictor, error) {
 	if err != nil {
 		return p, err
 	}
-	p.targets = r.Targets
+	p.targets, p.classes = r.Targets, r.Classifies()
 	if p.arranged, err = r.savedArrangements(); err != nil {
 		return p, err
 	}

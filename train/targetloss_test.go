@@ -120,7 +120,12 @@ func TestLabelsOfEachPlaceTrain(t *testing.T) {
 		"missing":       {missing, "loss: cross_entropy"},
 	} {
 		text := strings.Replace(segmentation, "normalize: none", "normalize: none, missing: {y: "+map[bool]string{true: "ignore", false: "error"}[name == "missing"]+"}", 1) + c.text
-		run, m := fitFields(t, storage.CPU, text+"\nepochs: 25", x, c.y)
+		run, m := fitFields(t, storage.CPU, strings.Replace(text, "kernel_size: 1}}]", "kernel_size: 1}}, {permute: [2, 3, 1]}, {permute: [3, 1, 2]}]", 1)+"\nepochs: 25", x, c.y)
+		if p, err := run.Predictor(); err != nil {
+			t.Fatal(err)
+		} else if err := p.Classes(); err != nil || len(p.OutputShape) != 2 {
+			t.Errorf("%s: classes of shape %v, %v", name, p.OutputShape, err)
+		}
 		if a := metric(m, "accuracy"); !(a > 0.9) {
 			t.Errorf("%s: accuracy %v after training, loss %v", name, a, run.History["loss"])
 		}
