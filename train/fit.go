@@ -113,7 +113,7 @@ type trainer struct {
 	given         *dataset.Loader // by the caller, or nil
 	loader        *dataset.Loader // of the training data
 	source        batchSource     // of the training data
-	valSources    []batchSource   // of the validation data, for each shard of this process; empty if there is none
+	valSources    []batchSource   // of the validation data, for each shard of this process; empty without validation data
 	binding       binding         // of the training data
 	val           dataset.Dataset // validation data, or nil
 	valBinding    binding         // of it
