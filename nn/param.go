@@ -3,7 +3,6 @@ package nn
 import (
 	"hash/fnv"
 	"reflect"
-	"sync/atomic"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -108,13 +107,10 @@ type InitSource struct {
 // key returns the random stream of the parameter called name.
 func (o InitSource) key(name string) tensor.Key {
 	if !o.set {
-		return tensor.Key{Stream: unseeded.Add(1)}
+		return tensor.NextInitialKey()
 	}
 	return keyOf(o.seed, join(o.name, name))
 }
-
-// unseeded counts the parameters made without a seed.
-var unseeded atomic.Uint64
 
 // keyOf returns the random stream of the parameter with that full name.
 func keyOf(seed uint64, name string) tensor.Key {

@@ -35,16 +35,29 @@ func RandomStream(step uint64) uint64 { return step << 16 }
 // global counts the steps, and the draws outside of steps, that were not seeded.
 var global struct {
 	sync.Mutex
-	seed, drawn uint64
+	seed, drawn, initial uint64
+	seeded               bool
 }
 
-// ManualSeed makes the random numbers that have no key of their own, of steps without a seed and of the functions of
-// this package, a function of seed and of the number of draws since. Without it the seed is 0: a program that draws in
-// one order draws the same numbers each time it runs.
+// ManualSeed makes the random numbers that have no key of their own, of steps without a seed, of the functions of
+// this package and of new layers of package nn, a function of seed and of the number of draws since. Without it the
+// seed is 0: a program that draws in one order draws the same numbers each time it runs.
 func ManualSeed(seed uint64) {
 	global.Lock()
 	defer global.Unlock()
-	global.seed, global.drawn = seed, 0
+	global.seed, global.drawn, global.initial, global.seeded = seed, 0, 0, true
+}
+
+// NextInitialKey returns the next key for the initial values of parameters, whose streams are counted apart from other
+// draws: [ManualSeed] begins them anew.
+func NextInitialKey() Key {
+	global.Lock()
+	defer global.Unlock()
+	global.initial++
+	if !global.seeded {
+		return Key{Stream: global.initial}
+	}
+	return Key{Seed: global.seed, Stream: global.initial | 1<<62} // no stream of a step
 }
 
 // nextKeys returns the first key for what was not seeded: its streams are those of no
