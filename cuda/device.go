@@ -44,6 +44,18 @@ type Device struct {
 
 	capturing atomic.Pointer[Graph]   // nil unless a capture is in progress
 	profile   atomic.Pointer[Profile] // nil unless d is profiled
+	geometry  atomic.Pointer[launch.Geometry]
+}
+
+// SetGeometry sets how kernels whose elements any thread may take are divided, where a call does not say so: copies, casts,
+// fills and elementwise operations, also of package saturate. The zero Geometry leaves the choice to the kernels, as at first.
+// Results do not depend on it. Geometries that GPUs do not take are an error.
+func (d *Device) SetGeometry(g launch.Geometry) error {
+	if err := g.Check(); err != nil {
+		return fmt.Errorf("%v: %w", d, err)
+	}
+	d.geometry.Store(&g)
+	return nil
 }
 
 var (

@@ -29,6 +29,11 @@ func (d *Device) run(way launch.GPU, k *kernels.Kernel, c *kernels.Call) error {
 	}
 	defer c.CountWrites()
 	defer runtime.KeepAlive(c)
+	if g := d.geometry.Load(); g != nil && c.Geometry == (launch.Geometry{}) {
+		on := *c
+		on.Geometry = *g
+		c = &on
+	}
 	d.countCopy(k, c)
 	g := d.capturing.Load()
 	if g != nil {

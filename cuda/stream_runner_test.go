@@ -103,18 +103,29 @@ func TestLaunchConfigurationIsTheCallers(t *testing.T) {
 		{launch.Geometry{Threads: 64, Blocks: 3}, 3, 64},
 		{launch.Geometry{Blocks: 3}, 3, 256},
 	} {
-		call.Geometry = c.set
-		if err := d.Run(kernels.Neg, call); err != nil {
-			t.Fatal(err)
+		for _, ofCall := range []bool{true, false} {
+			var ofDevice launch.Geometry
+			if call.Geometry = c.set; !ofCall {
+				call.Geometry, ofDevice = launch.Geometry{}, c.set
+			}
+			if err := errors.Join(d.SetGeometry(ofDevice), d.Run(kernels.Neg, call)); err != nil {
+				t.Fatal(err)
+			}
+			if blocks, threads := cudatest.LastLaunch(); blocks != [3]uint32{c.blocks, 1, 1} || threads != c.threads {
+				t.Errorf("%+v, of the call %v: %v blocks of %d threads, want %d of %d", c.set, ofCall, blocks, threads, c.blocks, c.threads)
+			}
 		}
-		if blocks, threads := cudatest.LastLaunch(); blocks != [3]uint32{c.blocks, 1, 1} || threads != c.threads {
-			t.Errorf("%+v: %v blocks of %d threads, want %d of %d", c.set, blocks, threads, c.blocks, c.threads)
-		}
+	}
+	if err := d.SetGeometry(launch.Geometry{}); err != nil {
+		t.Error(err)
 	}
 	for _, wrong := range []launch.Geometry{{Threads: 257}, {Threads: -1}, {Blocks: -1}} {
 		call.Geometry = wrong
 		if err := d.Run(kernels.Neg, call); !errors.Is(err, storage.ErrState) {
 			t.Errorf("%+v: error %v", wrong, err)
+		}
+		if err := d.SetGeometry(wrong); !errors.Is(err, storage.ErrState) {
+			t.Errorf("%+v of the device: error %v", wrong, err)
 		}
 	}
 }

@@ -13,6 +13,9 @@
 //	tensor.Values, storage.Read      fail
 //	saturate.Add(x, y), Sub, …       are limited; fractions are rounded
 //	saturate.Cast, dtype.Saturate    likewise
+//
+// augpy's launch control, blocks_per_sm and threads of each call, is cuda.Device.SetGeometry of a GPU here, for all its
+// elementwise operations: Blocks of all multiprocessors and Threads of a block, which are at most 256.
 package saturate
 
 import (
