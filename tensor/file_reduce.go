@@ -355,8 +355,12 @@ func (op moments) Infer(in []Spec) []Spec {
 	return append(one, one...)
 }
 
-func (moments) Forward(*Context, []storage.Array, []storage.Array) error {
-	panic("tensor: moments of memory")
+// Forward computes them in memory, where a file was read as a whole.
+func (moments) Forward(c *Context, out, in []storage.Array) error {
+	if err := c.Run(kernels.Mean, nil, out[1:], in...); err != nil {
+		return err
+	}
+	return c.Run(kernels.Squares, nil, out[:1], in[0], out[1])
 }
 
 // folding implements [blockOp]: the parts are merged as in Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for
