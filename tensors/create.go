@@ -70,7 +70,8 @@ type Dataset struct{ *hdf5write.DatasetWriter }
 var _ tensor.ArrayWriter = (*Dataset)(nil)
 
 // Append writes the rows of x after those appended before, and extends the dataset if its layout has a MaxShape that
-// allows that. A single row may lack the first axis.
+// allows that. A single row may lack the first axis. Datasets of files that Close has completed do not grow: more rows are
+// another file.
 func (d *Dataset) Append(x *tensor.Tensor) error {
 	e, err := entryOf("", x, serialize.Format{Attrs: true})
 	if err != nil {
