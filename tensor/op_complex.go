@@ -190,6 +190,14 @@ func complexUnary(f *kernels.Kernel, x *Tensor) *Tensor {
 		return Where(zero, a.constant(0), Where(zero, a.constant(1), a).Hypot(b))
 	case kernels.Exp:
 		return polar(a.Exp(), b)
+	case kernels.Sin:
+		return Complex(a.Sin().Mul(b.Cosh()), a.Cos().Mul(b.Sinh()))
+	case kernels.Cos:
+		return Complex(a.Cos().Mul(b.Cosh()), a.Sin().Mul(b.Sinh()).Neg())
+	case kernels.Sinh:
+		return Complex(a.Sinh().Mul(b.Cos()), a.Cosh().Mul(b.Sin()))
+	case kernels.Cosh:
+		return Complex(a.Cosh().Mul(b.Cos()), a.Sinh().Mul(b.Sin()))
 	case kernels.Log:
 		return Complex(x.Abs().Log(), x.Angle())
 	case kernels.Sqrt:
@@ -247,6 +255,13 @@ func init() {
 	one("complex exp", (*Tensor).Exp)
 	one("complex log", (*Tensor).Log)
 	one("complex sqrt", (*Tensor).Sqrt)
+	one("complex sin", (*Tensor).Sin)
+	one("complex cos", (*Tensor).Cos)
+	one("complex sinh", (*Tensor).Sinh)
+	one("complex cosh", (*Tensor).Cosh)
+	one("complex sign", (*Tensor).Sign)
+	one("complex norm", func(x *Tensor) *Tensor { return x.Norm(3, -1) })
+	one("complex std", func(x *Tensor) *Tensor { return x.Std(-1) })
 	one("complex mean", func(x *Tensor) *Tensor { return x.Mean(-1) })
 	one("complex cast", func(x *Tensor) *Tensor { return x.Real().Cast(x.DType()).Mul(x).Cast(dtype.Complex128) })
 	two := func(name string, f func(x, y *Tensor) *Tensor, in ...samples.Input) {

@@ -11,6 +11,9 @@ import (
 // CumSum returns the sums of the elements along axis up to each one. Integers and bools are added up as int64, except
 // uint64, which wraps.
 func (x *Tensor) CumSum(axis int) *Tensor {
+	if x != nil && x.DType().IsComplex() {
+		return Complex(x.Real().CumSum(axis), x.Imag().CumSum(axis))
+	}
 	return Apply(cumsum{x.axis("cumsum", axis)}, x.ToFloat32().wide())
 }
 

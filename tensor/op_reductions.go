@@ -105,6 +105,9 @@ func (x *Tensor) LogSumExp(axes ...int) *Tensor {
 // Norm returns (Σ |x|ᵖ)^(1/p) along axes, or of everything if none are named: with p of +Inf and −Inf the largest and the smallest
 // |x|, with 0 the number of elements that are not 0. Its gradient where all are 0 is 0.
 func (x *Tensor) Norm(p float64, axes ...int) *Tensor {
+	if x != nil && x.DType().IsComplex() {
+		x = x.Abs()
+	}
 	x.wantFloats("norm")
 	x = x.ToFloat32()
 	switch p {

@@ -47,7 +47,8 @@ func (x *Tensor) stepped(f *kernels.Kernel) *Tensor {
 
 func noSlope(x, y, dy *Tensor) *Tensor { return dy.constant(0) }
 
-// Sign returns −1, 0 or 1, elementwise; 0 of NaN, as in PyTorch, where NumPy has NaN.
+// Sign returns −1, 0 or 1, elementwise; 0 of NaN, as in PyTorch, where NumPy has NaN. A complex number other than 0 is divided by its
+// absolute value, as by NumPy's sign and PyTorch's sgn.
 func (x *Tensor) Sign() *Tensor {
 	checkGiven("sign", x)
 	switch t := x.DType(); {
@@ -55,6 +56,9 @@ func (x *Tensor) Sign() *Tensor {
 		return Where(x.LtScalar(0).BitOr(x.GtScalar(0)), x.constant(1).CopySign(x), x.constant(0))
 	case t.IsInt():
 		return x.GtScalar(0).Cast(t).Sub(x.LtScalar(0).Cast(t))
+	case t.IsComplex():
+		r := x.Abs()
+		return x.Div(Where(r.EqScalar(0), r.constant(1), r))
 	}
 	return x
 }

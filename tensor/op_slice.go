@@ -56,13 +56,36 @@ func (op flip) Backward(out, grads, in []*Tensor) []*Tensor {
 }
 
 // Index returns what a NumPy index expression selects, such as "1:3, ::2, None",
-// sharing x's memory.
+// sharing x's memory. With lists, as in "[[3, 1], :]", it is a copy, by NumPy's rules; of a tensor over a file, one that is
+// read when it is used. See [Tensor.IndexBy] for tensors of indices.
 func (x *Tensor) Index(expr string) *Tensor {
 	index, err := views.Parse(expr)
 	check("index", err)
+	s, err := index.Select(views.Of(x.Shape()...), nil)
+	check("index", err)
+	if s.Offsets != nil {
+		return x.listed(expr, s)
+	}
 	v, err := index.Of(x.array.View)
 	check("index", err)
 	return view(slice{part: index.Of, index: index}, x, v)
+}
+
+// listed returns the elements at the offsets of s, a selection from row-major elements of x's shape.
+func (x *Tensor) listed(expr string, s views.Selection) *Tensor {
+	if x.IsLazy() && x.format == nil {
+		a, err := x.array.Index(expr)
+		check("index", err)
+		return FromArray(a)
+	}
+	places := make([]int64, 0, len(s.Offsets)*s.View.Len())
+	for _, offset := range s.Offsets {
+		for at := range s.View.Positions() {
+			places = append(places, int64(offset+at))
+		}
+	}
+	y := x.Take(x.onDevice(storage.From(places, append([]int{len(s.Offsets)}, s.View.Shape...)...)))
+	return y.MoveAxis(0, s.Axis).Contiguous()
 }
 
 func (x *Tensor) selectView(part viewFunc) *Tensor {
@@ -119,5 +142,7 @@ var (
 	_ = samples.Register("narrow", unary(func(x *Tensor) *Tensor { return x.Narrow(1, 1, 2) }), samples.In(2, 4).Rows())
 	_ = samples.Register("diagonal", unary(func(x *Tensor) *Tensor { return x.Diagonal(1, 0, 2) }), samples.In(3, 2, 4))
 	_ = samples.Register("flip", unary(func(x *Tensor) *Tensor { return x.Flip(0, -1) }), samples.In(3, 2, 4).Rows())
+	_ = samples.Register("index list", unary(func(x *Tensor) *Tensor { return x.Index("[[2, 0, -1, 0], 1:]") }), samples.In(3, 4))
+	_ = samples.Register("index lists", unary(func(x *Tensor) *Tensor { return x.Index("[::-1, [1, 0, 1], [2, 1, 0]]") }), samples.In(3, 2, 4).Rows())
 	_ = samples.Register("index", unary(func(x *Tensor) *Tensor { return x.Index("1:, None, ::-1, -1") }), samples.In(3, 2, 4).Rows())
 )

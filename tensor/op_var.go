@@ -50,6 +50,11 @@ func (x *Tensor) StdMean(axes ...int) (std, mean *Tensor) {
 
 // VarMean returns Var and Mean.
 func (x *Tensor) VarMean(axes ...int) (variance, mean *Tensor) {
+	if x != nil && x.DType().IsComplex() { // the mean of |x − mean|²
+		re, a := x.Real().VarMean(axes...)
+		im, b := x.Imag().VarMean(axes...)
+		return re.Add(im), Complex(a, b)
+	}
 	axes, correction := correctionOf(axes)
 	axes, keep := keepDims(axes)
 	x, axes = x.ToFloat32(), x.axes("var", axes)

@@ -89,6 +89,8 @@ func (x *Tensor) RequireGrad() *Tensor {
 		fail("require grad", ErrState, "%v was computed, only leaves can require a gradient; call Detach first", x.array)
 	case x.format != nil:
 		x.checkFormat("require grad", nil)
+	case x.IsLazy():
+		fail("require grad", ErrState, "%v is read when it is used; call CPU() first", x.array)
 	case !hasGradient(x.DType()):
 		fail("require grad", ErrType, "%v has no gradient; Cast it to a float type first", x.array)
 	}

@@ -60,6 +60,8 @@ ops = {
     "narrow": lambda x: x.narrow(1, 1, 2),
     "diagonal": lambda x: x.diagonal(1, 0, 2),
     "flip": lambda x: x.flip(0, -1),
+    "index list": lambda x: x[[2, 0, -1, 0], 1:],
+    "index lists": lambda x: x.flip(0)[:, [1, 0, 1], [2, 1, 0]],
     "index": lambda x: x[1:, None, :, -1].flip(2),
     "softmax": lambda x: x.softmax(-1),
     "softmax 1": lambda x: x.softmax(1),
