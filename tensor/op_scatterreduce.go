@@ -39,8 +39,8 @@ func (x *Tensor) ScatterReduce(axis int, index, src *Tensor, reduce string, incl
 	return y.Div(count)
 }
 
-// neutral returns what does not count beside src: a number, or src itself, of which the largest and the smallest elements
-// are the same once more. Integers have no gradient that it would share.
+// neutral returns the number that changes nothing when src is joined to it; for the extremes of integers src itself, whose
+// extremes stay the same when it is joined twice. Integers have no gradient to share.
 func (x *Tensor) neutral(join kernels.ScatterReduce, src *Tensor) *Tensor {
 	number := map[kernels.ScatterReduce]float64{kernels.ScatterMul: 1, kernels.ScatterMax: math.Inf(-1), kernels.ScatterMin: math.Inf(1)}[join]
 	if math.IsInf(number, 0) && !x.DType().IsFloat() {
