@@ -86,7 +86,7 @@ struct Update {
 }
 
 #define TERM(name, value) [[maybe_unused]] REAL name = (REAL)(value);
-#define UPDATE(name, buffers, changing, terms, ...) \
+#define UPDATE(name, buffers, changing, terms, statements, formula) \
 	template <class T> FN void name(const MultiTensor<Update> &u) { \
 		if (found_inf(u.set.scaler)) \
 			return; \
@@ -107,7 +107,8 @@ struct Update {
 				s3s = e.get_s3(); \
 			EACH_OF(k, ps) { \
 				REAL p = ps.at[k], g = unscale * gs.at[k], s1 = s1s.at[k], s2 = s2s.at[k], s3 = s3s.at[k]; \
-				__VA_ARGS__; \
+				H5K_STATEMENTS statements \
+				formula; \
 				ps.at[k] = p, s1s.at[k] = s1, s2s.at[k] = s2, s3s.at[k] = s3; \
 			} \
 			if (buffers > 0) \

@@ -104,7 +104,7 @@ int h5k_squared_error(int real, int64_t n, const void *x, const void *y, void *l
 	return done;
 }
 
-#define UPDATE(name, buffers, changing, terms, ...) {#name, buffers, changing},
+#define UPDATE(name, buffers, changing, terms, statements, formula) {#name, buffers, changing},
 static const struct {
 	const char *name;
 	int buffers, changing;
@@ -121,7 +121,7 @@ const char *h5k_update_line(int update, int *buffers, int *changing) {
 /* The terms are computed here, and so alike for every instruction set. */
 #define SQRT sqrt
 #define TERM(name, value) *t++ = value;
-#define UPDATE(name, buffers, changing, terms, ...) case H5K_UPDATE_##name: terms(TERM) break;
+#define UPDATE(name, buffers, changing, terms, statements, formula) case H5K_UPDATE_##name: terms(TERM) break;
 static void update_terms(int update, double *t, const double *a, const double *x, double skipped) {
 	(void)skipped;
 	switch (update) { H5K_UPDATES(UPDATE) }

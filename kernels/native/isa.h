@@ -183,7 +183,7 @@ H5K_LN(h5k_log, log, double, uint64_t, 0x1p52, 0x4330000000000000, 744.440071921
 #define INTEGERS_ANY(name) op_##name##_i8, op_##name##_u8, op_##name##_i16, op_##name##_u16, op_##name##_i32, op_##name##_u32, op_##name##_i64, op_##name##_u64
 #define OP(name, types, inputs, result, cost, formula) {REALS_##types(name), INTEGERS_##types(name)},
 #define CAST(from) {cast_##from##_f32, cast_##from##_f64},
-#define UPDATE(name, buffers, changing, terms, ...) {update_##name##_f32, update_##name##_f64},
+#define UPDATE(name, buffers, changing, terms, statements, formula) {update_##name##_f32, update_##name##_f64},
 const h5k_table H5K_TABLE = {
 	.name = H5K_NAME,
 	.op = {H5K_OPS(OP)},

@@ -46,7 +46,7 @@ typedef void h5k_loop(int64_t n, void *z, const void *x, const void *y, const vo
 enum { H5K_OPS(OP) H5K_NOPS };
 #undef OP
 
-#define UPDATE(name, buffers, changing, terms, ...) H5K_UPDATE_##name,
+#define UPDATE(name, buffers, changing, terms, statements, formula) H5K_UPDATE_##name,
 enum { H5K_UPDATES(UPDATE) H5K_NUPDATES };
 #undef UPDATE
 

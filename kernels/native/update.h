@@ -1,4 +1,4 @@
-/* The updates of updates.h, in REAL. */
+/* The updates of updates.h, in REAL. Buffers are stored before the formula, whose roots are calls, before which registers are saved. */
 
 typedef struct {
 	const REAL *g;
@@ -10,7 +10,7 @@ typedef struct {
 enum { REAL_(SLICE) = 4096 };
 
 #define TERM(name, value) REAL name = *h++; (void)name;
-#define UPDATE(name, buffers, changing, terms, ...) \
+#define UPDATE(name, buffers, changing, terms, statements, formula) \
 	static void REAL_(update_##name##_part)(void *arg, int64_t from, int64_t to) { \
 		const REAL_(arrays) *u = arg; \
 		const REAL *gs = u->g; \
@@ -20,14 +20,15 @@ enum { REAL_(SLICE) = 4096 };
 		int64_t end = to * REAL_(SLICE) < u->n ? to * REAL_(SLICE) : u->n; \
 		_Pragma("omp simd") for (int64_t k = from * REAL_(SLICE); k < end; k++) { \
 			REAL p = ps[k], g = gs[k], s1 = buffers > 0 ? s1s[k] : 0, s2 = buffers > 1 ? s2s[k] : 0, s3 = buffers > 2 ? s3s[k] : 0; \
-			__VA_ARGS__; \
-			ps[k] = p; \
+			H5K_STATEMENTS statements \
 			if (buffers > 0) \
 				s1s[k] = s1; \
 			if (buffers > 1) \
 				s2s[k] = s2; \
 			if (buffers > 2) \
 				s3s[k] = s3; \
+			formula; \
+			ps[k] = p; \
 		} \
 	} \
 	static void REAL_(update_##name)(int64_t n, const void *g, void *p, void *const *s, const double *t) { \
