@@ -59,6 +59,9 @@ func trainCommand() *cli.Command {
 			if c.Bool("print-config") {
 				return printConfig(c)
 			}
+			if err := join(c); err != nil {
+				return err
+			}
 			job, err := newJob(c)
 			if err != nil {
 				return err
@@ -227,6 +230,15 @@ func (j *job) begin(c *cli.Context) error {
 		return err
 	}
 	if err := j.checkOutputs(c, c.Bool("force")); err != nil { // none is an input
+		return err
+	}
+	if first() {
+		if j.train, err = train.New(c.Context, config, j.data.Data, device); err != nil {
+			return err
+		}
+		config = j.train.Config
+	}
+	if err := shareConfig(&config); err != nil || first() {
 		return err
 	}
 	j.train, err = train.New(c.Context, config, j.data.Data, device)
@@ -470,6 +482,9 @@ func sameName(a, b string) bool {
 
 // claim locks the run file, once it is known that it may be written.
 func (j *job) claim(c *cli.Context, replace bool) (err error) {
+	if !first() {
+		return nil
+	}
 	if err := canWrite(j.file); err != nil {
 		return err
 	}
@@ -481,6 +496,9 @@ func (j *job) claim(c *cli.Context, replace bool) (err error) {
 
 // checkOutputs returns an error if the run file or its plot may not be written.
 func (j *job) checkOutputs(c *cli.Context, replace bool) error {
+	if !first() {
+		return nil
+	}
 	if j.file == defaultRun && !replace && exists(j.file) {
 		return fmt.Errorf("%s exists; continue it with --resume %s, use --force to replace it, or name another file with -o", j.file, j.file)
 	}
@@ -540,13 +558,16 @@ func openData(ctx context.Context, config train.Config) (*trainingData, error) {
 func (j *job) run(c *cli.Context) error {
 	watch := newMonitor(c, j)
 	watch.begin()
-	err := j.train.Fit(c.Context, j.data.Data, train.Options{File: j.file, Lock: j.lock, Callbacks: []train.Callback{train.CallbackFuncs{
+	err := j.train.Fit(c.Context, j.data.Data, train.Options{File: j.file, Lock: j.lock, Group: group(), Callbacks: []train.Callback{train.CallbackFuncs{
 		OnRunBegin: watch.plan, OnNote: watch.note, OnProgress: watch.batch, OnEpochEnd: watch.epoch,
 	}}})
 	watch.end()
-	interrupted := c.Context.Err() != nil && errors.Is(err, context.Canceled)
+	interrupted := (c.Context.Err() != nil || group() != nil) && errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
 		return err
+	}
+	if !first() {
+		return nil
 	}
 	curves := ", curves to " + curvesName(j.file)
 	if err := plotCurves(curvesName(j.file), j.train.History); err != nil {

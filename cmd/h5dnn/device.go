@@ -22,6 +22,7 @@ import (
 // compute opens the device of config and sets the number of threads.
 func compute(config train.Config) (storage.Device, error) {
 	setThreads(config)
+	shareThreads(config)
 	return storage.DeviceNamed(cmp.Or(config.Device, "cpu"))
 }
 

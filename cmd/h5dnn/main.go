@@ -102,8 +102,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 	if err == nil {
 		err = app.RunContext(withInputs(ctx), args)
 	}
-	status = report(stderr, name, err)
+	awaitFirst(err)
+	status = report(stderr, name, withRank(err))
 	reportRemote(stderr, name)
+	leave(status)
 	return status
 }
 
