@@ -56,6 +56,10 @@ fuzz: setup ## run fuzz targets whose name contains TARGET (serialize/torch.Fuzz
 		go test "$${target%.*}" -run '^$$' -fuzz "^$${target##*.}\$$" -fuzztime $(TIME) -fuzzminimizetime 50x || failed="$$failed $$target"; \
 	done; test -z "$$failed" || { echo "fuzz: failed:$$failed"; exit 1; }; }
 
+.PHONY: mpi
+mpi: build ## build bin/libh5dnn-openmpi.so and bin/libh5dnn-mpich.so, by which mpirun -n 4 bin/h5dnn train works, for the MPIs that are here
+	@sh scripts/mpi.sh
+
 .PHONY: capi
 capi: setup ## build bin/libh5dnn.so for C and Python and test it from both
 	@sh scripts/capi.sh

@@ -20,6 +20,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/collective"
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
@@ -52,6 +53,9 @@ func trainCommand() *cli.Command {
 			"Splits:      --split 0.1, of whole episodes where there are any; --split '{folds: 5, fold: 0, group: patient, stratify: true}'\n" +
 			"             keeps the rows of a patient on one side; h5dnn help split lists all settings. Windows (--steps) are\n" +
 			"             split by episode, or a single episode by time, so that no row is on both sides.\n" +
+			"Processes:   mpirun -n 4 h5dnn train … divides each batch into shards: 4, by default one for each process. A run with the same\n" +
+			"             shards and threads gives the same bits on 1, 2 or 4 processes, and goes on on another number; a run that begins\n" +
+			"             on 1 and one that begins on 4 agree only if both name the same shards. make mpi builds what MPI needs.\n" +
 			"Settings without a flag are in CONFIG.yaml: layers, metrics, clip_norm, clip_value, accumulate, ema, the settings of\n" +
 			"losses, optimizers (such as groups) and schedules, weights and lengths of samples. h5dnn help configuration lists all.",
 		Flags: flagsUnder(trainFlags()),
@@ -153,7 +157,8 @@ func trainFlags() []trainFlag {
 		{"Hardware", never, &cli.StringFlag{Name: "precision", Usage: "of matrix products and convolutions: float32, tf32, bf16 or fp16; weights stay float32", DefaultText: "float32"}},
 		{"Hardware", always, &cli.StringFlag{Name: "resident", Usage: "keep all samples in GPU memory: auto, yes or no", DefaultText: "auto: if they fit half of the free memory"}},
 		{"Hardware", always, &cli.BoolFlag{Name: "graph", Usage: "capture training steps in a CUDA graph and replay it; --graph=false launches every kernel", DefaultText: "if the device can"}},
-		{"Hardware", always, &cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"}},
+		{"Hardware", always, &cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads of a process", DefaultText: "all, divided among the processes of a machine"}},
+		{"Hardware", never, &cli.IntFlag{Name: "shards", Usage: "`NUMBER` of equal parts of each batch, which processes divide among them", DefaultText: "one for each process"}},
 		{"Output", always, &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE`", DefaultText: defaultRun}},
 		{"Output", always, &cli.StringFlag{Name: "save-every", Usage: "save the run after each `INTERVAL`: 10m, 500steps or epoch", DefaultText: "epoch"}},
 		{"Output", always, &cli.IntFlag{Name: "keep", Usage: "keep the last `N` saves beside the run, named after their steps: run-step1200.h5 for run.h5", DefaultText: "none"}},
@@ -563,6 +568,9 @@ func (j *job) run(c *cli.Context) error {
 	}}})
 	watch.end()
 	interrupted := (c.Context.Err() != nil || group() != nil) && errors.Is(err, context.Canceled)
+	if errors.Is(err, collective.ErrGroup) && exists(j.file) {
+		return fmt.Errorf("%w; continue with: h5dnn train --resume %s", err, j.file)
+	}
 	if err != nil && !interrupted {
 		return err
 	}

@@ -27,7 +27,7 @@ func override(c *cli.Context, settings *train.Config) error {
 	})
 	setFlags(c, c.Int, map[string]*int{
 		"length": &d.Length, "steps": &d.Steps, "y-steps": &d.YSteps, "window": &d.Window,
-		"classes": &settings.Classes, "epochs": &settings.Epochs, "batch": &settings.BatchSize, "threads": &settings.Threads,
+		"classes": &settings.Classes, "epochs": &settings.Epochs, "batch": &settings.BatchSize, "threads": &settings.Threads, "shards": &settings.Shards,
 		"keep": &settings.Keep,
 	})
 	setFlags(c, c.Int64, map[string]*int64{"memory": &d.Memory})

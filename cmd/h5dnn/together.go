@@ -93,5 +93,8 @@ func leave(status int) {
 	if status == statusInterrupted {
 		status = statusFine
 	}
+	if status != statusFine {
+		time.Sleep(200 * time.Millisecond) // the launcher passes on what was printed
+	}
 	together.End(status)
 }
