@@ -15,7 +15,7 @@ func Launcher(getenv func(string) string) (string, error) {
 		return "mpich", nil
 	}
 	if n, err := strconv.Atoi(getenv("SLURM_STEP_NUM_TASKS")); err == nil && n > 1 {
-		return "", fmt.Errorf("mpi: srun has started %d processes without PMIx or PMI, by which they find each other; use srun --mpi=pmix with Open MPI, or --mpi=pmi2 with MPICH", n)
+		return "", fmt.Errorf("mpi: srun has started %d processes without PMIx or PMI, by which they find each other; use the mpi=pmix of srun with Open MPI, or its mpi=pmi2 with MPICH", n)
 	}
 	return "", nil
 }
