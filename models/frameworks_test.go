@@ -111,7 +111,7 @@ func compare(t *testing.T, what string, differences map[string]float64) {
 func TestOptimizersGoOn(t *testing.T) {
 	dir := t.TempDir()
 	python(t, "begin", dir)
-	optimizers := []string{"adam", "amsgrad", "adamw", "sgd", "nesterov", "rmsprop"}
+	optimizers := []string{"adam", "amsgrad", "adamw", "sgd", "nesterov", "rmsprop", "adagrad", "adadelta"}
 	for _, name := range optimizers {
 		convert(t, filepath.Join(dir, name+".keras"), filepath.Join(dir, name+".pt"), "torch", Options{Optimizer: true})
 	}
@@ -147,7 +147,7 @@ func TestOptimizersOfRunsGoOn(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	python(t, "begin", dir)
-	optimizers := []string{"adam", "adamw", "sgd", "nesterov"}
+	optimizers := []string{"adam", "amsgrad", "adamw", "sgd", "nesterov", "adadelta"}
 	for _, name := range optimizers {
 		convert(t, at(name+".keras"), at(name+"-run.npz"), "npz", Options{Framework: "h5dnn", Optimizer: true})
 		convert(t, at(name+"-run.npz"), at(name+"-run.pt"), "torch", Options{Optimizer: true})

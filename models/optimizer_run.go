@@ -20,11 +20,6 @@ import (
 // those of PyTorch under other names.
 const runOptimizer = "optimizer/"
 
-// runBuffers are PyTorch's buffers, and the names that runs have for them.
-var runBuffers = []struct{ pytorch, own string }{
-	{"exp_avg", "first_moment"}, {"exp_avg_sq", "second_moment"}, {"momentum_buffer", "momentum"},
-}
-
 // hasRunOptimizer reports whether a run has the state of an optimizer that was used.
 func (p *Plan) hasRunOptimizer() bool {
 	for _, e := range p.Source.Entries {
@@ -50,27 +45,36 @@ func (p *Plan) runStep() int64 {
 // runState returns the state of the optimizer of a run as PyTorch has it, for parameters
 // in this order, by their names in the run.
 func (p *Plan) runState(c train.Config, parameters []string) (state []weights.Tensor, group map[string]string, err error) {
-	group, err = p.runGroup(c)
+	rule, settings, err := runSettings(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	group, err = p.runGroup(c, rule, settings)
 	if err != nil {
 		return nil, nil, err
 	}
 	entries := p.Source.byName()
-	step := storage.From([]float32{float32(p.runStep())})
-	step.View, _ = step.Reshape()
+	number := func(v float64) storage.Array {
+		a := storage.From([]float32{float32(v)})
+		a.View, _ = a.Reshape()
+		return a
+	}
+	step := number(float64(p.runStep()))
 	indices := make([]int, len(parameters))
 	for k, name := range parameters {
 		indices[k] = k
 		prefix := fmt.Sprintf("state/%d/", k)
 		var buffers []weights.Tensor
-		counts := false
 		for _, buffer := range runBuffers {
 			if e, ok := entries[runOptimizer+buffer.own+"/"+name]; ok {
 				buffers = append(buffers, copied(prefix+buffer.pytorch, e))
-				counts = counts || buffer.own != "momentum"
 			}
 		}
-		if counts {
+		if len(buffers) > 0 && rule.name != "sgd" {
 			state = append(state, weights.Tensor{Name: prefix + "step", Array: step, Operation: "step"})
+		}
+		if len(buffers) > 0 && rule.name == "nadam" {
+			state = append(state, weights.Tensor{Name: prefix + "mu_product", Array: number(momentaOf(settings, p.runStep())), Operation: "momenta"})
 		}
 		state = append(state, buffers...)
 	}
@@ -81,32 +85,11 @@ func (p *Plan) runState(c train.Config, parameters []string) (state []weights.Te
 
 // runGroup returns the settings of the optimizer of a run as PyTorch's param_group, and
 // records those that it has no place for.
-func (p *Plan) runGroup(c train.Config) (map[string]string, error) {
-	o, err := nn.OptimizerFromConfig(c.Optimizer)
-	if err != nil {
-		return nil, err
-	}
-	settings := map[string]any{"lr": o.Rate()}
-	var groups []nn.ParamGroup
-	adam := func(o *nn.Adam, apart bool) {
-		settings["betas"], settings["eps"] = []float64{o.Beta1, o.Beta2}, o.Eps
-		settings["weight_decay"], settings["amsgrad"], settings["decoupled_weight_decay"] = o.WeightDecay, false, apart
-		groups = o.AdamOptions.Groups
-	}
-	switch o := o.(type) {
-	case *nn.AdamW:
-		adam(&o.Adam, true)
-	case *nn.Adam:
-		adam(o, false)
-	case *nn.SGD:
-		settings["momentum"], settings["dampening"] = o.Momentum, 0
-		settings["weight_decay"], settings["nesterov"] = o.WeightDecay, o.Nesterov
-		groups = o.SGDOptions.Groups
-	default:
-		return nil, fmt.Errorf("optimizer %T: %w", o, weights.ErrUnsupported)
-	}
-	if len(groups) > 0 {
-		p.Lost.Add(runOptimizer+"groups", loss.Property, 1, "they are not converted")
+func (p *Plan) runGroup(c train.Config, rule runRule, settings map[string]any) (map[string]string, error) {
+	for _, name := range []string{"groups", "no_decay"} {
+		if settings[name] != nil {
+			p.Lost.Add(runOptimizer+name, loss.Property, 1, "they are not converted")
+		}
 	}
 	if c.Schedule != nil && c.Schedule != "constant" {
 		p.Lost.Add(runOptimizer+"schedule", loss.Property, 1, "%s has no such setting of an optimizer", p.To)
@@ -124,9 +107,9 @@ func (p *Plan) runGroup(c train.Config) (map[string]string, error) {
 			p.Lost.Add(runOptimizer+name, loss.Property, 1, "%s has no such setting of an optimizer", p.To)
 		}
 	}
-	texts := map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(settings)) {
-		text, err := json.Marshal(settings[key])
+	texts, values := map[string]string{}, rule.group(settings)
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		text, err := json.Marshal(values[key])
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +126,7 @@ func (p *Plan) setRunOptimizer(c *train.Config, parameters []string, list []weig
 		return err
 	}
 	if !ok {
-		p.Lost.Add(runOptimizer+"state", loss.Array, len(list), "h5dnn has Adam, AdamW and SGD")
+		p.Lost.Add(runOptimizer+"state", loss.Array, len(list), "h5dnn does not convert this optimizer")
 		return nil
 	}
 	state := map[string]weights.Tensor{}
@@ -167,11 +150,6 @@ func (p *Plan) setRunOptimizer(c *train.Config, parameters []string, list []weig
 			t.Name = runOptimizer + buffer.own + "/" + parameter
 			p.Tensors = append(p.Tensors, t)
 		}
-		for _, other := range []string{"max_exp_avg_sq", "square_avg", "grad_avg"} {
-			if _, ok := state[prefix+other]; ok {
-				p.Lost.Add(runOptimizer+other+" of "+parameter, loss.Array, 1, "h5dnn's optimizers have no such buffer")
-			}
-		}
 	}
 	p.Tensors = append(p.Tensors, weights.Tensor{Name: runOptimizer + "step", Array: storage.From([]int64{step}), Operation: "step"})
 	return nil
@@ -183,41 +161,12 @@ func isZero(text string) bool { return strings.Trim(text, "0.") == "" }
 // setRunGroup sets the optimizer of c to what a param_group of PyTorch says. It returns
 // false for one that h5dnn does not have.
 func (p *Plan) setRunGroup(c *train.Config, group map[string]string) (bool, error) {
-	value := func(key string) (v any) {
-		_ = json.Unmarshal([]byte(group[key]), &v) // nil if it is missing
-		return v
-	}
-	number := func(key string) float64 {
-		n, _ := value(key).(float64)
-		return n
-	}
-	settings := map[string]any{"lr": number("lr"), "weight_decay": number("weight_decay")}
-	name := ""
-	switch betas, _ := value("betas").([]any); {
-	case len(betas) == 2:
-		name = "adam"
-		if value("decoupled_weight_decay") == true {
-			name = "adamw"
-		} else if group["decoupled_weight_decay"] == "" && number("weight_decay") != 0 {
-			p.Lost.Add(runOptimizer+"weight_decay", loss.Property, 1, "the file does not say whether it is that of Adam or of AdamW; it is taken as Adam's")
-		}
-		settings["beta1"], settings["beta2"], settings["eps"] = betas[0], betas[1], number("eps")
-		if value("amsgrad") == true {
-			p.Lost.Add(runOptimizer+"amsgrad", loss.Property, 1, "h5dnn's Adam has no such setting")
-		}
-	case group["dampening"] != "":
-		name = "sgd"
-		settings["momentum"], settings["nesterov"] = number("momentum"), value("nesterov") == true
-		if number("dampening") != 0 {
-			p.Lost.Add(runOptimizer+"dampening", loss.Property, 1, "h5dnn's SGD has no such setting")
-		}
-	default:
+	values := decoded(group)
+	rule, ok := runRuleOf(values)
+	if !ok {
 		return false, nil
 	}
-	if value("maximize") == true {
-		p.Lost.Add(runOptimizer+"maximize", loss.Property, 1, "h5dnn's optimizers have no such setting")
-	}
-	c.Optimizer, c.Schedule = map[string]any{name: settings}, "constant"
+	c.Optimizer, c.Schedule = map[string]any{rule.name: rule.settings(values, &p.Lost)}, "constant"
 	_, err := nn.OptimizerFromConfig(c.Optimizer)
 	return true, err
 }

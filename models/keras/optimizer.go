@@ -66,6 +66,23 @@ var optimizers = []optimizerRule{
 		},
 		inexact: "Keras has epsilon within the root and PyTorch outside",
 	},
+	{
+		classes: []string{"Adagrad"}, mark: "initial_accumulator_value", counts: true,
+		slots: []slotRule{{"accumulator", "sum", 0, 1}},
+		groups: []groupKey{
+			{"lr", []string{"learning_rate"}, 0.001}, {"lr_decay", nil, 0.0}, {"eps", []string{"epsilon"}, 1e-7}, {"weight_decay", []string{"weight_decay"}, 0.0},
+			{"initial_accumulator_value", []string{"initial_accumulator_value"}, 0.1},
+		},
+		inexact: "Keras has epsilon within the root and PyTorch outside",
+	},
+	{
+		classes: []string{"Adadelta"}, mark: "rho", counts: true,
+		slots: []slotRule{{"accumulated_grad", "square_avg", 0, 1}, {"accumulated_delta_var", "acc_delta", 0, 1}},
+		groups: []groupKey{
+			{"lr", []string{"learning_rate"}, 0.001}, {"rho", []string{"rho"}, 0.95}, {"eps", []string{"epsilon"}, 1e-7}, {"weight_decay", []string{"weight_decay"}, 0.0},
+		},
+		inexact: "rounding differs",
+	},
 }
 
 // IsBuffer reports whether a parameter of PyTorch or h5dnn is a buffer, which no optimizer updates.
@@ -227,9 +244,12 @@ func ImportOptimizer(parameters []weights.Tensor, state map[string]storage.Array
 	var report OptimizerReport
 	i := slices.IndexFunc(optimizers, func(r optimizerRule) bool { return group[r.mark] != "" })
 	if i < 0 {
-		return nil, report, errkind.Errorf(weights.ErrUnsupported, "an optimizer whose param_groups have none of betas, dampening and alpha, which h5dnn does not convert")
+		return nil, report, errkind.Errorf(weights.ErrUnsupported, "an optimizer whose param_groups have none of betas, dampening, alpha, initial_accumulator_value and rho, which h5dnn does not convert to Keras")
 	}
 	rule := optimizers[i]
+	if _, hasAMSGrad := group["amsgrad"]; rule.mark == "betas" && (!hasAMSGrad || group["momentum_decay"] != "") {
+		return nil, report, errkind.Errorf(weights.ErrUnsupported, "an optimizer with betas that is neither Adam nor AdamW, such as NAdam, Adamax or RAdam, which h5dnn does not convert to Keras")
+	}
 	o := &Optimizer{Class: rule.classes[0], Config: rule.config(group)}
 	rule.limit(o, group, &report)
 	k := 0
@@ -319,7 +339,7 @@ func (r optimizerRule) limit(o *Optimizer, group map[string]string, report *Opti
 	} else {
 		o.Config["weight_decay"] = nil
 	}
-	for _, name := range []string{"maximize", "dampening"} {
+	for _, name := range []string{"maximize", "dampening", "lr_decay"} {
 		if text := group[name]; text != "" && text != "false" && text != "0" && text != "0.0" {
 			report.drop(name, "Keras's %s has no such setting", o.Class)
 		}

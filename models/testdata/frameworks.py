@@ -221,6 +221,8 @@ OPTIMIZERS = {
     "sgd": (lambda: keras.optimizers.SGD(1e-2, momentum=0.9), torch.optim.SGD),
     "nesterov": (lambda: keras.optimizers.SGD(1e-2, momentum=0.9, nesterov=True), torch.optim.SGD),
     "rmsprop": (lambda: keras.optimizers.RMSprop(1e-2, momentum=0.5, centered=True), torch.optim.RMSprop),
+    "adagrad": (lambda: keras.optimizers.Adagrad(1e-2), torch.optim.Adagrad),
+    "adadelta": (lambda: keras.optimizers.Adadelta(0.5), torch.optim.Adadelta),
 }
 
 
@@ -301,7 +303,7 @@ def main(act, folder):
             begin(os.path.join(folder, name), make())
         elif act == "resume":
             print(name, *resume(os.path.join(folder, name), optimizer))
-        elif act == "weights" and name in ("adam", "adamw", "sgd", "nesterov"):
+        elif act == "weights" and name in ("adam", "amsgrad", "adamw", "sgd", "nesterov", "adadelta"):
             print(name, weights(os.path.join(folder, name), optimizer))
         elif act == "goon":
             print(name, goon(os.path.join(folder, name)))
