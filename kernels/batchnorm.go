@@ -94,7 +94,23 @@ func normKernel(name string, ins int, formula func(c *Call, options BatchNormOpt
 				return false, nil
 			}
 			return true, with(c, options, loop)
-		}))
+		}), func(c *Call) division { return divideChannels(c, grad) })
+}
+
+// divideChannels divides the channels, of which those of images whose channels are adjacent are not read alone.
+func divideChannels(c *Call, grad bool) division {
+	d := byFirst(len(c.In))(c)
+	d.out[0], d.in[0], d.reads = 1, 1, len(c.Out) == 5
+	if c.In[0].Stride[1] == 1 {
+		d.least = 32
+	}
+	if grad {
+		d.in[2] = 1
+		if len(c.In) > 5 {
+			d.in[5] = 1
+		}
+	}
+	return d
 }
 
 func checkNorm(c *Call, ins int, outs []int, grad bool) error {

@@ -39,16 +39,20 @@ var Cast = updatesInPlace(define("cast",
 			return optimizedCopy(y, x), nil
 		}
 		options = options.withDefault()
-		to, ok := native.ComputeTypeOf(y.Type)
-		var g native.Grid
-		if !ok || !native.Castable(x.Type) || !g.Over(&y.View, &x.View) {
-			return false, nil
-		}
-		if !g.Empty {
-			native.Cast(to, x.Type, &g, at(&g, 0, y), at(&g, 1, x), options.Scale, options.Offset)
-		}
-		return true, nil
+		return nativeCast(y, x, options), nil
 	}))
+
+// nativeCast is Cast in C. It returns false for types and ranks that C does not take.
+func nativeCast(y, x *storage.Array, options CastOptions) bool {
+	var g native.Grid
+	if !native.Castable(y.Type, x.Type) || !g.Over(&y.View, &x.View) {
+		return false
+	}
+	if !g.Empty {
+		native.Cast(y.Type, x.Type, &g, at(&g, 0, y), at(&g, 1, x), options.Scale, options.Offset)
+	}
+	return true
+}
 
 // identity reports whether o changes nothing.
 func (o ScaleOffsetOptions) identity() bool { return o.withDefault() == ScaleOffsetOptions{Scale: 1} }

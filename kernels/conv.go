@@ -35,14 +35,23 @@ func Pad(sizes ...int) (padding [3][2]int) {
 // of x (N,C,…), w (O,C/groups,…) and b (O), which may be left out; c' is channel c of o's group.
 // Out y and, if wanted, z, for which y is act(z). The spatial axes are those after the first two. It is fast for float32, where x and y
 // are channels-last (views.ChannelsLast) or row-major.
-var Conv = convKernel("conv", 2, 3, convOperands, referenceConv[float32], referenceConv[float64])
+var Conv = convKernel("conv", 2, 3, convOperands, byFirst(1), referenceConv[float32], referenceConv[float64])
 
 // ConvGradX is the gradient of Conv with respect to x: Out dx; In dy, w. It is also the
 // transposed convolution of dy.
-var ConvGradX = convKernel("conv grad x", 1, 2, convGradXOperands, referenceConvGradX[float32], referenceConvGradX[float64])
+var ConvGradX = convKernel("conv grad x", 1, 2, convGradXOperands, byFirst(1), referenceConvGradX[float32], referenceConvGradX[float64])
 
 // ConvGradW is the gradients of Conv with respect to w and b: Out dw and, if wanted, db; In x, dy.
-var ConvGradW = convKernel("conv grad w", 2, 2, convGradWOperands, referenceConvGradW[float32], referenceConvGradW[float64])
+var ConvGradW = convKernel("conv grad w", 2, 2, convGradWOperands, divideConvGradW, referenceConvGradW[float32], referenceConvGradW[float64])
+
+// divideConvGradW divides the images, whose gradients are added.
+func divideConvGradW(c *Call) division {
+	d := byFirst(2)(c)
+	for i := range d.out {
+		d.out[i] = summed
+	}
+	return d
+}
 
 // A conv is a checked call: the operands x, w, b and y of the convolution, or their
 // gradients. b is nil without a bias. z is y unless both are outputs.
@@ -79,7 +88,7 @@ func third(arrays []storage.Array) *storage.Array {
 
 // convKernel returns a kernel with the given maximum numbers of outputs and inputs. A second output and a
 // third input are optional.
-func convKernel(name string, outs, ins int, operands func(c *Call) conv, f32, f64 func(g *conv)) *Kernel {
+func convKernel(name string, outs, ins int, operands func(c *Call) conv, divide func(c *Call) division, f32, f64 func(g *conv)) *Kernel {
 	return withHalfFloats(define(name,
 		func(c *Call, o ConvOptions) error {
 			if err := c.real(min(max(len(c.Out), 1), outs), min(max(len(c.In), 2), ins)); err != nil {
@@ -105,7 +114,7 @@ func convKernel(name string, outs, ins int, operands func(c *Call) conv, f32, f6
 				return false, nil
 			}
 			return true, g.optimized()
-		}))
+		}), divide)
 }
 
 // set applies the options, and returns an error unless the operands have the shapes of

@@ -25,7 +25,16 @@ var CumSum = hostOnly(withHalfFloats(define("cumsum",
 	},
 	func(c *Call, options CumSumOptions) (bool, error) {
 		return nativeLines(native.CumSum, options.Axis, &c.Out[0], &c.In[0], &c.In[0]), nil
-	})))
+	}), func(c *Call) division {
+	options, _ := c.Options.(CumSumOptions)
+	d := c.inOnePart()
+	for axis, n := range c.In[0].Shape { // the longest other axis
+		if axis != options.Axis && (d.in[0] == undivided || n > c.In[0].Shape[d.in[0]]) {
+			d.out[0], d.in[0] = axis, axis
+		}
+	}
+	return d
+}))
 
 func referenceCumSum[W computeType](c *Call, axis int) {
 	var buf []W

@@ -97,12 +97,12 @@ func mapSamples() (all []sample) {
 func castSamples() (all []sample) {
 	for _, from := range dtype.All() {
 		for _, shape := range [][]int{{33}, {7, 19}} {
-			slow := !native.Castable(from)
+			slow := !native.Castable(dtype.Float32, from)
 			all = append(all, sample{k: Cast, out: []operand{of(shape...)}, in: []operand{of(shape...).as(from).drawn(below(2))}, slow: slow})
 			if computeTypeOf(from) != dtype.Invalid {
 				all = append(all, sample{k: Cast, options: CastOptions{3, 1}, out: []operand{of(shape...)}, in: []operand{of(shape...).as(from).drawn(below(100))}, tolerance: 1e-6, slow: slow})
 			}
-			all = append(all, sample{k: Cast, out: []operand{of(shape...).as(from)}, in: []operand{of(shape...).drawn(below(2))}, slow: from != dtype.Float32 && from != dtype.Float64})
+			all = append(all, sample{k: Cast, out: []operand{of(shape...).as(from)}, in: []operand{of(shape...).drawn(below(2))}, slow: isHalf(from) || !native.Castable(from, dtype.Float32)})
 			all = append(all, sample{k: Copy, out: []operand{of(shape...).as(from)}, in: []operand{of(shape...).as(from).drawn(below(2))}})
 			all = append(all, sample{k: Fill, options: FillOptions{1}, out: []operand{of(shape...).as(from)}})
 		}

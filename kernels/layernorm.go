@@ -66,7 +66,7 @@ var LayerNorm = withHalfFloats(define("layer norm",
 		rows := native.Rows{N: x.Shape[0], Cols: x.Shape[1], Step: [3]int{x.Stride[0], y.Stride[0]}}
 		rows.LayerNorm(real, options.Epsilon, start(x), gamma, beta, start(y), start(&c.Out[1]), start(&c.Out[2]))
 		return true, nil
-	}))
+	}), byFirst(1))
 
 // LayerNormGrad is the gradients of LayerNorm: with X = (x − mean)·invstd, g = dy·gamma, and means over a row,
 //
@@ -127,7 +127,13 @@ var LayerNormGrad = withHalfFloats(define("layer norm grad",
 		}
 		rows := native.Rows{N: x.Shape[0], Cols: x.Shape[1], Step: [3]int{x.Stride[0], dy.Stride[0], dx.Stride[0]}}
 		return rows.LayerNormGrad(real, start(x), start(dy), start(&c.In[2]), start(&c.In[3]), gamma, start(dx), dgamma, dbeta), nil
-	}))
+	}), func(c *Call) division {
+	d := byFirst(4)(c)
+	for i := range d.out[1:] {
+		d.out[1+i] = summed
+	}
+	return d
+})
 
 // checkRows checks that x is a matrix of floats, others are like it, and that there is a statistic for each
 // row and a parameter for each column.

@@ -26,7 +26,11 @@ var Linear = withHalfFloats(define("linear", checkLinear,
 		}
 		return nil
 	},
-	func(c *Call, options LinearOptions) (bool, error) { return linearOf(c, options).optimized() }))
+	func(c *Call, options LinearOptions) (bool, error) { return linearOf(c, options).optimized() }), func(c *Call) division {
+	d := byFirst(1)(c)
+	d.least = 256
+	return d
+})
 
 func checkLinear(c *Call, options LinearOptions) error {
 	if err := c.real(min(max(len(c.Out), 1), 2), min(max(len(c.In), 2), 3)); err != nil {

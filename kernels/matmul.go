@@ -27,7 +27,29 @@ var MatMul = withHalfFloats(define("matmul", checkMatMul,
 	},
 	func(c *Call, _ struct{}) (bool, error) {
 		return optimizedMatMul(&c.Out[0], &c.In[0], &c.In[1])
-	}))
+	}), divideMatMul)
+
+// divideMatMul divides the first axis of z with several indices that is not its last.
+func divideMatMul(c *Call) division {
+	z, d := &c.Out[0], c.inOnePart()
+	for axis, n := range z.Shape[:z.Rank()-1] {
+		if n < 2 {
+			continue
+		}
+		d.out[0] = axis
+		if axis == z.Rank()-2 {
+			d.in[0], d.least = c.In[0].Rank()-2, 256 // rows: fewer would read y from memory again for little work
+			break
+		}
+		for i := range c.In {
+			if own := axis + c.In[i].Rank() - z.Rank(); own >= 0 && c.In[i].Shape[own] == n {
+				d.in[i] = own
+			}
+		}
+		break
+	}
+	return d
+}
 
 func checkMatMul(c *Call, _ struct{}) error {
 	if err := c.real(1, 2); err != nil {

@@ -92,7 +92,7 @@ func poolKernel(name string, outs, ins int, operands func(c *Call) pool, optimiz
 				return true, nil
 			}
 			return false, nil
-		}))
+		}), byFirst(ins))
 }
 
 // set applies the options, and returns an error unless types and shapes agree for one pooling.

@@ -100,7 +100,7 @@ static int64_t plan(job *j) {
 	int64_t n = g->shape[inner];
 	if (simple(j, &all) && (n >= NARROW || g->shape[outer] == 1)) {
 		j->rows = 1;
-		j->cols = min(n, all && !j->load ? PART : BLOCK);
+		j->cols = min(n, all && !j->load && !j->store ? PART : BLOCK);
 	} else {
 		int near = closest(j);
 		if (near >= 0 && near != outer) {
@@ -173,7 +173,9 @@ static void tile(const job *j, buffer *buf, char **at, int64_t rows, int64_t col
 			for (int k = 1; k < j->operands; k++)
 				part[k] = in[k] + i * j->size[k];
 			compute(j, buf[0].bytes, part, n);
-			h5k_stream(at[0] + i * j->size[0], buf[0].bytes, n * j->size[0]);
+			for (int k = 1; k < j->operands; k++)
+				part[k] = in[k] + (i + n) * j->size[k];
+			h5k_isa->stream(at[0] + i * j->size[0], buf[0].bytes, n * j->size[0], part[1], part[j->operands > 2 && !j->twin ? 2 : 1]);
 		}
 		return;
 	}
@@ -205,7 +207,7 @@ static void tiles(void *arg, int64_t from, int64_t to) {
 		if (j->loop)
 			tile(j, buf, at, rows, cols);
 		else if (j->streams && j->adjacent[1])
-			h5k_stream(at[0], at[1], rows * cols * j->size[0]);
+			h5k_isa->stream(at[0], at[1], rows * cols * j->size[0], at[1] + 4096, at[1] + 4096);
 		else
 			h5k_isa->copy[log2of(j->size[0])](at[0], j->grid.stride[0][outer], j->grid.stride[0][inner],
 			                                   at[1], j->grid.stride[1][outer], j->grid.stride[1][inner], rows, cols);
@@ -284,10 +286,20 @@ void h5k_where(int size, const h5k_grid *g, void *z, const void *cond, const voi
 	run(&j, 1);
 }
 
-static const int from_size[H5K_FROMS] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
+static const int from_size[H5K_FROMS + 2] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 2, 2};
 
-void h5k_cast(int from, int real, const h5k_grid *g, void *z, const void *x, double a, double b) {
+void h5k_cast(int from, int to, const h5k_grid *g, void *z, const void *x, double a, double b) {
+	static const int sizes[] = {[H5K_F32] = 4, [H5K_F64] = 8, [H5K_EF16] = 2, [H5K_EBF16] = 2};
 	double constants[] = {a, b};
-	job j = {.loop = h5k_isa->cast[from][real], .constants = constants, .operands = 2, .at = {z, (char *)x}, .size = {real == H5K_F32 ? 4 : 8, from_size[from]}, .grid = *g};
+	job j = {.constants = constants, .operands = 2, .at = {z, (char *)x}, .size = {sizes[to], from_size[from]}, .grid = *g};
+	if (from >= H5K_FROMS) { /* 16-bit floats, as float */
+		j.load = h5k_isa->load_half[from - H5K_FROMS];
+		from = H5K_FROM_F32;
+	}
+	if (to >= H5K_EF16) {
+		j.store = h5k_isa->store_half[to - H5K_EF16];
+		to = H5K_F32;
+	}
+	j.loop = h5k_isa->cast[from][to];
 	run(&j, 1);
 }

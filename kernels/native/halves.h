@@ -39,6 +39,24 @@ static inline uint16_t bf16_of(float x) {
 	return (bits & 0x7fffffff) > 0x7f800000 ? 0x7fc0 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
+#ifdef __F16C__
+/* The processor's conversions, which keep more bits of a NaN. */
+static void load_f16(int64_t n, float *restrict z, const uint16_t *restrict x) {
+	int64_t i = 0;
+	for (; i + 8 <= n; i += 8)
+		_mm256_storeu_ps(z + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x + i))));
+	for (; i < n; i++)
+		z[i] = value_of_f16(x[i]);
+}
+static void store_f16(int64_t n, uint16_t *restrict z, const float *restrict x) {
+	int64_t i = 0;
+	for (; i + 8 <= n; i += 8)
+		_mm_storeu_si128((__m128i *)(z + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+	for (; i < n; i++)
+		z[i] = f16_of(x[i]);
+}
+#endif
+
 #define HALF(type) \
 	static void load_##type(int64_t n, float *restrict z, const uint16_t *restrict x) { \
 		_Pragma("omp simd") for (int64_t i = 0; i < n; i++) z[i] = value_of_##type(x[i]); \
@@ -46,6 +64,50 @@ static inline uint16_t bf16_of(float x) {
 	static void store_##type(int64_t n, uint16_t *restrict z, const float *restrict x) { \
 		_Pragma("omp simd") for (int64_t i = 0; i < n; i++) z[i] = type##_of(x[i]); \
 	}
+#ifndef __F16C__
 HALF(f16)
+#endif
 HALF(bf16)
 #undef HALF
+
+/* Reductions and lines are computed as float: an element at a time, or a piece of a line. */
+#define HALF
+#define REAL float
+#define STORED uint16_t
+#define TOTAL double
+#define PART float
+#define LEAST -INFINITY
+#define MOST INFINITY
+#define IF_FLOATS(...) __VA_ARGS__
+#define SUFFIX _f16
+#define LOADED value_of_f16
+#define STORE f16_of
+#define LOADS load_f16
+#define STORES store_f16
+#include "reduce.h"
+#include "lines.h"
+#undef SUFFIX
+#undef LOADED
+#undef STORE
+#undef LOADS
+#undef STORES
+#define SUFFIX _bf16
+#define LOADED value_of_bf16
+#define STORE bf16_of
+#define LOADS load_bf16
+#define STORES store_bf16
+#include "reduce.h"
+#include "lines.h"
+#undef HALF
+#undef REAL
+#undef STORED
+#undef TOTAL
+#undef PART
+#undef LEAST
+#undef MOST
+#undef IF_FLOATS
+#undef SUFFIX
+#undef LOADED
+#undef STORE
+#undef LOADS
+#undef STORES

@@ -69,12 +69,18 @@ H5K_OPS(OP)
 #define LEAST ((REAL)-1 > 0 ? 0 : -((int64_t)1 << (8 * sizeof(REAL) - 2)) * 2)
 #define MOST ((REAL)-1 > 0 ? (TOTAL)(REAL)-1 : (TOTAL)(~(uint64_t)0 >> (65 - 8 * sizeof(REAL)) % 64))
 #define IF_FLOATS(...)
+#define STORED REAL
+#define LOADED(x) (x)
+#define STORE(x) (x)
 #include "reduce.h"
 #undef TOTAL
 #undef PART
 #undef LEAST
 #undef MOST
 #undef IF_FLOATS
+#undef STORED
+#undef LOADED
+#undef STORE
 
 /* H5K_ARGMAX and H5K_MAX_INDEX of h5k_lines: the first largest element. */
 typedef struct {

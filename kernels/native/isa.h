@@ -171,6 +171,8 @@ H5K_LN(h5k_log, log, double, uint64_t, 0x1p52, 0x4330000000000000, 744.440071921
 #define REAL uint64_t
 #define SUFFIX _u64
 #include "integers.h"
+#undef REAL
+#undef SUFFIX
 
 #include "bits.h"
 #include "halves.h"
@@ -190,10 +192,11 @@ const h5k_table H5K_TABLE = {
 	.load_half = {load_f16, load_bf16},
 	.store_half = {store_f16, store_bf16},
 	.cast = {CAST(uint8_t) CAST(uint16_t) CAST(uint32_t) CAST(uint64_t) CAST(int8_t) CAST(int16_t) CAST(int32_t) CAST(int64_t) CAST(float) CAST(double)},
+	.stream = stream,
 	.where = {where_1, where_2, where_4, where_8, where_16},
 	.copy = {copy_1, copy_2, copy_4, copy_8, copy_16},
-	.reduce = {reduce_f32, reduce_f64, reduce_i8, reduce_u8, reduce_i16, reduce_u16, reduce_i32, reduce_u32, reduce_i64, reduce_u64},
-	.lines = {lines_f32, lines_f64, lines_i8, lines_u8, lines_i16, lines_u16, lines_i32, lines_u32, lines_i64, lines_u64},
+	.reduce = {reduce_f32, reduce_f64, reduce_i8, reduce_u8, reduce_i16, reduce_u16, reduce_i32, reduce_u32, reduce_i64, reduce_u64, reduce_f16, reduce_bf16},
+	.lines = {lines_f32, lines_f64, lines_i8, lines_u8, lines_i16, lines_u16, lines_i32, lines_u32, lines_i64, lines_u64, lines_f16, lines_bf16},
 	.layer_norm = {layer_norm_f32, layer_norm_f64},
 	.layer_norm_grad = {layer_norm_grad_f32, layer_norm_grad_f64},
 	.square_sum = {square_sum_f32, square_sum_f64},

@@ -1,4 +1,9 @@
-/* Loops over lines, in REAL: the softmax family and argmax. */
+/* Loops over lines, in REAL: the softmax family and argmax. STORED and HALF are as in reduce.h. */
+
+#ifdef HALF
+#define OWN(name) PASTE(name, _f32)
+#else
+#define OWN REAL_
 
 static REAL REAL_(max)(int64_t n, const REAL *x) { return REAL_(reduce_line)(H5K_REDUCE_max, n, x, 0); }
 
@@ -109,29 +114,38 @@ static void REAL_(cumsum)(int64_t n, REAL *y, const REAL *x) {
 		y[i] = total += x[i];
 }
 
+#endif
+
 typedef struct {
 	int line;
 	const h5k_grid *kept;
 	int64_t n;
 	const int64_t *step;
 	void *z;
-	const REAL *x;
+	const STORED *x;
 	void *y;
 	int failed;
 } REAL_(liner);
 
 /* The line's elements, adjacent. */
-static const REAL *REAL_(near)(REAL *room, int64_t n, const REAL *x, int64_t step) {
+static const REAL *REAL_(near)(REAL *room, int64_t n, const STORED *x, int64_t step) {
+#ifdef HALF
+	if (step == 1) {
+		LOADS(n, room, x);
+		return room;
+	}
+#else
 	if (step == 1)
 		return x;
+#endif
 	for (int64_t i = 0; i < n; i++)
-		room[i] = x[i * step];
+		room[i] = LOADED(x[i * step]);
 	return room;
 }
 
 static void REAL_(some_lines)(void *arg, int64_t from, int64_t to) {
 	REAL_(liner) *l = arg;
-	int64_t n = l->n, gather = l->step[0] != 1 || l->step[1] != 1 || l->step[2] != 1;
+	int64_t n = l->n, gather = sizeof(STORED) != sizeof(REAL) || l->step[0] != 1 || l->step[1] != 1 || l->step[2] != 1;
 	REAL *room = gather ? malloc(3 * n * sizeof *room) : NULL;
 	if (gather && !room) {
 		l->failed = 1;
@@ -139,30 +153,41 @@ static void REAL_(some_lines)(void *arg, int64_t from, int64_t to) {
 	}
 	for (int64_t k = from; k < to; k++) {
 		int64_t at = h5k_place(l->kept, 0, k), y_at = h5k_place(l->kept, 2, k);
-		const REAL *from = l->x + h5k_place(l->kept, 1, k);
+		const STORED *from = l->x + h5k_place(l->kept, 1, k);
 		const REAL *x = REAL_(near)(room, n, from, l->step[1]);
 		if (l->line == H5K_ARGMAX) {
-			((int64_t *)l->z)[at] = REAL_(argmax)(n, x);
+			((int64_t *)l->z)[at] = OWN(argmax)(n, x);
 			continue;
 		}
 		if (l->line == H5K_MAX_INDEX) {
-			int64_t index = REAL_(argmax)(n, x);
+			int64_t index = OWN(argmax)(n, x);
 			((int64_t *)l->y)[y_at] = index;
-			((REAL *)l->z)[at] = x[index];
+			((STORED *)l->z)[at] = STORE(x[index]);
 			continue;
 		}
-		const REAL *y = REAL_(near)(room + n, n, (const REAL *)l->y + y_at, l->step[2]);
-		REAL *z = (REAL *)l->z + at, *t = l->step[0] == 1 ? z : room + 2 * n;
+		const REAL *y = REAL_(near)(room + n, n, (const STORED *)l->y + y_at, l->step[2]);
+		STORED *z = (STORED *)l->z + at;
+#ifdef HALF
+		REAL *t = room + 2 * n;
+#else
+		REAL *t = l->step[0] == 1 ? z : room + 2 * n;
+#endif
 		switch (l->line) {
-		case H5K_SOFTMAX: REAL_(softmax)(n, t, x); break;
-		case H5K_LOG_SOFTMAX: REAL_(log_softmax)(n, t, x); break;
-		case H5K_CUMSUM: REAL_(cumsum)(n, t, x); break;
-		case H5K_SOFTMAX_GRAD: REAL_(softmax_grad)(n, t, x, y); break;
-		case H5K_LOG_SOFTMAX_GRAD: REAL_(log_softmax_grad)(n, t, x, y); break;
+		case H5K_SOFTMAX: OWN(softmax)(n, t, x); break;
+		case H5K_LOG_SOFTMAX: OWN(log_softmax)(n, t, x); break;
+		case H5K_CUMSUM: OWN(cumsum)(n, t, x); break;
+		case H5K_SOFTMAX_GRAD: OWN(softmax_grad)(n, t, x, y); break;
+		case H5K_LOG_SOFTMAX_GRAD: OWN(log_softmax_grad)(n, t, x, y); break;
 		}
-		if (t != z)
+#ifdef HALF
+		if (l->step[0] == 1) {
+			STORES(n, z, t);
+			continue;
+		}
+#endif
+		if ((void *)t != z)
 			for (int64_t i = 0; i < n; i++)
-				z[i * l->step[0]] = t[i];
+				z[i * l->step[0]] = STORE(t[i]);
 	}
 	free(room);
 }
@@ -173,3 +198,4 @@ static int REAL_(lines)(int line, const h5k_grid *kept, int64_t n, const int64_t
 	h5k_spread(lines, lines * n * 3 < H5K_GRAIN ? INT64_MAX : 2, REAL_(some_lines), &l);
 	return !l.failed;
 }
+#undef OWN

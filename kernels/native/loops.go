@@ -95,7 +95,7 @@ func FindOp(name string) (op Op, ok bool) {
 
 // Takes reports whether op has a loop for operands of type t.
 func (op Op) Takes(t dtype.Type) bool {
-	return elementTypes.At(t) != 0 && C.h5k_takes(C.int(op), elementTypes.At(t)-1) != 0
+	return isElement(t) && C.h5k_takes(C.int(op), elementTypes.At(t)-1) != 0
 }
 
 // elementTypes is one more than C's number of the types of elementwise operations.
@@ -105,6 +105,9 @@ var elementTypes = dtype.TableOf(map[dtype.Type]C.int{
 	dtype.Int32: C.H5K_EI32 + 1, dtype.Uint32: C.H5K_EU32 + 1, dtype.Int64: C.H5K_EI64 + 1, dtype.Uint64: C.H5K_EU64 + 1,
 	dtype.Float16: C.H5K_EF16 + 1, dtype.BFloat16: C.H5K_EBF16 + 1,
 })
+
+// isElement reports whether elementwise operations take elements of type t.
+func isElement(t dtype.Type) bool { return elementTypes.At(t) != 0 }
 
 // Run computes z = op(x, y, w; a, b) for operands of a type that op takes. An operation of
 // one input is given it twice; w is nil unless there are three.
@@ -139,27 +142,32 @@ func Scatter(add bool, t dtype.Type, g *Grid, step, n int, y, x, index []byte) b
 	return C.h5k_scatter_along(flag, elementTypes.At(t)-1, C.int(t.Size()), g.c(), C.int64_t(step), C.int64_t(n), pointer(y), pointer(x), (*C.int64_t)(pointer(index))) != 0
 }
 
-// Cast sets z = scale·x + offset, for x of a castable type.
-func Cast(to ComputeType, from dtype.Type, g *Grid, z, x []byte, scale, offset float64) {
-	C.h5k_cast(castable.At(from)-1, C.int(to), g.c(), pointer(z), pointer(x), C.double(scale), C.double(offset))
+// Cast sets z, of type to, to scale·x + offset, for x of type from: see [Castable].
+func Cast(to, from dtype.Type, g *Grid, z, x []byte, scale, offset float64) {
+	C.h5k_cast(castable.At(from)-1, elementTypes.At(to)-1, g.c(), pointer(z), pointer(x), C.double(scale), C.double(offset))
 }
 
-// Castable reports whether Cast takes elements of type t.
-func Castable(t dtype.Type) bool { return castable.At(t) != 0 }
+// Castable reports whether Cast takes elements of type from to type to. To 16-bit floats it takes the types whose elements
+// are float32s.
+func Castable(to, from dtype.Type) bool {
+	return castable.At(from) != 0 && to.IsFloat() && isElement(to) && (to.Size() > 2 || from.Size() < 4 || from == dtype.Float32)
+}
 
 // castable is one more than C's number of a type.
 var castable = dtype.TableOf(map[dtype.Type]C.int{
-	dtype.Bool:    C.H5K_U8 + 1,
-	dtype.Uint8:   C.H5K_U8 + 1,
-	dtype.Uint16:  C.H5K_U16 + 1,
-	dtype.Uint32:  C.H5K_U32 + 1,
-	dtype.Uint64:  C.H5K_U64 + 1,
-	dtype.Int8:    C.H5K_I8 + 1,
-	dtype.Int16:   C.H5K_I16 + 1,
-	dtype.Int32:   C.H5K_I32 + 1,
-	dtype.Int64:   C.H5K_I64 + 1,
-	dtype.Float32: C.H5K_FROM_F32 + 1,
-	dtype.Float64: C.H5K_FROM_F64 + 1,
+	dtype.Bool:     C.H5K_U8 + 1,
+	dtype.Uint8:    C.H5K_U8 + 1,
+	dtype.Uint16:   C.H5K_U16 + 1,
+	dtype.Uint32:   C.H5K_U32 + 1,
+	dtype.Uint64:   C.H5K_U64 + 1,
+	dtype.Int8:     C.H5K_I8 + 1,
+	dtype.Int16:    C.H5K_I16 + 1,
+	dtype.Int32:    C.H5K_I32 + 1,
+	dtype.Int64:    C.H5K_I64 + 1,
+	dtype.Float32:  C.H5K_FROM_F32 + 1,
+	dtype.Float64:  C.H5K_FROM_F64 + 1,
+	dtype.Float16:  C.H5K_FROM_F16 + 1,
+	dtype.BFloat16: C.H5K_FROM_BF16 + 1,
 })
 
 // A Reduction joins many elements to one: a line of reductions.h.
@@ -180,8 +188,7 @@ func FindReduction(name string) (op Reduction, ok bool) {
 
 // Takes reports whether op has a loop for x of type t, or bools as bytes.
 func (op Reduction) Takes(t dtype.Type) bool {
-	_, real := ComputeTypeOf(t)
-	return real || op.any && (t.IsInt() || t == dtype.Bool)
+	return isElement(t) && t.IsFloat() || op.any && (t.IsInt() || t == dtype.Bool)
 }
 
 // Run sets y to the reduction of x over the axes of over, divided by divisor, for each place in
@@ -223,8 +230,7 @@ const (
 
 // Takes reports whether op has a loop for x of type t.
 func (op RowOp) Takes(t dtype.Type) bool {
-	_, real := ComputeTypeOf(t)
-	return real || (op == ArgMax || op == MaxIndex) && t.IsInt()
+	return isElement(t) && (t.IsFloat() || op == ArgMax || op == MaxIndex)
 }
 
 // Run computes z from x and y, line by line: n elements, step apart in z, x and y. Op takes x of type t.

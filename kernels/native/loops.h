@@ -10,7 +10,7 @@
 
 enum { H5K_F32, H5K_F64, H5K_REALS }; /* the types C computes in */
 /* Types that elementwise operations take beside these: integers, and 16-bit floats, which are computed as float. */
-enum { H5K_EI8 = H5K_REALS, H5K_EU8, H5K_EI16, H5K_EU16, H5K_EI32, H5K_EU32, H5K_EI64, H5K_EU64, H5K_COMPUTED, H5K_EF16 = H5K_COMPUTED, H5K_EBF16 };
+enum { H5K_EI8 = H5K_REALS, H5K_EU8, H5K_EI16, H5K_EU16, H5K_EI32, H5K_EU32, H5K_EI64, H5K_EU64, H5K_COMPUTED, H5K_EF16 = H5K_COMPUTED, H5K_EBF16, H5K_ELEMENTS };
 enum { H5K_RANK = 8, H5K_OPERANDS = 4 };
 
 /* Equally shaped arrays, coalesced; the first one's strides are positive and fall from
@@ -52,8 +52,8 @@ int h5k_gather_along(int size, const h5k_grid *g, int64_t step, int64_t n, void 
  * The result does not depend on the number of threads. Type matters to sums only. */
 int h5k_scatter_along(int add, int type, int size, const h5k_grid *g, int64_t step, int64_t n, void *y, const void *x, const int64_t *index);
 
-/* z = x·a + b as a real. kind of x: see H5K_FROM. */
-void h5k_cast(int from, int real, const h5k_grid *g, void *z, const void *x, double a, double b);
+/* z = x·a + b as a real or, computed as float, a 16-bit float: H5K_EF16. kind of x: see H5K_FROM. */
+void h5k_cast(int from, int to, const h5k_grid *g, void *z, const void *x, double a, double b);
 
 /* The reduction's line in reductions.h, or -1; *any tells whether it takes integers. */
 int h5k_find_reduction(const char *name, int *any);

@@ -115,6 +115,9 @@ static double REAL_(sum)(int64_t n, const REAL *x) {
 #define LEAST -INFINITY
 #define MOST INFINITY
 #define IF_FLOATS(...) __VA_ARGS__
+#define STORED REAL
+#define LOADED(x) (x)
+#define STORE(x) (x)
 #include "reduce.h"
 #undef TOTAL
 #undef PART
@@ -122,6 +125,9 @@ static double REAL_(sum)(int64_t n, const REAL *x) {
 #undef MOST
 #undef IF_FLOATS
 #include "lines.h"
+#undef STORED
+#undef LOADED
+#undef STORE
 #include "losses.h"
 #include "layernorm.h"
 #include "update.h"

@@ -1,8 +1,14 @@
 /* The lines of reductions.h along axes, in REAL. Results are joined in TOTAL from parts, in PART, of
  * at most a few dozen elements each, and split by shape only, so that they do not depend on the
- * number of threads. */
+ * number of threads. Elements are STORED, whose numbers are LOADED as REAL; of 16-bit floats, that is HALF, the functions of
+ * numbers are float's. */
 
 #define INLINE static inline __attribute__((always_inline))
+
+#ifdef HALF
+#define OWN(name) PASTE(name, _f32)
+#else
+#define OWN REAL_
 
 #define REDUCTION(name, types, start, counts, join) \
 	case H5K_REDUCE_##name: return start;
@@ -57,17 +63,26 @@ INLINE TOTAL REAL_(reduce_line)(int op, int64_t n, const REAL *x, PART m) {
 	return total;
 }
 
+#endif
+
 /* Elements that are step apart. */
-INLINE TOTAL REAL_(reduce_steps)(int op, int64_t n, const REAL *x, int64_t step, PART m) {
+INLINE TOTAL REAL_(reduce_steps)(int op, int64_t n, const STORED *x, int64_t step, PART m) {
 	REAL near[1024];
+#ifndef HALF
 	if (step == 1)
 		return REAL_(reduce_line)(op, n, x, m);
-	TOTAL total = REAL_(start)(op);
+#endif
+	TOTAL total = OWN(start)(op);
 	for (int64_t i = 0; i < n; i += 1024) {
 		int64_t count = n - i < 1024 ? n - i : 1024;
-		for (int64_t j = 0; j < count; j++)
-			near[j] = x[(i + j) * step];
-		total = REAL_(join_totals)(op, REAL_(reduce_line)(op, count, near, m), total);
+#ifdef HALF
+		if (step == 1)
+			LOADS(count, near, x + i);
+		else
+#endif
+			for (int64_t j = 0; j < count; j++)
+				near[j] = LOADED(x[(i + j) * step]);
+		total = OWN(join_totals)(op, OWN(reduce_line)(op, count, near, m), total);
 	}
 	return total;
 }
@@ -77,7 +92,7 @@ INLINE TOTAL REAL_(reduce_steps)(int op, int64_t n, const REAL *x, int64_t step,
  * that they are the joins of. */
 typedef struct {
 	const h5k_grid *kept, *over; /* x's axes that stay (with the strides of y and m) and that go */
-	const REAL *x, *m;           /* m may be NULL */
+	const STORED *x, *m;         /* m may be NULL */
 	void *y;
 	double divisor;
 	TOTAL *part; /* each group's results, if there are several */
@@ -98,24 +113,29 @@ static void REAL_(put)(const REAL_(reduction) *r, int64_t k, int64_t group, TOTA
 	if (r->wide)
 		((TOTAL *)r->y)[at] = total;
 	else
-		((REAL *)r->y)[at] = total;
+		((STORED *)r->y)[at] = STORE(total);
 }
 
-INLINE PART REAL_(m)(const REAL_(reduction) *r, int64_t k) { return r->m ? r->m[h5k_place(r->kept, 2, k)] : 0; }
+INLINE PART REAL_(m)(const REAL_(reduction) *r, int64_t k) { return r->m ? LOADED(r->m[h5k_place(r->kept, 2, k)]) : 0; }
 
 INLINE void REAL_(reduce_rows)(int op, const REAL_(reduction) *r, int64_t from, int64_t to) {
 	const h5k_grid *over = r->over;
 	int64_t run = over->shape[over->rank - 1], step = over->stride[0][over->rank - 1];
 	int64_t cuts = (run + REAL_(PIECE) - 1) / REAL_(PIECE), pieces = r->reduced / run * cuts;
+	if (pieces == 1) { /* without divisions, which take as long as a short row */
+		for (int64_t k = from; k < to; k++)
+			REAL_(put)(r, k, 0, OWN(join_totals)(op, REAL_(reduce_steps)(op, run, r->x + h5k_place(r->kept, 0, k), step, REAL_(m)(r, k)), OWN(start)(op)));
+		return;
+	}
 	for (int64_t u = from; u < to; u++) {
 		int64_t k = u / r->groups, group = u % r->groups;
-		const REAL *x = r->x + h5k_place(r->kept, 0, k);
+		const STORED *x = r->x + h5k_place(r->kept, 0, k);
 		PART m = REAL_(m)(r, k);
 		int64_t p = group * r->each, end = p + r->each < pieces ? p + r->each : pieces;
-		TOTAL total = REAL_(start)(op);
+		TOTAL total = OWN(start)(op);
 		for (; p < end; p++) {
 			int64_t at = p % cuts * REAL_(PIECE), n = run - at < REAL_(PIECE) ? run - at : REAL_(PIECE);
-			total = REAL_(join_totals)(op, REAL_(reduce_steps)(op, n, x + h5k_place(over, 0, p / cuts * run) + at * step, step, m), total);
+			total = OWN(join_totals)(op, REAL_(reduce_steps)(op, n, x + h5k_place(over, 0, p / cuts * run) + at * step, step, m), total);
 		}
 		REAL_(put)(r, k, group, total);
 	}
@@ -128,29 +148,34 @@ INLINE void REAL_(reduce_columns)(int op, const REAL_(reduction) *r, int64_t fro
 	for (int64_t u = from; u < to; u++) {
 		int64_t group = u % r->groups, block = u / r->groups % r->blocks, outer = u / r->groups / r->blocks;
 		int64_t at = block * C, n = width - at < C ? width - at : C;
-		const REAL *x = r->x + h5k_place(kept, 0, outer * width) + at * step;
+		const STORED *x = r->x + h5k_place(kept, 0, outer * width) + at * step;
 		int64_t i = group * r->each, end = i + r->each < r->reduced ? i + r->each : r->reduced;
 		TOTAL total[C];
 		PART some[C], m[C];
 		REAL near[C];
 		for (int64_t j = 0; j < n; j++)
-			total[j] = REAL_(start)(op), m[j] = REAL_(m)(r, outer * width + at + j);
+			total[j] = OWN(start)(op), m[j] = REAL_(m)(r, outer * width + at + j);
 		while (i < end) {
 			int64_t stop = i + DEEP < end ? i + DEEP : end;
 			for (int64_t first = i; i < stop; i++) {
-				const REAL *row = x + h5k_place(r->over, 0, i);
-				if (step != 1) {
+				const STORED *at = x + h5k_place(r->over, 0, i);
+#ifdef HALF
+				const REAL *row = near;
+				if (step == 1)
+					LOADS(n, near, at);
+#else
+				const REAL *row = step == 1 ? at : near;
+#endif
+				if (step != 1)
 					for (int64_t j = 0; j < n; j++)
-						near[j] = row[j * step];
-					row = near;
-				}
+						near[j] = LOADED(at[j * step]);
 				if (i == first) {
-					_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] = REAL_(counts)(op, row[j], m[j]);
+					_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] = OWN(counts)(op, row[j], m[j]);
 				} else {
-					_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] = REAL_(join)(op, REAL_(counts)(op, row[j], m[j]), some[j]);
+					_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] = OWN(join)(op, OWN(counts)(op, row[j], m[j]), some[j]);
 				}
 			}
-			_Pragma("omp simd") for (int64_t j = 0; j < n; j++) total[j] = REAL_(join_totals)(op, some[j], total[j]);
+			_Pragma("omp simd") for (int64_t j = 0; j < n; j++) total[j] = OWN(join_totals)(op, some[j], total[j]);
 		}
 		for (int64_t j = 0; j < n; j++)
 			REAL_(put)(r, outer * width + at + j, group, total[j]);
@@ -180,7 +205,7 @@ static void REAL_(join_parts)(int op, TOTAL *part, int64_t groups, int64_t resul
 		const TOTAL *more = part + g * results;
 #define REDUCTION(name, types, start, counts, join) \
 	case H5K_REDUCE_##name: \
-		_Pragma("omp simd") for (int64_t k = 0; k < results; k++) part[k] = REAL_(join_totals)(H5K_REDUCE_##name, more[k], part[k]); \
+		_Pragma("omp simd") for (int64_t k = 0; k < results; k++) part[k] = OWN(join_totals)(H5K_REDUCE_##name, more[k], part[k]); \
 		break;
 		switch (op) { H5K_REDUCTIONS(REDUCTION) }
 #undef REDUCTION
@@ -212,3 +237,4 @@ static int REAL_(reduce)(int op, int wide, const h5k_grid *kept, const h5k_grid 
 	}
 	return 1;
 }
+#undef OWN

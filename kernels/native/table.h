@@ -50,8 +50,8 @@ enum { H5K_OPS(OP) H5K_NOPS };
 enum { H5K_UPDATES(UPDATE) H5K_NUPDATES };
 #undef UPDATE
 
-/* The types that casts to reals start from. */
-enum { H5K_U8, H5K_U16, H5K_U32, H5K_U64, H5K_I8, H5K_I16, H5K_I32, H5K_I64, H5K_FROM_F32, H5K_FROM_F64, H5K_FROMS };
+/* The types that casts start from: 16-bit floats are loaded as float. */
+enum { H5K_U8, H5K_U16, H5K_U32, H5K_U64, H5K_I8, H5K_I16, H5K_I32, H5K_I64, H5K_FROM_F32, H5K_FROM_F64, H5K_FROMS, H5K_FROM_F16 = H5K_FROMS, H5K_FROM_BF16 };
 enum { H5K_SIZES = 5 }; /* of elements: 1 << 0 to 4 bytes */
 
 typedef struct {
@@ -61,10 +61,12 @@ typedef struct {
 	void (*store_half[2])(int64_t n, uint16_t *z, const float *x);
 	h5k_loop *cast[H5K_FROMS][H5K_REALS];
 	h5k_loop *where[H5K_SIZES];
+	/* memcpy around the cache, which asks for the lines after it of two operands at the same pace. */
+	void (*stream)(char *dst, const char *src, int64_t bytes, const char *next, const char *other);
 	/* dst[i·da + j·db] = src[i·sa + j·sb] for i < na, j < nb. */
 	void (*copy[H5K_SIZES])(char *dst, int64_t da, int64_t db, const char *src, int64_t sa, int64_t sb, int64_t na, int64_t nb);
-	int (*reduce[H5K_COMPUTED])(int op, int wide, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, const void *m, double divisor);
-	int (*lines[H5K_COMPUTED])(int line, const h5k_grid *kept, int64_t n, const int64_t *step, void *z, const void *x, void *y);
+	int (*reduce[H5K_ELEMENTS])(int op, int wide, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, const void *m, double divisor);
+	int (*lines[H5K_ELEMENTS])(int line, const h5k_grid *kept, int64_t n, const int64_t *step, void *z, const void *x, void *y);
 	void (*layer_norm[H5K_REALS])(int64_t rows, int64_t n, double epsilon, int64_t x_row, int64_t y_row, const void *x, const void *gamma, const void *beta, void *y, void *mean, void *invstd);
 	int (*layer_norm_grad[H5K_REALS])(int64_t rows, int64_t n, int64_t x_row, int64_t dy_row, int64_t dx_row, const void *x, const void *dy, const void *mean, const void *invstd, const void *gamma, void *dx, void *dgamma, void *dbeta);
 	double (*square_sum[H5K_REALS])(int64_t n, const void *x, double scale);
