@@ -66,7 +66,7 @@ func adamMoments(g float64, o []float64, beta1, beta2 float64) {
 	o[2] = beta2*o[2] + (1-beta2)*g*g
 }
 
-// checkStep fails for the number of a step that is none.
+// checkStep fails for the number of a step below 1.
 func checkStep(step int) error {
 	if step < 1 {
 		return fmt.Errorf("step %d; steps count from 1: %w", step, storage.ErrState)

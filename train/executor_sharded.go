@@ -235,7 +235,9 @@ func (x *sharded) contribute(info BatchInfo, i int, b *batch, first, n int) erro
 			l.ignored += left.Item()
 		}
 		return nil
-	}); err != nil {
+	}); err != nil && info.Last() && n == 1 {
+		return fmt.Errorf("%w; the last batch has one sample for shard %d, and drop_last: true leaves that batch out", err, shard)
+	} else if err != nil {
 		return err
 	}
 	return x.copyBuffers(l.buffers, true)
