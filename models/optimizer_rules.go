@@ -43,9 +43,6 @@ var runBuffers = []struct{ pytorch, own string }{
 	{"row_var", "row_var"}, {"col_var", "col_var"}, {"variance", "variance"},
 }
 
-// withoutBuffers are arrays of PyTorch's states that follow from the settings and the number of steps.
-var withoutBuffers = []string{"step", "mu_product"}
-
 // runSettings returns the rule and the settings of the optimizer of a run.
 func runSettings(c train.Config) (runRule, map[string]any, error) {
 	o, err := nn.OptimizerFromConfig(c.Optimizer)
