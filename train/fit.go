@@ -198,7 +198,7 @@ func (t *trainer) openTraining(ctx context.Context, data *Data) (err error) {
 	if err := t.openSource(ctx, data, t.trainingOptions(data)); err != nil {
 		return err
 	}
-	return t.checkFingerprint(data.Train)
+	return cmp.Or(t.checkFingerprint(data.Train), t.checkAlike())
 }
 
 // begin tells what is to be done, and sets the position that a resumed run compares.
@@ -237,7 +237,7 @@ func (t *trainer) openValidation(val dataset.Dataset) (err error) {
 	for i := range t.shards.local {
 		o := t.r.Config.loading()
 		o.Rank, o.WorldSize = t.shards.first+i, t.shards.all
-		o.Memory /= int64(t.shards.local)
+		o.Memory /= int64(t.shards.all)
 		source, err := t.validator.source(val, o, validationShare, t.r.checkLabels(t.valBinding))
 		if err != nil {
 			return fmt.Errorf("validate: %w", err)
@@ -283,6 +283,7 @@ func (t *trainer) trainingOptions(data *Data) dataset.Options {
 	o.DropLast = t.r.Config.DropLast
 	o.Rank, o.WorldSize, o.Shards = t.shards.rank(), t.shards.size(), t.shards.all
 	o.BatchSize /= o.WorldSize
+	o.Memory /= int64(o.WorldSize)
 	if p := t.r.Position; p.Samples != 0 {
 		o.Shuffle, o.Window = p.Shuffle, p.Window
 	}
@@ -302,7 +303,7 @@ func (t *trainer) checkSamples() error {
 
 // checkFingerprint refuses to resume with other samples than those the run began with.
 func (t *trainer) checkFingerprint(d dataset.Dataset) error {
-	if t.saver == nil && t.r.fingerprint == "" {
+	if t.saver == nil && t.r.fingerprint == "" && t.shards.group == nil {
 		return nil
 	}
 	have, err := dataset.Fingerprint(d)

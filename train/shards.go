@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/gob"
 	"fmt"
+	"hash/crc32"
 	"iter"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/collective"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 )
@@ -170,6 +172,31 @@ func (r *Run) beginShards(g collective.Group) (err error) {
 	r.Config.Shards = g.Size()
 	r.metrics, err = r.newMetricSets()
 	return err
+}
+
+// checkAlike returns an error unless all processes begin with the same samples, weights and position.
+func (t *trainer) checkAlike() error {
+	if t.shards.group == nil {
+		return nil
+	}
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	for _, a := range nn.StateDict(t.r.Model) {
+		there, err := a.To(storage.CPU)
+		if err != nil {
+			return err
+		}
+		sum.Write(bytesOfArray(tensor.FromArray(there).Contiguous().Array()))
+	}
+	all, err := collective.Gather(t.shards.group, fmt.Appendf(nil, "%s after %d steps, %x", t.r.fingerprint, t.r.Position.Step, sum.Sum32()))
+	if err != nil {
+		return err
+	}
+	for rank, text := range all {
+		if !bytes.Equal(text, all[0]) {
+			return fmt.Errorf("train: rank %d has other samples, weights or steps than rank 0; start all processes with the same files: %w", rank, storage.ErrState)
+		}
+	}
+	return nil
 }
 
 // end tells the other processes that this one ends by an error, but for a stop that all have agreed on.

@@ -196,6 +196,20 @@ func TestShardsThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
+// TestProcessesThatDifferAreRefused: all have to begin with the same weights.
+func TestProcessesThatDifferAreRefused(t *testing.T) {
+	seed := 7
+	_, errs := fitTogether(2, func() (*train.Run, *train.Data) {
+		seed++
+		return newRun(t, storage.CPU, mode{}, strings.Replace(shardedBase, "seed: 7", fmt.Sprintf("seed: %d", seed), 1)+shardedTexts["mlp"]+"\nbatch: 32")
+	}, noOptions)
+	for _, err := range errs {
+		if err == nil || !strings.Contains(err.Error(), "rank 1 has other samples, weights or steps than rank 0") {
+			t.Errorf("%v; want that the weights differ", err)
+		}
+	}
+}
+
 // TestProcessesBeginWithAShardEach unless the configuration says how many shards there are.
 func TestProcessesBeginWithAShardEach(t *testing.T) {
 	text := strings.Replace(shardedBase, "shards: 4", "", 1) + shardedTexts["mlp"] + "\nbatch: 32"

@@ -82,7 +82,11 @@ func (m *monitor) plan(p train.Plan) error {
 	for _, note := range slices.Concat(m.job.data.Notes, p.Notes, p.Fallbacks) {
 		m.note(note)
 	}
-	if run := m.job.train; !m.json && run.Device != storage.CPU {
+	run := m.job.train
+	if shards := run.Config.Shards; !m.json && shards > 1 {
+		fmt.Fprintf(m.out, "%d shards of %d samples a batch, %d on each of %d processes\n", shards, run.Config.BatchSize/shards, shards/processes(), processes())
+	}
+	if !m.json && run.Device != storage.CPU {
 		fmt.Fprintf(m.out, "%v: %s; %s\n", run.Device, m.kept(p), captured(p))
 	}
 	return nil

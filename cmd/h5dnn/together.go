@@ -39,6 +39,14 @@ func group() collective.Group {
 	return together
 }
 
+// processes returns the number of processes of the run.
+func processes() int {
+	if together == nil {
+		return 1
+	}
+	return together.Size()
+}
+
 // first reports whether this process is the only one of the run, or the one that writes files.
 func first() bool { return together == nil || together.Rank() == 0 }
 
