@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -135,10 +136,13 @@ func TestTogetherIsAlone(t *testing.T) {
 	}
 }
 
+var killedRuns = flag.Int("killed-runs", 2, "runs on several processes that TestTogetherAfterAKill kills twice, with each MPI")
+
 // TestTogetherAfterAKill: however processes end, a run goes on on another number of them, and gives the bits of one that
 // was not killed.
 func TestTogetherAfterAKill(t *testing.T) {
 	const epochs = 30
+	ways := []string{"rank", "all", "rank terminated"}
 	random := rand.New(rand.NewPCG(30, 30))
 	for _, l := range launchers(t) {
 		folder := t.TempDir()
@@ -147,7 +151,8 @@ func TestTogetherAfterAKill(t *testing.T) {
 		if out, err := l.run(t, 1, "train", config, "-o", whole); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		for i, how := range []string{"rank", "all", "rank terminated"} {
+		for i := range *killedRuns {
+			how := ways[i%len(ways)]
 			file := filepath.Join(folder, fmt.Sprintf("%d.h5", i))
 			args := []string{"train", config, "-o", file, "--save-every", "7steps"}
 			for attempt, n := 0, 4; ; attempt++ {
