@@ -244,34 +244,42 @@ func (x *sharded) contribute(info BatchInfo, i int, b *batch, first, n int) erro
 }
 
 // addGradients adds the gradients of a part of a batch, n samples, to its leaf, weighted by the denominators of the
-// loss. One that is the number of samples counts a full part as 1, so that nothing is multiplied.
+// loss. One that is the number of samples is known of the whole batch: without other batches nothing is left to divide by.
 func (x *sharded) addGradients(l *leaf, s *Step, n int) {
 	weights := make([]*tensor.Tensor, len(s.Parts))
 	l.parts = len(s.Parts)
-	full := float64(s.Size / x.shards.all)
+	share, alone := float64(n)/float64(s.Samples), x.r.Config.Accumulate < 2
+	if !alone {
+		share = float64(n) / float64(s.Size/x.shards.all)
+	}
 	for k, p := range s.Parts {
 		switch {
 		case p.Denominator != nil:
 			weights[k] = p.Denominator
 			l.denominators[k] += p.Denominator.Item()
-		case !p.Sum:
-			l.denominators[k] += float64(n) / full
+		case !p.Sum && !alone:
+			l.denominators[k] += share
 		}
 	}
 	for _, g := range s.Gradients {
 		k := slices.IndexFunc(x.layout.params, func(s place) bool { return s.name == g.Name })
-		d := g.Grad
-		switch {
-		case weights[g.Part] != nil:
-			d = d.Mul(weights[g.Part].Cast(d.DType()))
-		case !s.Parts[g.Part].Sum:
-			d = timesNumber(d, float64(n)/full)
+		weighted := func(d *tensor.Tensor) *tensor.Tensor {
+			switch {
+			case weights[g.Part] != nil:
+				return d.Mul(weights[g.Part].Cast(d.DType()))
+			case !s.Parts[g.Part].Sum:
+				return d.MulScalar(share)
+			}
+			return d
 		}
 		sum, count := x.view(l.sums, x.layout.params[k], g.Part), &l.counts[g.Part*len(x.layout.params)+k]
-		if *count == 0 {
-			sum.Assign(d)
-		} else {
-			sum.AddInPlace(d.Cast(sum.DType()))
+		switch {
+		case *count > 0:
+			sum.AddInPlace(weighted(g.Grad).Cast(sum.DType()))
+		case s.Parts[g.Part].Sum || sum.DType() != g.Grad.DType():
+			sum.Assign(weighted(g.Grad))
+		default:
+			tensor.Into(sum, g.Grad, weighted)
 		}
 		*count++
 	}

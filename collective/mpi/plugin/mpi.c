@@ -88,22 +88,24 @@ static double seconds(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Seconds of waiting without sleep. */
+#define PATIENCE 0.1
+
 /* Waits for requests, and looks each second whether a process of this host has ended. */
 static int wait_for(MPI_Request *requests, MPI_Status *statuses, int count, char *text, size_t n)
 {
-	double checked = seconds();
-	for (long turn = 0;; turn++) {
+	double began = seconds(), checked = began;
+	for (;;) {
 		int done = 0, code = MPI_Testall(count, requests, &done, statuses);
 		if (code != MPI_SUCCESS)
 			return fail(text, n, "exchange", code);
 		if (done)
 			return 0;
-		if (turn < 2000) {
-			sched_yield();
-			continue;
-		}
-		nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 		double now = seconds();
+		if (now - began < PATIENCE)
+			sched_yield(); /* messages in shared memory go on in calls of MPI only */
+		else
+			nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 		if (now - checked < 1)
 			continue;
 		checked = now;
