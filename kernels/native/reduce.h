@@ -158,17 +158,19 @@ INLINE void REAL_(reduce_columns)(int op, const REAL_(reduction) *r, int64_t fro
 		while (i < end) {
 			int64_t stop = i + DEEP < end ? i + DEEP : end;
 			for (int64_t first = i; i < stop; i++) {
-				const STORED *at = x + h5k_place(r->over, 0, i);
+				const STORED *stored = x + h5k_place(r->over, 0, i);
 #ifdef HALF
 				const REAL *row = near;
 				if (step == 1)
-					LOADS(n, near, at);
+					LOADS(n, near, stored);
 #else
-				const REAL *row = step == 1 ? at : near;
+				const REAL *row = stored;
 #endif
-				if (step != 1)
+				if (step != 1) {
 					for (int64_t j = 0; j < n; j++)
-						near[j] = LOADED(at[j * step]);
+						near[j] = LOADED(stored[j * step]);
+					row = near;
+				}
 				if (i == first) {
 					_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] = OWN(counts)(op, row[j], m[j]);
 				} else {
