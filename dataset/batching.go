@@ -18,7 +18,7 @@ func shareOf(n, shard, shards int) share {
 	return share{boundary(shard), boundary(shard + 1)}
 }
 
-// batching returns that of n samples in all.
+// batching returns the batching of a dataset of n samples.
 func (o Options) batching(n int) batching {
 	b := batching{part: o.BatchSize / o.local()}
 	for k := range o.local() {

@@ -181,8 +181,8 @@ func (l *Loader) Order(epoch, start int) iter.Seq2[[]int, int] {
 	}
 }
 
-// Parts returns how many samples each shard of the rank has in the batch that begins after start samples: those of
-// the first come first.
+// Parts returns how many samples each shard of the rank has in the batch that begins after start samples. The samples of
+// the first shard come first.
 func (l *Loader) Parts(start int) []int {
 	b := l.o.batching(l.d.Len())
 	first, parts := start/len(b.shares), make([]int, len(b.shares))

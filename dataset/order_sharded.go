@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// A shardedOrder is that of several shards, each of which shuffles through a window of its own. Each batch is a
+// A shardedOrder is the order of several shards, each shuffled through its own window. Each batch is a
 // round. The blocks of all shards are numbered in the order in which their batches open them.
 type shardedOrder struct {
 	batching

@@ -152,7 +152,7 @@ func (p *planner) planScattering(need, wanted float64) float64 {
 	return need + ahead*bytes
 }
 
-// fullSamples returns how many of n samples in all are in full batches of a rank, of which each rank has as many.
+// fullSamples returns the number of samples in the full batches of a rank, the same for each rank, of n samples in all.
 func fullSamples(n int, o Options) int {
 	return n / o.Shards / (o.BatchSize / o.local()) * o.BatchSize
 }

@@ -19,7 +19,7 @@ func batchRows(t testing.TB, l *Loader, epoch, start int, s specimen) (all [][]i
 	return all
 }
 
-// together returns the rows of each step of a number of ranks, those of the first rank first, after start samples
+// together returns the rows of each step of a number of ranks, the first rank's first, after start samples
 // of each rank.
 func together(t testing.TB, s specimen, o Options, batch, world, epoch, start int) (steps [][]int) {
 	t.Helper()

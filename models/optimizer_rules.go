@@ -106,7 +106,7 @@ func runRuleOf(group map[string]any) (runRule, bool) {
 	return runRule{}, false
 }
 
-// settings returns a param_group of PyTorch as settings of a run, and adds those that differ to lost.
+// settings returns a param_group of PyTorch as settings of a run, and adds differing settings to lost.
 func (r runRule) settings(group map[string]any, lost *loss.List) map[string]any {
 	settings := map[string]any{}
 	for _, key := range r.keys {
@@ -130,7 +130,7 @@ func (r runRule) settings(group map[string]any, lost *loss.List) map[string]any 
 		}
 	}
 	if _, ok := group["decoupled_weight_decay"]; !ok && r.name == "adam" && group["weight_decay"] != 0.0 {
-		lost.Add(runOptimizer+"weight_decay", loss.Property, 1, "the file does not say whether it is that of Adam or of AdamW; it is taken as Adam's")
+		lost.Add(runOptimizer+"weight_decay", loss.Property, 1, "the file does not say whether Adam or AdamW used it; it is taken as Adam's")
 	}
 	return settings
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// TestSettingsOfOptimizersSurvivePyTorch: the settings of a run, as a param_group and back, are those of the same optimizer.
+// TestSettingsOfOptimizersSurvivePyTorch: the settings of a run, as a param_group and back, describe the same optimizer.
 func TestSettingsOfOptimizersSurvivePyTorch(t *testing.T) {
 	converted := map[string]bool{}
 	for _, description := range []string{

@@ -13,8 +13,8 @@ type AdadeltaOptions struct {
 	NoDecay Names        `json:"no_decay,omitempty"` // parameters without weight decay: names or patterns such as *.bias
 }
 
-// Adadelta multiplies gradients by the ratio of the roots of running means of squares: those of the updates, and those of
-// the gradients (Zeiler, arXiv:1212.5701).
+// Adadelta multiplies gradients by the root mean square of past updates over the root mean square of past
+// gradients (Zeiler, arXiv:1212.5701).
 type Adadelta struct {
 	AdadeltaOptions
 	firstOrder

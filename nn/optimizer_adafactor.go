@@ -12,7 +12,7 @@ import (
 type AdafactorOptions struct {
 	LearningRate float64 `json:"lr"`           // the largest relative step; 0.01 if 0
 	Beta2Decay   float64 `json:"beta2_decay"`  // β₂ is 1 − t^beta2_decay at step t; -0.8 if 0
-	Eps1         float64 `json:"eps1"`         // least root of a mean of squares; that of the parameter's type if 0
+	Eps1         float64 `json:"eps1"`         // least root of a mean of squares; the epsilon of the parameter's type if 0
 	Eps2         float64 `json:"eps2"`         // least root mean square of a parameter; 1e-3 if 0
 	D            float64 `json:"d"`            // updates with a larger root mean square are scaled down; 1 if 0
 	WeightDecay  float64 `json:"weight_decay"` // subtracted from the parameter, times the learning rate and the parameter

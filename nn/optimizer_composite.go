@@ -126,7 +126,7 @@ func (o *composite) Rate() float64 { return *o.rate }
 // SetRate sets the learning rate.
 func (o *composite) SetRate(rate float64) { *o.rate = rate }
 
-// setup prepares the state of the named optimizer, as that of a firstOrder.
+// setup prepares the state of the named optimizer, as firstOrder does.
 func (o *composite) setup(name string, rate, decay *float64, groups []ParamGroup, noDecay Names, buffers ...string) {
 	checkRange(name, "lr", *rate, 0, infinity)
 	checkRange(name, "weight_decay", *decay, 0, infinity)

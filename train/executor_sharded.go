@@ -141,8 +141,8 @@ func (x *sharded) beginEpoch() error {
 
 func (x *sharded) collect() error { return nil }
 
-// step computes the parts of the batch b of this process, which may be empty, and makes an update with the last batch of
-// those that are accumulated.
+// step computes this process's parts of a batch, which may be empty, and makes an update after the last accumulated
+// batch.
 func (x *sharded) step(b *batch) error {
 	if err := x.stepOf(b); err != nil {
 		return fmt.Errorf("epoch %d, step %d: %w", x.r.Position.Epoch+1, x.r.Position.Step+1, err)

@@ -124,7 +124,7 @@ type trainer struct {
 	plan          Plan
 	saver         *saver          // nil if the run is not saved
 	capturable    nn.Capturable   // the optimizer; nil if it is not
-	stepCallbacks []Callback      // those that are told about steps
+	stepCallbacks []Callback      // are told about steps
 	batchSize     int             // of full batches
 	hyper         []float64       // of the optimizer, for the next step
 	shards        shardRange      // that this process computes

@@ -176,7 +176,7 @@ type metricState struct {
 	mergeable
 }
 
-// A mergeable state is that of a part of the samples.
+// A mergeable is the state of a metric over a part of the samples.
 type mergeable interface {
 	nn.Stateful
 	Merge(state iter.Seq2[string, storage.Array]) error

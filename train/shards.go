@@ -63,7 +63,7 @@ func (s shardRange) size() int { return s.all / s.local }
 // rank returns the number of this process.
 func (s shardRange) rank() int { return s.first / s.local }
 
-// A treeNode is the shards [first, end), whose sum is that of its first half and of the rest.
+// A treeNode is the shards [first, end). Its sum is the sum of its two halves.
 type treeNode struct{ first, end int }
 
 func (n treeNode) halves() (a, b treeNode) {
@@ -111,8 +111,8 @@ func (n treeNode) sumNumbers(rows [][]float64) []float64 {
 	return out
 }
 
-// reduce returns the sum over all shards, in the order of the tree. The arrays are those of the shards of this process, of
-// the same type and length, and on the CPU if there are others. Their memory is used.
+// reduce returns the sum over all shards, in the order of the tree. The arrays belong to the shards of this process. They
+// have the same type and length, are on the CPU if there are other processes, and are overwritten.
 func (s shardRange) reduce(arrays []storage.Array) (storage.Array, error) {
 	root, tensors := treeNode{0, s.all}, map[treeNode]*tensor.Tensor{}
 	for i, a := range arrays {
@@ -223,7 +223,7 @@ func (s shardRange) reduceOn(d storage.Device, arrays []storage.Array) (total st
 	return total.To(d)
 }
 
-// gatherRows returns the rows of all shards, of which mine are those of this process. They are all of the same length.
+// gatherRows returns the rows of all shards. The rows of this process's shards are mine. All have the same length.
 func (s shardRange) gatherRows(mine [][]float64) ([][]float64, error) {
 	if s.group == nil {
 		return mine, nil
@@ -245,7 +245,7 @@ func (m Metrics) sums() []float64 {
 	return []float64{float64(m.Samples), m.Loss, float64(m.Correct), float64(m.Ignored)}
 }
 
-// sumMetrics returns the sum over all shards, of which mine are those of this process.
+// sumMetrics returns the sum over all shards. The sums of this process's shards are mine.
 func (s shardRange) sumMetrics(mine [][]float64) (m Metrics, err error) {
 	all, err := s.gatherRows(mine)
 	if err != nil {

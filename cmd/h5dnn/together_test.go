@@ -39,7 +39,7 @@ type launcher struct {
 	folder        string // of the libraries for MPI
 }
 
-// launchers returns those of the MPIs that are here, with their libraries.
+// launchers returns the launchers of the installed MPIs, with their libraries.
 func launchers(t *testing.T) (all []launcher) {
 	folder := t.TempDir()
 	out, err := exec.Command("sh", "../../scripts/mpi.sh", folder).CombinedOutput()

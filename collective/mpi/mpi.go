@@ -110,8 +110,7 @@ func (g *Group) Exchange(send, receive [][]byte) error {
 // Abort does nothing: End tells the others, once the reason is printed.
 func (g *Group) Abort(error) {}
 
-// End ends the group, of which this process is of no more use. A status other than 0 ends all of its processes, this one
-// included.
+// End ends this process's part in the group. A status other than 0 ends all processes of the group, this one included.
 func (g *Group) End(status int) {
 	if status != 0 {
 		C.mpi_abort(&g.functions, C.int(status))
