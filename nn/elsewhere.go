@@ -32,6 +32,7 @@ var (
 		"units": {Name: "out_features"}, "filters": {Name: "out_channels"}, "channels": {Name: "out_channels"},
 		"kernel": {Name: "kernel_size"}, "pool_size": {Name: "kernel_size"}, "strides": {Name: "stride"}, "dilation_rate": {Name: "dilation"},
 		"use_bias": {Name: "bias"}, "kernel_initializer": {Name: "initializer"}, "rate": {Name: "p"}, "epsilon": {Name: "eps"},
+		"input_dim": {Name: "num_embeddings"}, "output_dim": {Name: "embedding_dim"}, "embeddings_initializer": {Name: "initializer"},
 		"beta_1": {Name: "beta1"}, "beta_2": {Name: "beta2"}, "alpha": {Name: "negative_slope"},
 		"inputs": {Name: "from"}, "input": {Name: "from"}, "inbound_nodes": {Name: "from"},
 		"activation": {Text: "the activation as the layer that follows, such as relu"},

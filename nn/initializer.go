@@ -31,6 +31,7 @@ var initializers = map[string]Initializer{
 	"xavier": func(in, out int) (weight, bias Fill) {
 		return UniformFill(math.Sqrt(6 / float64(in+out))), ConstantFill(0)
 	},
+	"normal": func(_, _ int) (weight, bias Fill) { return NormalFill(1), ConstantFill(0) }, // as PyTorch fills tables of embeddings
 	"xavier_normal": func(in, out int) (weight, bias Fill) {
 		return NormalFill(math.Sqrt(2 / float64(in+out))), ConstantFill(0)
 	},

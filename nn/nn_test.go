@@ -237,6 +237,7 @@ var layers = []string{
 	`{"residual": {"body": ["relu", {"dropout": {"p": 0.5}}]}}`,
 	`{"graph": {"inputs": ["a", "b"], "nodes": [{"name": "sum", "layer": "add", "from": ["a", "b"]}, {"name": "out", "layer": ["relu"]}], "outputs": ["sum", "out"]}}`,
 	`{"dropout": {"p": 0.25}}`, `{"softmax": {"axis": 1}}`,
+	`{"embedding": {"num_embeddings": 5, "embedding_dim": 3, "padding_idx": 0, "initializer": "normal", "dtype": "float64"}}`,
 	`"softmax"`, `"relu"`, `"tanh"`, `"sigmoid"`, `"flatten"`, `"globalavgpool2d"`,
 	`["relu", ["tanh", {"dropout": {"p": 0.5, "seed": 3}}], []]`,
 }
@@ -305,6 +306,10 @@ func TestConfigMistakesNameThePlace(t *testing.T) {
 		{`{"conv2d_transpose": {"out_channels": 3, "kernel_size": 2, "stride": [2, 1], "output_padding": 1}}`, "output padding [1 1] and stride [2 1]; want less than the stride"},
 		{`{"layernorm": {"eps": 1}}`, "layernorm: no normalized_shape"},
 		{`{"layernorm": {"normalized_shape": 3, "eps": -1}}`, "layernorm: eps -1"},
+		{`{"embedding": {"num_embeddings": 5}}`, "embedding: num_embeddings 5, embedding_dim 0; want at least 1 of each"},
+		{`{"embedding": {"num_embeddings": 5, "embedding_dim": 2, "padding_idx": 5}}`, "embedding: padding_idx 5; want 0 to 4"},
+		{`{"embedding": {"input_dim": 5}}`, "embedding: input_dim: no such setting; want num_embeddings"},
+		{`{"embedding": {"max_norm": 1}}`, "embedding: max_norm: no such setting; known are"},
 		{`{"gelu": "erf"}`, `gelu: approximate "erf"`},
 		{`{"concat": 0}`, "concat: axis 0"},
 		{`{"maxpool2d": {"kernel_size": 2, "padding": 2}}`, "maxpool2d: padding [2 2]; want at most half"},

@@ -98,8 +98,8 @@ func (c Config) BuildModel(samples ...[]int) (nn.Module, error) {
 	return m, nil
 }
 
-// InputsOf returns the features of a model whose inputs are float32 of these shapes, as
-// files have them.
+// InputsOf returns the features of a model whose inputs have these shapes, as files have them: of
+// float32, or of the integers that the model takes.
 func InputsOf(model nn.Module, c Config, shapes ...[]int) ([]Feature, error) {
 	names := inputNames(model, c, len(shapes))
 	if len(names) != len(shapes) {
@@ -107,11 +107,15 @@ func InputsOf(model nn.Module, c Config, shapes ...[]int) ([]Feature, error) {
 	}
 	features := make([]Feature, len(shapes))
 	for i, shape := range shapes {
-		in, err := inputFor(model, c.Data, names[i], dtype.Float32, shape)
+		t := dtype.Float32
+		if declared := nn.InputOf(model, names[i]).Type; declared.IsInt() {
+			t = declared
+		}
+		in, err := inputFor(model, c.Data, names[i], t, shape)
 		if err != nil {
 			return nil, err
 		}
-		features[i] = Feature{Name: names[i], Type: dtype.Float32, Shape: slices.Clone(shape), Input: in}
+		features[i] = Feature{Name: names[i], Type: t, Shape: slices.Clone(shape), Input: in}
 	}
 	return features, nil
 }

@@ -16,6 +16,11 @@ var _ = register(class{
 	links: func(*settings) []weights.Link {
 		return []weights.Link{linked("embeddings", "weight", weights.Same)}
 	},
+	reverse: map[string]reversal{"embedding": func(r *reverser, l *settings, in []tensor) tensor {
+		rows := r.layer("Embedding", l.Name, map[string]any{"input_dim": l.Int("num_embeddings", 0), "output_dim": l.Int("embedding_dim", 0)}, in[0])
+		rows.rank++
+		return rows
+	}},
 	samples: []Layer{sample(map[string]any{"input_dim": 7, "output_dim": 3}, w("embeddings", 7, 3))},
 }, "Embedding")
 

@@ -41,6 +41,8 @@ var ours = map[string]struct {
 		{"crop": {"before": [0, 1, 0]}}, "flatten", {"dense": 2}]`, [][]int{{2, 4, 5, 4}}},
 	"resnet": {`[{"conv2d": {"out_channels": 4, "kernel_size": 3, "padding": 1, "bias": false}}, {"residual": {"body": [{"conv2d": {"out_channels": 4, "kernel_size": 3, "padding": 1}}, "relu"]}},
 		{"residual": {"body": [{"conv2d": {"out_channels": 6, "kernel_size": 3, "padding": 1}}], "shortcut": {"conv2d": {"out_channels": 6, "kernel_size": 1}}}}, "globalmaxpool2d", "flatten", {"dense": 3}]`, [][]int{{2, 6, 6}}},
+	"tokens": {`[{"embedding": {"num_embeddings": 9, "embedding_dim": 4, "padding_idx": 0}}, {"permute": [2, 1]}, {"conv1d": {"out_channels": 3, "kernel_size": 3, "padding": 1}}, "relu",
+		"globalmaxpool1d", "flatten", {"dense": 2}]`, [][]int{{7}}},
 	"graph": {`{"graph": {"inputs": ["image", "features"], "nodes": [
 		{"name": "stem", "layer": {"conv2d": {"out_channels": 3, "kernel_size": 3}}, "from": "image"}, {"name": "flat", "layer": "flatten"},
 		{"name": "hidden", "layer": {"dense": {"out_features": 4, "in_features": 4}}, "from": "features"}, {"name": "again", "share": "hidden"},
@@ -68,7 +70,11 @@ func TestKerasPredictsWhatH5dnnDoes(t *testing.T) {
 		}
 		var inputs []keras.Input
 		for i, shape := range c.shapes {
-			inputs = append(inputs, keras.Input{Name: fmt.Sprintf("input_%d", i), Shape: shape})
+			in := keras.Input{Name: fmt.Sprintf("input_%d", i), Shape: shape}
+			if takes := nn.InputOf(model, "").Type; takes.IsInt() {
+				in.DType = takes.String()
+			}
+			inputs = append(inputs, in)
 		}
 		m, translation, err := keras.FromH5dnn(description, inputs)
 		if err != nil {
@@ -130,6 +136,13 @@ func saveSamples(t *testing.T, model nn.Module, shapes [][]int, m *keras.Model, 
 			elems[k] = float32(r.NormFloat64())
 		}
 		x := storage.From(elems, append([]int{2}, shape...)...)
+		if nn.InputOf(model, "").Type.IsInt() {
+			tokens := make([]int64, len(elems))
+			for k := range tokens {
+				tokens[k] = int64(k * k % 9)
+			}
+			x = storage.From(tokens, x.Shape...)
+		}
 		inputs = append(inputs, x)
 		view := x.View
 		if k := len(shape); k > 1 && len(m.Layer(m.Inputs[i].Layer).OutputShapes[0]) == k && m.Layer(m.Inputs[i].Layer).OutputShapes[0][k-1] == shape[0] {
