@@ -44,7 +44,7 @@ func TestLengthsHaveToAgree(t *testing.T) {
 			if rank == 1 {
 				two[0] = make([]byte, 2)
 			}
-			if err := g.Exchange(two, [][]byte{make([]byte, 1), make([]byte, 1)}); !errors.Is(err, collective.ErrGroup) {
+			if err := collective.Exchange(g, two, [][]byte{make([]byte, 1), make([]byte, 1)}); !errors.Is(err, collective.ErrGroup) {
 				t.Errorf("rank %d: %v", rank, err)
 			}
 		})

@@ -148,14 +148,14 @@ func (s shardRange) reduce(arrays []storage.Array) (storage.Array, error) {
 			received[n] = tensor.FromArray(rows(all, i*own, (i+1)*own))
 		}
 	}
-	if err := s.group.Exchange(send, receive); err != nil {
+	if err := collective.Exchange(s.group, send, receive); err != nil {
 		return total, err
 	}
 	sum := bytesOfArray(sumTree(received, root).Array())
 	for r := range size {
 		send[r], receive[r] = sum, bytesOfArray(piece(total, r))
 	}
-	return total, s.group.Exchange(send, receive)
+	return total, collective.Exchange(s.group, send, receive)
 }
 
 // bytesOfArray returns the memory of an array on the CPU without gaps.

@@ -15,10 +15,12 @@ int mpi_load(h5dnn_mpi *f, const char *file, char *text, size_t n)
 	f->rank = (int (*)(void))dlsym(library, "h5dnn_mpi_rank");
 	f->size = (int (*)(void))dlsym(library, "h5dnn_mpi_size");
 	f->local = (int (*)(void))dlsym(library, "h5dnn_mpi_local");
-	f->exchange = (int (*)(void **, const int64_t *, void **, const int64_t *, char *, size_t))dlsym(library, "h5dnn_mpi_exchange");
+	f->start = (void *(*)(void **, const int64_t *, void **, const int64_t *, char *, size_t))dlsym(library, "h5dnn_mpi_start");
+	f->sum = (void *(*)(void *, int64_t, int, char *, size_t))dlsym(library, "h5dnn_mpi_sum");
+	f->wait = (int (*)(void *, char *, size_t))dlsym(library, "h5dnn_mpi_wait");
 	f->abort = (void (*)(int))dlsym(library, "h5dnn_mpi_abort");
 	f->end = (void (*)(void))dlsym(library, "h5dnn_mpi_end");
-	if (f->begin && f->rank && f->size && f->local && f->exchange && f->abort && f->end)
+	if (f->begin && f->rank && f->size && f->local && f->start && f->sum && f->wait && f->abort && f->end)
 		return 0;
 	snprintf(text, n, "%s: not the library of this version", file);
 	return -1;
@@ -31,7 +33,10 @@ int mpi_local(h5dnn_mpi *f) { return f->local(); }
 void mpi_abort(h5dnn_mpi *f, int status) { f->abort(status); }
 void mpi_end(h5dnn_mpi *f) { f->end(); }
 
-int mpi_exchange(h5dnn_mpi *f, void **send, const int64_t *send_bytes, void **receive, const int64_t *receive_bytes, char *text, size_t n)
+void *mpi_sum(h5dnn_mpi *f, void *values, int64_t count, int doubles, char *text, size_t n) { return f->sum(values, count, doubles, text, n); }
+int mpi_wait(h5dnn_mpi *f, void *started, char *text, size_t n) { return f->wait(started, text, n); }
+
+void *mpi_start(h5dnn_mpi *f, void **send, const int64_t *send_bytes, void **receive, const int64_t *receive_bytes, char *text, size_t n)
 {
-	return f->exchange(send, send_bytes, receive, receive_bytes, text, n);
+	return f->start(send, send_bytes, receive, receive_bytes, text, n);
 }

@@ -17,6 +17,7 @@ import (
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/collective"
+	"github.com/h5dnn/h5dnn/dtype"
 )
 
 // PathVariable is the environment variable that names the folder of the libraries, where they are neither beside the
@@ -85,27 +86,61 @@ func (g *Group) Size() int { return g.size }
 // Local returns the number of processes on this host.
 func (g *Group) Local() int { return g.local }
 
-// Exchange implements collective.Group.
-func (g *Group) Exchange(send, receive [][]byte) error {
+// Start implements collective.Group. Messages go on in calls of MPI: in other exchanges' starts and waits, and in this one's.
+func (g *Group) Start(send, receive [][]byte) collective.Wait {
 	if len(send) != g.size || len(receive) != g.size {
-		return fmt.Errorf("mpi: exchange of %d and %d messages with %d processes: %w", len(send), len(receive), g.size, collective.ErrGroup)
+		return failed(fmt.Errorf("mpi: exchange of %d and %d messages with %d processes: %w", len(send), len(receive), g.size, collective.ErrGroup))
 	}
-	var pins runtime.Pinner
-	defer pins.Unpin()
+	pins := &runtime.Pinner{}
 	all := append(append([][]byte(nil), send...), receive...)
 	pointers, lengths := make([]unsafe.Pointer, len(all)), make([]C.int64_t, len(all))
 	for i, m := range all {
-		if lengths[i] = C.int64_t(len(m)); len(m) > 0 {
-			pointers[i] = unsafe.Pointer(unsafe.SliceData(m))
-			pins.Pin(pointers[i])
-		}
+		pointers[i], lengths[i] = pinned(pins, m), C.int64_t(len(m))
 	}
 	var text message
-	if C.mpi_exchange(&g.functions, &pointers[0], &lengths[0], &pointers[g.size], &lengths[g.size], text.at(), text.size()) != 0 {
-		return fmt.Errorf("%w: %s", collective.ErrGroup, &text)
-	}
-	return nil
+	return g.wait(C.mpi_start(&g.functions, &pointers[0], &lengths[0], &pointers[g.size], &lengths[g.size], text.at(), text.size()), pins, &text)
 }
+
+// StartSum implements collective.Group by MPI_Iallreduce.
+func (g *Group) StartSum(t dtype.Type, values []byte) collective.Wait {
+	if t != dtype.Float32 && t != dtype.Float64 {
+		return failed(fmt.Errorf("mpi: sums of %v; want float32 or float64: %w", t, dtype.ErrType))
+	}
+	pins, doubles := &runtime.Pinner{}, C.int(0)
+	if t == dtype.Float64 {
+		doubles = 1
+	}
+	var text message
+	return g.wait(C.mpi_sum(&g.functions, pinned(pins, values), C.int64_t(len(values)/t.Size()), doubles, text.at(), text.size()), pins, &text)
+}
+
+// pinned returns the address of m, which stays where it is.
+func pinned(pins *runtime.Pinner, m []byte) unsafe.Pointer {
+	if len(m) == 0 {
+		return nil
+	}
+	p := unsafe.Pointer(unsafe.SliceData(m))
+	pins.Pin(p)
+	return p
+}
+
+// wait waits for what C has started; nil failed, as text says.
+func (g *Group) wait(started unsafe.Pointer, pins *runtime.Pinner, text *message) collective.Wait {
+	if started == nil {
+		pins.Unpin()
+		return failed(fmt.Errorf("%w: %s", collective.ErrGroup, text))
+	}
+	return func() error {
+		defer pins.Unpin()
+		var text message
+		if C.mpi_wait(&g.functions, started, text.at(), text.size()) != 0 {
+			return fmt.Errorf("%w: %s", collective.ErrGroup, &text)
+		}
+		return nil
+	}
+}
+
+func failed(err error) collective.Wait { return func() error { return err } }
 
 // Abort does nothing: End tells the others, once the reason is printed.
 func (g *Group) Abort(error) {}

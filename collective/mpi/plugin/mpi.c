@@ -91,19 +91,58 @@ static double seconds(void)
 /* Seconds of waiting without sleep. */
 #define PATIENCE 0.1
 
+/* What has been started: messages of which the first are received, or sums. */
+struct exchange {
+	int count, receives;
+	int64_t missing; /* bytes to receive */
+	int failed;      /* an error code of its start */
+	MPI_Request *requests;
+	MPI_Status *statuses;
+};
+
+static void release(struct exchange *e)
+{
+	free(e->requests);
+	free(e->statuses);
+	free(e);
+}
+
+/* An exchange of at most that number of requests, or NULL. */
+static struct exchange *reserve(int64_t requests, char *text, size_t n)
+{
+	struct exchange *e = calloc(1, sizeof *e);
+	if (e && requests < INT32_MAX) {
+		e->requests = malloc((size_t)(requests + 1) * sizeof *e->requests);
+		e->statuses = malloc((size_t)(requests + 1) * sizeof *e->statuses);
+	}
+	if (e && e->requests && e->statuses)
+		return e;
+	if (e)
+		release(e);
+	snprintf(text, n, "no memory for %lld messages", (long long)requests);
+	return NULL;
+}
+
+/* Messages of all exchanges go on in calls of MPI only. */
+static void progress(void)
+{
+	int found;
+	MPI_Iprobe(MPI_ANY_SOURCE, 1, world, &found, MPI_STATUS_IGNORE); /* no message has this tag */
+}
+
 /* Waits for requests, and looks each second whether a process of this host has ended. */
-static int wait_for(MPI_Request *requests, MPI_Status *statuses, int count, char *text, size_t n)
+static int wait_for(struct exchange *e, char *text, size_t n)
 {
 	double began = seconds(), checked = began;
 	for (;;) {
-		int done = 0, code = MPI_Testall(count, requests, &done, statuses);
+		int done = 0, code = MPI_Testall(e->count, e->requests, &done, e->statuses);
 		if (code != MPI_SUCCESS)
 			return fail(text, n, "exchange", code);
 		if (done)
 			return 0;
 		double now = seconds();
 		if (now - began < PATIENCE)
-			sched_yield(); /* messages in shared memory go on in calls of MPI only */
+			sched_yield();
 		else
 			nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 		if (now - checked < 1)
@@ -129,60 +168,76 @@ static int64_t messages(const int64_t *bytes)
 }
 
 /* Starts the messages from or to rank r. */
-static int start(MPI_Request **next, char *data, int64_t bytes, int r, int sends)
+static int start(struct exchange *e, char *data, int64_t bytes, int r, int sends)
 {
 	for (int64_t at = 0; at < bytes; at += MOST) {
 		int part = (int)(bytes - at < MOST ? bytes - at : MOST);
-		int code = sends ? MPI_Isend(data + at, part, MPI_BYTE, r, 0, world, (*next)++) : MPI_Irecv(data + at, part, MPI_BYTE, r, 0, world, (*next)++);
+		MPI_Request *next = &e->requests[e->count];
+		int code = sends ? MPI_Isend(data + at, part, MPI_BYTE, r, 0, world, next) : MPI_Irecv(data + at, part, MPI_BYTE, r, 0, world, next);
 		if (code != MPI_SUCCESS)
 			return code;
+		e->count++;
 	}
 	return MPI_SUCCESS;
 }
 
-/* Sends send[r] to each rank r and receives receive[r] from it. Returns once all is done. */
-int h5dnn_mpi_exchange(void **send, const int64_t *send_bytes, void **receive, const int64_t *receive_bytes, char *text, size_t n)
+/* Begins to send send[r] to each rank r and to receive receive[r] from it. Returns what h5dnn_mpi_wait takes, or NULL. */
+void *h5dnn_mpi_start(void **send, const int64_t *send_bytes, void **receive, const int64_t *receive_bytes, char *text, size_t n)
 {
-	int64_t count = messages(send_bytes) + messages(receive_bytes);
-	if (send_bytes[rank] != receive_bytes[rank] || count > INT32_MAX) {
-		snprintf(text, n, "%lld bytes to itself, %lld expected, in %lld messages", (long long)send_bytes[rank], (long long)receive_bytes[rank], (long long)count);
-		return -1;
+	if (send_bytes[rank] != receive_bytes[rank]) {
+		snprintf(text, n, "%lld bytes to itself, %lld expected", (long long)send_bytes[rank], (long long)receive_bytes[rank]);
+		return NULL;
 	}
+	struct exchange *e = reserve(messages(send_bytes) + messages(receive_bytes), text, n);
+	if (!e)
+		return NULL;
 	if (send_bytes[rank] > 0)
 		memmove(receive[rank], send[rank], (size_t)send_bytes[rank]);
-	MPI_Request *requests = malloc((size_t)(count + 1) * sizeof *requests), *next = requests;
-	MPI_Status *statuses = malloc((size_t)(count + 1) * sizeof *statuses);
-	if (!requests || !statuses) {
-		free(requests);
-		free(statuses);
-		snprintf(text, n, "no memory for %lld messages", (long long)count);
-		return -1;
-	}
-	int code = MPI_SUCCESS;
-	for (int k = 1; k < size && code == MPI_SUCCESS; k++) {
+	for (int k = 1; k < size && e->failed == MPI_SUCCESS; k++) {
 		int from = (rank - k + size) % size;
-		code = start(&next, receive[from], receive_bytes[from], from, 0);
+		e->missing += receive_bytes[from];
+		e->failed = start(e, receive[from], receive_bytes[from], from, 0);
 	}
-	int receives = (int)(next - requests);
-	for (int k = 1; k < size && code == MPI_SUCCESS; k++) {
+	e->receives = e->count;
+	for (int k = 1; k < size && e->failed == MPI_SUCCESS; k++) {
 		int to = (rank + k) % size;
-		code = start(&next, send[to], send_bytes[to], to, 1);
+		e->failed = start(e, send[to], send_bytes[to], to, 1);
 	}
-	int status = code == MPI_SUCCESS ? wait_for(requests, statuses, (int)(next - requests), text, n) : fail(text, n, "exchange", code);
-	int64_t missing = -receive_bytes[rank];
-	for (int r = 0; r < size; r++)
-		missing += receive_bytes[r];
-	for (int i = 0; i < receives && status == 0; i++) {
+	progress();
+	return e;
+}
+
+/* Begins to add values, doubles or else floats, over all ranks. Returns what h5dnn_mpi_wait takes, or NULL. */
+void *h5dnn_mpi_sum(void *values, int64_t count, int doubles, char *text, size_t n)
+{
+	struct exchange *e = reserve((count + MOST - 1) / MOST, text, n);
+	if (!e)
+		return NULL;
+	for (int64_t at = 0; at < count && e->failed == MPI_SUCCESS; at += MOST) {
+		int part = (int)(count - at < MOST ? count - at : MOST);
+		char *data = (char *)values + at * (doubles ? 8 : 4);
+		e->failed = MPI_Iallreduce(MPI_IN_PLACE, data, part, doubles ? MPI_DOUBLE : MPI_FLOAT, MPI_SUM, world, &e->requests[e->count]);
+		e->count += e->failed == MPI_SUCCESS;
+	}
+	progress();
+	return e;
+}
+
+/* Waits for what has been started, and releases it. */
+int h5dnn_mpi_wait(void *started, char *text, size_t n)
+{
+	struct exchange *e = started;
+	int status = e->failed == MPI_SUCCESS ? wait_for(e, text, n) : fail(text, n, "exchange", e->failed);
+	for (int i = 0; i < e->receives && status == 0; i++) {
 		int got = 0;
-		MPI_Get_count(&statuses[i], MPI_BYTE, &got);
-		missing -= got;
+		MPI_Get_count(&e->statuses[i], MPI_BYTE, &got);
+		e->missing -= got;
 	}
-	if (status == 0 && missing) {
-		snprintf(text, n, "%lld bytes fewer than expected", (long long)missing);
+	if (status == 0 && e->missing) {
+		snprintf(text, n, "%lld bytes fewer than expected", (long long)e->missing);
 		status = -1;
 	}
-	free(requests);
-	free(statuses);
+	release(e);
 	return status;
 }
 
