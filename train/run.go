@@ -3,9 +3,6 @@ package train
 import (
 	"context"
 	"iter"
-	"maps"
-	"math"
-	"slices"
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
@@ -256,49 +253,6 @@ func (r *Run) params() iter.Seq2[string, *nn.Parameter] {
 			if !yield(name, params[i]) {
 				return
 			}
-		}
-	}
-}
-
-// A History holds a number for each epoch by name: loss, accuracy, val_loss,
-// val_accuracy, seconds, lr and metrics.
-type History map[string][]float64
-
-// Names lists the names in order.
-func (h History) Names() []string { return slices.Sorted(maps.Keys(h)) }
-
-// arrays yields the numbers of all epochs by name.
-func (h History) arrays(yield func(string, storage.Array) bool) {
-	for _, name := range h.Names() {
-		if !yield(name, storage.From(h[name], len(h[name]))) {
-			return
-		}
-	}
-}
-
-func (h History) add(name string, value float64) { h[name] = append(h[name], value) }
-
-// Last returns the number of the last epoch.
-func (h History) Last(name string) (float64, bool) {
-	all := h[name]
-	if len(all) == 0 {
-		return 0, false
-	}
-	return all[len(all)-1], true
-}
-
-// addValues appends those of values that are single numbers, unless the epoch has a
-// number of that name already. Epochs before, of a version that had no such number, have NaN.
-func (h History) addValues(epoch int, prefix string, values map[string]storage.Array) {
-	for name, a := range values {
-		if name = prefix + name; a.Len() != 1 {
-			continue
-		}
-		for len(h[name]) < epoch-1 {
-			h.add(name, math.NaN())
-		}
-		if len(h[name]) < epoch {
-			h.add(name, storage.Elements[float64](a)[a.Offset])
 		}
 	}
 }

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -227,24 +228,12 @@ func resume(file serialize.File, name string, d storage.Device, checkSize func(i
 	if err := r.loadMeta(file.Meta(), name); err != nil {
 		return nil, err
 	}
-	f, err := serialize.Collect(file)
+	stored, size, err := storedIn(file)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range f {
-		if e.Elements != nil {
-			return nil, fmt.Errorf("%s has elements of type %s; a run has numbers only: %w", e.Name, e.Elements.Type, serialize.ErrFormat)
-		}
-	}
-	if err := checkSize(bytesOf(f)); err != nil {
+	if err := checkSize(size); err != nil {
 		return nil, err
-	}
-	stored := func(yield func(string, storage.Array) bool) {
-		for _, e := range f {
-			if !yield(e.Name, e.Array) {
-				return
-			}
-		}
 	}
 	if err := r.checkMeta(stored); err != nil {
 		return nil, err
@@ -266,33 +255,72 @@ func resume(file serialize.File, name string, d storage.Device, checkSize func(i
 	return r, r.placeInput()
 }
 
-// bytesOf returns the number of bytes of all arrays, or the largest int.
-func bytesOf(entries []serialize.Entry) int {
-	n := 0
-	for _, e := range entries {
-		n += min(math.MaxInt-n, min(e.Array.Len(), math.MaxInt/e.Array.Type.Size())*e.Array.Type.Size())
+// storedIn returns the arrays of a run file and their bytes in all, or the largest int.
+func storedIn(file serialize.File) (_ named, size int, err error) {
+	f, err := serialize.Collect(file)
+	if err != nil {
+		return nil, 0, err
 	}
-	return n
+	for _, e := range f {
+		if e.Elements != nil {
+			return nil, 0, fmt.Errorf("%s has elements of type %s; a run has numbers only: %w", e.Name, e.Elements.Type, serialize.ErrFormat)
+		}
+		size += min(math.MaxInt-size, min(e.Array.Len(), math.MaxInt/e.Array.Type.Size())*e.Array.Type.Size())
+	}
+	return func(yield func(string, storage.Array) bool) {
+		for _, e := range f {
+			if !yield(e.Name, e.Array) {
+				return
+			}
+		}
+	}, size, nil
 }
 
 // ReadConfig returns the configuration of the named run file. It reads no arrays.
 func ReadConfig(name string) (Config, error) {
+	r := &Run{}
+	err := r.read(name, func(serialize.File) error { return nil })
+	return r.Config, err
+}
+
+// ReadHistory returns the named run without its model: the configuration, the position and the history.
+func ReadHistory(name string) (*Run, error) {
+	r := &Run{History: History{}}
+	err := r.read(name, func(f serialize.File) error {
+		stored, _, err := storedIn(f)
+		if err != nil {
+			return err
+		}
+		return r.loadHistory(under(stored, "history/"))
+	})
+	return r, err
+}
+
+// read reads the attributes of the named run file, and what more reads.
+func (r *Run) read(name string, more func(serialize.File) error) error {
 	f, err := serialize.Open(name)
 	if err != nil {
-		return Config{}, err
+		return err
 	}
 	defer f.Close()
-	r := &Run{}
-	if err := r.loadMeta(f.Meta(), name); err != nil {
-		return Config{}, fmt.Errorf("%s: %w", name, err)
+	if err = r.loadMeta(f.Meta(), name); err == nil {
+		err = more(f)
 	}
-	return r.Config, nil
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
+
+var errNoRun = errors.New("it is not a run that h5dnn train wrote")
+
+// IsNoRun reports whether err says that a file is sound and holds something else than a run.
+func IsNoRun(err error) bool { return errors.Is(err, errNoRun) }
 
 // loadMeta reads the attributes of the named run file.
 func (r *Run) loadMeta(meta map[string]string, name string) (err error) {
 	if meta[metaConfig] == "" {
-		return fmt.Errorf("no %s in the file; it is not a run that h5dnn train wrote: %w", metaConfig, serialize.ErrFormat)
+		return fmt.Errorf("no %s in the file; %w: %w", metaConfig, errNoRun, serialize.ErrFormat)
 	}
 	r.fingerprint = meta[metaData]
 	schema, err := schemaOf(meta)

@@ -28,21 +28,30 @@ type part struct {
 	rank        int
 }
 
+// joinParts joins the parts up to a rank. Those of a rank above long are short.
+func joinParts(parts []part, long, rank int, space string) string {
+	var texts []string
+	for _, p := range parts {
+		if p.rank > rank {
+			continue
+		}
+		text := p.text
+		if p.rank > long && p.short != "" {
+			text = p.short
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, space)
+}
+
 // fit joins parts to a line of at most the given number of columns.
 func fit(parts []part, columns int) string {
 	join := func(short bool, rank int) string {
-		var texts []string
-		for _, p := range parts {
-			if p.rank > rank {
-				continue
-			}
-			text := p.text
-			if short && p.short != "" {
-				text = p.short
-			}
-			texts = append(texts, text)
+		long := rank
+		if short {
+			long = -1
 		}
-		return strings.Join(texts, "  ")
+		return joinParts(parts, long, rank, "  ")
 	}
 	most := 0
 	for _, p := range parts {
@@ -68,21 +77,33 @@ const worthShortening = 2
 const narrowestBar = 8
 
 // barLine returns a line of at most the given number of columns: the label, a progress bar,
-// the percentage and the parts behind.
-func barLine(columns int, label string, share float64, behind []part) string {
+// the percentage and the parts behind. Where there is no room for a bar and all parts, short at least, the parts
+// take its place.
+func barLine(columns int, label part, share float64, behind []part) string {
 	share = min(1, max(0, share))
-	percent := fmt.Sprintf("%3.0f%%", math.Floor(100*share))
-	tail := fit(behind, columns-len([]rune(label))-len(percent)-narrowestBar-6)
-	if tail != "" {
-		tail = "  " + tail
+	percent := fmt.Sprintf("%.0f%%", math.Floor(100*share))
+	const last = 4 // rank of parts
+	for long := last; long >= -1; long-- {
+		tail := "  " + joinParts(behind, long, last, "  ")
+		room := columns - len([]rune(label.text)) - 4 - len([]rune(tail)) - 2
+		if room >= narrowestBar {
+			room = min(room, 40)
+			filled := int(share * float64(room))
+			return strings.TrimRight(fmt.Sprintf("%s %s%s %4s%s", label.text, strings.Repeat("█", filled), strings.Repeat("░", room-filled), percent, tail), " ")
+		}
 	}
-	room := columns - len([]rune(label)) - len(percent) - len([]rune(tail)) - 2
-	if room < narrowestBar { // a very narrow terminal
-		return clip(label+" "+percent, max(1, columns))
+	line := append([]part{label, {percent, "", 0}}, behind...)
+	for long := last; long >= -1; long-- {
+		if text := joinParts(line, long, last, "  "); len([]rune(text)) <= columns {
+			return text
+		}
 	}
-	room = min(room, 40)
-	filled := int(share * float64(room))
-	return label + " " + strings.Repeat("█", filled) + strings.Repeat("░", room-filled) + " " + percent + tail
+	for rank := last; rank >= 0; rank-- {
+		if text := joinParts(line, -1, rank, " "); len([]rune(text)) <= columns {
+			return text
+		}
+	}
+	return clip(joinParts(line, -1, 0, " "), max(1, columns))
 }
 
 // A liveLine is a line of a terminal that is written again and again.
@@ -117,11 +138,15 @@ func remaining(elapsed time.Duration, share float64) string {
 	if share <= 0 {
 		return ""
 	}
-	left := time.Duration(float64(elapsed) * (1 - share) / share).Round(time.Second)
-	if left >= time.Hour {
-		return fmt.Sprintf("%d:%02d:%02d left", left/time.Hour, left%time.Hour/time.Minute, left%time.Minute/time.Second)
+	return clockText(time.Duration(float64(elapsed)*(1-share)/share)) + " left"
+}
+
+// clockText formats a time in hours, minutes and seconds.
+func clockText(t time.Duration) string {
+	if t = t.Round(time.Second); t >= time.Hour {
+		return fmt.Sprintf("%d:%02d:%02d", t/time.Hour, t%time.Hour/time.Minute, t%time.Minute/time.Second)
 	}
-	return fmt.Sprintf("%d:%02d left", left/time.Minute, left%time.Minute/time.Second)
+	return fmt.Sprintf("%d:%02d", t/time.Minute, t%time.Minute/time.Second)
 }
 
 // clip cuts a text to at most n characters.

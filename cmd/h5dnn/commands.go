@@ -26,6 +26,7 @@ func commands() []*cli.Command {
 		trainCommand(),
 		evalCommand(),
 		predictCommand(),
+		runsCommand(),
 		doctorCommand(),
 		devicesCommand(),
 		initCommand(),

@@ -118,14 +118,16 @@ func (e *evaluation) show(w io.Writer) error {
 	return writeTable(w, rows)
 }
 
+// widestCell is the most characters of a cell that are shown.
+const widestCell = 24
+
 // writeTable writes rows of cells below one another: the first column to the left, the
 // others to the right.
 func writeTable(w io.Writer, rows [][]string) error {
-	const widest = 24
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for k, cell := range row {
-			row[k] = clip(printable(cell), widest)
+			row[k] = clip(printable(cell), widestCell)
 			widths[k] = max(widths[k], len([]rune(row[k])))
 		}
 	}

@@ -168,7 +168,7 @@ func (m *monitor) batch(p train.Progress) error {
 	return nil
 }
 
-// progress returns the line of the bar.
+// progress returns the line of the bar. Narrow terminals show the same numbers without their names, and no bar.
 func (m *monitor) progress(p train.Progress, columns int) string {
 	share := float64(p.Done) / float64(max(1, p.Samples))
 	var behind []part
@@ -179,13 +179,31 @@ func (m *monitor) progress(p train.Progress, columns int) string {
 		behind = append(behind, part{fmt.Sprintf("accuracy %.2f%%", 100*p.Accuracy()), fmt.Sprintf("%.1f%%", 100*p.Accuracy()), 1})
 	}
 	if seconds := p.Elapsed.Seconds(); seconds > 0 {
-		behind = append(behind, part{fmt.Sprintf("%.0f samples/s", float64(p.Trained)/seconds), "", 3})
+		rate := float64(p.Trained) / seconds
+		behind = append(behind, part{fmt.Sprintf("%.0f samples/s", rate), rateText(rate), 3})
 	}
-	behind = append(behind, part{remaining(p.Elapsed, float64(p.Trained)/float64(max(1, p.Trained+p.Samples-p.Done))), "", 2})
-	if text := waiting(p.Waited.Seconds(), p.Elapsed.Seconds()); text != "" {
-		behind = append(behind, part{strings.TrimSpace(text), "", 4})
+	left := remaining(p.Elapsed, float64(p.Trained)/float64(max(1, p.Trained+p.Samples-p.Done)))
+	behind = append(behind, part{left, strings.TrimSuffix(left, " left"), 2})
+	if text := waiting(p.Waited.Seconds(), p.Elapsed.Seconds(), 0.01); text != "" {
+		behind = append(behind, part{text, strings.Replace(text, " waiting for data", "w", 1), 4})
 	}
-	return barLine(columns, fmt.Sprintf("epoch %d/%d", p.Epoch, p.Epochs), share, behind)
+	epoch := fmt.Sprintf("%d/%d", p.Epoch, p.Epochs)
+	return barLine(columns, part{"epoch " + epoch, epoch, 0}, share, behind)
+}
+
+// rateText formats samples per second in few characters: 870/s, 5.1k/s, 64k/s, 1.2M/s.
+func rateText(rate float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e6, "M"}, {1e3, "k"}} {
+		if rate >= 10*unit.size {
+			return fmt.Sprintf("%.0f%s/s", rate/unit.size, unit.name)
+		} else if rate >= unit.size {
+			return fmt.Sprintf("%.1f%s/s", rate/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%.0f/s", rate)
 }
 
 // lossText formats a loss: with four digits after the point, or with an exponent if it is
@@ -197,12 +215,12 @@ func lossText(x float64) string {
 	return fmt.Sprintf("%.4f", x)
 }
 
-// waiting returns the share of time spent waiting for data, if it is more than 10 %.
-func waiting(waited, seconds float64) string {
-	if waited <= seconds/10 {
+// waiting returns the share of time spent waiting for data, if it is more than least.
+func waiting(waited, seconds, least float64) string {
+	if waited <= seconds*least {
 		return ""
 	}
-	return fmt.Sprintf("  %.0f%% waiting for data", 100*waited/seconds)
+	return fmt.Sprintf("%.0f%% waiting for data", 100*waited/seconds)
 }
 
 // epoch prints the line of an epoch.
@@ -240,8 +258,8 @@ func (m *monitor) epochParts(e train.Epoch) []part {
 		parts = append(parts, part{name + " " + text, strings.TrimSpace(short + " " + brief), rank})
 	}
 	parts = append(parts, part{fmt.Sprintf("%.0f samples/s", float64(e.Train.Samples)/e.Train.Seconds), "", 4}, part{fmt.Sprintf("%.1f s", e.Train.Seconds), "", 3})
-	if text := waiting(e.Train.Waited, e.Train.Seconds); text != "" {
-		parts = append(parts, part{strings.TrimSpace(text), "", 5})
+	if text := waiting(e.Train.Waited, e.Train.Seconds, 0.1); text != "" {
+		parts = append(parts, part{text, "", 5})
 	}
 	return parts
 }

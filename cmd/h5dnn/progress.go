@@ -39,7 +39,7 @@ func (m meter) add(bytes int) {
 func (s *meterState) text(columns int, elapsed time.Duration) string {
 	share := float64(s.done) / float64(max(1, s.total))
 	rate := int(float64(s.done) / max(1e-3, elapsed.Seconds()))
-	return barLine(columns, s.what, share, []part{
+	return barLine(columns, part{text: s.what}, share, []part{
 		{text: fmt.Sprintf("%s of %s", arrayfmt.Bytes(s.done), arrayfmt.Bytes(s.total)), rank: 2},
 		{text: arrayfmt.Bytes(rate) + "/s", rank: 3},
 		{text: remaining(elapsed, share), rank: 1},
