@@ -152,6 +152,28 @@ func textOrNumber(n *ast.StringNode) any {
 	return n.Value
 }
 
+// Line returns the line of the setting that path leads to, or 0 where the document does not have it.
+func (d *Document) Line(path ...any) int {
+	n, line := d.body, 0
+	for _, step := range path {
+		if item, ok := step.(Item); ok {
+			list, ok := n.(*ast.SequenceNode)
+			if !ok || item.Index >= len(list.Values) {
+				return 0
+			}
+			n = list.Values[item.Index]
+			line = n.GetToken().Position.Line
+			continue
+		}
+		e := entry(n, fmt.Sprint(step))
+		if e == nil {
+			return 0
+		}
+		n, line = e.Value, e.Key.GetToken().Position.Line
+	}
+	return line
+}
+
 // locate returns the token that path leads to, or the nearest one above it.
 func (d *Document) locate(path []any) *token.Token {
 	if d.body == nil {

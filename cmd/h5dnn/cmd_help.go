@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -60,7 +61,7 @@ type page struct {
 }
 
 // configurationPages returns the sections of the configuration, the whole first.
-func configurationPages() []page {
+var configurationPages = sync.OnceValue(func() []page {
 	var pages []page
 	for line := range strings.Lines(docs.Configuration) {
 		level := len(line) - len(strings.TrimLeft(line, "#"))
@@ -83,7 +84,7 @@ func configurationPages() []page {
 		}
 	}
 	return pages
-}
+})
 
 // listTopics prints the names of all topics.
 func listTopics(w io.Writer, app *cli.App) error {

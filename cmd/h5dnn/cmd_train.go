@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/collective"
@@ -165,7 +163,7 @@ func trainFlags() []trainFlag {
 		{"Output", always, &cli.StringFlag{Name: "resume", Usage: "continue the run in `FILE`, and replace it and its plot"}},
 		{"Output", always, forceFlag()},
 		{"Output", always, &cli.BoolFlag{Name: "json", Usage: "print one JSON object per epoch"}},
-		{"Output", never, &cli.BoolFlag{Name: "print-config", Usage: "print the settings of the run as YAML, defaults included, and end"}},
+		{"Output", never, &cli.BoolFlag{Name: "print-config", Usage: "print all settings of the run as YAML that train reads, each with its origin, and end"}},
 		{"Output", always, &cli.BoolFlag{Name: "profile", Usage: "print GPU launches, copies and allocations to standard error at the end"}},
 	}...)
 }
@@ -400,24 +398,6 @@ func configOf(c *cli.Context) (train.Config, error) {
 	return config, flagged(config.Check())
 }
 
-// printConfig prints the settings of the run that c describes.
-func printConfig(c *cli.Context) error {
-	settings, err := configOf(c)
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(settings)
-	if err != nil {
-		return err
-	}
-	asYAML, err := yaml.JSONToYAML(text)
-	if err != nil {
-		return err
-	}
-	_, err = c.App.Writer.Write(asYAML)
-	return err
-}
-
 func readConfig(ctx context.Context, name string) ([]byte, error) {
 	if storage.IsURL(name) {
 		return nil, fmt.Errorf("%s: a configuration is a file, which may name data at URLs; download it, or name the data with --data", name)
@@ -469,7 +449,7 @@ func flagOf(err error) string {
 	if inside, ok := steps[1].(string); ok && setting == "data" && inside != "" {
 		setting = inside
 	}
-	other := map[string]string{"file": "data", "memory_mb": "memory", "data": "val-x"}
+	other := map[string]string{"file": "data", "y_file": "y-data", "val_file": "val-data", "val_y_file": "val-y-data", "memory_mb": "memory", "data": "val-x"}
 	if name, ok := other[setting]; ok {
 		return name
 	}
