@@ -100,6 +100,9 @@ func (r *Run) fit(ctx context.Context, data *Data, o Options, loader *dataset.Lo
 		err = t.epoch(ctx)
 	}
 	interrupted := t.agreed.stop || ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+	if interrupted && t.shards.group != nil && !t.agreed.stop {
+		return fmt.Errorf("%w: rank %d was told to stop before the first step", collective.ErrGroup, t.shards.rank())
+	}
 	if err != nil && !interrupted {
 		return err
 	}

@@ -105,7 +105,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 	awaitFirst(err)
 	status = report(stderr, name, withRank(err))
 	reportRemote(stderr, name)
-	leave(status)
+	leave(status, err)
 	return status
 }
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -93,12 +94,12 @@ func withRank(err error) error {
 	return err
 }
 
-// leave ends the processes of the run with a status. After an interrupt all of them end in order.
-func leave(status int) {
+// leave ends the processes of the run with a status. After a stop that all have agreed on they end in order.
+func leave(status int, err error) {
 	if together == nil {
 		return
 	}
-	if status == statusInterrupted {
+	if errors.As(err, new(interruptedError)) {
 		status = statusFine
 	}
 	if status != statusFine {

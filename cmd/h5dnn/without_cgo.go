@@ -77,4 +77,4 @@ func awaitFirst(error) {}
 
 func withRank(err error) error { return err }
 
-func leave(int) {}
+func leave(int, error) {}
