@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/h5dnn/h5dnn/internal/prefetch"
+	"github.com/h5dnn/h5dnn/internal/trace"
 )
 
 // A blockCache holds decoded blocks, also between epochs.
@@ -55,6 +56,7 @@ func (s *blockCache) endEpoch() {
 
 // decode reads the block of a cache entry into it.
 func (s *blockCache) decode(at *cachedBlock) (err error) {
+	defer trace.Begin(trace.Decoding, "block", at.block).End()
 	if at.batch == nil {
 		if at.batch, err = s.alloc(at.block); err != nil {
 			return err
@@ -84,6 +86,7 @@ func (s *blockCache) alloc(block int) (*Batch, error) {
 
 // gather copies the samples at rows, all of them cached, to b from index first on.
 func (s *blockCache) gather(b *Batch, first int, rows []int) (err error) {
+	defer trace.Begin(trace.Copying, "samples", -1).End()
 	var buffer [8][]byte
 	dst := buffer[:0]
 	for i, field := range s.fields {

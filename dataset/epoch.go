@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/h5dnn/h5dnn/internal/trace"
 )
 
 // An epochRun loads one epoch: workers fill free batches, each the next in order,
@@ -17,6 +19,7 @@ type epochRun struct {
 	work   sync.WaitGroup
 
 	start, limit int       // positions
+	kind         trace.Kind
 	from         reader    // that batches are read from, each alone; nil if they are read by block
 	byBlock      blockwise // that reads the blocks; nil if batches are read alone
 	free         chan *Batch
@@ -61,11 +64,14 @@ func (r *epochRun) begin() {
 		r.byBlock = newScattering(r)
 	case l.cache != nil:
 		l.cache.endEpoch()
+		r.kind = trace.Copying
 		if r.from = l.cache.table(); r.from == nil {
 			r.byBlock = l.cache.newPipeline(r)
 		}
 	default:
-		r.from = l.d
+		if r.from, r.kind = l.d, trace.Reading; l.decoded {
+			r.kind = trace.Decoding
+		}
 	}
 	if r.byBlock != nil {
 		work = r.readBlocks
@@ -96,8 +102,9 @@ func (r *epochRun) take() (*Batch, error) {
 	if r.start+r.taken*r.l.o.BatchSize >= r.limit {
 		return nil, nil
 	}
-	began := time.Now()
+	began, span := time.Now(), trace.Begin(trace.Waiting, "batch", r.taken)
 	b := r.wait()
+	span.End()
 	if r.ctx.Err() != nil {
 		return nil, context.Cause(r.ctx)
 	}
@@ -186,7 +193,9 @@ func (r *epochRun) fill(b *Batch) bool {
 	if order, free := r.order.(permutedOrder); free {
 		order.fill(b.Rows, b.Consumed-len(b.Rows)) // outside the lock
 	}
+	span := trace.Begin(r.kind, "batch", -1)
 	b.err = scatter(r.from, destination{batch: b}, b.Rows)
+	span.End()
 	r.deliver(b)
 	return true
 }

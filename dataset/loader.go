@@ -23,6 +23,8 @@ type Loader struct {
 	o    Options
 	plan Plan
 
+	decoded bool // samples are decoded or converted as they are read
+
 	blocks  blocks
 	ahead   int         // blocks of remote files that are fetched before they are read
 	cache   *blockCache // of decoded blocks; nil if samples are read from d
@@ -45,7 +47,7 @@ func NewLoader(d Dataset, o Options) (_ *Loader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Loader{dataset: d, options: given, d: from, o: o, plan: p.plan, blocks: p.blocks, ahead: p.blocksAhead()}
+	l := &Loader{dataset: d, options: given, d: from, o: o, plan: p.plan, decoded: p.d.Decoded, blocks: p.blocks, ahead: p.blocksAhead()}
 	if p.plan.CachedBlocks > 0 {
 		l.cache = newBlockCache(from, p.blocks, p.plan)
 	}

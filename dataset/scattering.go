@@ -1,6 +1,10 @@
 package dataset
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/h5dnn/h5dnn/internal/trace"
+)
 
 // A scattering reads each block of an epoch once, in the order in which the epoch opens
 // them, and puts its samples into the batches that they are in. So batches are opened
@@ -58,7 +62,10 @@ func (s *scattering) step(wait bool) bool {
 	if !s.nextTask(work, wait) {
 		return false
 	}
-	s.finish(work, scatter(s.r.l.d, work.to, work.rows))
+	span := trace.Begin(trace.Reading, "block", -1)
+	err := scatter(s.r.l.d, work.to, work.rows)
+	span.End()
+	s.finish(work, err)
 	clear(work.to.batches) // which others may hold by now
 	return true
 }

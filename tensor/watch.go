@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/h5dnn/h5dnn/internal/errkind"
+	"github.com/h5dnn/h5dnn/internal/trace"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -152,11 +153,12 @@ func watched(name string, m mode, d storage.Device, out, in []storage.Array, run
 	if p != nil {
 		check(name, d.Sync())
 	}
-	began := time.Now()
+	began, span := time.Now(), trace.Begin(trace.Operation, m.named(name), -1)
 	check(name, run())
 	if p != nil {
 		check(name, d.Sync())
 	}
+	span.End()
 	took, bytes := time.Since(began), 0
 	for _, a := range slices.Concat(out, in) {
 		bytes += a.NBytes()
@@ -165,6 +167,14 @@ func watched(name string, m mode, d storage.Device, out, in []storage.Array, run
 	if detecting() {
 		checkNaN(name, in, out)
 	}
+}
+
+// named returns the name of an operation in a pass.
+func (m mode) named(name string) string {
+	if m.backward {
+		return name + " backward"
+	}
+	return name
 }
 
 // add adds a call to p, which may be nil, and to the profiles around it.
@@ -181,4 +191,4 @@ func (p *profile) add(key profiled, took time.Duration, bytes int) {
 }
 
 // watching reports whether watched has anything to do.
-func watching() bool { return detecting() || profiling.Load() != nil }
+func watching() bool { return detecting() || profiling.Load() != nil || trace.Spans() }

@@ -13,6 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/collective"
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/internal/panics"
+	"github.com/h5dnn/h5dnn/internal/trace"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -385,7 +386,9 @@ func (t *trainer) epoch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := t.executor.step(b); err != nil {
+		span := trace.Begin(trace.Computing, "step", int(t.r.Position.Step)+1)
+		err := t.executor.step(b)
+		if span.End(); err != nil {
 			return err
 		}
 		t.r.Position.Step++
@@ -493,6 +496,7 @@ func (t *trainer) endEpoch(ctx context.Context) error {
 
 // validate evaluates the model on the validation data.
 func (t *trainer) validate(ctx context.Context) (m Metrics, err error) {
+	defer trace.Begin(trace.Validating, "epoch", t.r.Position.Epoch+1).End()
 	nn.Eval(t.r.Model)
 	defer nn.Train(t.r.Model)
 	if err := t.r.useAverages(true); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
+	"github.com/h5dnn/h5dnn/internal/trace"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -115,6 +116,7 @@ func (s *saver) start(r *Run) error {
 
 // save writes the snapshot, and keeps the file if that is asked for.
 func (s *saver) save() error {
+	defer trace.Begin(trace.Saving, "write after step", int(s.step)).End()
 	if err := s.copy.save(s.file); err != nil || s.keep == 0 {
 		return err
 	}
@@ -144,6 +146,7 @@ func (s *saver) wait() (ended bool, err error) {
 
 // take copies the state of r, to be saved in the named file, to host memory.
 func (s *snapshot) take(r *Run, file string) (err error) {
+	defer trace.Begin(trace.Saving, "copy", -1).End()
 	if s.meta, err = r.fileMeta(file); err != nil {
 		return err
 	}

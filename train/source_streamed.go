@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/internal/trace"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -82,6 +83,7 @@ func (f *streamedSource) send(from *dataset.Batch) (*batch, error) {
 // upload enqueues the copy of a batch that a loader has read to the samples of to from
 // first on.
 func (r *ring) upload(to storage.Array, first int, from storage.Array) error {
+	defer trace.Begin(trace.Copying, "to the device", -1).End()
 	n := from.NBytes()
 	return r.copies.Upload(to.Data, first*n/max(1, from.Shape[0]), from.Data.(storage.Host), n)
 }

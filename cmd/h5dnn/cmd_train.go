@@ -72,10 +72,11 @@ func trainCommand() *cli.Command {
 			if job.finished(c) {
 				return job.sayFinished(c)
 			}
+			run := func() error { return traced(c, func() error { return job.run(c) }) }
 			if !c.Bool("profile") {
-				return job.run(c)
+				return run()
 			}
-			return profiled(c.App.ErrWriter, job.train.Config.Device, func() error { return job.run(c) })
+			return profiled(c.App.ErrWriter, job.train.Config.Device, run)
 		},
 	}
 }
@@ -165,6 +166,7 @@ func trainFlags() []trainFlag {
 		{"Output", always, &cli.BoolFlag{Name: "json", Usage: "print one JSON object per epoch"}},
 		{"Output", never, &cli.BoolFlag{Name: "print-config", Usage: "print all settings of the run as YAML that train reads, each with its origin, and end"}},
 		{"Output", always, &cli.BoolFlag{Name: "profile", Usage: "print GPU launches, copies and allocations to standard error at the end"}},
+		{"Output", always, &cli.StringFlag{Name: "trace", Usage: "write what reads, decodes, copies and computes when, to `FILE.json`, a Chrome trace that chrome://tracing and ui.perfetto.dev show; steps are slower meanwhile"}},
 	}...)
 }
 
@@ -487,7 +489,7 @@ func (j *job) checkOutputs(c *cli.Context, replace bool) error {
 	if j.file == defaultRun && !replace && exists(j.file) {
 		return fmt.Errorf("%s exists; continue it with --resume %s, use --force to replace it, or name another file with -o", j.file, j.file)
 	}
-	for _, name := range []string{j.file, curvesName(j.file)} {
+	for _, name := range append([]string{j.file, curvesName(j.file)}, namedBy(c, "trace")...) {
 		if err := checkReplaced(c, name, replace); err != nil {
 			return err
 		}

@@ -8,11 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
+	"github.com/h5dnn/h5dnn/internal/trace"
 	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/models"
 	"github.com/h5dnn/h5dnn/storage"
@@ -68,6 +71,34 @@ func profiled(w io.Writer, device string, f func() error) error {
 		}
 	}()
 	return f()
+}
+
+// traced calls f and writes a trace of it to the file of --trace, if there is one: to FILE-rank1.json and so on in other
+// processes than the first.
+func traced(c *cli.Context, f func() error) error {
+	name := c.String("trace")
+	if name == "" {
+		return f()
+	}
+	if g := group(); g != nil && g.Rank() > 0 {
+		ext := filepath.Ext(name)
+		name = fmt.Sprintf("%s-rank%d%s", strings.TrimSuffix(name, ext), g.Rank(), ext)
+	}
+	r := trace.Start(true)
+	err := f()
+	r.Stop()
+	if n := r.Dropped(); n > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "note: %s has the first events only, %d more are left out; trace fewer steps\n", name, n)
+	}
+	return cmp.Or(err, atomicfile.Write(name, func(file *atomicfile.File) error { return r.WriteChrome(file) }))
+}
+
+// namedBy returns the name of the file in a flag, or none.
+func namedBy(c *cli.Context, flag string) []string {
+	if name := c.String(flag); name != "" {
+		return []string{name}
+	}
+	return nil
 }
 
 // setThreads sets the number of compute threads.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/internal/parallel"
+	"github.com/h5dnn/h5dnn/internal/trace"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 	"github.com/h5dnn/h5dnn/views"
@@ -264,7 +265,10 @@ func (d *Dataset) decode(dst []byte, e chunkEntry) error {
 	}
 	raw := scratch.Get(e.size)
 	defer scratch.Put(raw)
-	if err := d.file.readAt(raw, e.address); err != nil {
+	span := trace.Begin(trace.Reading, "chunk", -1)
+	err := d.file.readAt(raw, e.address)
+	span.End()
+	if err != nil {
 		return err
 	}
 	return filter.Decode(dst, raw, d.Filters, e.mask, d.Type.Size)
