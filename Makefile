@@ -117,6 +117,7 @@ golden: setup ## rewrite the expected output in cmd/h5dnn/testdata, and the gene
 	go test ./cmd/h5dnn -run TestScripts -rewrite
 	go test ./tensor -run TestDevicesComputeWhatIsListed -rewrite
 	go test ./nn -run TestTrainingTable -rewrite
+	go test ./train -run TestCallbacksTable -rewrite
 
 .PHONY: oracle
 oracle: setup ## ask PyTorch and NumPy for the values and gradients of all operations (needs Python with torch and h5py)

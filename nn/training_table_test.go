@@ -125,13 +125,16 @@ func TestTrainingTable(t *testing.T) {
 		}
 		page += fmt.Sprintf("| %s | %s | %d | %s |\n", r.Kind, r.Name, n, strings.Join(kind.columns(r), " | "))
 	}
-	const file = "../docs/training.md"
+	const file, callbacks = "../docs/training.md", "\n## Callbacks" // which the tests of package train write
+	text, err := os.ReadFile(file)
+	have, rest, _ := strings.Cut(string(text), callbacks)
 	if *rewrite {
-		if err := os.WriteFile(file, []byte(page), 0o666); err != nil {
+		have = page
+		if err := os.WriteFile(file, []byte(page+callbacks+rest), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if have, err := os.ReadFile(file); err != nil || string(have) != page {
+	if err != nil || have != page {
 		t.Errorf("docs/training.md is not what is registered and compared (%v); run make golden", err)
 	}
 }

@@ -1,17 +1,23 @@
 package train
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // A Callback is told how training goes, on the goroutine that called Fit. An error
-// ends training and is returned by Fit; the run stays as it is. Embed
-// [CallbackFuncs] to implement some of the methods only.
+// ends training and is returned by Fit; the run stays as it is. RunBegin, StepEnd and EpochEnd
+// may also return [Stop] or [Pause]. Embed [CallbackFuncs] or [OnlyProgress] to implement some of the methods only.
+//
+// A callback may implement [Resumable], to have state in run files; [Finisher], to change the run at its end; and
+// [Hook], to see the gradients of each update: of all its batches and shards, before they are clipped. [Step.Unscaled] divides by the loss scale.
 type Callback interface {
 	// RunBegin is called before the first step.
 	RunBegin(Plan) error
 	// StepEnd is called after each step. On a GPU the step may still be running, or not
-	// be launched yet if all that is told about steps is CallbackFuncs.OnProgress.
+	// be launched yet if all that is told about steps is CallbackFuncs.OnProgress or embeds OnlyProgress.
 	StepEnd(Progress) error
-	// EpochEnd is called after each epoch, once it is validated.
+	// EpochEnd is called after each epoch, once it is validated, before the run is saved.
 	EpochEnd(Epoch) error
 	// Saved is called once the named run file is complete.
 	Saved(file string) error
@@ -64,14 +70,48 @@ func call[T any](f func(T) error, value T) error {
 	return f(value)
 }
 
+// OnlyProgress is a [Callback] that does nothing. A callback that embeds it looks at the argument of StepEnd only, so that
+// several steps can be launched together.
+type OnlyProgress struct{ CallbackFuncs }
+
+// StepsByProgress tells that steps are known by their progress alone.
+func (OnlyProgress) StepsByProgress() bool { return true }
+
+// looksAt reports what c looks at after steps: their progress, and the model too.
+func looksAt(c Callback) (progress, model bool) {
+	switch f := c.(type) {
+	case CallbackFuncs:
+		return f.OnStepEnd != nil || f.OnProgress != nil, f.OnStepEnd != nil
+	case interface{ StepsByProgress() bool }:
+		return true, false
+	}
+	return true, true
+}
+
 // callbacks calls several in order, until one fails.
 type callbacks []Callback
 
+// each calls f with all callbacks, also after one that ends training in order.
 func (all callbacks) each(f func(Callback) error) error {
+	var end error
 	for _, c := range all {
-		if err := f(c); err != nil {
+		err := f(c)
+		if err != nil && endOf(err) == nil {
 			return err
 		}
+		end = cmp.Or(end, err)
 	}
-	return nil
+	return end
+}
+
+// finish reports whether some of them change the run at its end.
+func (all callbacks) finish() bool {
+	return slices.ContainsFunc(all, func(c Callback) bool { _, does := c.(Finisher); return does })
+}
+
+// A Finisher changes a run at its end, such as to give the model its best weights.
+type Finisher interface {
+	Callback
+	// Finish is called after the last epoch, or after [Stop], before the run is saved for the last time.
+	Finish(*Training) error
 }

@@ -37,6 +37,7 @@ type Config struct {
 	ClipValue  float64                 `json:"clip_value,omitempty"` // largest element of a gradient; no limit if 0
 	Accumulate int                     `json:"accumulate,omitempty"` // batches whose gradients make one update, as one large batch does; 1 if 0
 	EMA        float64                 `json:"ema,omitempty"`        // decay of moving averages of the parameters, which validation and prediction use; no averages if 0
+	Callbacks  []any                   `json:"callbacks,omitempty"`  // what else happens while training goes on, as CallbackFromConfig reads them
 	SaveEvery  Interval                `json:"save_every,omitzero"`  // how often the run is saved, such as 10m, 500steps or epoch; epoch if absent
 	Keep       int                     `json:"keep,omitempty"`       // how many of the last saves stay, named after their steps, such as run-step1200.h5; none if 0
 
@@ -128,6 +129,9 @@ func (c Config) checkNames() error {
 		return err
 	}
 	if _, err := r.newMetrics(); err != nil {
+		return err
+	}
+	if _, err := c.newCallbacks(); err != nil {
 		return err
 	}
 	if _, err := c.build(1, tensor.Meta); err != nil {

@@ -302,7 +302,7 @@ func (x *sharded) finish(info BatchInfo) error {
 	for _, row := range all {
 		total.parts = max(total.parts, numbersIn(row, most).parts)
 	}
-	x.agreed.stop, x.agreed.save = total.stop > 0, total.save > 0
+	x.agreed = agreement{total.stop > 0, total.save > 0, total.stop >= pausing}
 	if !isFinite(total.loss) {
 		return x.nonFinite(total.loss/total.samples, info.Consumed)
 	}

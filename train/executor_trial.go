@@ -155,7 +155,7 @@ func (q *queued) endTrial() error {
 // are all on the device, unless a callback may look at the model after each.
 func (q *queued) grouping() bool {
 	for _, c := range q.stepCallbacks {
-		if f, ok := c.(CallbackFuncs); !ok || f.OnStepEnd != nil {
+		if _, model := looksAt(c); model {
 			return false
 		}
 	}

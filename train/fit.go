@@ -45,11 +45,13 @@ type Plan struct {
 	NoGraph      string       // why not, unless it was asked for; empty on the CPU
 	GraphChoice  *GraphChoice // how captured steps are replayed; nil until that is measured
 	Fallbacks    []string     // what the device does without, such as a library, what it does instead, and why
+	Training     *Training    // what callbacks can do with the training
 }
 
 // Progress is how far an epoch has come.
 type Progress struct {
 	Epoch, Epochs   int           // from 1
+	Step            uint64        // steps of the run so far
 	Done, Samples   int           // of the epoch
 	Metrics                       // of this epoch so far
 	Elapsed, Waited time.Duration // since training began or resumed in this epoch; the part spent waiting for data
@@ -63,6 +65,8 @@ type Epoch struct {
 	Train          Metrics
 	Val            *Metrics // nil if there is no validation data
 	Plan           Plan     // of the run, without what turned out not to work
+	// Numbers are those that callbacks add. They go into the history under their names.
+	Numbers map[string]float64
 }
 
 // loss returns the mean validation loss, or the mean training loss without validation data.
@@ -73,7 +77,7 @@ func (e Epoch) loss() float64 {
 	return e.Train.MeanLoss()
 }
 
-// Fit trains r from where it is to the end. When ctx is done it saves the run and
+// Fit trains r from where it is to the end, or until a callback returns [Stop] or [Pause]. When ctx is done it saves the run and
 // returns ctx's error; a run resumed from the file continues with the same
 // results, bit for bit with the same number of threads and the same instruction set.
 // If the run cannot be saved, that error is returned instead.
@@ -85,12 +89,14 @@ func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 func (r *Run) fit(ctx context.Context, data *Data, o Options, loader *dataset.Loader) (err error) {
 	runtime.LockOSThread() // the pool of arithmetic threads belongs to the thread that calls it
 	defer runtime.UnlockOSThread()
-	t := &trainer{r: r, options: o, params: r.params(), given: loader}
+	t := &trainer{r: r, options: o, params: r.params(), given: loader, callbacks: o.Callbacks}
+	ctx, t.interruptWith = context.WithCancelCause(ctx)
+	defer t.interruptWith(nil)
 	defer panics.Recover(&err) // in what follows
 	defer func() {
 		err = cmp.Or(t.adviseMemory(err), t.close())
 		t.shards.end(err, t.agreed.stop)
-		for _, c := range o.Callbacks {
+		for _, c := range t.callbacks {
 			c.RunEnd(err)
 		}
 	}()
@@ -100,9 +106,12 @@ func (r *Run) fit(ctx context.Context, data *Data, o Options, loader *dataset.Lo
 	for r.Position.Epoch < r.Config.Epochs && err == nil {
 		err = t.epoch(ctx)
 	}
-	interrupted := t.agreed.stop || ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+	end, interrupted := endOf(err), t.agreed.stop || ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 	if interrupted && t.shards.group != nil && !t.agreed.stop {
 		return fmt.Errorf("%w: rank %d was told to stop before the first step", collective.ErrGroup, t.shards.rank())
+	}
+	if err == nil || end != nil {
+		err, interrupted = t.endTraining(end), false
 	}
 	if err != nil && !interrupted {
 		return err
@@ -128,16 +137,19 @@ type trainer struct {
 	plan          Plan
 	saver         *saver          // nil if the run is not saved
 	capturable    nn.Capturable   // the optimizer; nil if it is not
-	stepCallbacks []Callback      // are told about steps
+	callbacks     callbacks       // of the configuration, and then of the options
+	stepCallbacks callbacks       // are told about steps
+	changed       bool            // the run has changed since its last step
 	batchSize     int             // of full batches
 	hyper         []float64       // of the optimizer, for the next step
 	shards        shardRange      // that this process computes
 	agreed        agreement       // of all processes, at the last step
 	interrupt     context.Context // whose end interrupts training
+	interruptWith context.CancelCauseFunc
 }
 
 // An agreement is what processes do after a step, because one of them is told to.
-type agreement struct{ stop, save bool }
+type agreement struct{ stop, save, pause bool }
 
 // open prepares everything that training needs.
 func (t *trainer) open(ctx context.Context, data *Data) (err error) {
@@ -161,7 +173,7 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 	}
 	t.r.setTF32()
 	t.capturable, _ = t.r.Optimizer.(nn.Capturable)
-	if err := t.r.setHooks(append(slices.Clip(t.options.Hooks), t.r.Config.configHooks()...)); err != nil {
+	if err := t.setCallbacks(); err != nil {
 		return err
 	}
 	if err := t.openTraining(ctx, data); err != nil {
@@ -174,6 +186,18 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 		return err
 	}
 	return t.openValidation(data.Val)
+}
+
+// setCallbacks makes the callbacks and hooks of the configuration, and gives all of them the state that was loaded.
+func (t *trainer) setCallbacks() error {
+	configured, err := t.r.Config.newCallbacks()
+	if err != nil {
+		return err
+	}
+	t.callbacks = append(configured, t.options.Callbacks...)
+	t.r.hooks = append(slices.Clip(t.options.Hooks), t.r.Config.configHooks(t.callbacks)...)
+	onlyHooks := slices.DeleteFunc(slices.Clone(t.r.hooks), func(h Hook) bool { _, both := h.(Callback); return both })
+	return cmp.Or(setStates(&t.r.hookStates, t.params, "hook", onlyHooks), setStates(&t.r.callbackStates, t.params, "callback", t.callbacks))
 }
 
 // openSaver prepares the saving of the run, if it is saved.
@@ -207,16 +231,18 @@ func (t *trainer) openTraining(ctx context.Context, data *Data) (err error) {
 
 // begin tells what is to be done, and sets the position that a resumed run compares.
 func (t *trainer) begin() error {
-	for _, c := range t.options.Callbacks {
-		if f, ok := c.(CallbackFuncs); !ok || f.OnStepEnd != nil || f.OnProgress != nil {
+	for _, c := range t.callbacks {
+		if progress, _ := looksAt(c); progress {
 			t.stepCallbacks = append(t.stepCallbacks, c)
 		}
 	}
+	t.plan.Training = &Training{t}
 	if t.plan.Plan = t.loader.Plan(); t.epochSamples() < 1 {
 		return fmt.Errorf("train: %d samples to train on, none of them in a batch of %d: %w", t.loader.Dataset().Len(), t.r.Config.BatchSize, views.ErrShape)
 	}
-	if err := callbacks(t.options.Callbacks).each(func(c Callback) error { return c.RunBegin(t.plan) }); err != nil {
-		return err
+	end := t.callbacks.each(func(c Callback) error { return c.RunBegin(t.plan) })
+	if end != nil && endOf(end) == nil {
+		return end
 	}
 	if text := t.r.compute.differs(computeOn(t.r.Device)); text != "" {
 		if err := t.note(text); err != nil {
@@ -225,7 +251,7 @@ func (t *trainer) begin() error {
 	}
 	p := &t.r.Position
 	p.Samples, p.Shuffle, p.Window = t.epochSamples(), t.plan.Shuffle, t.plan.Window
-	return cmp.Or(t.r.useAverages(false), t.r.beginAverages())
+	return cmp.Or(t.r.useAverages(false), t.r.beginAverages(), end)
 }
 
 // openValidation prepares predictions, and their comparison with the targets of val
@@ -372,6 +398,7 @@ const evalBatch = 1024
 // epoch trains the rest of an epoch, validates and saves.
 func (t *trainer) epoch(ctx context.Context) error {
 	start, clock := t.r.Position.Consumed, t.clock()
+	t.r.Position.Stopped, t.r.Position.Finished = "", false
 	if start == 0 {
 		for _, set := range t.r.metrics {
 			set.reset()
@@ -420,11 +447,9 @@ func (t *trainer) afterStep(start int, clock clock) error {
 	}
 	if len(t.stepCallbacks) > 0 {
 		at := &t.r.Position
-		p := Progress{at.Epoch + 1, t.r.Config.Epochs, at.Consumed, at.Samples, at.Running, elapsed, waited, at.Consumed - start, &t.plan}
-		for _, c := range t.stepCallbacks {
-			if err := c.StepEnd(p); err != nil {
-				return errors.Join(err, t.executor.collect())
-			}
+		p := Progress{at.Epoch + 1, t.r.Config.Epochs, at.Step, at.Consumed, at.Samples, at.Running, elapsed, waited, at.Consumed - start, &t.plan}
+		if err := t.stepCallbacks.each(func(c Callback) error { return c.StepEnd(p) }); err != nil {
+			return errors.Join(err, t.executor.collect())
 		}
 	}
 	if t.agreed != (agreement{}) {
@@ -470,7 +495,7 @@ func (t *trainer) rateAt(consumed int) float64 {
 // endEpoch validates, writes history, turns to the next epoch and saves.
 func (t *trainer) endEpoch(ctx context.Context) error {
 	p := &t.r.Position
-	e := Epoch{Number: p.Epoch + 1, Epochs: t.r.Config.Epochs, Train: p.Running, Plan: t.plan}
+	e := Epoch{Number: p.Epoch + 1, Epochs: t.r.Config.Epochs, Train: p.Running, Plan: t.plan, Numbers: map[string]float64{}}
 	if err := t.finishMetrics(&e.Train, t.r.metrics); err != nil {
 		return err
 	}
@@ -486,12 +511,19 @@ func (t *trainer) endEpoch(ctx context.Context) error {
 		s.EndEpoch(e.loss())
 	}
 	p.Epoch, p.Consumed, p.Running = p.Epoch+1, 0, Metrics{}
+	end := t.callbacks.each(func(c Callback) error { return c.EpochEnd(e) })
+	if end != nil && endOf(end) == nil {
+		return end
+	}
+	for name, value := range e.Numbers {
+		t.r.History.set(e.Number, name, value)
+	}
 	if t.saver != nil && t.options.SaveEvery == (Interval{}) {
 		if err := t.save(); err != nil {
 			return err
 		}
 	}
-	return callbacks(t.options.Callbacks).each(func(c Callback) error { return c.EpochEnd(e) })
+	return end
 }
 
 // validate evaluates the model on the validation data.
@@ -552,7 +584,7 @@ func (t *trainer) addHistory(e Epoch) {
 
 // note passes text to the callbacks.
 func (t *trainer) note(text string) error {
-	return callbacks(t.options.Callbacks).each(func(c Callback) error { return c.Note(text) })
+	return t.callbacks.each(func(c Callback) error { return c.Note(text) })
 }
 
 // save starts to write the run as it is after the steps so far.
@@ -573,7 +605,7 @@ func (t *trainer) saved(ended bool, err error) error {
 	if !ended || err != nil {
 		return err
 	}
-	return callbacks(t.options.Callbacks).each(func(c Callback) error { return c.Saved(t.options.File) })
+	return t.callbacks.each(func(c Callback) error { return c.Saved(t.options.File) })
 }
 
 // finishSaving saves the run if something has changed since the last time, and waits
@@ -585,7 +617,7 @@ func (t *trainer) finishSaving() error {
 		}
 		return nil
 	}
-	if !t.saver.upToDate(t.r) {
+	if t.changed || !t.saver.upToDate(t.r) {
 		if err := t.save(); err != nil {
 			return err
 		}

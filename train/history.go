@@ -65,14 +65,18 @@ func Rises(name string) bool {
 // number of that name already. Epochs before, of a version that had no such number, have NaN.
 func (h History) addValues(epoch int, prefix string, values map[string]storage.Array) {
 	for name, a := range values {
-		if name = prefix + name; a.Len() != 1 {
-			continue
+		if a.Len() == 1 {
+			h.set(epoch, prefix+name, storage.Elements[float64](a)[a.Offset])
 		}
-		for len(h[name]) < epoch-1 {
-			h.add(name, math.NaN())
-		}
-		if len(h[name]) < epoch {
-			h.add(name, storage.Elements[float64](a)[a.Offset])
-		}
+	}
+}
+
+// set appends the number of an epoch, unless it has one.
+func (h History) set(epoch int, name string, value float64) {
+	for len(h[name]) < epoch-1 {
+		h.add(name, math.NaN())
+	}
+	if len(h[name]) < epoch {
+		h.add(name, value)
 	}
 }

@@ -1,11 +1,9 @@
 package train
 
 import (
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
@@ -44,9 +42,7 @@ type ReadyHook interface {
 // A StatefulHook has state that is saved in run files under its name.
 type StatefulHook interface {
 	Hook
-	Name() string
-	State() iter.Seq2[string, storage.Array]
-	Load(params iter.Seq2[string, *nn.Parameter], state iter.Seq2[string, storage.Array]) error
+	Resumable
 }
 
 // BatchInfo says which samples a step trains on.
@@ -114,6 +110,14 @@ type Step struct {
 	hold bool
 }
 
+// Unscaled returns a gradient divided by the loss scale.
+func (s *Step) Unscaled(g Gradient) *tensor.Tensor {
+	if s.LossScale == nil {
+		return g.Grad
+	}
+	return g.Grad.Div(s.LossScale.Cast(g.Grad.DType()))
+}
+
 // HoldUpdate keeps the parameters as they are: this step makes no update.
 func (s *Step) HoldUpdate() { s.hold = true }
 
@@ -147,10 +151,15 @@ func variantOf(hooks []Hook, b BatchInfo) (int, bool) {
 	return all, true
 }
 
-// configHooks returns the hooks that c asks for.
-func (c Config) configHooks() (hooks []Hook) {
+// configHooks returns the hooks that c asks for. The callbacks that are hooks are among them.
+func (c Config) configHooks(callbacks []Callback) (hooks []Hook) {
 	if c.Accumulate > 1 && c.Shards < 2 {
 		hooks = append(hooks, Accumulate(c.Accumulate))
+	}
+	for _, one := range callbacks {
+		if h, ok := one.(Hook); ok {
+			hooks = append(hooks, h)
+		}
 	}
 	if c.ClipValue > 0 {
 		hooks = append(hooks, ClipValue(c.ClipValue))
@@ -159,29 +168,6 @@ func (c Config) configHooks() (hooks []Hook) {
 		hooks = append(hooks, ClipNorm(c.ClipNorm))
 	}
 	return hooks
-}
-
-// hookState yields the state of all hooks by hook name and array, including what was
-// loaded for hooks that are yet to come.
-func (r *Run) hookState() iter.Seq2[string, storage.Array] {
-	return func(yield func(string, storage.Array) bool) {
-		for name, a := range byName(r.loadedHooks) {
-			if !yield(name, a) {
-				return
-			}
-		}
-		for _, h := range r.hooks {
-			s, ok := h.(StatefulHook)
-			if !ok {
-				continue
-			}
-			for name, a := range s.State() {
-				if !yield(s.Name()+"/"+name, a) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // byName yields the arrays of m in the order of their names.
@@ -193,33 +179,4 @@ func byName(m map[string]storage.Array) iter.Seq2[string, storage.Array] {
 			}
 		}
 	}
-}
-
-// setHooks makes hooks those of r and gives them the state that was loaded.
-func (r *Run) setHooks(hooks []Hook) error {
-	r.hooks = hooks
-	names := map[string]bool{}
-	for _, h := range hooks {
-		s, ok := h.(StatefulHook)
-		if !ok {
-			continue
-		}
-		if names[s.Name()] {
-			return fmt.Errorf("train: two hooks are called %s: %w", s.Name(), storage.ErrState)
-		}
-		names[s.Name()] = true
-		prefix := s.Name() + "/"
-		state := maps.Collect(under(maps.All(r.loadedHooks), prefix))
-		if len(state) == 0 {
-			continue
-		}
-		maps.DeleteFunc(r.loadedHooks, func(name string, _ storage.Array) bool { return strings.HasPrefix(name, prefix) })
-		if err := s.Load(r.params(), byName(state)); err != nil {
-			return fmt.Errorf("hook %s: %w", s.Name(), err)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.loadedHooks)) {
-		return fmt.Errorf("resume: the run file has state %s, but no hook of this run has that name: %w", name, storage.ErrState)
-	}
-	return nil
 }

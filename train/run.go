@@ -27,23 +27,23 @@ type Run struct {
 	// Assumptions are what New assumed of the data, where the configuration does not say.
 	Assumptions []Assumption
 
-	targets      []string     // names of the targets that the outputs are compared with, in the order of the outputs
-	targetShapes [][]int      // of their samples, where elements are compared; nil if they are not known
-	outputs      [][]int      // shapes of the outputs for a sample; nil until outputShapes
-	loss         nn.Loss      // of targets that have no loss of their own
-	losses       []TargetLoss // of each target; empty if all have loss
-	schedule     nn.Schedule
-	baseRate     float64 // the optimizer's, which the schedule multiplies
-	fingerprint  string  // of the training data: see dataset.Fingerprint; empty before Fit
-	compute      compute // that the run was resumed from; zero if it was not
-	hooks        []Hook
-	metrics      []metricSet              // of the training epoch so far, for each shard
-	stripped     bool                     // its file has no state of the optimizer: it predicts only
-	loadedHooks  map[string]storage.Array // state of hooks that a run file had; removed as hooks take it
-	ema          *nn.EMA                  // nil without averages
-	averaged     bool                     // the averages are in the place of the parameters
-	scaler       *tensor.LossScaler       // nil unless products are float16
-	classIndices storage.Array            // 0, 1, … of all classes, for one-hot encoding
+	targets                    []string     // names of the targets that the outputs are compared with, in the order of the outputs
+	targetShapes               [][]int      // of their samples, where elements are compared; nil if they are not known
+	outputs                    [][]int      // shapes of the outputs for a sample; nil until outputShapes
+	loss                       nn.Loss      // of targets that have no loss of their own
+	losses                     []TargetLoss // of each target; empty if all have loss
+	schedule                   nn.Schedule
+	baseRate                   float64 // the optimizer's, which the schedule multiplies
+	fingerprint                string  // of the training data: see dataset.Fingerprint; empty before Fit
+	compute                    compute // that the run was resumed from; zero if it was not
+	hooks                      []Hook
+	hookStates, callbackStates namedStates
+	metrics                    []metricSet        // of the training epoch so far, for each shard
+	stripped                   bool               // its file has no state of the optimizer: it predicts only
+	ema                        *nn.EMA            // nil without averages
+	averaged                   bool               // the averages are in the place of the parameters
+	scaler                     *tensor.LossScaler // nil unless products are float16
+	classIndices               storage.Array      // 0, 1, … of all classes, for one-hot encoding
 }
 
 // A Position is a place in a run, between two steps.
@@ -53,6 +53,9 @@ type Position struct {
 	Samples  int     `json:"samples"`  // in an epoch
 	Step     uint64  `json:"step"`     // batches trained on in all
 	Running  Metrics `json:"running"`  // totals of the epoch so far
+
+	Stopped  string `json:"stopped,omitempty"`  // why a callback has ended training there
+	Finished bool   `json:"finished,omitempty"` // callbacks have completed the run
 
 	// Shuffle and Window as the loader chose them: they determine the order.
 	Shuffle dataset.Shuffle `json:"shuffle"`
@@ -221,6 +224,17 @@ func (r *Run) SetTraining(c Config) error {
 	r.loss, r.schedule, r.baseRate = loss, schedule, optimizer.Rate()
 	r.Config.Loss, r.Config.Schedule, r.Config.Optimizer = c.Loss, c.Schedule, c.Optimizer
 	return r.setTargetLosses()
+}
+
+// Complete reports whether the run has come to its end: by a callback that returned [Stop], or after all epochs and the
+// last changes of its callbacks.
+func (r *Run) Complete() bool {
+	p := r.Position
+	if p.Finished && p.Stopped != "" {
+		return true
+	}
+	all, _ := r.Config.newCallbacks()
+	return p.Epoch >= r.Config.Epochs && (p.Finished || !callbacks(all).finish())
 }
 
 // Summary lists the model's layers.

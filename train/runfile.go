@@ -23,7 +23,7 @@ import (
 )
 
 // A run file holds arrays named model/…, optimizer/…, history/…, hooks/NAME/…,
-// metrics/NAME/…, normalize/FIELD/…, missing/FIELD and, for a run in fp16, scaler. Its attributes are:
+// callbacks/NAME/…, metrics/NAME/…, normalize/FIELD/…, missing/FIELD and, for a run in fp16, scaler. Its attributes are:
 const (
 	scalerName = "scaler"
 
@@ -128,7 +128,8 @@ func (r *Run) parts() []runPart {
 	all := []runPart{
 		{"model/", nn.StateDict(r.Model), func(a named) error { return nn.LoadStateDict(r.Model, a) }},
 		{"optimizer/", r.Optimizer.State(), r.loadOptimizer},
-		{"hooks/", r.hookState(), r.loadHooks},
+		{"hooks/", r.hookStates.arrays, r.hookStates.load},
+		{"callbacks/", r.callbackStates.arrays, r.callbackStates.load},
 		{"history/", r.History.arrays, r.loadHistory},
 	}
 	if r.scaler != nil {
@@ -434,19 +435,6 @@ func (r *Run) loadScaler(arrays named) error {
 		return nil
 	}
 	return fmt.Errorf("no %s in the file, of a run in fp16: %w", scalerName, serialize.ErrFormat)
-}
-
-// loadHooks reads the state of hooks, for when they are known.
-func (r *Run) loadHooks(arrays named) error {
-	r.loadedHooks = map[string]storage.Array{}
-	for name, a := range arrays {
-		host, err := a.To(storage.CPU)
-		if err != nil {
-			return fmt.Errorf("hooks/%s: %w", name, err)
-		}
-		r.loadedHooks[name] = host
-	}
-	return nil
 }
 
 // checkMeta refuses attributes that no run writes.

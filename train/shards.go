@@ -233,7 +233,10 @@ func (s shardRange) gatherRows(mine [][]float64) ([][]float64, error) {
 		return nil, err
 	}
 	var rows [][]float64
-	for _, row := range all {
+	for rank, row := range all {
+		if want := len(all[s.rank()]); len(row) != want {
+			return nil, fmt.Errorf("train: rank %d sends %d bytes where rank %d sends %d: %.80q: %w", rank, len(row), s.rank(), want, row, storage.ErrState)
+		}
 		numbers := dtype.Cast[float64](row)
 		rows = slices.AppendSeq(rows, slices.Chunk(numbers, max(1, len(numbers)/s.local)))
 	}
@@ -348,8 +351,16 @@ func (t *trainer) stepContext(ctx context.Context) (context.Context, context.Can
 	return context.WithCancel(ctx)
 }
 
-// wantsStop returns 1 if this process is told to stop.
-func (t *trainer) wantsStop() float64 { return oneIf(t.interrupt.Err() != nil) }
+// pausing is added to the stops of a step where a process is to pause.
+const pausing = 1 << 20
+
+// wantsStop returns 1 if this process is told to stop, or pausing if it is to pause.
+func (t *trainer) wantsStop() float64 {
+	if endOf(context.Cause(t.interrupt)) != nil {
+		return pausing
+	}
+	return oneIf(t.interrupt.Err() != nil)
+}
 
 // wantsSave returns 1 if the run is to be saved after the next step.
 func (t *trainer) wantsSave() float64 {
@@ -367,6 +378,9 @@ func oneIf(yes bool) float64 {
 func (t *trainer) stopped() error {
 	if t.interrupt.Err() != nil {
 		return context.Cause(t.interrupt)
+	}
+	if t.agreed.pause {
+		return Pause("another process of the run pauses")
 	}
 	return fmt.Errorf("another process of the run was told to stop: %w", context.Canceled)
 }

@@ -42,7 +42,7 @@ func newSharded(t *testing.T, d storage.Device, text string) (*train.Run, *train
 }
 
 // fitTogether trains a run on a number of processes, each a goroutine, and returns what each has, and its error.
-func fitTogether(processes int, begin func() (*train.Run, *train.Data), options func(rank int) train.Options) ([]*train.Run, []error) {
+func fitTogether(ctx context.Context, processes int, begin func() (*train.Run, *train.Data), options func(rank int) train.Options) ([]*train.Run, []error) {
 	errs := make([]error, processes)
 	var runs []*train.Run
 	var all sync.WaitGroup
@@ -51,7 +51,7 @@ func fitTogether(processes int, begin func() (*train.Run, *train.Data), options 
 		o := options(rank)
 		o.Group = g
 		runs = append(runs, run)
-		all.Go(func() { errs[rank] = run.Fit(context.Background(), data, o) })
+		all.Go(func() { errs[rank] = run.Fit(ctx, data, o) })
 	}
 	all.Wait()
 	return runs, errs
@@ -75,7 +75,7 @@ func TestRunsDoNotDependOnProcesses(t *testing.T) {
 				t.Error("one shard gives the same as four")
 			}
 			for _, n := range []int{2, 4} {
-				runs, errs := fitTogether(n, func() (*train.Run, *train.Data) { return newSharded(t, storage.CPU, text) }, noOptions)
+				runs, errs := fitTogether(context.Background(), n, func() (*train.Run, *train.Data) { return newSharded(t, storage.CPU, text) }, noOptions)
 				if err := errors.Join(errs...); err != nil {
 					t.Fatalf("%d processes: %v", n, err)
 				}
@@ -99,7 +99,7 @@ func TestRunsGoOnWithOtherProcesses(t *testing.T) {
 		for i, processes := range [][2]int{{1, 4}, {4, 1}, {2, 4}, {4, 2}} {
 			file := filepath.Join(t.TempDir(), "run.npz")
 			stop := errors.New("power failure")
-			_, errs := fitTogether(processes[0], func() (*train.Run, *train.Data) { return newSharded(t, storage.CPU, text) }, func(rank int) train.Options {
+			_, errs := fitTogether(context.Background(), processes[0], func() (*train.Run, *train.Data) { return newSharded(t, storage.CPU, text) }, func(rank int) train.Options {
 				steps := 0
 				return train.Options{File: file, SaveEvery: train.Interval{Steps: 1}, Callbacks: []train.Callback{train.CallbackFuncs{OnSaved: func(string) error {
 					if steps++; steps > i && rank == 0 {
@@ -116,7 +116,7 @@ func TestRunsGoOnWithOtherProcesses(t *testing.T) {
 					t.Errorf("%s, rank %d: %v; want that rank 0 has ended", name, rank+1, err)
 				}
 			}
-			runs, errs := fitTogether(processes[1], func() (*train.Run, *train.Data) {
+			runs, errs := fitTogether(context.Background(), processes[1], func() (*train.Run, *train.Data) {
 				run, err := train.Resume(file, storage.CPU)
 				if err != nil {
 					t.Fatal(err)
@@ -188,7 +188,7 @@ func TestShardsThatCannotBeAreRefused(t *testing.T) {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}
 	}
-	_, errs := fitTogether(3, func() (*train.Run, *train.Data) { return newSharded(t, storage.CPU, shardedTexts["mlp"]) }, noOptions)
+	_, errs := fitTogether(context.Background(), 3, func() (*train.Run, *train.Data) { return newSharded(t, storage.CPU, shardedTexts["mlp"]) }, noOptions)
 	for _, err := range errs {
 		if err == nil || !strings.Contains(err.Error(), "3 processes for the 4 shards of the run; start as many as divide the shards") {
 			t.Errorf("3 processes: %v", err)
@@ -199,7 +199,7 @@ func TestShardsThatCannotBeAreRefused(t *testing.T) {
 // TestProcessesThatDifferAreRefused: all have to begin with the same weights.
 func TestProcessesThatDifferAreRefused(t *testing.T) {
 	seed := 7
-	_, errs := fitTogether(2, func() (*train.Run, *train.Data) {
+	_, errs := fitTogether(context.Background(), 2, func() (*train.Run, *train.Data) {
 		seed++
 		return newRun(t, storage.CPU, mode{}, strings.Replace(shardedBase, "seed: 7", fmt.Sprintf("seed: %d", seed), 1)+shardedTexts["mlp"]+"\nbatch: 32")
 	}, noOptions)
@@ -213,7 +213,7 @@ func TestProcessesThatDifferAreRefused(t *testing.T) {
 // TestProcessesBeginWithAShardEach unless the configuration says how many shards there are.
 func TestProcessesBeginWithAShardEach(t *testing.T) {
 	text := strings.Replace(shardedBase, "shards: 4", "", 1) + shardedTexts["mlp"] + "\nbatch: 32"
-	runs, errs := fitTogether(2, func() (*train.Run, *train.Data) { return newRun(t, storage.CPU, mode{}, text) }, noOptions)
+	runs, errs := fitTogether(context.Background(), 2, func() (*train.Run, *train.Data) { return newRun(t, storage.CPU, mode{}, text) }, noOptions)
 	if err := errors.Join(errs...); err != nil || runs[0].Config.Shards != 2 {
 		t.Fatalf("%d shards, %v", runs[0].Config.Shards, err)
 	}

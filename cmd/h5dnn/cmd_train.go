@@ -54,7 +54,8 @@ func trainCommand() *cli.Command {
 			"Processes:   mpirun -n 4 h5dnn train … divides each batch into shards: 4, by default one for each process. A run with the same\n" +
 			"             shards and threads gives the same bits on 1, 2 or 4 processes, and goes on on another number; a run that begins\n" +
 			"             on 1 and one that begins on 4 agree only if both name the same shards. make mpi builds what MPI needs.\n" +
-			"Settings without a flag are in CONFIG.yaml: layers, metrics, clip_norm, clip_value, accumulate, ema, the settings of\n" +
+			"Callbacks:   callbacks: [{limit: {minutes: 30}}] in CONFIG.yaml; h5dnn help callbacks lists them\n" +
+			"Settings without a flag are in CONFIG.yaml: layers, metrics, callbacks, clip_norm, clip_value, accumulate, ema, the settings of\n" +
 			"losses, optimizers (such as groups) and schedules, weights and lengths of samples. h5dnn help configuration lists all.",
 		Flags: flagsUnder(trainFlags()),
 		Action: func(c *cli.Context) error {
@@ -346,15 +347,18 @@ func checkNamedData(c *cli.Context, others ...string) error {
 	return nil
 }
 
-// finished reports whether a resumed run has made all of its epochs.
+// finished reports whether a resumed run is complete.
 func (j *job) finished(c *cli.Context) bool {
-	return c.String("resume") != "" && j.train.Position.Epoch >= j.train.Config.Epochs
+	return c.String("resume") != "" && j.train.Complete()
 }
 
 // sayFinished reports that there is nothing to do, which is an error if the run was to
 // be written to another file.
 func (j *job) sayFinished(c *cli.Context) error {
 	text := fmt.Sprintf("%s: all %d epochs are done; continue with more --epochs", c.String("resume"), j.train.Config.Epochs)
+	if p := j.train.Position; p.Epoch < j.train.Config.Epochs {
+		text = fmt.Sprintf("%s: training has ended after epoch %d: %s", c.String("resume"), p.Epoch, p.Stopped)
+	}
 	if j.file != c.String("resume") {
 		return fmt.Errorf("%s; %s is not written", text, j.file)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
@@ -19,7 +20,7 @@ The settings of ` + "`h5dnn train CONFIG.yaml`" + `. [examples/digits.yaml](../e
 ` + "`h5dnn train --print-config`" + ` prints all settings of a run, with defaults and what follows from
 the data, each with its origin: a flag, a line, the data or the default. Saved in the same folder, the output is a configuration of the same run.
 
-A layer, loss, metric, optimizer or schedule is a name (` + "`relu`" + `), or a name with settings
+A layer, loss, metric, optimizer, schedule or callback is a name (` + "`relu`" + `), or a name with settings
 (` + "`dropout: {p: 0.3}`" + `); a single value is that of the first setting (` + "`dropout: 0.3`" + `). Names are read without
 regard to case, blanks, ` + "`_`" + ` and ` + "`-`" + `. A setting without a default is 0, false or empty if it is left out.
 
@@ -35,7 +36,12 @@ var sections = []struct{ kind, heading, text string }{
 	{"optimizer", "Optimizers", "How gradients change the parameters. `betas: [0.9, 0.999]`, as PyTorch has them, are `beta1` and `beta2`. " +
 		"[training.md](training.md) lists what each is compared with."},
 	{"schedule", "Schedules", "How the learning rate changes during training."},
+	{"callback", "Callbacks", "What else happens while training goes on: `callbacks: [{limit: {minutes: 30}}]`. Their state is in the run file, so that a " +
+		"run that is resumed gives the same results. [training.md](training.md#callbacks) says how to write one."},
 }
+
+// registrations are what configurations can name.
+func registrations() []nn.Registration { return slices.Concat(nn.Registrations(), train.Registrations()) }
 
 // page returns the text of docs/configuration.md. The source code is in root.
 func page(root string) (string, error) {
@@ -58,7 +64,7 @@ func page(root string) (string, error) {
 	source.settings(&b, reflect.ValueOf(dataconfig.Split{}))
 	for _, s := range sections {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", s.heading, s.text)
-		for _, r := range nn.Registrations() {
+		for _, r := range registrations() {
 			if r.Kind == s.kind {
 				source.registration(&b, r)
 			}
@@ -75,8 +81,8 @@ func (c comments) registration(b *strings.Builder, r nn.Registration) {
 		t = t.Elem()
 	}
 	w := wording{}
-	for _, other := range nn.Registrations() {
-		w.add(strings.TrimPrefix(other.Type.String(), "*nn."), other.Name)
+	for _, other := range registrations() {
+		w.add(strings.TrimPrefix(strings.TrimPrefix(other.Type.String(), "*nn."), "*train."), other.Name)
 	}
 	defaults := reflect.ValueOf(r.Defaults)
 	if defaults.Kind() == reflect.Struct {

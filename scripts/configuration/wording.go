@@ -29,7 +29,7 @@ func settingName(f reflect.StructField) string {
 var (
 	word = regexp.MustCompile(`\b[A-Z]\w*`)
 	link = regexp.MustCompile(`\[\*?([A-Z][A-Za-z.]*)\]`)
-	code = regexp.MustCompile(`(^|,? )as nn\.\w+ reads (it|them)`)
+	code = regexp.MustCompile(`(^|,? )as (?:nn\.)?\w+ reads (it|them)`)
 )
 
 // tidy returns a comment on one line, in the words of configurations and without

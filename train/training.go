@@ -1,0 +1,22 @@
+package train
+
+// A Training is a call of Fit, for its callbacks. RunBegin gets it in its argument.
+type Training struct{ t *trainer }
+
+// Run returns the run that is trained.
+func (t *Training) Run() *Run { return t.t.r }
+
+// Pause ends training after this step or a later one, the same one in all processes, as [Pause] does. It may be called
+// from any goroutine and from one process alone.
+func (t *Training) Pause(format string, args ...any) { t.t.interruptWith(Pause(format, args...)) }
+
+// Writes reports whether this process writes the files of the run: it is the first, or the only one.
+func (t *Training) Writes() bool { return t.t.shards.rank() == 0 }
+
+// File returns the name of the run file, or "" if this process saves none.
+func (t *Training) File() string {
+	if t.t.saver == nil {
+		return ""
+	}
+	return t.t.options.File
+}
