@@ -56,6 +56,17 @@ type Capturable interface {
 	CountStep()
 }
 
+// A Divisible optimizer can update a part of the parameters, so that several processes update a part each.
+type Divisible interface {
+	Optimizer
+	// Divide makes Step update the elements [r[0], r[1]) of each parameter, in row-major order. Gradients are of these
+	// elements: one-dimensional unless they are all. Parameters without a range are left alone; nil restores the
+	// update of all. Every parameter with a range, even one without elements, has its buffers after Step.
+	Divide(ranges map[string][2]int)
+	// Elementwise reports whether a range may be a part of a parameter. Otherwise it has all of its elements or none.
+	Elementwise() bool
+}
+
 var optimizers = factory[Optimizer]{kind: "optimizer", spell: splitBetas}
 
 // splitBetas returns settings with beta1 and beta2 in the place of PyTorch's betas: [0.9, 0.999].
@@ -99,8 +110,9 @@ type OptimizerState struct {
 	steps       int                                         // number of updates so far
 	captured    tensor.StepArgs                             // step arguments in device memory; CountStep counts steps then
 	groups      paramGroups
-	initial     float64 // value of the buffers before the first step
-	ready       bool    // Setup was called
+	initial     float64           // value of the buffers before the first step
+	ranges      map[string][2]int // that a step updates, of each parameter; nil for all
+	ready       bool              // Setup was called
 }
 
 // A bufferSpec is the name and shape of a buffer of a parameter.
@@ -153,8 +165,11 @@ func (s *OptimizerState) Update(params iter.Seq2[string, *Parameter], grads tens
 				kind = 1
 				excluded++
 			}
-			if g := grads[p.Tensor]; g != nil && !s.groups.frozen(i) {
-				lists[i][kind] = append(lists[i][kind], tensor.Update{Leaf: p.Tensor, Grad: g, State: s.buffersOf(name, p)})
+			u, ok := s.updateOf(name, p, grads[p.Tensor], s.groups.frozen(i))
+			if ok {
+				lists[i][kind] = append(lists[i][kind], u)
+			}
+			if ok || s.ranges != nil {
 				updated++
 			}
 		}
@@ -183,6 +198,27 @@ func (s *OptimizerState) Update(params iter.Seq2[string, *Parameter], grads tens
 		}
 	})
 }
+
+// updateOf returns the update of a parameter, and false if it has none.
+func (s *OptimizerState) updateOf(name string, p *Parameter, grad *tensor.Tensor, frozen bool) (u tensor.Update, ok bool) {
+	r, divided := s.ranges[name]
+	if frozen || grad == nil && !divided {
+		return u, false
+	}
+	u = tensor.Update{Leaf: p.Tensor, Grad: grad, State: s.buffersOf(name, p)}
+	if !divided || r[1]-r[0] == p.Len() {
+		return u, grad != nil
+	}
+	part := func(x *tensor.Tensor) *tensor.Tensor { return x.Detach().Reshape(-1).Narrow(0, r[0], r[1]-r[0]) }
+	u.Leaf, u.State = part(u.Leaf), slices.Clone(u.State)
+	for i, b := range u.State {
+		u.State[i] = part(b)
+	}
+	return u, grad != nil && r[1] > r[0]
+}
+
+// divide makes steps update ranges of the parameters.
+func (s *OptimizerState) divide(ranges map[string][2]int) { s.ranges = ranges }
 
 // SetStepArgs makes steps read their hyperparameters from args.
 func (s *OptimizerState) SetStepArgs(args tensor.StepArgs) { s.captured = args }

@@ -126,6 +126,12 @@ func (o *composite) Rate() float64 { return *o.rate }
 // SetRate sets the learning rate.
 func (o *composite) SetRate(rate float64) { *o.rate = rate }
 
+// Divide makes steps update some of the parameters.
+func (o *composite) Divide(ranges map[string][2]int) { o.divide(ranges) }
+
+// Elementwise returns false.
+func (o *composite) Elementwise() bool { return false }
+
 // setup prepares the state of the named optimizer, as firstOrder does.
 func (o *composite) setup(name string, rate, decay *float64, groups []ParamGroup, noDecay Names, buffers ...string) {
 	checkRange(name, "lr", *rate, 0, infinity)

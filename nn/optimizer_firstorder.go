@@ -39,6 +39,12 @@ func (o *firstOrder) Rate() float64 { return *o.rate }
 // SetRate sets the learning rate.
 func (o *firstOrder) SetRate(rate float64) { *o.rate = rate }
 
+// Divide makes steps update ranges of the parameters.
+func (o *firstOrder) Divide(ranges map[string][2]int) { o.divide(ranges) }
+
+// Elementwise returns true.
+func (o *firstOrder) Elementwise() bool { return true }
+
 // setup prepares the state of the named optimizer, whose settings rate and decay are, as Setup does.
 func (o *firstOrder) setup(name string, rate, decay *float64, groups []ParamGroup, noDecay Names, buffers ...string) {
 	checkRange(name, "lr", *rate, 0, infinity)

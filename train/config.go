@@ -25,6 +25,7 @@ type Config struct {
 	BatchSize int               `json:"batch"`               // samples in a batch
 	DropLast  bool              `json:"drop_last,omitempty"` // whether epochs leave out their last batch if it is not full
 	Shards    int               `json:"shards,omitempty"`    // parts of each batch, which decide the results with any number of processes that divides them; if 0, one for each process that the run begins with
+	Reduction string            `json:"reduction,omitempty"` // how shards are added up: ordered (or empty), or fast, so that last bits depend on the number of processes
 	Seed      uint64            `json:"seed"`                // of the first weights, the order of samples and all other random numbers
 	Device    string            `json:"device,omitempty"`    // cpu, or a GPU such as cuda:0
 	Precision string            `json:"precision,omitempty"` // of products: float32 (or empty), tf32, bf16 or fp16
@@ -43,6 +44,9 @@ type Config struct {
 
 	absolute map[string]string // of a run file: where else its data files may be, by name
 }
+
+// fastReduction is the reduction in an order of the processes' choice.
+const fastReduction = "fast"
 
 // Defaults returns the settings that a configuration need not name.
 func Defaults() Config {
@@ -89,6 +93,8 @@ func (c Config) Check() error {
 		return wrong(fmt.Sprintf("cannot be %v; want a positive number", c.ClipValue), "clip_value")
 	case c.Accumulate < 0:
 		return wrong(fmt.Sprintf("cannot be %d; want a number of batches", c.Accumulate), "accumulate")
+	case c.Reduction != "" && c.Reduction != "ordered" && c.Reduction != fastReduction:
+		return wrong(fmt.Sprintf("no reduction %q; want ordered or fast", c.Reduction), "reduction")
 	case c.Shards < 0:
 		return wrong(fmt.Sprintf("cannot be %d; want a number of parts of a batch", c.Shards), "shards")
 	case c.Keep < 0:

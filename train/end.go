@@ -39,7 +39,7 @@ func (t *trainer) endTraining(e *ending) error {
 	p := &t.r.Position
 	if e != nil {
 		p.Stopped = e.reason
-		if err := cmp.Or(t.endTogether(e), t.shareMetrics()); err != nil {
+		if err := cmp.Or(t.endTogether(e), t.shareState()); err != nil {
 			return err
 		}
 	}

@@ -176,9 +176,9 @@ func (t *trainer) applyHooks(s *Step) (updated bool, err error) {
 
 // gradients makes the backward pass of a part of the loss and tells hooks about each gradient.
 func (t *trainer) gradients(s *Step, part int, loss *tensor.Tensor) (_ tensor.Grads, err error) {
-	var ready []ReadyHook
-	if !t.shards.divided() {
-		ready = t.readyHooks()
+	ready := t.readyHooks()
+	if x, ok := t.executor.(*sharded); ok {
+		ready = []ReadyHook{x}
 	}
 	if len(ready) == 0 && part == len(s.Parts)-1 {
 		return tensor.Gradients(loss), nil

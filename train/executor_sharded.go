@@ -16,10 +16,24 @@ type sharded struct {
 	*trainer
 	args    storage.Array // hyperparameters, for the loss scaler's optimizers; else empty
 	layout  layout
-	buffers []*nn.Buffer    // of the model
-	base    []storage.Array // what they were before the batches of this update
-	leaves  []*leaf         // of the shards of this process
-	begun   int             // batches of this update so far
+	trained []*nn.Parameter       // of the layout
+	index   map[*nn.Parameter]int // of them
+	byName  map[string]int        // of them
+	pieces  *pieces               // nil if each process updates all parameters
+	buffers []*nn.Buffer          // of the model
+	base    []storage.Array       // what they were before the batches of this update
+	leaves  []*leaf               // of the shards of this process
+	begun   int                   // batches of this update so far
+	adding  adding                // the part of a batch whose gradients are being computed
+}
+
+// An adding is a part of a batch whose gradients are added to a leaf.
+type adding struct {
+	leaf    *leaf
+	samples int
+	share   float64          // of the samples of a full part, or of the batch if there is no other in the update
+	weights []*tensor.Tensor // the denominators of the parts of the loss
+	last    bool             // the leaves of this process are complete with it
 }
 
 // A leaf is what a shard contributes to an update: of one batch, or of several that are accumulated.
@@ -46,6 +60,16 @@ type place struct {
 	shape []int
 }
 
+func (p place) len() int {
+	n := 1
+	for _, size := range p.shape {
+		n *= size
+	}
+	return n
+}
+
+func (p place) end() int { return p.at + p.len() }
+
 // numbers is what a leaf contributes besides. It is exchanged as float64.
 type numbers struct {
 	samples, loss, correct, ignored float64 // sums over the samples
@@ -68,7 +92,7 @@ func numbersIn(row []float64, most int) numbers {
 }
 
 func (t *trainer) newSharded() (*sharded, error) {
-	x := &sharded{trainer: t, layout: layout{t: dtype.Float32}}
+	x := &sharded{trainer: t, layout: layout{t: dtype.Float32}, index: map[*nn.Parameter]int{}, byName: map[string]int{}}
 	if t.r.scaler != nil {
 		var err error
 		if x.args, err = storage.Make(t.r.Device, dtype.Float64, t.hyperCount()); err != nil {
@@ -89,6 +113,8 @@ func (t *trainer) newSharded() (*sharded, error) {
 	}
 	for name, p := range t.params {
 		if p.RequiresGrad() {
+			x.index[p], x.byName[name] = len(l.params), len(l.params)
+			x.trained = append(x.trained, p)
 			add(&l.params, &l.size, name, p.Array())
 		}
 	}
@@ -104,6 +130,7 @@ func (t *trainer) newSharded() (*sharded, error) {
 		}
 		x.leaves = append(x.leaves, leaf)
 	}
+	x.pieces = x.newPieces()
 	var err error
 	x.base, err = x.copies()
 	return x, err
@@ -123,15 +150,11 @@ func (x *sharded) copies() ([]storage.Array, error) {
 
 // view returns what a place has of sums, of a part of the loss.
 func (x *sharded) view(sums storage.Array, s place, part int) *tensor.Tensor {
-	n := 1
-	for _, size := range s.shape {
-		n *= size
-	}
 	at := s.at
 	if part >= 0 {
 		at += x.layout.first + part*x.layout.size
 	}
-	return tensor.FromArray(rows(sums, at, at+n)).Reshape(s.shape...)
+	return tensor.FromArray(rows(sums, at, at+s.len())).Reshape(s.shape...)
 }
 
 func (x *sharded) beginEpoch() error {
@@ -165,14 +188,19 @@ func (x *sharded) stepOf(b *batch) error {
 			return err
 		}
 	}
+	closing := x.begun+1 >= x.r.Config.Accumulate || info.Last()
+	if closing && x.pieces != nil {
+		x.pieces.begin()
+	}
 	for i, n := range x.loader.Parts(x.localStart(info.Consumed)) {
+		x.adding = adding{leaf: x.leaves[i], samples: n, last: closing && i == len(x.leaves)-1}
 		if err := x.contribute(info, i, b, first, n); err != nil {
 			return err
 		}
 		first += n
 	}
 	x.begun++
-	if x.begun < x.r.Config.Accumulate && !info.Last() {
+	if !closing {
 		return nil
 	}
 	x.begun = 0
@@ -222,10 +250,10 @@ func (x *sharded) contribute(info BatchInfo, i int, b *batch, first, n int) erro
 		shown := x.r.measure(c, x.r.metrics[shard])
 		counts, left := x.r.correct(c)
 		s := &Step{BatchInfo: info, Parts: partsOf(c.losses)}
+		x.weigh(s)
 		if err := x.lossGradients(s); err != nil {
 			return err
 		}
-		x.addGradients(l, s, n)
 		l.samples += float64(n)
 		l.loss += shown.Item() * float64(n)
 		if counts != nil {
@@ -243,51 +271,69 @@ func (x *sharded) contribute(info BatchInfo, i int, b *batch, first, n int) erro
 	return x.copyBuffers(l.buffers, true)
 }
 
-// addGradients adds the gradients of a part of a batch, n samples, to its leaf, weighted by the denominators of the
-// loss. One that is the number of samples is known of the whole batch: without other batches nothing is left to divide by.
-func (x *sharded) addGradients(l *leaf, s *Step, n int) {
-	weights := make([]*tensor.Tensor, len(s.Parts))
-	l.parts = len(s.Parts)
-	share, alone := float64(n)/float64(s.Samples), x.r.Config.Accumulate < 2
-	if !alone {
-		share = float64(n) / float64(s.Size/x.shards.all)
+// weigh sets how the gradients of a part of a batch are weighted: by the denominators of the loss. One that is the number
+// of samples is known of the whole batch: without other batches nothing is left to divide by.
+func (x *sharded) weigh(s *Step) {
+	a := &x.adding
+	a.weights, a.leaf.parts = make([]*tensor.Tensor, len(s.Parts)), len(s.Parts)
+	alone := x.r.Config.Accumulate < 2
+	if a.share = float64(a.samples) / float64(s.Samples); !alone {
+		a.share = float64(a.samples) / float64(s.Size/x.shards.all)
 	}
 	for k, p := range s.Parts {
 		switch {
 		case p.Denominator != nil:
-			weights[k] = p.Denominator
-			l.denominators[k] += p.Denominator.Item()
+			a.weights[k] = p.Denominator
+			a.leaf.denominators[k] += p.Denominator.Item()
 		case !p.Sum && !alone:
-			l.denominators[k] += share
+			a.leaf.denominators[k] += a.share
 		}
-	}
-	for _, g := range s.Gradients {
-		k := slices.IndexFunc(x.layout.params, func(s place) bool { return s.name == g.Name })
-		weighted := func(d *tensor.Tensor) *tensor.Tensor {
-			switch {
-			case weights[g.Part] != nil:
-				return d.Mul(weights[g.Part].Cast(d.DType()))
-			case !s.Parts[g.Part].Sum:
-				return d.MulScalar(share)
-			}
-			return d
-		}
-		sum, count := x.view(l.sums, x.layout.params[k], g.Part), &l.counts[g.Part*len(x.layout.params)+k]
-		switch {
-		case *count > 0:
-			sum.AddInPlace(weighted(g.Grad).Cast(sum.DType()))
-		case s.Parts[g.Part].Sum || sum.DType() != g.Grad.DType():
-			sum.Assign(weighted(g.Grad))
-		default:
-			tensor.Into(sum, g.Grad, weighted)
-		}
-		*count++
 	}
 }
+
+// Gradients does nothing: gradients are added when they are ready.
+func (x *sharded) Gradients(*Step) error { return nil }
+
+// GradientReady adds a gradient to the leaf, times the denominator of the loss.
+func (x *sharded) GradientReady(s *Step, g Gradient) error {
+	a, k := &x.adding, x.index[g.Param]
+	weighted := func(d *tensor.Tensor) *tensor.Tensor {
+		switch {
+		case a.weights[g.Part] != nil:
+			return d.Mul(a.weights[g.Part].Cast(d.DType()))
+		case !s.Parts[g.Part].Sum:
+			return d.MulScalar(a.share)
+		}
+		return d
+	}
+	sum, count := x.view(a.leaf.sums, x.layout.params[k], g.Part), &a.leaf.counts[g.Part*len(x.trained)+k]
+	switch {
+	case *count > 0:
+		sum.AddInPlace(weighted(g.Grad).Cast(sum.DType()))
+	case s.Parts[g.Part].Sum || sum.DType() != g.Grad.DType():
+		sum.Assign(weighted(g.Grad))
+	default:
+		tensor.Into(sum, g.Grad, weighted)
+	}
+	*count++
+	if a.last && x.pieces != nil && x.mostParts() == 1 {
+		return x.pieces.ready(k)
+	}
+	return nil
+}
+
+// mostParts returns the largest number of parts that a loss has.
+func (x *sharded) mostParts() int { return max(1, len(x.r.targets)) }
 
 // finish adds up what all shards contribute and updates the model with it.
 func (x *sharded) finish(info BatchInfo) error {
 	x.leaves[0].stop, x.leaves[0].save = x.wantsStop(), x.wantsSave()
+	most := x.mostParts()
+	if x.pieces != nil && most == 1 {
+		if err := x.pieces.startRest(1); err != nil {
+			return err
+		}
+	}
 	mine := make([][]float64, len(x.leaves))
 	for i, l := range x.leaves {
 		mine[i] = l.row()
@@ -296,7 +342,6 @@ func (x *sharded) finish(info BatchInfo) error {
 	if err != nil {
 		return err
 	}
-	most := len(x.leaves[0].denominators)
 	total := numbersIn(treeNode{0, x.shards.all}.sumNumbers(all), most)
 	total.parts = 0 // of shards without samples
 	for _, row := range all {
@@ -306,18 +351,8 @@ func (x *sharded) finish(info BatchInfo) error {
 	if !isFinite(total.loss) {
 		return x.nonFinite(total.loss/total.samples, info.Consumed)
 	}
-	sums, err := x.reduceLeaves(total.parts)
-	if err != nil {
-		return err
-	}
-	updated := false
-	if err := tensor.Step(func(t *tensor.Tape) (err error) {
-		updated, err = x.updateWith(t, info, sums, total)
-		return err
-	}); err != nil {
-		return err
-	}
-	if err := cmp.Or(x.mixBuffers(sums, total.samples), x.lossScaleErr()); err != nil {
+	updated, err := x.updateAll(info, total)
+	if err = cmp.Or(err, x.lossScaleErr()); err != nil {
 		return err
 	}
 	if x.args.Data != nil && updated {
@@ -331,22 +366,45 @@ func (x *sharded) finish(info BatchInfo) error {
 	return nil
 }
 
+// updateAll updates the parameters and buffers with the sums of all shards, in pieces if there are any.
+func (x *sharded) updateAll(info BatchInfo, total numbers) (updated bool, err error) {
+	if x.pieces != nil {
+		return x.pieces.update(info, total)
+	}
+	sums, err := x.reduceLeaves(total.parts)
+	if err != nil {
+		return false, err
+	}
+	if err := tensor.Step(func(t *tensor.Tape) (err error) {
+		updated, err = x.updateWith(t, info, sums, total)
+		return err
+	}); err != nil {
+		return updated, err
+	}
+	return updated, x.mixBuffers(sums, total.samples)
+}
+
+// setChanges sets the changes of the buffers in a leaf.
+func (x *sharded) setChanges(l *leaf) {
+	for k, s := range x.layout.buffers {
+		change := x.view(l.sums, s, -1)
+		if l.samples == 0 {
+			change.Zero()
+		} else {
+			after, before := tensor.FromArray(l.buffers[k]), tensor.FromArray(x.base[k])
+			change.Assign(after.Sub(before).Cast(x.layout.t).MulScalar(l.samples))
+		}
+	}
+}
+
 // reduceLeaves returns the sums of all shards, of a loss of a number of parts.
 func (x *sharded) reduceLeaves(parts int) (storage.Array, error) {
 	all, size := make([]storage.Array, len(x.leaves)), x.layout.first+parts*x.layout.size
 	for i, l := range x.leaves {
-		for k, s := range x.layout.buffers {
-			change := x.view(l.sums, s, -1)
-			if l.samples == 0 {
-				change.Zero()
-			} else {
-				after, before := tensor.FromArray(l.buffers[k]), tensor.FromArray(x.base[k])
-				change.Assign(after.Sub(before).Cast(x.layout.t).MulScalar(l.samples))
-			}
-		}
+		x.setChanges(l)
 		for k, count := range l.counts {
-			if part := k / len(x.layout.params); count == 0 && part < parts {
-				x.view(l.sums, x.layout.params[k%len(x.layout.params)], part).Zero()
+			if part := k / len(x.trained); count == 0 && part < parts {
+				x.view(l.sums, x.layout.params[k%len(x.trained)], part).Zero()
 			}
 		}
 		all[i] = rows(l.sums, 0, size)
@@ -357,23 +415,13 @@ func (x *sharded) reduceLeaves(parts int) (storage.Array, error) {
 // updateWith makes an update with the sums of all shards.
 func (x *sharded) updateWith(t *tensor.Tape, info BatchInfo, sums storage.Array, total numbers) (updated bool, err error) {
 	s := &Step{BatchInfo: info, Parts: make([]LossPart, total.parts)}
-	params := slices.Collect(func(yield func(*nn.Parameter) bool) {
-		for _, p := range x.params {
-			if p.RequiresGrad() && !yield(p) {
-				return
-			}
-		}
-	})
 	for part := range total.parts {
 		for k, place := range x.layout.params {
-			if total.counts[part*len(params)+k] == 0 {
+			if total.counts[part*len(x.trained)+k] == 0 {
 				continue
 			}
-			d := t.Input(x.view(sums, place, part).Array()).Cast(params[k].DType())
-			if n := total.denominators[part]; n != 0 && n != 1 {
-				d = d.DivScalar(n)
-			}
-			s.Gradients = append(s.Gradients, Gradient{place.name, params[k], d, part})
+			d := t.Input(x.view(sums, place, part).Array()).Cast(x.trained[k].DType())
+			s.Gradients = append(s.Gradients, Gradient{place.name, x.trained[k], total.meanOf(d, part), part})
 		}
 	}
 	if total.parts > 1 {

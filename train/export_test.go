@@ -43,3 +43,10 @@ func GroupSteps(t *testing.T, d time.Duration) {
 func LoseAverages(r *Run) error {
 	return r.ema.Load(nn.Parameters(r.Model), func(func(string, storage.Array) bool) {})
 }
+
+// SetBucketBytes sets the size from which gradients are exchanged, until restore is called.
+func SetBucketBytes(n int) (restore func()) {
+	before := bucketBytes
+	bucketBytes = n
+	return func() { bucketBytes = before }
+}

@@ -436,6 +436,9 @@ func (t *trainer) epoch(ctx context.Context) error {
 	if _, _, err := clock(); err != nil {
 		return err
 	}
+	if err := t.shareOptimizer(); err != nil {
+		return err
+	}
 	return t.endEpoch(ctx)
 }
 
@@ -453,7 +456,7 @@ func (t *trainer) afterStep(start int, clock clock) error {
 		}
 	}
 	if t.agreed != (agreement{}) {
-		if err := t.shareMetrics(); err != nil {
+		if err := t.shareState(); err != nil {
 			return err
 		}
 	}

@@ -107,7 +107,8 @@ type Step struct {
 	// or nil. The update divides by it.
 	LossScale *tensor.Tensor
 
-	hold bool
+	hold    bool
+	squares func() (float64, error) // the sum over all shards, where Gradients are pieces of this process; else nil
 }
 
 // Unscaled returns a gradient divided by the loss scale.

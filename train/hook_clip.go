@@ -23,7 +23,28 @@ func (limit clipNorm) Gradients(s *Step) error {
 	if err := checkLimit(float64(limit)); err != nil {
 		return fmt.Errorf("clip norm: %w", err)
 	}
+	if s.squares != nil {
+		return s.clipPieces(float64(limit))
+	}
 	s.setGradients(tensor.ClipGradNorm(s.gradients(), float64(limit), s.LossScale))
+	return nil
+}
+
+// clipPieces scales the pieces of the gradients that this process has.
+func (s *Step) clipPieces(limit float64) error {
+	sum, err := s.squares()
+	if err != nil {
+		return err
+	}
+	norm := math.Sqrt(sum)
+	if s.LossScale != nil {
+		norm /= s.LossScale.Item()
+	}
+	if factor := math.Min(1, limit/(norm+1e-6)); factor != 1 { // NaN too
+		for i := range s.Gradients {
+			s.Gradients[i].Grad = s.Gradients[i].Grad.MulScalar(factor)
+		}
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/gob"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/collective"
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -25,11 +25,12 @@ import (
 type shardRange struct {
 	all, first, local int
 	group             collective.Group // nil if there is one process
+	fast              bool             // arrays are added in an order of the group's choice
 }
 
 // shardsOf returns the shards that this process computes of a run with c.
 func shardsOf(c Config, g collective.Group) (s shardRange, err error) {
-	s = shardRange{all: max(1, c.Shards), local: max(1, c.Shards)}
+	s = shardRange{all: max(1, c.Shards), local: max(1, c.Shards), fast: c.Reduction == fastReduction}
 	if g == nil || g.Size() == 1 {
 		return s, c.checkShards()
 	}
@@ -111,53 +112,6 @@ func (n treeNode) sumNumbers(rows [][]float64) []float64 {
 	return out
 }
 
-// reduce returns the sum over all shards, in the order of the tree. The arrays belong to the shards of this process. They
-// have the same type and length, are on the CPU if there are other processes, and are overwritten.
-func (s shardRange) reduce(arrays []storage.Array) (storage.Array, error) {
-	root, tensors := treeNode{0, s.all}, map[treeNode]*tensor.Tensor{}
-	for i, a := range arrays {
-		tensors[treeNode{s.first + i, s.first + i + 1}] = tensor.FromArray(a)
-	}
-	nodes := s.nodesOf(s.rank())
-	if s.group == nil {
-		return sumTree(tensors, root).Array(), nil
-	}
-	mine := make([]storage.Array, len(nodes)) // of each node
-	for i, n := range nodes {
-		mine[i] = sumTree(tensors, n).Array()
-	}
-	total := mine[0]
-	elements, size := total.Shape[0], s.size()
-	piece := func(a storage.Array, rank int) storage.Array { // that a rank adds up
-		return rows(a, elements/size*rank+elements%size*rank/size, elements/size*(rank+1)+elements%size*(rank+1)/size)
-	}
-	own := piece(total, s.rank()).Shape[0]
-	send, receive, received := make([][]byte, size), make([][]byte, size), map[treeNode]*tensor.Tensor{}
-	for r := range size {
-		send[r] = bytesOfArray(piece(mine[0], r))
-		for _, a := range mine[1:] {
-			send[r] = append(slices.Clip(send[r]), bytesOfArray(piece(a, r))...)
-		}
-		nodes := s.nodesOf(r)
-		all, err := storage.Make(storage.CPU, total.Type, own*len(nodes))
-		if err != nil {
-			return total, err
-		}
-		receive[r] = bytesOfArray(all)
-		for i, n := range nodes {
-			received[n] = tensor.FromArray(rows(all, i*own, (i+1)*own))
-		}
-	}
-	if err := collective.Exchange(s.group, send, receive); err != nil {
-		return total, err
-	}
-	sum := bytesOfArray(sumTree(received, root).Array())
-	for r := range size {
-		send[r], receive[r] = sum, bytesOfArray(piece(total, r))
-	}
-	return total, collective.Exchange(s.group, send, receive)
-}
-
 // bytesOfArray returns the memory of an array on the CPU without gaps.
 func bytesOfArray(a storage.Array) []byte {
 	size := a.Type.Size()
@@ -228,19 +182,16 @@ func (s shardRange) gatherRows(mine [][]float64) ([][]float64, error) {
 	if s.group == nil {
 		return mine, nil
 	}
-	all, err := collective.Gather(s.group, dtype.Bytes(slices.Concat(mine...)))
-	if err != nil {
+	width := len(mine[0])
+	all := make([]float64, s.all*width)
+	own := all[s.first*width : (s.first+s.local)*width]
+	copy(own, slices.Concat(mine...))
+	if err := s.startGather(storage.From(all, len(all)), func(rank int) (first, end int) {
+		return rank * s.local * width, (rank + 1) * s.local * width
+	})(); err != nil {
 		return nil, err
 	}
-	var rows [][]float64
-	for rank, row := range all {
-		if want := len(all[s.rank()]); len(row) != want {
-			return nil, fmt.Errorf("train: rank %d sends %d bytes where rank %d sends %d: %.80q: %w", rank, len(row), s.rank(), want, row, storage.ErrState)
-		}
-		numbers := dtype.Cast[float64](row)
-		rows = slices.AppendSeq(rows, slices.Chunk(numbers, max(1, len(numbers)/s.local)))
-	}
-	return rows, nil
+	return slices.Collect(slices.Chunk(all, max(1, width))), nil
 }
 
 // sums returns what processes add up of m.
@@ -266,8 +217,18 @@ type savedState struct {
 	Values      []float64
 }
 
-// shareMetrics gives every process the metrics of the shards of all, so that the first can save them.
-func (t *trainer) shareMetrics() error { return t.shards.share(t.r.metrics) }
+// shareState gives every process the metrics of the shards of all, and the optimizer's state, so that the first can save them.
+func (t *trainer) shareState() error {
+	return cmp.Or(t.shareOptimizer(), t.shards.share(t.r.metrics))
+}
+
+// shareOptimizer gives every process the optimizer's state.
+func (t *trainer) shareOptimizer() error {
+	if x, ok := t.executor.(*sharded); ok && x.pieces != nil {
+		return x.pieces.shareState()
+	}
+	return nil
+}
 
 // share gives every process the states of the shards of all. Sets are the metrics of each shard.
 func (s shardRange) share(sets []metricSet) error {

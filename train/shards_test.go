@@ -22,6 +22,9 @@ var shardedTexts = map[string]string{
 	"cnn":         "model: [{conv2d: {out_channels: 4, kernel_size: 3}}, {batchnorm2d: {num_features: 4}}, relu, flatten, {dense: 4}]\naccumulate: 3\ndrop_last: true",
 	"fp16":        "model: [flatten, {dense: 16}, relu, {dropout: 0.1}, {dense: 4}]\nprecision: fp16\naccumulate: 2",
 	"ignored":     "model: [flatten, {dense: 4}]\nloss: {cross_entropy: {ignore_index: 1, class_weights: [1, 3, 0.2, 2]}}",
+	"adam":        "model: [flatten, {dense: 20}, relu, {dense: 12}, relu, {dense: 4}]\noptimizer: {adam: {lr: 1e-3, no_decay: [\"*.bias\"], weight_decay: 0.01}}\nclip_value: 0.01\nclip_norm: 0.1",
+	"lamb":        "model: [flatten, {dense: 20}, relu, {dense: 12}, relu, {dense: 4}]\noptimizer: {lamb: {lr: 1e-2}}\nclip_norm: 0.5",
+	"muon":        "model: [flatten, {dense: 12}, relu, {dense: 4}]\noptimizer: {muon: {lr: 1e-2}}\nprecision: fp16",
 	"short epoch": "model: [flatten, {dropout: 0.3}, {dense: 4}]\nbatch: 148", // leaves 2 samples of 150 for 4 shards
 }
 
@@ -38,7 +41,11 @@ func newSharded(t *testing.T, d storage.Device, text string) (*train.Run, *train
 	if !strings.Contains(text, "batch:") {
 		text += "\nbatch: 32"
 	}
-	return newRun(t, d, mode{}, shardedBase+text)
+	base := shardedBase
+	if strings.Contains(text, "optimizer:") {
+		base = strings.Replace(base, "optimizer: {sgd: {lr: 5e-2, momentum: 0.9}}\n", "", 1)
+	}
+	return newRun(t, d, mode{}, base+text)
 }
 
 // fitTogether trains a run on a number of processes, each a goroutine, and returns what each has, and its error.
@@ -57,11 +64,15 @@ func fitTogether(ctx context.Context, processes int, begin func() (*train.Run, *
 	return runs, errs
 }
 
+// smallBuckets makes each parameter of more than a few elements a bucket.
+func smallBuckets(t *testing.T) { t.Cleanup(train.SetBucketBytes(64)) }
+
 func noOptions(int) train.Options { return train.Options{} }
 
 // TestRunsDoNotDependOnProcesses: 1, 2 and 4 processes give the same bits of weights, optimizer, history, metrics and
 // running statistics, and every process has them.
 func TestRunsDoNotDependOnProcesses(t *testing.T) {
+	smallBuckets(t)
 	for name, text := range shardedTexts {
 		t.Run(name, func(t *testing.T) {
 			run, data := newSharded(t, storage.CPU, text)
@@ -90,6 +101,7 @@ func TestRunsDoNotDependOnProcesses(t *testing.T) {
 // TestRunsGoOnWithOtherProcesses: a run that is saved or interrupted on one number of processes and resumed on another
 // gives the bits of one that was not.
 func TestRunsGoOnWithOtherProcesses(t *testing.T) {
+	smallBuckets(t)
 	for name, text := range shardedTexts {
 		whole, data := newSharded(t, storage.CPU, text)
 		if err := whole.Fit(context.Background(), data, train.Options{}); err != nil {
@@ -132,6 +144,43 @@ func TestRunsGoOnWithOtherProcesses(t *testing.T) {
 			}
 		}
 	}
+}
+
+// wholeHook wants the whole gradients, so that no process updates a piece.
+type wholeHook struct{}
+
+func (wholeHook) Gradients(*train.Step) error { return nil }
+
+// TestPiecesAreTheWhole: processes that update a piece each have the weights of processes that update all parameters.
+func TestPiecesAreTheWhole(t *testing.T) {
+	smallBuckets(t)
+	for _, name := range []string{"cnn", "adam", "lamb", "muon"} {
+		text := strings.Replace(strings.Replace(shardedTexts[name], "clip_norm", "# clip_norm", 1), "precision: fp16", "", 1)
+		begin := func() (*train.Run, *train.Data) { return newSharded(t, storage.CPU, text) }
+		inPieces, errs := fitTogether(t.Context(), 4, begin, noOptions)
+		whole, others := fitTogether(t.Context(), 4, begin, func(int) train.Options { return train.Options{Hooks: []train.Hook{wholeHook{}}} })
+		if err := errors.Join(append(errs, others...)...); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		sameState(t, name, state(t, inPieces[3]), state(t, whole[0]))
+	}
+}
+
+// TestFastReductionIsNear: with sums in another order only the last bits differ, and all processes have the same.
+func TestFastReductionIsNear(t *testing.T) {
+	text := shardedTexts["cnn"] + "\nreduction: fast"
+	run, data := newSharded(t, storage.CPU, shardedTexts["cnn"])
+	if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	runs, errs := fitTogether(t.Context(), 2, func() (*train.Run, *train.Data) { return newSharded(t, storage.CPU, text) }, noOptions)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	if !nearWeights(t, runs[0], run) {
+		t.Error("the weights are not near")
+	}
+	sameState(t, "rank 1", state(t, runs[1]), state(t, runs[0]))
 }
 
 // TestProcessesStopTogether: the interruption of one ends all after the same step, and the first saves the run.
@@ -182,6 +231,7 @@ func TestShardsThatCannotBeAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"batch: 64\nshards: 3":  "batch: 64 samples for 3 shards; want an equal part for each, such as 63 or 66",
 		"batch: 4\nshards: 8":   "batch: 4 samples for 8 shards; want an equal part for each, such as 8",
+		"reduction: slow":       `reduction: no reduction "slow"; want ordered or fast`,
 		"batch: 64\nshards: -1": "shards: cannot be -1; want a number of parts of a batch",
 	} {
 		if _, err := train.ParseConfig([]byte(strings.Replace(light, "batch: 32", text, 1))); err == nil || !strings.Contains(err.Error(), want) {
