@@ -79,8 +79,8 @@ func (c *Call) checkOperands(outs, ins int) error {
 		if err := c.usable(&c.Out[i]); err != nil {
 			return fmt.Errorf("output %d: %w", i, err)
 		}
-		if c.Out[i].Repeats() {
-			return fmt.Errorf("output %d: %v repeats elements; it cannot be written: %w", i, c.Out[i].Shape, views.ErrShape)
+		if c.Out[i].MayOverlapItself() {
+			return fmt.Errorf("output %d: elements of %v share memory, as after broadcasting or in overlapping windows; it cannot be written: %w", i, c.Out[i].Shape, views.ErrShape)
 		}
 	}
 	for i := range c.In {

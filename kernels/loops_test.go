@@ -183,7 +183,7 @@ func TestInvalidCallsAreErrors(t *testing.T) {
 		{Add, Call{Out: arrays{x}, In: arrays{x, far}}, storage.ErrDevice, "add: input 1: float32[3 4] on file:there.h5 is not in host memory; move it first"},
 		{Add, Call{Out: arrays{x}, In: arrays{x, {}}}, storage.ErrState, "add: input 1: no storage"},
 		{Add, Call{Out: arrays{x}, In: arrays{x, beyond}}, views.ErrShape, "add: input 1: float32[3 4] on cpu reaches outside the 12 elements of its storage"},
-		{Add, Call{Out: arrays{wide}, In: arrays{x, x}}, views.ErrShape, "add: output 0: [3 4] repeats elements; it cannot be written"},
+		{Add, Call{Out: arrays{wide}, In: arrays{x, x}}, views.ErrShape, "add: output 0: elements of [3 4] share memory, as after broadcasting or in overlapping windows; it cannot be written"},
 		{Less, Call{Out: arrays{x}, In: arrays{x, x}}, dtype.ErrType, "less: types bool and float32 differ"},
 		{Exp, Call{Out: arrays{ints}, In: arrays{ints}}, dtype.ErrType, "exp: not defined on int64; cast it first"},
 		{Div, Call{Out: arrays{ints}, In: arrays{ints, ints}}, dtype.ErrType, "div: not defined on int64"},

@@ -86,8 +86,8 @@ func (a Array) copyTo(dst Array, convert converter) error {
 	switch {
 	case !slices.Equal(a.Shape, dst.Shape):
 		return fmt.Errorf("shapes differ; broadcast or slice one first: %w", views.ErrShape)
-	case dst.Repeats():
-		return fmt.Errorf("broadcast elements cannot be written: %w", views.ErrShape)
+	case dst.MayOverlapItself():
+		return fmt.Errorf("elements share memory, as after broadcasting or in overlapping windows; they cannot be written: %w", views.ErrShape)
 	case a.Overlaps(dst):
 		copied, err := a.packed()
 		if err != nil {

@@ -81,6 +81,8 @@ func TestOperationsInPlaceAreRefused(t *testing.T) {
 		"the result [3 2] does not fit [2]":                          func() { constant().AddInPlace(tensor.Ones(dtype.Float64, 3, 2)) },
 		"[3] does not broadcast to [2]":                              func() { constant().Assign(tensor.Ones(dtype.Float64, 3)) },
 		"operand 1 is nil":                                           func() { constant().MulInPlace(nil) },
+		"elements of [2 3] share memory":                             func() { w := tensor.Zeros(dtype.Float64, 4).Unfold(0, 3, 1); w.AddInPlace(w) },
+		"elements of [2 3] share memory, as":                         func() { tensor.Zeros(dtype.Float64, 4).Unfold(0, 3, 1).Assign(tensor.Ones(dtype.Float64, 2, 3)) },
 		"requires a gradient, which results in given memory":         func() { tensor.Into(constant(), leaf, (*tensor.Tensor).Exp) },
 		"into: the result float64 [2] does not fit float32 [2]":      func() { tensor.Into(tensor.Zeros(dtype.Float32, 2), constant(), (*tensor.Tensor).Exp) },
 		"into: the result float64 [2] does not fit float64 [3]":      func() { tensor.Into(tensor.Zeros(dtype.Float64, 3), constant(), (*tensor.Tensor).Exp) },
