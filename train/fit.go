@@ -197,7 +197,7 @@ func (t *trainer) setCallbacks() error {
 	t.callbacks = append(configured, t.options.Callbacks...)
 	t.r.hooks = append(slices.Clip(t.options.Hooks), t.r.Config.configHooks(t.callbacks)...)
 	onlyHooks := slices.DeleteFunc(slices.Clone(t.r.hooks), func(h Hook) bool { _, both := h.(Callback); return both })
-	return cmp.Or(setStates(&t.r.hookStates, t.params, "hook", onlyHooks), setStates(&t.r.callbackStates, t.params, "callback", t.callbacks))
+	return cmp.Or(setStates(&t.r.hookStates, t.params, "hook", onlyHooks), setStates(&t.r.callbackStates, t.params, "callback", t.callbacks), t.openKept())
 }
 
 // openSaver prepares the saving of the run, if it is saved.
@@ -208,13 +208,8 @@ func (t *trainer) openSaver() (err error) {
 	if t.options.SaveEvery == (Interval{}) {
 		t.options.SaveEvery = t.r.Config.SaveEvery
 	}
-	if t.saver, err = newSaver(t.options.File, t.options.Lock, t.options.SaveEvery, t.r.Position.Step, sizeOf(t.r.arrays())); err != nil {
-		return err
-	}
-	if t.saver.keep = t.r.Config.Keep; t.saver.keep == 0 {
-		return nil
-	}
-	return checkKept(t.options.File, t.r.Position.Step)
+	t.saver, err = newSaver(t.options.File, t.options.Lock, t.options.SaveEvery, t.r.Position.Step, sizeOf(t.r.arrays()))
+	return err
 }
 
 // openTraining opens the samples to train on.
@@ -521,7 +516,7 @@ func (t *trainer) endEpoch(ctx context.Context) error {
 	for name, value := range e.Numbers {
 		t.r.History.set(e.Number, name, value)
 	}
-	if t.saver != nil && t.options.SaveEvery == (Interval{}) {
+	if t.saver != nil && (t.options.SaveEvery == (Interval{}) || slices.Contains(t.kept().steps, p.Step)) {
 		if err := t.save(); err != nil {
 			return err
 		}
@@ -599,6 +594,9 @@ func (t *trainer) save() error {
 	}
 	if err := t.saved(t.saver.wait()); err != nil {
 		return err
+	}
+	if t.saver.kept = t.kept(); t.r.Position.Finished {
+		t.saver.kept = kept{} // the save of the last step has the weights before
 	}
 	return t.saver.start(t.r)
 }

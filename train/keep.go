@@ -67,24 +67,72 @@ func checkKept(file string, step uint64) error {
 	return nil
 }
 
-// keep makes the run file, just saved after a step, stay when it is replaced, and removes kept
-// saves but the last n. The two names are links to one file, so that nothing is copied.
-func keep(file string, step uint64, n int) error {
-	kept := keptFile(file, step)
-	if err := os.Remove(kept); err != nil && !os.IsNotExist(err) { // the same step was saved before
-		return err
-	}
-	if err := os.Link(file, kept); err != nil {
-		return fmt.Errorf("keep %s: %w; set keep to 0 if the file system has no hard links", file, err)
+// kept says which saves stay beside the run file: the last ones, and those of some steps.
+type kept struct {
+	last  int
+	steps []uint64
+}
+
+// any reports whether some save stays.
+func (k kept) any() bool { return k.last > 0 || len(k.steps) > 0 }
+
+// keep makes the run file, just saved after a step, stay when it is replaced, and removes other saves than
+// those of k. The two names are links to one file, so that nothing is copied.
+func (k kept) keep(file string, step uint64) error {
+	if k.last > 0 || slices.Contains(k.steps, step) {
+		name := keptFile(file, step)
+		if err := os.Remove(name); err != nil && !os.IsNotExist(err) { // the same step was saved before
+			return err
+		}
+		if err := os.Link(file, name); err != nil {
+			return fmt.Errorf("keep %s: %w; set keep to 0 and leave out checkpoint if the file system has no hard links", file, err)
+		}
 	}
 	steps, err := keptSteps(file)
 	if err != nil {
 		return err
 	}
-	for _, old := range steps[:max(0, len(steps)-n)] {
+	for _, old := range steps[:max(0, len(steps)-k.last)] {
+		if slices.Contains(k.steps, old) {
+			continue
+		}
 		if err := os.Remove(keptFile(file, old)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// kept returns the saves that the configuration and the callbacks keep.
+func (t *trainer) kept() kept {
+	k := kept{last: t.r.Config.Keep}
+	for _, c := range t.callbacks {
+		if c, ok := c.(*Checkpoint); ok {
+			c.keep(&k)
+		}
+	}
+	return k
+}
+
+// openKept checks the saves beside the run file, and keeps the one that a run was resumed from, if a kill came between the
+// two names.
+func (t *trainer) openKept() error {
+	keeps := slices.ContainsFunc(t.callbacks, func(c Callback) bool { _, is := c.(*Checkpoint); return is })
+	if t.saver == nil || !keeps && t.r.Config.Keep == 0 {
+		return nil
+	}
+	file, p := t.options.File, t.r.Position
+	if err := checkKept(file, p.Step); err != nil || p.Step == 0 || p.Finished {
+		return err
+	}
+	f, err := serialize.Open(file)
+	if err != nil {
+		return nil // another file, which is going to be replaced
+	}
+	defer f.Close()
+	saved := &Run{}
+	if err := saved.loadMeta(f.Meta(), file); err != nil || saved.Position.Step != p.Step {
+		return nil
+	}
+	return t.kept().keep(file, p.Step)
 }

@@ -93,3 +93,12 @@ func setStates[T any](s *namedStates, params iter.Seq2[string, *nn.Parameter], k
 	}
 	return nil
 }
+
+// numbersOf returns the numbers of an array of a state, of which there are n, or any number if n is negative.
+func numbersOf(state map[string]storage.Array, name string, n int) ([]float64, error) {
+	a, ok := state[name]
+	if !ok || a.Rank() != 1 || n >= 0 && a.Len() != n {
+		return nil, fmt.Errorf("state %s is %v; want %d numbers: %w", name, a.Shape, n, storage.ErrState)
+	}
+	return storage.Read[float64](a)
+}

@@ -23,7 +23,7 @@ type saver struct {
 	file  string
 	lock  *atomicfile.PathLock // nil if the caller of Fit has it
 	every Interval
-	keep  int // how many of the last saves stay beside the file
+	kept  kept // saves beside the file
 	copy  snapshot
 	write chan error // the result of the write in progress, or nil
 	time  time.Time  // when the last copy was taken
@@ -117,10 +117,10 @@ func (s *saver) start(r *Run) error {
 // save writes the snapshot, and keeps the file if that is asked for.
 func (s *saver) save() error {
 	defer trace.Begin(trace.Saving, "write after step", int(s.step)).End()
-	if err := s.copy.save(s.file); err != nil || s.keep == 0 {
+	if err := s.copy.save(s.file); err != nil || !s.kept.any() {
 		return err
 	}
-	return keep(s.file, s.step, s.keep)
+	return s.kept.keep(s.file, s.step)
 }
 
 // poll reports whether a write has ended since the last call, and its error.
