@@ -1,0 +1,156 @@
+"""Trains the examples of dense labels, two targets and tokens with h5dnn and with PyTorch: the same architecture, data,
+initial distributions, optimizer, batch and epochs, over several seeds. Prints mean and range of each validation metric.
+
+    go run ./examples/segmentation/make && go run ./examples/tagger/make
+    python bench/accuracy/compare.py bin/h5dnn [--seeds 5] [EXAMPLE ...]
+"""
+import argparse
+import json
+import os
+import subprocess
+import tempfile
+
+import h5py
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
+
+
+def normalized(channels_in, channels):
+    return nn.Sequential(nn.Conv2d(channels_in, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels), nn.ReLU())
+
+
+class UNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.down1 = nn.Sequential(normalized(1, 8), normalized(8, 8))
+        self.down2 = nn.Sequential(nn.MaxPool2d(2), normalized(8, 16), normalized(16, 16))
+        self.bottom = nn.Sequential(nn.MaxPool2d(2), normalized(16, 32), normalized(32, 32), nn.Upsample(scale_factor=2))
+        self.up2 = nn.Sequential(normalized(48, 16), nn.Upsample(scale_factor=2))
+        self.up1 = nn.Sequential(normalized(24, 8), nn.Conv2d(8, 4, 1))
+
+    def forward(self, x):
+        down1 = self.down1(x)
+        down2 = self.down2(down1)
+        up2 = self.up2(torch.cat([self.bottom(down2), down2], 1))
+        return self.up1(torch.cat([up2, down1], 1))
+
+
+class TwoTargets(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layers = []
+        for before, after in ((1, 16), (16, 32), (32, 32)):
+            layers += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+        self.trunk = nn.Sequential(*layers, nn.Flatten(), nn.Linear(512, 64), nn.ReLU())
+        self.kind, self.place = nn.Linear(64, 3), nn.Linear(64, 3)
+
+    def forward(self, x):
+        features = self.trunk(x)
+        return self.kind(features), self.place(features)
+
+
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(80, 16, padding_idx=0)
+        self.layers = nn.Sequential(nn.Conv1d(16, 32, 3, padding=1), nn.ReLU(), nn.Conv1d(32, 32, 3, padding=1), nn.ReLU(), nn.Conv1d(32, 7, 1))
+
+    def forward(self, x):
+        return self.layers(self.words(x).transpose(1, 2))
+
+
+def images(a):
+    return ((torch.from_numpy(a[:]).float() - 128) / 64).unsqueeze(1)
+
+
+def pixels(f, part):
+    return images(f[part + "/images"]), torch.from_numpy(f[part + "/masks"][:]).long()
+
+
+def pixel_scores(out, y):
+    confusion = torch.bincount((y * 4 + out.argmax(1)).flatten(), minlength=16).reshape(4, 4).double()
+    hit = confusion.diag()
+    return {"accuracy": (hit.sum() / confusion.sum()).item(), "iou": (hit / (confusion.sum(0) + confusion.sum(1) - hit)).mean().item()}
+
+
+def places(f, part):
+    y = torch.from_numpy(f["train/places"][:])
+    return images(f[part + "/images"]), torch.from_numpy(f[part + "/kinds"][:]).long(), torch.from_numpy(f[part + "/places"][:]), y.mean(0), y.std(0, unbiased=False)
+
+
+def place_loss(out, kind, place, mean, std):
+    return F.cross_entropy(out[0], kind) + 2 * F.mse_loss(out[1], (place - mean) / std)
+
+
+def place_scores(out, kind, place, mean, std):
+    return {"kind_accuracy": (out[0].argmax(1) == kind).double().mean().item(), "place_mean_absolute_error": (out[1] * std + mean - place).abs().mean().item()}
+
+
+def sentences(f, part):
+    return torch.from_numpy(f[part + "/tokens"][:]).long(), torch.from_numpy(f[part + "/tags"][:]).long()
+
+
+def tag_scores(out, y):
+    return {"accuracy": (out.argmax(1) == y)[y != -100].double().mean().item()}
+
+
+TASKS = {  # configuration, data, model, arrays, loss, scores, learning rate, epochs
+    "segmentation": ("segmentation/unet.yaml", "segmentation/shapes.h5", UNet, pixels, F.cross_entropy, pixel_scores, 2e-3, 8),
+    "targets": ("targets/targets.yaml", "segmentation/shapes.h5", TwoTargets, places, place_loss, place_scores, 1e-3, 15),
+    "tagger": ("tagger/tagger.yaml", "tagger/sentences.h5", Tagger, sentences, F.cross_entropy, tag_scores, 2e-3, 10),
+}
+
+
+def pytorch(task, seed, batch=32):
+    _, data, model, arrays, loss_of, scores, rate, epochs = TASKS[task]
+    with h5py.File(os.path.join(EXAMPLES, data)) as f:
+        (x, *ys), (val_x, *val_ys) = arrays(f, "train"), arrays(f, "val")
+    constants = [y for y in ys if len(y) != len(x)]
+    ys, val_ys = [y for y in ys if len(y) == len(x)], val_ys[: len(ys) - len(constants)]
+    torch.manual_seed(seed)
+    net = model()
+    optimizer = torch.optim.Adam(net.parameters(), lr=rate)
+    for _ in range(epochs):
+        net.train()
+        for rows in torch.randperm(len(x)).split(batch):
+            optimizer.zero_grad()
+            loss_of(net(x[rows]), *[y[rows] for y in ys], *constants).backward()
+            optimizer.step()
+    net.eval()
+    with torch.no_grad():
+        return scores(net(val_x), *val_ys, *constants)
+
+
+def h5dnn(program, task, seed, names, threads):
+    with tempfile.TemporaryDirectory() as folder:
+        run = [program, "train", os.path.join(EXAMPLES, TASKS[task][0]), "--seed", str(seed), "--threads", str(threads), "--json", "-o", os.path.join(folder, "run.h5")]
+        lines = subprocess.run(run, check=True, capture_output=True, text=True).stdout.splitlines()
+    last = [json.loads(line) for line in lines if "val_loss" in line][-1]
+    return {name: last["val_" + name] for name in names}
+
+
+def summary(values):
+    return f"{sum(values) / len(values):.4f} ({min(values):.4f} to {max(values):.4f})"
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("program")
+    p.add_argument("tasks", nargs="*", default=list(TASKS))
+    p.add_argument("--seeds", type=int, default=5)
+    p.add_argument("--threads", type=int, default=2)
+    a = p.parse_args()
+    torch.set_num_threads(a.threads)
+    print(f"| example | metric of validation | h5dnn: mean (range) of {a.seeds} seeds | PyTorch {torch.__version__.split('+')[0]} |\n|---|---|---|---|")
+    for task in a.tasks:
+        theirs = [pytorch(task, seed) for seed in range(1, a.seeds + 1)]
+        ours = [h5dnn(a.program, task, seed, theirs[0], a.threads) for seed in range(1, a.seeds + 1)]
+        for name in theirs[0]:
+            print(f"| {task} | {name} | {summary([s[name] for s in ours])} | {summary([s[name] for s in theirs])} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
