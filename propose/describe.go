@@ -52,7 +52,7 @@ func describeTarget(p pair) Choice {
 
 func (p pair) describe(y *candidate) string {
 	text := fmt.Sprintf("%s, %s %v", y.Path, y.Stored, y.shape())
-	if p.task == Classify {
+	if p.taskFor(y) == Classify {
 		classes := y.distinct
 		if y.noClass() {
 			classes--

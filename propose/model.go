@@ -13,6 +13,9 @@ type network struct {
 	graph  []string // instead, for several targets
 	loss   string
 	why    string
+
+	measure measure
+	targets []string // settings of targets with losses of their own
 }
 
 // lines returns the value of the setting model.
@@ -34,9 +37,10 @@ func (n network) lines() []string {
 // all layers but the last.
 func (p pair) network() (network, error) {
 	n, err := p.single()
-	if err != nil || len(p.more) == 0 {
+	if n.measure = p.measureOf(p.y, p.task, n.loss); err != nil || len(p.more) == 0 {
 		return n, err
 	}
+	alike, lines := true, []string{}
 	graph := []string{"graph:", "  nodes:", "    - name: body", "      from: x", "      layer:"}
 	for _, layer := range n.layers[:len(n.layers)-1] {
 		graph = append(graph, "        - "+layer)
@@ -44,18 +48,23 @@ func (p pair) network() (network, error) {
 	var outputs []string
 	for _, y := range p.targets() {
 		q := p
-		q.y, q.task = y, p.task
-		q.task, _ = taskOf(p, y)
+		q.y, q.task = y, p.taskFor(y)
 		one, err := q.single()
 		if err != nil {
 			return n, err
 		}
-		if one.loss != n.loss {
-			return n, fmt.Errorf("one loss is for all targets, and %s takes %s where %s takes %s; train them apart", p.y.Path, n.loss, y.Path, one.loss)
+		name, m := fieldName(y.Path), p.measureOf(y, q.task, one.loss)
+		alike = alike && m.loss == n.measure.loss
+		line := fmt.Sprintf("%s: {loss: %s}", name, m.loss)
+		if m.metrics != "" {
+			line = fmt.Sprintf("%s: {loss: %s, metrics: %s}", name, m.loss, m.metrics)
 		}
-		name := fieldName(y.Path)
+		lines = append(lines, line+"   # "+m.lossWhy)
 		outputs = append(outputs, name)
 		graph = append(graph, fmt.Sprintf("    - {name: %s, from: body, layer: {%s}}", name, one.layers[len(one.layers)-1]))
+	}
+	if !alike {
+		n.targets = lines
 	}
 	n.graph = append(graph, "  outputs: ["+strings.Join(outputs, ", ")+"]")
 	n.why += fmt.Sprintf(", with an output for each of %d targets", len(outputs))
@@ -64,6 +73,15 @@ func (p pair) network() (network, error) {
 
 // targets returns the first target and the others.
 func (p pair) targets() []*candidate { return append([]*candidate{p.y}, p.more...) }
+
+// taskFor returns the task of one of the targets, or "" if there is none.
+func (p pair) taskFor(y *candidate) Task {
+	if y == p.y {
+		return p.task
+	}
+	task, _ := taskOf(p, y)
+	return task
+}
 
 // nameOf returns the name of the field of a target.
 func (p pair) nameOf(y *candidate) string {
@@ -84,7 +102,7 @@ func (p pair) single() (network, error) {
 	}
 	switch p.task {
 	case Segment:
-		return segmenter(in, p.y), nil
+		return segmenter(p, in, p.y), nil
 	case Forecast:
 		return forecaster(p)
 	case Reconstruct:
@@ -105,6 +123,9 @@ func (p pair) single() (network, error) {
 	head := fmt.Sprintf("dense: %d", outputs)
 	labels := n.loss == "cross_entropy"
 	switch small := len(in.sizes) > 0 && slices.Min(in.sizes) < 8; {
+	case in.kind == tokens:
+		n.layers = append(slices.Clone(p.embedding), "conv1d: {out_channels: 64, kernel_size: 5, padding: 2}", "relu", "globalmaxpool1d", "flatten", head)
+		n.why = "vectors of the words, convolutions along them, and their maximum"
 	case in.kind == signal:
 		n.layers, n.why = append(signalLayers(in), head), "convolutions along the samples, averaged over them"
 	case in.kind == image && labels && !small && slices.Max(in.sizes) <= 32:
@@ -172,17 +193,17 @@ func spatialLayers(in form, axes, channels int) []string {
 	return append(layers, fmt.Sprintf("globalavgpool%dd", axes), "flatten")
 }
 
-// segmenter is convolutions of growing dilation, with an output for each pixel.
-func segmenter(in form, y *candidate) network {
-	axes := in.spatial()
-	layers := channelsFirst(in)
+// segmenter is convolutions of growing dilation, with an output for each pixel, step or token.
+func segmenter(p pair, in form, y *candidate) network {
+	axes := max(1, in.spatial())
+	layers := append(slices.Clone(p.embedding), channelsFirst(in)...)
 	for i, channels := range []int{16, 32, 32} {
 		layers = append(layers, fmt.Sprintf("conv%dd: {out_channels: %d, kernel_size: 3, padding: %d, dilation: %d}", axes, channels, 1<<i, 1<<i), "relu")
 	}
 	n, outputs := network{loss: "bce_with_logits", why: "convolutions of growing dilation, which keep the size"}, 1
 	switch {
 	case y.pixelClasses():
-		n.loss, outputs = "cross_entropy", y.classes()
+		n.loss, outputs = "cross_entropy", y.placeClasses()
 	case !y.binary():
 		n.loss = "mse" // of values, or of masks of 0 and 255
 	}

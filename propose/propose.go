@@ -51,6 +51,8 @@ type File struct {
 	Format string
 	Arrays []Array
 	Groups map[string]map[string]string // string attributes of groups, by path and name; lists are joined by commas
+
+	Largest func(path string) (float64, error) // the largest of all integers of an array; from the sample if nil
 }
 
 // A Task is what a model learns.
@@ -60,7 +62,7 @@ type Task string
 const (
 	Classify    Task = "classify"    // one class of each sample
 	Regress     Task = "regress"     // values
-	Segment     Task = "segment"     // a value for each pixel
+	Segment     Task = "segment"     // a class or a value for each pixel, step or token
 	Forecast    Task = "forecast"    // the next rows of a series
 	Tag         Task = "tag"         // any of several labels
 	Reconstruct Task = "reconstruct" // the inputs
@@ -89,7 +91,9 @@ type Proposal struct {
 	Input, Target, Goal, Split, Network Choice
 	Data                                []Setting // of data, but for the file
 	Model                               []string  // a preset, or the lines of a list of layers
-	Loss                                string
+	Loss, LossWhy                       string
+	Metrics, MetricsWhy                 string   // besides those that are always shown; "" for none
+	Targets                             []string // the lines of the setting targets, where these have losses of their own
 	Notes                               []string // what the engine cannot do yet, and what the proposal does instead
 }
 
@@ -140,6 +144,13 @@ func (s *search) propose(p pair) (Proposal, error) {
 	if err := s.possible(p); err != nil {
 		return Proposal{}, err
 	}
+	if p.x[0].kind == tokens {
+		layers, err := s.tokenLayers(p.x[0])
+		if err != nil {
+			return Proposal{}, err
+		}
+		p.embedding = layers
+	}
 	net, err := p.network()
 	if err != nil {
 		return Proposal{}, err
@@ -147,7 +158,8 @@ func (s *search) propose(p pair) (Proposal, error) {
 	p.x = s.usefulColumns(p)
 	split := s.divide(p)
 	out := Proposal{
-		Task: p.task, Goal: Choice{string(p.task), p.taskWhy}, Model: net.lines(), Loss: net.loss,
+		Task: p.task, Goal: Choice{string(p.task), p.taskWhy}, Model: net.lines(), Targets: net.targets,
+		Loss: net.measure.loss, LossWhy: net.measure.lossWhy, Metrics: net.measure.metrics, MetricsWhy: net.measure.metricsWhy,
 		Input: s.describeInputs(p), Target: describeTarget(p),
 		Split: split.Choice, Network: Choice{kindsOf(net), net.why},
 	}

@@ -304,8 +304,8 @@ func TestMissingValues(t *testing.T) {
 	}
 }
 
-// TestPixelsHaveClasses: maps of integers are classes with a cross entropy over the outputs of a pixel; floats and negative
-// numbers are refused.
+// TestPixelsHaveClasses: maps of integers are classes with a cross entropy over the outputs of a pixel, and one mark of places
+// without a class is ignored; floats and other negative numbers are refused.
 func TestPixelsHaveClasses(t *testing.T) {
 	images := numbers("/images", dtype.Uint8, 40, []int{16, 16}, func(row, k int) float64 { return float64((row*7 + k*k) % 256) })
 	labels := func(typ dtype.Type, from float64) propose.Array {
@@ -314,7 +314,7 @@ func TestPixelsHaveClasses(t *testing.T) {
 	for _, c := range []struct {
 		masks propose.Array
 		want  string // in the error
-	}{{labels(dtype.Uint8, 0), ""}, {labels(dtype.Float32, 0), "cross entropy takes integers from 0"}, {labels(dtype.Int16, -1), "4 classes of pixels from -1 as int16"}} {
+	}{{labels(dtype.Uint8, 0), ""}, {labels(dtype.Float32, 0), "cross entropy takes integers from 0"}, {labels(dtype.Int16, -1), ""}, {labels(dtype.Int16, -3), "4 classes of places from -3 as int16"}} {
 		proposals, err := propose.From(propose.File{Arrays: []propose.Array{images, c.masks}}, propose.Wishes{})
 		if c.want != "" {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -325,9 +325,109 @@ func TestPixelsHaveClasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := proposals[0]
-		if last := p.Model[len(p.Model)-1]; p.Task != propose.Segment || p.Loss != "cross_entropy" || last != "- conv2d: {out_channels: 4, kernel_size: 1}" {
-			t.Errorf("task %s, loss %s, last layer %s", p.Task, p.Loss, last)
+		p, loss, classes := proposals[0], "cross_entropy", 4
+		if c.masks.Type == dtype.Int16 {
+			loss, classes = "{cross_entropy: {ignore_index: -1}}", 3
 		}
+		if last := p.Model[len(p.Model)-1]; p.Task != propose.Segment || p.Loss != loss || last != fmt.Sprintf("- conv2d: {out_channels: %d, kernel_size: 1}", classes) {
+			t.Errorf("%v: task %s, loss %s, last layer %s", c.masks.Type, p.Task, p.Loss, last)
+		}
+	}
+}
+
+// TestMeasuresFollowTheTarget: each form of a target has its task, loss and metrics, and a reason of both.
+func TestMeasuresFollowTheTarget(t *testing.T) {
+	const rows, length = 60, 24
+	integers := func(path string, typ dtype.Type, row []int, f func(row, k int) float64) propose.Array {
+		return numbers(path, typ, rows, row, f)
+	}
+	tokens := integers("/tokens", dtype.Int16, []int{length}, func(row, k int) float64 {
+		if k > 15+row%8 {
+			return 0
+		}
+		return float64(1 + (row*31+k*k*7)%90)
+	})
+	signal := numbers("/ecg", dtype.Float32, rows, []int{100, 3}, wave(100, 3, true))
+	image := integers("/images", dtype.Uint8, []int{16, 16}, func(row, k int) float64 { return float64((row*7 + k*k) % 256) })
+	table := numbers("/x", dtype.Float32, rows, []int{6}, noise)
+	for _, c := range []struct {
+		name                string
+		x, y                propose.Array
+		task                propose.Task
+		loss, metrics, last string
+	}{
+		{"labels of tokens", tokens, integers("/tags", dtype.Int8, []int{length}, func(row, k int) float64 {
+			if k > 15+row%8 {
+				return -100
+			}
+			return float64((row + k) % 5)
+		}), propose.Segment, "{cross_entropy: {ignore_index: -100}}", "[{iou: {ignore_index: -100}}]", "- conv1d: {out_channels: 5, kernel_size: 1}"},
+		{"labels of tokens without a name that says so", tokens, integers("/z", dtype.Uint8, []int{length}, func(row, k int) float64 { return float64((row + k) % 4) }), propose.Segment, "cross_entropy", "[iou]", "- conv1d: {out_channels: 4, kernel_size: 1}"},
+		{"a label of a sentence", tokens, integers("/label", dtype.Int64, nil, func(row, _ int) float64 { return float64(row * 7 % 3) }), propose.Classify, "cross_entropy", "", "- dense: 3"},
+		{"a number of a sentence", tokens, numbers("/score", dtype.Float32, rows, nil, noise), propose.Regress, "mse", "[mae, r2]", "- dense: 1"},
+		{"labels of steps", signal, integers("/labels", dtype.Uint8, []int{100}, func(row, k int) float64 { return float64((row + k/20) % 4) }), propose.Segment, "cross_entropy", "[iou]", "- conv1d: {out_channels: 4, kernel_size: 1}"},
+		{"labels of pixels, one of which is void", image, integers("/masks", dtype.Uint8, []int{16, 16}, func(row, k int) float64 {
+			if k%16 == 0 {
+				return 255
+			}
+			return float64((row + k/40) % 3)
+		}), propose.Segment, "{cross_entropy: {ignore_index: 255}}", "[{iou: {ignore_index: 255}}]", "- conv2d: {out_channels: 3, kernel_size: 1}"},
+		{"masks", image, integers("/masks", dtype.Uint8, []int{16, 16}, func(row, k int) float64 { return float64((row + k/40) % 2) }), propose.Segment, "bce_with_logits", "[{iou: {masks: true}}]", "- conv2d: {out_channels: 1, kernel_size: 1}"},
+		{"uneven classes", table, integers("/y", dtype.Int64, nil, func(row, _ int) float64 { return float64(row / 53) }), propose.Classify, "cross_entropy", "[f1]", "mlp"},
+		{"numbers", table, numbers("/y", dtype.Float32, rows, nil, noise), propose.Regress, "mse", "[mae, r2]", "- dense: 1"},
+	} {
+		proposals, err := propose.From(propose.File{Arrays: []propose.Array{c.x, c.y}}, propose.Wishes{})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		p := proposals[0]
+		if p.Task != c.task || p.Loss != c.loss || p.Metrics != c.metrics || p.Model[len(p.Model)-1] != c.last || p.LossWhy == "" || (p.Metrics == "") != (p.MetricsWhy == "") {
+			t.Errorf("%s: task %s, loss %s (%s), metrics %s (%s), last layer %s", c.name, p.Task, p.Loss, p.LossWhy, p.Metrics, p.MetricsWhy, p.Model[len(p.Model)-1])
+		}
+	}
+}
+
+// TestTokensAreCountedWhole: the table of an embedding has a row for the largest integer of the file, which a sample may lack, and of
+// its validation data.
+func TestTokensAreCountedWhole(t *testing.T) {
+	tokens := func(path string) propose.Array {
+		return numbers(path, dtype.Int32, 60, []int{20}, func(row, k int) float64 { return float64((row*31 + k*7) % 50) })
+	}
+	labels := func(path string) propose.Array {
+		return numbers(path, dtype.Int32, 60, nil, func(row, _ int) float64 { return float64(row % 3) })
+	}
+	largest := map[string]float64{"/train/tokens": 60, "/val/tokens": 70}
+	f := propose.File{Arrays: []propose.Array{tokens("/train/tokens"), labels("/train/labels"), tokens("/val/tokens"), labels("/val/labels")}}
+	f.Largest = func(path string) (float64, error) { return largest[path], nil }
+	proposals, err := propose.From(f, propose.Wishes{})
+	if err != nil || !strings.Contains(proposals[0].Model[0], "num_embeddings: 71,") {
+		t.Fatalf("%v, %v; want a table of 71 rows", proposals, err)
+	}
+	largest["/val/tokens"] = 1e9
+	if _, err = propose.From(f, propose.Wishes{}); err == nil || !strings.Contains(err.Error(), "number the words from 0") {
+		t.Errorf("%v; want a refusal of so many rows", err)
+	}
+}
+
+// TestTargetsHaveLosses: targets of several forms have losses of their own.
+func TestTargetsHaveLosses(t *testing.T) {
+	image := func(path string, rows int) propose.Array {
+		return numbers(path, dtype.Uint8, rows, []int{16, 16}, func(row, k int) float64 { return float64((row*7 + k*k) % 256) })
+	}
+	var arrays []propose.Array
+	for i, part := range []string{"/train", "/val"} {
+		rows := 60 - 40*i
+		arrays = append(arrays, image(part+"/images", rows), numbers(part+"/kinds", dtype.Uint8, rows, nil, func(row, _ int) float64 { return float64(row % 3) }),
+			numbers(part+"/places", dtype.Float32, rows, []int{2}, noise))
+	}
+	proposals, err := propose.From(propose.File{Arrays: arrays}, propose.Wishes{X: []string{"/train/images"}, Y: []string{"/train/kinds", "/train/places"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := proposals[0]
+	want := []string{"y_kinds: {loss: cross_entropy}   # labels of classes", "y_places: {loss: mse, metrics: [mae, r2]}   # numbers"}
+	if !slices.Equal(p.Targets, want) || !strings.Contains(fmt.Sprint(p.Data), "{val_y {y_kinds: /val/kinds, y_places: /val/places} }") {
+		t.Errorf("targets %q, data %v", p.Targets, p.Data)
 	}
 }

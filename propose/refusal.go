@@ -20,7 +20,11 @@ func refuse(format string, args ...any) *Refusal {
 // possible returns an error for what training does not do yet, with what works instead.
 func (s *search) possible(p pair) error {
 	for _, y := range p.targets() {
-		if err := s.possibleTarget(p, y); err != nil {
+		one := p
+		if one.task = p.taskFor(y); one.task == "" {
+			return refuse("%s %v is no target of %s", y.Path, y.shape(), p.x[0].Path)
+		}
+		if err := s.possibleTarget(one, y); err != nil {
 			return err
 		}
 	}
@@ -29,8 +33,10 @@ func (s *search) possible(p pair) error {
 		switch {
 		case c.role == unusable, c.role == constant, c.role == identifier && c.Kind == Texts:
 			return refuse("%s cannot be an input: %s", c.Path, c.why)
-		case c.kind == tokens:
-			return refuse("%s holds the numbers of words (%s), which are no quantities, and there are no embedding layers yet; store counts of words or one-hot rows", c.Path, c.form.reason)
+		case c.kind == tokens && c.Kind == Ragged:
+			return refuse("%s holds the numbers of words in %s; pad the rows to one length with a number of their own, such as 0", c.Path, c.form.reason)
+		case c.kind == tokens && len(p.x) > 1:
+			return refuse("%s holds the numbers of words (%s), which are no columns to join with others; write a graph of several inputs in a configuration", c.Path, c.form.reason)
 		case len(p.x) > 1 && (len(c.Row) > 1 || c.Kind == Ragged):
 			return refuse("%s holds %s, which are no columns to join with others; write a graph of several inputs in a configuration", c.Path, c.kind)
 		case len(p.x) > 1 && (stars(c) != stars(x) || !slices.Equal(c.Rows, x.Rows)):
@@ -51,8 +57,8 @@ func (s *search) possibleTarget(p pair, y *candidate) error {
 		return &Refusal{fmt.Sprintf("%s holds classes from %v, and train counts classes from 0", y.Path, y.min), Wishes{Task: Regress}}
 	case p.task == Classify && y.Type.IsFloat() && y.Kind == Numbers && !binaryOutput(y):
 		return &Refusal{fmt.Sprintf("%s holds classes as %v, and cross entropy takes integers; store them as integers", y.Path, y.Type), Wishes{Task: Regress}}
-	case p.task == Segment && y.pixelClasses() && (y.Type.IsFloat() || y.min < 0):
-		return refuse("%s holds %d classes of pixels from %v as %v, and cross entropy takes integers from 0; store them so", y.Path, y.distinct, y.min, y.Type)
+	case p.task == Segment && y.pixelClasses() && (y.Type.IsFloat() || y.min < 0 && !y.ignores()):
+		return refuse("%s holds %d classes of places from %v as %v, and cross entropy takes integers from 0; store them so", y.Path, y.distinct, y.min, y.Type)
 	case !slices.Equal(x.Rows, y.Rows):
 		return refuse("%s has %v rows and %s %v; want the same", x.Path, x.Rows, y.Path, y.Rows)
 	}

@@ -43,6 +43,7 @@ type pair struct {
 	task                Task
 	score               int
 	xWhy, yWhy, taskWhy string
+	embedding           []string // layers that give tokens vectors
 }
 
 // asked reports whether the user chose something to learn.

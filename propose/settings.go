@@ -92,7 +92,7 @@ func normalization(p pair, net network) []Setting {
 	x := p.x[0]
 	values := net.loss == "mse" && len(p.y.Row) > 1
 	switch {
-	case len(p.x) > 1 || x.Kind != Numbers:
+	case len(p.x) > 1 || x.Kind != Numbers || x.kind == tokens:
 	case values && (x == p.y || !x.Type.IsFloat()):
 		add("x", x, true)
 	case len(x.Row) > 1 && x.Type.IsFloat():

@@ -50,9 +50,16 @@ func (s *search) byPartner(p pair) *division {
 		return nil
 	}
 	for _, side := range heldOutWords {
-		x, y := s.partner(p.x[0].Path, trainWords, side), s.partner(p.y.Path, trainWords, side)
-		if x != nil && y != nil && slices.Equal(x.Row, p.x[0].Row) {
-			settings := []Setting{{"val_x", Quoted(x.Path), ""}, {"val_y", Quoted(y.Path), ""}}
+		held := p
+		x := s.partner(p.x[0].Path, trainWords, side)
+		held.y, held.more = s.partner(p.y.Path, trainWords, side), nil
+		whole := x != nil && held.y != nil && slices.Equal(x.Row, p.x[0].Row)
+		for _, y := range p.more {
+			other := s.partner(y.Path, trainWords, side)
+			held.more, whole = append(held.more, other), whole && other != nil
+		}
+		if whole {
+			settings := []Setting{{"val_x", Quoted(x.Path), ""}, {"val_y", targetsYAML(held), ""}}
 			return &division{settings, Choice{x.Path, fmt.Sprintf("%d samples of validation data in the file", x.rows())}}
 		}
 	}

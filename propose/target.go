@@ -31,7 +31,7 @@ func (s *search) tasks(x pair, y *candidate) []pair {
 		}
 		task, why = s.wishes.Task, "as asked"
 	}
-	score, yWhy := s.targetScore(y, task)
+	score, yWhy := s.targetScore(y, task, x.x[0].kind)
 	if len(s.wishes.Y) > 0 {
 		score, yWhy = max(score, likely), "as asked"
 	}
@@ -62,13 +62,23 @@ func taskOf(x pair, y *candidate) (Task, string) {
 		return Classify, fmt.Sprintf("%d different integers", y.distinct)
 	case y.column():
 		return Regress, "one number for each sample"
-	case eachPosition(in, y):
-		return "", ""
-	case samePixels(in, y):
+	case in.kind == tokens && samePlaces(in, y):
+		if !y.integers || y.distinct > mostClasses {
+			return "", ""
+		}
+		return Segment, "a class for each token"
+	case samePlaces(in, y) && in.kind == signal:
+		if y.integers && y.distinct <= mostClasses {
+			return Segment, "a class for each step"
+		}
+		return Segment, "a value for each step"
+	case samePlaces(in, y):
 		if y.integers && y.distinct <= mostClasses {
 			return Segment, "a class for each pixel"
 		}
 		return Segment, "a value for each pixel"
+	case eachPosition(in, y):
+		return "", ""
 	case len(y.Row) == 1 && y.binary() && y.Row[0] > 1 && y.oneHot():
 		return Tag, fmt.Sprintf("one-hot rows of %d classes, learnt as labels of 0 and 1: cross entropy takes numbers of classes", y.Row[0])
 	case len(y.Row) == 1 && y.binary() && y.Row[0] > 1:
@@ -93,16 +103,16 @@ func suits(t Task, x pair, y *candidate) bool {
 	case Regress:
 		return y.Kind == Numbers && !y.words() && len(y.Row) <= 1
 	case Segment:
-		return samePixels(x.x[0], y)
+		return samePlaces(x.x[0], y)
 	case Tag:
 		return y.Kind == Numbers && len(y.Row) == 1 && y.Row[0] > 1 && y.integers && y.min >= 0 && y.max <= 1
 	}
 	return false
 }
 
-// samePixels reports whether y has a value for each pixel of x.
-func samePixels(x, y *candidate) bool {
-	if x == y || x.kind != image && x.kind != volume {
+// samePlaces reports whether y has a value for each pixel, step or token of x.
+func samePlaces(x, y *candidate) bool {
+	if x == y || y.Kind != Numbers || x.spatial() == 0 && x.kind != tokens {
 		return false
 	}
 	row := y.Row
@@ -119,7 +129,7 @@ func samePixels(x, y *candidate) bool {
 // eachPosition reports whether y has a class for each element of the axes of x before the
 // last: for each pixel of a cube, or each step of a series.
 func eachPosition(x, y *candidate) bool {
-	return len(y.Row) > 0 && len(y.Row) == len(x.Row)-1 && slices.Equal(y.Row, x.Row[:len(y.Row)]) && y.integers && y.distinct <= mostClasses && !samePixels(x, y)
+	return len(y.Row) > 0 && len(y.Row) == len(x.Row)-1 && slices.Equal(y.Row, x.Row[:len(y.Row)]) && y.integers && y.distinct <= mostClasses && !samePlaces(x, y)
 }
 
 // oneHot reports whether each row has one 1.
@@ -154,6 +164,12 @@ type claim struct {
 	y     *candidate
 	task  Task
 	words []string
+	of    formKind // of the inputs
+}
+
+// places reports whether the target is classes of steps or tokens.
+func (c claim) places() bool {
+	return c.task == Segment && (c.of == tokens || c.of == signal) && c.y.integers
 }
 
 // evidence lists what speaks for a claim. The first that holds counts.
@@ -170,6 +186,8 @@ var evidence = []struct {
 	{6, "named as a quantity to predict", func(c claim) bool { return valueWords.is(c.y.Path) && c.task == Regress }},
 	{6, "named as targets are", func(c claim) bool { return subjectWords.among(c.words) && c.task == Regress && len(c.y.Row) == 1 }},
 	{10, "masks of the pixels", func(c claim) bool { return c.task == Segment && maskWords.within(c.y.Path) }},
+	{10, "named as labels of steps are", func(c claim) bool { return c.places() && (targetWords.among(c.words) || subjectWords.among(c.words)) }},
+	{5, "few different integers, one for each token", func(c claim) bool { return c.places() && c.of == tokens && c.y.distinct > 1 }},
 	{8, "a map of the pixels", func(c claim) bool { return c.task == Segment && mapWords.within(c.y.Path) }},
 	{4, "named as a quantity to predict", func(c claim) bool { return valueWords.among(c.words) && c.task == Regress }},
 	{5, "names of classes", func(c claim) bool { return c.y.words() }},
@@ -184,11 +202,11 @@ func (c claim) classes() bool {
 }
 
 // targetScore is the evidence that y is the target of a task.
-func (s *search) targetScore(y *candidate, task Task) (score int, why string) {
+func (s *search) targetScore(y *candidate, task Task, of formKind) (score int, why string) {
 	if s.component(y) {
 		return 0, ""
 	}
-	c := claim{y, task, wordsOf(baseOf(y.Path))}
+	c := claim{y, task, wordsOf(baseOf(y.Path)), of}
 	for _, e := range evidence {
 		if e.holds(c) {
 			score, why = e.score, e.why

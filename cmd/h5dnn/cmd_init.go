@@ -25,7 +25,8 @@ func initCommand() *cli.Command {
 		Usage:     "write a commented configuration for a data file",
 		ArgsUsage: "DATA [CONFIG.yaml]",
 		Description: "Looks at the names, shapes, attributes and sampled values of the arrays of DATA, chooses inputs, target,\n" +
-			"task, split and model, and prints the reason of each, and the second choice. It never proposes\n" +
+			"task, split, model, loss and metrics, and prints the reason of each, and the second choice: a label or numbers\n" +
+			"of each sample, a label of each pixel, step or token, forecasts. It never proposes\n" +
 			"identifiers, constants or row numbers, and fails where nothing is likely. CONFIG.yaml is DATA with\n" +
 			"another extension unless it is given; - is standard output.\n\n" +
 			"Splits that the file has are used: arrays of training and validation data, masks, lists of rows or of\n" +
@@ -133,7 +134,7 @@ func proposalsFor(ctx context.Context, data string, w propose.Wishes) ([]propose
 	if len(w.X)+len(w.Y) == 0 && isModel(file) {
 		return nil, fmt.Errorf("%s holds the weights of a model; name the file of data to train on, or inputs with -x and a target with -y", data)
 	}
-	found, err := surveyOf(file, slices.Concat(w.X, w.Y))
+	found, err := surveyOf(ctx, file, slices.Concat(w.X, w.Y))
 	if err != nil {
 		return nil, err
 	}
@@ -155,11 +156,18 @@ func proposalsFor(ctx context.Context, data string, w propose.Wishes) ([]propose
 func summaryOf(proposals []propose.Proposal) string {
 	var b strings.Builder
 	p := proposals[0]
+	loss := propose.Choice{Text: p.Loss, Reason: p.LossWhy}
+	if len(p.Targets) > 0 {
+		loss = propose.Choice{Text: p.Loss + " and others", Reason: "targets of several kinds have losses of their own"}
+	}
 	for _, line := range []struct {
 		name string
 		propose.Choice
-	}{{"inputs", p.Input}, {"target", p.Target}, {"task", p.Goal}, {"split", p.Split}, {"model", p.Network}} {
-		fmt.Fprintf(&b, "%-8s %s: %s\n", line.name, printable(line.Text), printable(line.Reason))
+	}{{"inputs", p.Input}, {"target", p.Target}, {"task", p.Goal}, {"split", p.Split}, {"model", p.Network},
+		{"loss", loss}, {"metrics", propose.Choice{Text: p.Metrics, Reason: p.MetricsWhy}}} {
+		if line.Text != "" {
+			fmt.Fprintf(&b, "%-8s %s: %s\n", line.name, printable(line.Text), printable(line.Reason))
+		}
 	}
 	for _, s := range p.Data {
 		if s.Key == "missing" || s.Key == "weights" || s.Key == "rows" {
@@ -247,7 +255,14 @@ func configuration(p propose.Proposal, file string) string {
 	} else {
 		fmt.Fprintf(&b, "model:\n  %s\n", strings.Join(p.Model, "\n  "))
 	}
-	fmt.Fprintf(&b, "loss: %s\n", p.Loss)
+	if len(p.Targets) > 0 {
+		fmt.Fprintf(&b, "targets:\n  %s\n", strings.Join(p.Targets, "\n  "))
+	} else {
+		fmt.Fprintf(&b, "loss: %s%s\n", p.Loss, comment(p.LossWhy))
+		if p.Metrics != "" {
+			fmt.Fprintf(&b, "metrics: %s%s\n", p.Metrics, comment(p.MetricsWhy))
+		}
+	}
 	b.WriteString("\noptimizer: {adam: {lr: 1e-3}}\nschedule: cosine   # of the learning rate\nepochs: 10\nbatch: 64\nseed: 1\n")
 	return b.String()
 }

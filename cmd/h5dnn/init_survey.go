@@ -3,7 +3,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -17,6 +19,7 @@ import (
 
 // A survey collects what package propose looks at in a file.
 type survey struct {
+	ctx      context.Context
 	file     inspect.File
 	found    propose.File
 	at       map[string]int // the arrays, by what their episodes have in common
@@ -30,8 +33,8 @@ type episode struct {
 
 // surveyOf describes the arrays of a file, with samples of their elements, and those that
 // paths name, which may end in an index.
-func surveyOf(file inspect.File, paths []string) (propose.File, error) {
-	s := &survey{file: file, at: map[string]int{}}
+func surveyOf(ctx context.Context, file inspect.File, paths []string) (propose.File, error) {
+	s := &survey{ctx: ctx, file: file, at: map[string]int{}}
 	s.found = propose.File{Format: file.Format(), Groups: map[string]map[string]string{}}
 	entries, err := file.Entries("")
 	if err != nil {
@@ -65,6 +68,7 @@ func surveyOf(file inspect.File, paths []string) (propose.File, error) {
 		}
 	}
 	s.sample()
+	s.found.Largest = s.largest
 	return s.found, nil
 }
 
@@ -285,6 +289,31 @@ func sampleOf(a *propose.Array, data inspect.Selection, episodes int) error {
 		a.Sample.Values = append(a.Sample.Values, blocks.Float64s(a.Type, read)...) // large integers are rounded
 	}
 	return nil
+}
+
+// largest returns the largest element of an array of integers.
+func (s *survey) largest(path string) (float64, error) {
+	largest := math.Inf(-1)
+	for i, a := range s.found.Arrays {
+		if a.Path != path {
+			continue
+		}
+		for _, e := range s.episodes[i] {
+			for part, err := range blocks.Of(s.ctx, e.data.Array, 1<<20) {
+				if err != nil {
+					return 0, err
+				}
+				read, err := blocks.Read(part)
+				if err != nil {
+					return 0, err
+				}
+				for _, x := range blocks.Float64s(a.Type, read) {
+					largest = max(largest, x)
+				}
+			}
+		}
+	}
+	return largest, nil
 }
 
 // runs returns the bounds of evenly spaced runs of neighbouring rows, at most some of n.

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -77,5 +78,32 @@ func TestEveryProposalStarts(t *testing.T) {
 	}
 	if started < 50 {
 		t.Errorf("only %d proposals", started)
+	}
+}
+
+// TestProposalsTrain: what init writes for files of dense labels, of two targets and of tokens is trained as it is.
+func TestProposalsTrain(t *testing.T) {
+	for _, c := range []struct {
+		program string
+		flags   []string
+		want    []string // in the configuration
+	}{
+		{"./examples/segmentation/make", nil, []string{"y: /train/masks", "val_y: /val/masks", "loss: cross_entropy   # a label for each place", "metrics: [iou]   # "}},
+		{"./examples/segmentation/make", []string{"-x", "train/images", "-y", "train/kinds", "-y", "train/places"}, []string{"y_kinds: {loss: cross_entropy}   # labels of classes", "y_places: {loss: mse, metrics: [mae, r2]}"}},
+		{"./examples/tagger/make", nil, []string{"y: /train/tags", "embedding: {num_embeddings: 80", "padding_idx: 0}   # integers from 0 to 79", "loss: {cross_entropy: {ignore_index: -100}}   # the label -100"}},
+	} {
+		data := madeBy(t, c.program)
+		settings, run := filepath.Join(t.TempDir(), "c.yaml"), filepath.Join(t.TempDir(), "run.h5")
+		commandOutput(t, append([]string{"init", data, settings}, c.flags...))
+		text, err := os.ReadFile(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s: no %q in\n%s", c.program, want, text)
+			}
+		}
+		commandOutput(t, []string{"train", settings, "--epochs", "1", "-o", run})
 	}
 }

@@ -135,7 +135,7 @@ func output(t *testing.T, line string) string {
 // differing matches what differs between machines in the output of train and eval: losses,
 // threads, speeds and times.
 var differing = []*regexp.Regexp{
-	regexp.MustCompile(`((?:loss|accuracy|cpu,) )[\d.e+-]+()`),
+	regexp.MustCompile(`((?:loss|accuracy|_error|r2|f1|iou|cpu,) )[\d.e+-]+()`),
 	regexp.MustCompile(`(  )\d+( samples/s)`),
 	regexp.MustCompile(`(samples/s  )[\d.]+( s)(?:  \d+% waiting for data)?`),
 	regexp.MustCompile(`(?m)(^)[\d.]+( s; run)`),
