@@ -172,10 +172,10 @@ func (p *configPrinter) setting(name string, value reflect.Value, path []any, se
 			fmt.Fprintf(&p.text, "%s  %s:\n", indent, propose.Quoted(target))
 			p.settings(value.MapIndex(reflect.ValueOf(target)), below(path, target), "targets", indent+"    ")
 		}
-	case name == "metrics":
+	case name == "metrics" || name == "callbacks":
 		fmt.Fprintf(&p.text, "%s   # %s\n", key, origin)
-		for i, metric := range value.Interface().([]any) {
-			p.described(name, metric, below(path, config.Item{Kind: "metric", Index: i}), indent+"  -", "", indent+"      ")
+		for i, one := range value.Interface().([]any) {
+			p.described(name, one, below(path, config.Item{Kind: "item", Index: i}), indent+"  -", "", indent+"      ")
 		}
 	case describers[name] != nil:
 		p.described(name, value.Interface(), path, key, "   # "+origin, indent+"    ")
@@ -210,6 +210,7 @@ var describers = map[string]func(description any) (made, described any, err erro
 	"optimizer": describer(nn.OptimizerFromConfig, nn.DescribeOptimizer),
 	"schedule":  describer(nn.ScheduleFromConfig, nn.DescribeSchedule),
 	"metrics":   describer(nn.MetricFromConfig, nn.DescribeMetric),
+	"callbacks": describer(train.CallbackFromConfig, train.DescribeCallback),
 }
 
 func describer[T any](build func(any) (T, error), describe func(T) (any, error)) func(any) (any, any, error) {

@@ -76,6 +76,8 @@ schedule: {warmup: {epochs: 1}}
 metrics:
   - accuracy
   - top_k: 3
+callbacks:
+  - limit: {epochs: 2}
 `
 	if err := os.WriteFile("c.yaml", []byte(strings.Replace(text, "{Cross-Entropy: 0.1}", "{loss: {Cross-Entropy: 0.1}}", 1)), 0o666); err != nil {
 		t.Fatal(err)
@@ -85,6 +87,7 @@ metrics:
 		"  x: train/images   # c.yaml:1\n", "  normalize: {scale: ", "}   # assumed: x (uint8) is standardized as a whole", "seed: 4   # --seed\n", "epochs: 10   # default\n",
 		"        label_smoothing: 0.1   # c.yaml:4\n", "        # ignore_index:   # default: none\n", "    lr: 0.01   # --lr\n", "    beta1: 0.8   # c.yaml:6\n", "    eps: 1e-8   # default\n",
 		"    weight_decay: 0.02   # c.yaml:6\n", "    epochs: 1   # c.yaml:7\n", "    then: cosine   # default", "      k: 3   # c.yaml:10\n", "classes: 10   # from the data\n",
+		"  - limit:\n", "      epochs: 2   # c.yaml:12\n", "      steps: 0   # default: no limit\n",
 		"model:   # c.yaml:2; with all settings, and sizes from the data\n", "threads: 0   # default: all there are\n", "  # shuffle:   # default: auto\n",
 	} {
 		if !strings.Contains(printed, want) {
