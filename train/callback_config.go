@@ -38,3 +38,17 @@ func (c Config) newCallbacks() (all []Callback, err error) {
 	}
 	return all, nil
 }
+
+// Outputs lists the files that the callbacks of c write, of a run in the named file.
+func (c Config) Outputs(run string) (files []string) {
+	all, err := c.newCallbacks()
+	if err != nil {
+		return nil // which Check reports
+	}
+	for _, one := range all {
+		if o, ok := one.(interface{ Outputs(run string) []string }); ok {
+			files = append(files, o.Outputs(run)...)
+		}
+	}
+	return files
+}

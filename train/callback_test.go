@@ -22,9 +22,12 @@ import (
 // callbackTexts has settings of each registered callback, which the laws are tried with.
 var callbackTexts = map[string]string{
 	"checkpoint":     "{best: 2, monitor: val_accuracy, last: 2}",
+	"csv":            "{every: 3}",
 	"early_stopping": "{patience: 1, min_delta: 0.05}",
+	"jsonl":          "{every: 2}",
 	"limit":          "{steps: 3, epochs: 2}",
 	"outside":        "{every: 3}",
+	"tensorboard":    "{every: 2}",
 }
 
 // outside is a callback as another package writes it, with exported names only: it adds up the losses of every third step,

@@ -444,6 +444,9 @@ func (t *trainer) afterStep(start int, clock clock) error {
 		return err
 	}
 	if len(t.stepCallbacks) > 0 {
+		if err := t.collectFor(t.r.Position.Step); err != nil {
+			return err
+		}
 		at := &t.r.Position
 		p := Progress{at.Epoch + 1, t.r.Config.Epochs, at.Step, at.Consumed, at.Samples, at.Running, elapsed, waited, at.Consumed - start, &t.plan}
 		if err := t.stepCallbacks.each(func(c Callback) error { return c.StepEnd(p) }); err != nil {
@@ -463,6 +466,16 @@ func (t *trainer) afterStep(start int, clock clock) error {
 	}
 	if t.agreed.save || !t.shards.divided() && t.saver.due(t.r.Position.Step) {
 		return t.save()
+	}
+	return nil
+}
+
+// collectFor waits for the metrics of all steps so far, if a callback looks at them after this one.
+func (t *trainer) collectFor(step uint64) error {
+	for _, c := range t.stepCallbacks {
+		if l, ok := c.(interface{ looksAtMetrics(step uint64) bool }); ok && l.looksAtMetrics(step) {
+			return t.executor.collect()
+		}
 	}
 	return nil
 }

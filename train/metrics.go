@@ -213,3 +213,17 @@ func (s metricSet) merge(other metricSet) error {
 	}
 	return nil
 }
+
+// Numbers yields the loss, the accuracy, if the run has one, and the metrics that are single numbers, by name.
+func (t Metrics) Numbers(accuracy bool) iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		if !yield("loss", t.MeanLoss()) || accuracy && !yield("accuracy", t.Accuracy()) {
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(t.Values)) {
+			if a := t.Values[name]; a.Len() == 1 && !(accuracy && name == "accuracy") && !yield(name, storage.Elements[float64](a)[a.Offset]) {
+				return
+			}
+		}
+	}
+}

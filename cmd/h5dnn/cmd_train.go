@@ -195,7 +195,8 @@ func registered(kind string) string {
 type job struct {
 	train *train.Run
 	data  *trainingData
-	file  string // the run file
+	file  string   // the run file
+	logs  []string // files of callbacks that a new run replaces
 	lock  *train.FileLock
 }
 
@@ -225,6 +226,7 @@ func (j *job) begin(c *cli.Context) error {
 		return err
 	}
 	j.file = cmp.Or(c.String("output"), defaultRun)
+	j.logs = slices.DeleteFunc(config.Outputs(j.file), func(name string) bool { return !exists(name) })
 	if err := j.claim(c, c.Bool("force")); err != nil {
 		return err
 	}
@@ -241,6 +243,11 @@ func (j *job) begin(c *cli.Context) error {
 	if first() {
 		if j.train, err = train.New(c.Context, config, j.data.Data, device); err != nil {
 			return err
+		}
+		for _, name := range j.logs {
+			if err := os.Remove(name); err != nil {
+				return err
+			}
 		}
 		config = j.train.Config
 	}
@@ -485,7 +492,7 @@ func (j *job) claim(c *cli.Context, replace bool) (err error) {
 	return j.checkOutputs(c, replace)
 }
 
-// checkOutputs returns an error if the run file or its plot may not be written.
+// checkOutputs returns an error if the run file, its plot, its logs or a trace may not be written.
 func (j *job) checkOutputs(c *cli.Context, replace bool) error {
 	if !first() {
 		return nil
@@ -493,7 +500,7 @@ func (j *job) checkOutputs(c *cli.Context, replace bool) error {
 	if j.file == defaultRun && !replace && exists(j.file) {
 		return fmt.Errorf("%s exists; continue it with --resume %s, use --force to replace it, or name another file with -o", j.file, j.file)
 	}
-	for _, name := range append([]string{j.file, curvesName(j.file)}, namedBy(c, "trace")...) {
+	for _, name := range slices.Concat([]string{j.file, curvesName(j.file)}, j.logs, namedBy(c, "trace")) {
 		if err := checkReplaced(c, name, replace); err != nil {
 			return err
 		}

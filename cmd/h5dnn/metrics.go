@@ -23,14 +23,9 @@ type namedNumber struct {
 // numbersOf returns the loss in m, its accuracy, if it has one, and the
 // metrics that are single numbers, by name.
 func numbersOf(m train.Metrics, accuracy bool, prefix string) []namedNumber {
-	all := []namedNumber{{prefix + "loss", m.MeanLoss(), false}}
-	if accuracy {
-		all = append(all, namedNumber{prefix + "accuracy", m.Accuracy(), true})
-	}
-	for _, name := range slices.Sorted(maps.Keys(m.Values)) {
-		if a := m.Values[name]; a.Len() == 1 && !(accuracy && name == "accuracy") {
-			all = append(all, namedNumber{prefix + name, storage.Elements[float64](a)[a.Offset], strings.HasSuffix(name, "_accuracy")})
-		}
+	var all []namedNumber
+	for name, value := range m.Numbers(accuracy) {
+		all = append(all, namedNumber{prefix + name, value, strings.HasSuffix("_"+name, "_accuracy")})
 	}
 	return all
 }

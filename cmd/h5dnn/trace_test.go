@@ -58,3 +58,30 @@ func TestTraceOfTraining(t *testing.T) {
 		t.Errorf("an existing file: status %d, %q", status, errs)
 	}
 }
+
+// TestLogsAreReplacedByForce: a new run refuses to replace the log of another without --force, and continues its own with --resume.
+func TestLogsAreReplacedByForce(t *testing.T) {
+	withDigits(t)
+	if err := os.WriteFile("logged.yaml", []byte("data: {file: testdata/digits.h5, x: train/images, y: train/labels}\nepochs: 1\ncallbacks: [csv, {tensorboard: {folder: board}}]\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		args []string
+		want string // in the error
+		rows int
+	}{
+		{[]string{"-o", "a.h5"}, "", 2},
+		{[]string{"-o", "b.h5"}, "board/events.out.tfevents.0.h5dnn exists; use --force", 0},
+		{[]string{"-o", "a.h5", "--force"}, "", 2},
+	} {
+		status, _, errs := in(t, context.Background(), append([]string{"train", "logged.yaml"}, step.args...)...)
+		text, _ := os.ReadFile("a.csv")
+		if (status != 0) != (step.want != "") || !strings.Contains(errs, step.want) || step.want == "" && strings.Count(string(text), "\n") != step.rows {
+			t.Errorf("%q: status %d, %q, %q", step.args, status, errs, text)
+		}
+	}
+	status, _, errs := in(t, context.Background(), "train", "--resume", "a.h5", "--epochs", "3")
+	if text, err := os.ReadFile("a.csv"); status != 0 || err != nil || strings.Count(string(text), "\n") != 4 {
+		t.Errorf("resumed: status %d, %q, %q, %v", status, errs, text, err)
+	}
+}

@@ -8,8 +8,10 @@
 package tfevents
 
 import (
+	"bufio"
 	"encoding/binary"
 	"hash/crc32"
+	"io"
 	"math"
 	"time"
 )
@@ -38,6 +40,17 @@ func AppendRecord(b []byte, e Event) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(data)))
 	b = binary.LittleEndian.AppendUint32(b, masked(b[start:]))
 	return binary.LittleEndian.AppendUint32(append(b, data...), masked(data))
+}
+
+// RecordSize reads a record and returns its bytes.
+func RecordSize(r *bufio.Reader) (int64, error) {
+	var length [8]byte
+	if _, err := io.ReadFull(r, length[:]); err != nil {
+		return 0, err
+	}
+	rest := int64(min(binary.LittleEndian.Uint64(length[:]), math.MaxInt32)) + 8
+	n, err := io.CopyN(io.Discard, r, rest)
+	return int64(len(length)) + n, err
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

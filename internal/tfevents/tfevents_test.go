@@ -1,6 +1,7 @@
 package tfevents_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
@@ -50,7 +51,13 @@ func TestRecords(t *testing.T) {
 			t.Errorf("checksum %x of the data, want %x", got, want)
 		}
 		events = append(events, message(t, protowire.NewReader(bytes.NewReader(data), 0, int64(n)), "5", "1"))
+		if size, err := tfevents.RecordSize(bufio.NewReader(bytes.NewReader(b))); err != nil || size != int64(16+n) {
+			t.Errorf("a record of %d bytes has size %d, %v", 16+n, size, err)
+		}
 		b = b[16+n:]
+	}
+	if size, err := tfevents.RecordSize(bufio.NewReader(bytes.NewReader(file()[:20]))); err == nil {
+		t.Errorf("a record that is cut off has size %d", size)
 	}
 	want := []string{
 		`1=1.70000000025e+09 2=0 3="brain.Event:2" `,
