@@ -12,7 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// CSV writes a table: a row for each epoch, or with every for every so many steps instead. The first row has the names.
+// CSV writes a table: a row for each epoch, or with every for every N steps instead. The first row has the names.
 type CSV struct {
 	log
 	LogOptions

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// JSONLines writes a JSON object for every so many steps and for each epoch, one a line.
+// JSONLines writes a JSON object for every N steps and for each epoch, one a line.
 type JSONLines struct {
 	log
 	LogOptions

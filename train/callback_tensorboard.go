@@ -14,7 +14,7 @@ type TensorBoardOptions struct {
 }
 
 // TensorBoard writes an event file for TensorBoard: loss/train and loss/val, and so on, of each epoch, and step/loss and so on
-// for every so many steps.
+// for every N steps.
 type TensorBoard struct {
 	log
 	TensorBoardOptions

@@ -25,7 +25,7 @@ type LogOptions struct {
 	Every int    `json:"every"` // steps between rows of steps; rows of epochs only if 0
 }
 
-// A log is a callback that appends records to a file: rows of every so many steps and of epochs. The first process writes it.
+// A log is a callback that appends records to a file: rows of every N steps and of epochs. The first process writes it.
 // The number of records is part of the run's state, so that the rows of a run that is resumed follow those before its last
 // save, as if it had not been interrupted.
 type log struct {
