@@ -28,7 +28,7 @@ func EvaluateBy(samples int, r *Run, d dataset.Dataset) (t Metrics, err error) {
 		return t, err
 	}
 	p.BatchSize = samples
-	return r.evaluateBy(context.Background(), p, d)
+	return r.evaluateBy(context.Background(), p, d, shardRange{all: 1, local: 1})
 }
 
 // GroupSteps makes trials short and lets graphs have as many steps as take so long, during

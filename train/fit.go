@@ -171,6 +171,9 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 	if t.shards, err = shardsOf(t.r.Config, t.options.Group); err != nil {
 		return err
 	}
+	if err := t.r.Config.checkShards(); err != nil {
+		return err
+	}
 	t.r.setTF32()
 	t.capturable, _ = t.r.Optimizer.(nn.Capturable)
 	if err := t.setCallbacks(); err != nil {
@@ -259,15 +262,8 @@ func (t *trainer) openValidation(val dataset.Dataset) (err error) {
 	if t.valBinding, err = t.r.bindTraining(val); err != nil {
 		return fmt.Errorf("validate: %w", err)
 	}
-	for i := range t.shards.local {
-		o := t.r.Config.loading()
-		o.Rank, o.WorldSize = t.shards.first+i, t.shards.all
-		o.Memory /= int64(t.shards.all)
-		source, err := t.validator.source(val, o, validationShare, t.r.checkLabels(t.valBinding))
-		if err != nil {
-			return fmt.Errorf("validate: %w", err)
-		}
-		t.valSources = append(t.valSources, source)
+	if t.valSources, err = t.r.shardSources(t.validator, val, t.valBinding, t.shards, validationShare); err != nil {
+		return fmt.Errorf("validate: %w", err)
 	}
 	return nil
 }
@@ -507,7 +503,7 @@ func (t *trainer) rateAt(consumed int) float64 {
 func (t *trainer) endEpoch(ctx context.Context) error {
 	p := &t.r.Position
 	e := Epoch{Number: p.Epoch + 1, Epochs: t.r.Config.Epochs, Train: p.Running, Plan: t.plan, Numbers: map[string]float64{}}
-	if err := t.finishMetrics(&e.Train, t.r.metrics); err != nil {
+	if err := t.r.finishMetrics(t.shards, &e.Train, t.r.metrics); err != nil {
 		return err
 	}
 	if len(t.valSources) > 0 {
@@ -546,28 +542,7 @@ func (t *trainer) validate(ctx context.Context) (m Metrics, err error) {
 		return m, err
 	}
 	defer func() { err = cmp.Or(err, t.r.useAverages(false)) }()
-	sets, err := t.r.newMetricSets()
-	if err != nil {
-		return m, err
-	}
-	sums := make([][]float64, len(t.valSources))
-	for i, source := range t.valSources {
-		part, err := t.r.evaluate(ctx, t.validator, source, t.valBinding, sets[t.shards.first+i])
-		if err != nil {
-			return m, err
-		}
-		sums[i] = part.sums()
-	}
-	if m, err = t.shards.sumMetrics(sums); err != nil {
-		return m, err
-	}
-	if m.Samples == 0 {
-		return m, fmt.Errorf("evaluate: no samples: %w", views.ErrShape)
-	}
-	if err := t.finishMetrics(&m, sets); err != nil {
-		return m, err
-	}
-	return m, t.r.checkEvaluated(ctx, m, t.val)
+	return t.r.evaluateShards(ctx, t.validator, t.valSources, t.valBinding, t.shards, t.val)
 }
 
 // addHistory appends e to the history.

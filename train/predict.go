@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/h5dnn/h5dnn/collective"
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/panics"
@@ -274,6 +275,9 @@ func rows(a storage.Array, first, end int) storage.Array {
 	return a.With(a.View.Narrow(0, first, end))
 }
 
+// PredictBatch is the number of samples that Stream reads at a time where memory allows it, and else a multiple of the number.
+const PredictBatch = evalBatch
+
 // source returns a source of d in order, with a part of the memory that o allows: 1/share.
 func (p *Predictor) source(d dataset.Dataset, o dataset.Options, share int64, check batchCheck) (f batchSource, err error) {
 	o.Memory /= share
@@ -346,9 +350,20 @@ func (p *Predictor) each(batches iter.Seq2[*batch, error], by binding, most int,
 }
 
 // Evaluate returns the metrics of the model on the samples of d, which has the fields
-// that it was trained on.
+// that it was trained on. The samples are divided into as many shards as the run has.
 func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Metrics, err error) {
+	return r.EvaluateTogether(ctx, d, nil)
+}
+
+// EvaluateTogether is Evaluate on several processes, each with the samples of its part of the shards. All have the
+// metrics, with the bits of one process.
+func (r *Run) EvaluateTogether(ctx context.Context, d dataset.Dataset, g collective.Group) (t Metrics, err error) {
 	defer panics.Recover(&err)
+	shards, err := shardsOf(r.Config, g)
+	if err != nil {
+		return t, err
+	}
+	defer func() { shards.end(err, false) }()
 	averaged := r.averaged
 	if err := r.useAverages(true); err != nil {
 		return t, err
@@ -358,32 +373,66 @@ func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Metrics, err e
 	if err != nil {
 		return t, err
 	}
-	return r.evaluateBy(ctx, p, d)
+	return r.evaluateBy(ctx, p, d, shards)
 }
 
-// evaluateBy is Evaluate by way of p, with the parameters as they are.
-func (r *Run) evaluateBy(ctx context.Context, p *Predictor, d dataset.Dataset) (t Metrics, err error) {
+// evaluateBy is EvaluateTogether by way of p, with the parameters as they are.
+func (r *Run) evaluateBy(ctx context.Context, p *Predictor, d dataset.Dataset, shards shardRange) (t Metrics, err error) {
 	by, err := r.bindTraining(d)
 	if err != nil {
 		return t, err
 	}
-	f, err := p.source(d, r.Config.loading(), 1, r.checkLabels(by))
+	sources, err := r.shardSources(p, d, by, shards, 1)
+	defer func() {
+		for _, f := range sources {
+			err = cmp.Or(err, f.close())
+		}
+	}()
 	if err != nil {
 		return t, err
 	}
-	defer func() { err = cmp.Or(err, f.close()) }()
-	set, err := r.newMetrics()
+	return r.evaluateShards(ctx, p, sources, by, shards, d)
+}
+
+// shardSources returns a source of each shard of this process, with a part of the memory for loading: 1/share.
+func (r *Run) shardSources(p *Predictor, d dataset.Dataset, by binding, shards shardRange, share int64) (sources []batchSource, err error) {
+	for i := range shards.local {
+		o := r.Config.loading()
+		o.Rank, o.WorldSize = shards.first+i, shards.all
+		o.Memory /= int64(shards.all)
+		source, err := p.source(d, o, share, r.checkLabels(by))
+		if err != nil {
+			return sources, err
+		}
+		sources = append(sources, source)
+	}
+	return sources, nil
+}
+
+// evaluateShards returns the metrics of all shards, of the sources of this process's.
+func (r *Run) evaluateShards(ctx context.Context, p *Predictor, sources []batchSource, by binding, shards shardRange, d dataset.Dataset) (m Metrics, err error) {
+	sets, err := r.newMetricSets()
 	if err != nil {
-		return t, err
+		return m, err
 	}
-	t, err = r.evaluate(ctx, p, f, by, set)
-	if err == nil && t.Samples == 0 {
-		err = fmt.Errorf("evaluate: no samples: %w", views.ErrShape)
+	sums := make([][]float64, len(sources))
+	for i, source := range sources {
+		part, err := r.evaluate(ctx, p, source, by, sets[shards.first+i])
+		if err != nil {
+			return m, err
+		}
+		sums[i] = part.sums()
 	}
-	if err == nil {
-		err = cmp.Or(set.finish(&t), r.checkEvaluated(ctx, t, d))
+	if m, err = shards.sumMetrics(sums); err != nil {
+		return m, err
 	}
-	return t, err
+	if m.Samples == 0 {
+		return m, fmt.Errorf("evaluate: no samples: %w", views.ErrShape)
+	}
+	if err := r.finishMetrics(shards, &m, sets); err != nil {
+		return m, err
+	}
+	return m, r.checkEvaluated(ctx, m, d)
 }
 
 // evaluate adds up the loss and set over the batches of f.

@@ -32,14 +32,14 @@ type shardRange struct {
 func shardsOf(c Config, g collective.Group) (s shardRange, err error) {
 	s = shardRange{all: max(1, c.Shards), local: max(1, c.Shards), fast: c.Reduction == fastReduction}
 	if g == nil || g.Size() == 1 {
-		return s, c.checkShards()
+		return s, nil
 	}
 	if s.all%g.Size() != 0 {
 		return s, fmt.Errorf("train: %d processes for the %d shards of the run; start as many as divide the shards: %w", g.Size(), s.all, storage.ErrState)
 	}
 	s.group, s.local = g, s.all/g.Size()
 	s.first = g.Rank() * s.local
-	return s, c.checkShards()
+	return s, nil
 }
 
 // checkShards returns an error if the shards do not divide a batch.
@@ -283,14 +283,14 @@ func (s shardRange) share(sets []metricSet) error {
 }
 
 // finishMetrics completes m with the metrics of all shards, which every process has then.
-func (t *trainer) finishMetrics(m *Metrics, sets []metricSet) error {
+func (r *Run) finishMetrics(shards shardRange, m *Metrics, sets []metricSet) error {
 	if len(sets) == 1 {
 		return sets[0].finish(m)
 	}
-	if err := t.shards.share(sets); err != nil {
+	if err := shards.share(sets); err != nil {
 		return err
 	}
-	total, err := t.r.newMetrics()
+	total, err := r.newMetrics()
 	if err != nil {
 		return err
 	}

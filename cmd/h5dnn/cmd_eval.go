@@ -22,15 +22,20 @@ func evalCommand() *cli.Command {
 		Usage:     "evaluate a trained model on labelled data",
 		ArgsUsage: "RUN [FILE]",
 		Description: "Evaluates on all samples of FILE, at the paths that the run was trained or validated on or at --x and\n" +
-			"--y. Without FILE, on the validation data of the run; if it has none, on its training data.",
+			"--y. Without FILE, on the validation data of the run; if it has none, on its training data. On several processes (mpirun -n 4 h5dnn eval …) each\n" +
+			"reads the samples of its shards; with the same --shards the numbers are those of one process.",
 		Flags: append(flagsUnder(dataFlags("")), deviceFlag(),
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
+			&cli.IntFlag{Name: "shards", Usage: "`NUMBER` of parts of the samples, which processes of mpirun divide among them", DefaultText: "those of the run"},
 			&cli.BoolFlag{Name: "confusion", Usage: "print how many samples of each class the model takes for each class"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 		),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 || c.NArg() > 2 {
 				return fmt.Errorf("want RUN and optionally FILE; see h5dnn eval --help")
+			}
+			if err := join(c); err != nil {
+				return err
 			}
 			name := c.Args().First()
 			run, err := resumedOn(c, name)
@@ -40,6 +45,11 @@ func evalCommand() *cli.Command {
 			trainedOn, err := samplesOf(c, &run.Config)
 			if err != nil {
 				return err
+			}
+			if n := c.Int("shards"); c.IsSet("shards") && n < 1 {
+				return fmt.Errorf("--shards %d; want at least 1", n)
+			} else if n > 0 {
+				run.Config.Shards = n
 			}
 			if err := checkNamedData(c, c.Args().Tail()...); err != nil {
 				return err

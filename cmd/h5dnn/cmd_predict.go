@@ -33,7 +33,8 @@ func predictCommand() *cli.Command {
 			"with the channels last. With --model it may be a file of weights, of Keras, PyTorch, safetensors or TensorFlow (NAME.index).\n" +
 			"DATA alone has the inputs at the paths that MODEL was trained on, or else validated on. A model of several inputs takes NAME=DATA:/path[EXPR]\n" +
 			"for each otherwise; an input of several columns DATA:age,sex. A path with stars is of episodes, which follow one another; DATA may be\n" +
-			"a pattern of files, in quotes, as in training.",
+			"a pattern of files, in quotes, as in training. On several processes (mpirun -n 4 h5dnn predict …) each computes a part,\n" +
+			"and the file is the same.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
 			&cli.StringFlag{Name: "format", Usage: "one of " + writableFormats() + "; by default from the extension of FILE"},
@@ -61,6 +62,9 @@ func predict(c *cli.Context) error {
 	}
 	format, err := chosenFormat(c.String("output"), c.String("format"))
 	if err != nil {
+		return err
+	}
+	if err := join(c); err != nil {
 		return err
 	}
 	run, imported, err := runOf(c, name, args)
@@ -94,7 +98,7 @@ func predict(c *cli.Context) error {
 	for _, text := range notes {
 		fmt.Fprintf(c.App.ErrWriter, "note: %s\n", printable(text))
 	}
-	if output := c.String("output"); namesFile(output) {
+	if output := c.String("output"); namesFile(output) && first() {
 		if err := checkOutput(c, output); err != nil {
 			return err
 		}
@@ -102,13 +106,19 @@ func predict(c *cli.Context) error {
 	if err := checkSamples(samples, inputs, name); err != nil {
 		return err
 	}
-	predicted := make([]serialize.Entry, len(outputs))
+	predicted, shared := make([]serialize.Entry, len(outputs)), &sharedPredictions{group: group()}
 	for i, o := range outputs {
-		if predicted[i], err = o.predictions(c, format, samples, name); err != nil {
+		if predicted[i], err = o.predictions(c, format, samples, name, shared); err != nil {
 			return err
 		}
 	}
-	return toOutput(c, format, predicted)
+	if !first() {
+		return shared.serve()
+	}
+	if err := toOutput(c, format, predicted); err != nil {
+		return err
+	}
+	return shared.end()
 }
 
 // A modelOutput is an output of a model, predicted on its own.
@@ -189,12 +199,13 @@ func checkOutputs(outputs []modelOutput, format *serialize.Format) error {
 
 // predictions returns what o predicts for samples as an array that is computed when it is
 // read, classes by their names where they have names.
-func (o modelOutput) predictions(c *cli.Context, format *serialize.Format, samples loader.Dataset, run string) (serialize.Entry, error) {
+func (o modelOutput) predictions(c *cli.Context, format *serialize.Format, samples loader.Dataset, run string, shared *sharedPredictions) (serialize.Entry, error) {
 	v := views.Of(append([]int{samples.Len()}, o.OutputShape...)...)
 	if o.Vector && format.Table && v.Rank() > 2 {
 		v = views.Of(samples.Len(), v.Len()/max(1, samples.Len()))
 	}
-	data := predictionSource{c.Context, o.Predictor, samples, storage.File(run), v.Len() * o.Type.Size()}
+	data := &predictionSource{c.Context, o.Predictor, samples, storage.File(run), v.Len() * o.Type.Size(), shared, len(shared.sources)}
+	shared.sources = append(shared.sources, data)
 	array := storage.Array{Data: data, Type: o.Type, View: v}
 	if c.String("as") == "classes" && o.classes != nil {
 		if format.Elements == nil || !format.Elements("string") {
@@ -335,39 +346,55 @@ type predictionSource struct {
 	samples loader.Dataset
 	device  storage.Device
 	size    int
+	shared  *sharedPredictions
+	number  int // among its sources
 }
 
-func (p predictionSource) Len() int               { return p.size }
-func (p predictionSource) Device() storage.Device { return p.device }
+func (p *predictionSource) Len() int               { return p.size }
+func (p *predictionSource) Device() storage.Device { return p.device }
 
 // ReadView computes the rows that v touches.
-func (p predictionSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
+func (p *predictionSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	lo, hi := v.Bounds()
 	if hi < lo {
 		return nil
 	}
 	width := views.Of(p.model.OutputShape...).Len()
 	first, last := lo/width, hi/width
-	rows := make([]int, last-first+1)
-	for i := range rows {
-		rows[i] = first + i
-	}
-	part, err := loader.Subset(p.samples, rows)
+	elements, err := p.shared.read(p.number, first, last+1)
 	if err != nil {
 		return err
-	}
-	elements := make([]byte, 0, len(rows)*width*t.Size())
-	for out, err := range p.model.Stream(p.ctx, part, loader.Options{}) {
-		if err != nil {
-			return err
-		}
-		bytes, err := blocks.Read(out)
-		if err != nil {
-			return err
-		}
-		elements = append(elements, bytes...)
 	}
 	v.Offset -= first * width
 	storage.Gather(dst, elements, t, v)
 	return nil
+}
+
+// compute returns the predictions for the samples [first, end).
+func (p *predictionSource) compute(first, end int) ([]byte, error) {
+	rows := make([]int, end-first)
+	for i := range rows {
+		rows[i] = first + i
+	}
+	part, err := loader.Subset(p.samples, rows)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	elements := make([]byte, 0, len(rows)*p.rowBytes())
+	for out, err := range p.model.Stream(p.ctx, part, loader.Options{}) {
+		if err != nil {
+			return nil, err
+		}
+		bytes, err := blocks.Read(out)
+		if err != nil {
+			return nil, err
+		}
+		elements = append(elements, bytes...)
+	}
+	return elements, nil
+}
+
+// rowBytes returns the size of the prediction for a sample.
+func (p *predictionSource) rowBytes() int {
+	return views.Of(p.model.OutputShape...).Len() * p.model.Type.Size()
 }

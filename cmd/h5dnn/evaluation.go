@@ -39,7 +39,7 @@ func (e *evaluation) evaluate(ctx context.Context, samples loader.Dataset) (err 
 			config.Metrics = append(slices.Clone(config.Metrics), confusionMatrix)
 		}
 	}
-	if e.metrics, err = e.run.Evaluate(ctx, samples); err != nil {
+	if e.metrics, err = e.run.EvaluateTogether(ctx, samples, group()); err != nil {
 		return err
 	}
 	if counts, ok := e.metrics.Values[confusionMatrix]; ok && counts.Rank() == 2 {

@@ -408,6 +408,50 @@ func descendants(parent int) (all []int) {
 	return all
 }
 
+// TestEvaluationTogetherIsAlone: eval prints the same numbers on 1, 2 and 4 processes, and predict writes the same file.
+func TestEvaluationTogetherIsAlone(t *testing.T) {
+	for _, l := range launchers(t) {
+		folder := t.TempDir()
+		run := filepath.Join(folder, "run.h5")
+		if out, err := l.run(t, 1, "train", laws()[0].write(t, folder, 1), "-o", run); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		data := filepath.Join(folder, "data.h5")
+		content, err := os.ReadFile(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"data2.h5", "data3.h5"} { // more samples than one process predicts at a time
+			if err := os.WriteFile(filepath.Join(folder, name), content, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var numbers string
+		var file []byte
+		for _, n := range []int{1, 2, 4} {
+			out, err := l.run(t, n, "eval", run, data, "--x", "train/images", "--y", "train/labels", "--json", "--threads", "1", "--confusion")
+			if err != nil || !strings.Contains(out, `"samples":1003`) || n > 1 && out != numbers {
+				t.Errorf("%s: eval on %d processes: %v\n%s\nwant\n%s", l.name, n, err, out, numbers)
+			}
+			predictions := filepath.Join(folder, fmt.Sprintf("%d.csv", n))
+			if out, err := l.run(t, n, "predict", run, filepath.Join(folder, "data*.h5:/train/images"), "-o", predictions, "--threads", "1"); err != nil {
+				t.Fatalf("%s: predict on %d processes: %v\n%s", l.name, n, err, out)
+			}
+			have, err := os.ReadFile(predictions)
+			if err != nil || n > 1 && !bytes.Equal(have, file) {
+				t.Errorf("%s: predict on %d processes: %v, %d bytes; want %d like one process", l.name, n, err, len(have), len(file))
+			}
+			numbers, file = out, have
+		}
+		if out, err := l.run(t, 3, "eval", run, data, "--x", "train/images", "--y", "train/labels"); err == nil || !strings.Contains(out, "3 processes for the 4 shards of the run") {
+			t.Errorf("%s: eval on 3 processes: %v\n%s", l.name, err, out)
+		}
+		if out, err := l.run(t, 3, "eval", run, data, "--x", "train/images", "--y", "train/labels", "--shards", "3"); err != nil {
+			t.Errorf("%s: eval of 3 shards: %v\n%s", l.name, err, out)
+		}
+	}
+}
+
 // TestTogetherFailsOnce: an error that all processes have is one line.
 func TestTogetherFailsOnce(t *testing.T) {
 	for _, l := range launchers(t) {
