@@ -127,6 +127,12 @@ func (b *BatchNormalization) ForwardActivated(x *tensor.Tensor, act tensor.Activ
 	})
 }
 
+// SetMomentum sets the weight of a batch in the running statistics, and returns the one before.
+func (b *BatchNormalization) SetMomentum(momentum float64) (old float64) {
+	old, b.Momentum = b.Momentum, momentum
+	return old
+}
+
 // nonZero returns the smallest number for a setting of 0, which package tensor would
 // take for its default.
 func nonZero(setting float64) float64 { return max(setting, math.SmallestNonzeroFloat64) }

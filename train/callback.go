@@ -3,13 +3,15 @@ package train
 import (
 	"cmp"
 	"slices"
+
+	"github.com/h5dnn/h5dnn/nn"
 )
 
 // A Callback is told how training goes, on the goroutine that called Fit. An error
 // ends training and is returned by Fit; the run stays as it is. RunBegin, StepEnd and EpochEnd
 // may also return [Stop] or [Pause]. Embed [CallbackFuncs] or [OnlyProgress] to implement some of the methods only.
 //
-// A callback may implement [Resumable], to have state in run files; [Finisher], to change the run at its end; and
+// A callback may implement [Resumable], to have state in run files; [Finisher], to change the run at its end; [RateSetter]; and
 // [Hook], to see the gradients of each update: of all its batches and shards, before they are clipped. [Step.Unscaled] divides by the loss scale.
 type Callback interface {
 	// RunBegin is called before the first step.
@@ -107,6 +109,12 @@ func (all callbacks) each(f func(Callback) error) error {
 // finish reports whether some of them change the run at its end.
 func (all callbacks) finish() bool {
 	return slices.ContainsFunc(all, func(c Callback) bool { _, does := c.(Finisher); return does })
+}
+
+// A RateSetter changes the learning rate that the schedule has, before each step.
+type RateSetter interface {
+	Callback
+	Rate(p nn.Progress, rate float64) float64
 }
 
 // A Finisher changes a run at its end, such as to give the model its best weights.

@@ -496,7 +496,14 @@ func (t *trainer) clock() clock {
 func (t *trainer) rateAt(consumed int) float64 {
 	epochs := float64(t.r.Position.Epoch) + float64(consumed)/float64(t.r.Position.Samples)
 	steps := float64(t.r.Position.Samples) / float64(t.fullBatch())
-	return t.r.baseRate * t.r.schedule.Factor(nn.Progress{Epoch: epochs, Epochs: float64(t.r.Config.Epochs), StepsPerEpoch: steps})
+	p := nn.Progress{Epoch: epochs, Epochs: float64(t.r.Config.Epochs), StepsPerEpoch: steps}
+	rate := t.r.baseRate * t.r.schedule.Factor(p)
+	for _, c := range t.callbacks {
+		if c, ok := c.(RateSetter); ok {
+			rate = c.Rate(p, rate)
+		}
+	}
+	return rate
 }
 
 // endEpoch validates, writes history, turns to the next epoch and saves.
