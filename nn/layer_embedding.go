@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"strings"
+
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -62,12 +64,25 @@ func (e *Embedding) Forward(x *tensor.Tensor) *tensor.Tensor {
 		tensor.Fail("embedding", dtype.ErrType, "inputs of %v; want integers that count rows", x.DType())
 	}
 	checkDevice("embedding", x, e.Weight.Device())
+	defer nameRows(e.NumEmbeddings)
 	flat := x.Contiguous().Reshape(x.Len())
 	rows := e.Weight.Tensor.IndexSelect(0, flat)
 	if p := e.PaddingIdx; p != nil { // no gradient reaches the row of the padding
 		rows = tensor.Where(flat.EqScalar(*p).Reshape(x.Len(), 1).Expand(rows.Shape()...), rows.Detach(), rows)
 	}
 	return rows.Reshape(append(append([]int{}, x.Shape()...), e.EmbeddingDim)...)
+}
+
+// nameRows, deferred, says of a failure how many rows there are.
+func nameRows(n int) {
+	switch p := recover().(type) {
+	case nil:
+	case *tensor.Error:
+		text := strings.TrimSuffix(strings.TrimPrefix(p.Err.Error(), "gather: "), ": "+views.ErrShape.Error())
+		tensor.Fail("embedding", p.Err, "%s, the rows that num_embeddings: %d makes", text, n)
+	default:
+		panic(p)
+	}
 }
 
 // InputSpec says that the inputs are integers.

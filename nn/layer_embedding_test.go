@@ -61,7 +61,7 @@ func TestEmbeddingRefusesOtherInputs(t *testing.T) {
 			input storage.Array
 			want  string
 		}{
-			{storage.From([]int64{0, 4}, 1, 2), "4"}, {storage.From([]int64{0, -1}, 1, 2), "-1"}, {storage.From([]float32{0, 1}, 1, 2), "inputs of float32; want integers"},
+			{storage.From([]int64{0, 4}, 1, 2), "index 1 is 4; want 0 to 3"}, {storage.From([]int64{0, -1}, 1, 2), "-1"}, {storage.From([]float32{0, 1}, 1, 2), "inputs of float32; want integers"},
 		} {
 			err := synced(d, func() { e.Forward(tensor.FromArray(to(t, d, c.input))) })
 			if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -15,7 +15,6 @@ import (
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/importer"
 	"github.com/h5dnn/h5dnn/inspect"
-	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
@@ -107,7 +106,7 @@ func withFlags(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		var failed *fs.PathError
 		if errors.As(err, &failed) {
-			return fmt.Errorf("%s: no such file%s", failed.Path, spell.Hint(failed.Path, neighbours(failed.Path)))
+			return fmt.Errorf("%s: no such file%s", failed.Path, neighbourHint(failed.Path))
 		}
 	}
 	return err

@@ -69,7 +69,7 @@ func isFile(name string) error {
 	case errors.Is(err, fs.ErrNotExist) && atomicfile.Interrupted(name):
 		return fmt.Errorf("%s: no such file: the program that wrote it was killed before the file, and others that it names, were complete; write it again", name)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s: no such file%s", shownName(name), spell.Hint(name, neighbours(name)))
+		return fmt.Errorf("%s: no such file%s", shownName(name), neighbourHint(name))
 	case err == nil && info.IsDir() && serialize.FileOf(name) != name:
 		return nil
 	case err == nil && info.IsDir():
@@ -194,6 +194,19 @@ func neighbours(name string) []string {
 		}
 	}
 	return names
+}
+
+// neighbourHint suggests the file beside a name that may have been meant. Folders are not compared.
+func neighbourHint(name string) string {
+	var names []string
+	for _, neighbour := range neighbours(name) {
+		names = append(names, filepath.Base(neighbour))
+	}
+	near, ok := spell.Nearest(filepath.Base(name), names)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", filepath.Join(filepath.Dir(name), near))
 }
 
 // fileSize returns the size of a file, of one at a URL if it was opened, or else 0.

@@ -46,7 +46,7 @@ func (d *Data) CountClasses(ctx context.Context, target string, ignore *int, o d
 				continue
 			}
 			if label < 0 || label >= maxClasses {
-				return 0, 0, fmt.Errorf("%s: label %d of sample %d; want 0 to %d, or set the number of classes: %w", target, label, b.Rows[k/views.Of(y.Shape...).Len()], maxClasses-1, views.ErrShape)
+				return 0, 0, fmt.Errorf("%s: label %d of sample %d; want 0 to %d; set the number of classes for larger ones, and ignore_index of the loss for a mark of places without a class: %w", target, label, b.Rows[k/views.Of(y.Shape...).Len()], maxClasses-1, views.ErrShape)
 			}
 			first, last = min(first, label), max(last, label)
 		}
