@@ -16,6 +16,7 @@ type BatchNormOptions struct {
 	Eps         float64        `json:"eps"`            // 1e-5 if 0
 	Momentum    float64        `json:"momentum"`       // weight of a batch in the running statistics; 0.1 if 0
 	NoAffine    Negated        `json:"affine"`         // multiply by gamma and add beta
+	Sync        bool           `json:"sync,omitempty"` // in training on several shards, normalize by the statistics of the whole batch instead of the shard's part
 	DType       dtype.Type     `json:"dtype,omitzero"` // float32 if absent
 	Device      storage.Device `json:"-" nn:"-"`       // the CPU if nil
 }
@@ -41,6 +42,7 @@ type BatchNormalization struct {
 	RunningMean, RunningVar *Buffer    // C
 
 	identity atomic.Pointer[gammaBeta] // in the place of Gamma and Beta
+	sum      ShardSum                  // nil but in training with sync
 }
 
 // gammaBeta is a scale and an offset for each feature.
@@ -121,6 +123,9 @@ func (b *BatchNormalization) ForwardActivated(x *tensor.Tensor, act tensor.Activ
 		tensor.Fail(b.layer, views.ErrShape, "input %v; want %d along axis 1", x.Shape(), b.NumFeatures)
 	}
 	affine := b.affine()
+	if b.sum != nil && b.Training() {
+		return activate[act](b.synchronized(x, affine))
+	}
 	return tensor.BatchNorm(x, affine.gamma, affine.beta, tensor.BatchNormOptions{
 		Eps: nonZero(b.Eps), Momentum: b.Momentum, Training: b.Training(),
 		RunningMean: b.RunningMean.Array, RunningVar: b.RunningVar.Array, Act: act,

@@ -20,6 +20,7 @@ type sharded struct {
 	index   map[*nn.Parameter]int // of them
 	byName  map[string]int        // of them
 	pieces  *pieces               // nil if each process updates all parameters
+	turns   *lockstep             // nil if no layer wants numbers of all shards
 	buffers []*nn.Buffer          // of the model
 	base    []storage.Array       // what they were before the batches of this update
 	leaves  []*leaf               // of the shards of this process
@@ -131,6 +132,12 @@ func (t *trainer) newSharded() (*sharded, error) {
 		x.leaves = append(x.leaves, leaf)
 	}
 	x.pieces = x.newPieces()
+	turns := &lockstep{sharded: x}
+	if layers := nn.SetShardSum(t.r.Model, turns.sum); layers > 0 {
+		if x.turns = turns; t.r.Device != storage.CPU {
+			return nil, fmt.Errorf("train: %d layers of batch normalization with sync: true on %v, which adds statistics of shards on the CPU only; leave sync out, or train on the CPU: %w", layers, t.r.Device, storage.ErrDevice)
+		}
+	}
 	var err error
 	x.base, err = x.copies()
 	return x, err
@@ -192,7 +199,14 @@ func (x *sharded) stepOf(b *batch) error {
 	if closing && x.pieces != nil {
 		x.pieces.begin()
 	}
-	for i, n := range x.loader.Parts(x.localStart(info.Consumed)) {
+	counts := x.loader.Parts(x.localStart(info.Consumed))
+	if x.turns != nil {
+		if err := x.turns.contribute(info, b, counts); err != nil {
+			return err
+		}
+		counts = nil
+	}
+	for i, n := range counts {
 		x.adding = adding{leaf: x.leaves[i], samples: n, last: closing && i == len(x.leaves)-1}
 		if err := x.contribute(info, i, b, first, n); err != nil {
 			return err

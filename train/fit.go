@@ -368,6 +368,7 @@ func (t *trainer) localStart(consumed int) int {
 
 // close frees what t has on the device, once the device is done with it.
 func (t *trainer) close() error {
+	nn.SetShardSum(t.r.Model, nil)
 	if t.capturable != nil {
 		t.capturable.SetStepArgs(nil)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -25,6 +27,8 @@ var shardedTexts = map[string]string{
 	"adam":        "model: [flatten, {dense: 20}, relu, {dense: 12}, relu, {dense: 4}]\noptimizer: {adam: {lr: 1e-3, no_decay: [\"*.bias\"], weight_decay: 0.01}}\nclip_value: 0.01\nclip_norm: 0.1",
 	"lamb":        "model: [flatten, {dense: 20}, relu, {dense: 12}, relu, {dense: 4}]\noptimizer: {lamb: {lr: 1e-2}}\nclip_norm: 0.5",
 	"muon":        "model: [flatten, {dense: 12}, relu, {dense: 4}]\noptimizer: {muon: {lr: 1e-2}}\nprecision: fp16",
+	"sync":        "model: [{conv2d: {out_channels: 4, kernel_size: 3}}, {batchnorm2d: {num_features: 4, sync: true}}, relu, flatten, {dense: 8}, {batchnorm1d: {num_features: 8, sync: true}}, {dropout: 0.2}, {dense: 4}]\naccumulate: 2\nclip_norm: 0.5",
+	"sync short":  "model: [flatten, {dense: 8}, {batchnorm1d: {num_features: 8, sync: true}}, relu, {dense: 4}]\nbatch: 148",
 	"short epoch": "model: [flatten, {dropout: 0.3}, {dense: 4}]\nbatch: 148", // leaves 2 samples of 150 for 4 shards
 }
 
@@ -223,6 +227,51 @@ func TestShardsAreTheLargeBatch(t *testing.T) {
 			if run := fitted(t, d, mode{}, text+"150\nshards: 3", train.Options{}); extra != "accumulate: 2\n" && !nearWeights(t, run, large) {
 				t.Errorf("%v, %q: 3 shards differ from one", d, extra)
 			}
+		}
+	}
+}
+
+// nearBuffers reports whether running statistics are near.
+func nearBuffers(t *testing.T, got, want *train.Run) bool {
+	t.Helper()
+	wanted := maps.Collect(nn.Buffers(want.Model))
+	for name, b := range nn.Buffers(got.Model) {
+		have, err := storage.Read[float64](b.Array)
+		other, failed := storage.Read[float64](wanted[name].Array)
+		if err = errors.Join(err, failed); err != nil {
+			t.Fatal(err)
+		}
+		for i := range have {
+			if math.Abs(have[i]-other[i]) > 1e-4*(1+math.Abs(other[i])) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// TestSynchronizedBatchNormIsTheLargeBatch: with statistics of all shards, shards change nothing but last bits.
+func TestSynchronizedBatchNormIsTheLargeBatch(t *testing.T) {
+	for _, sync := range []bool{true, false} {
+		text := fmt.Sprintf(`
+data: {file: blobs, x: images, y: labels, shuffle: none}
+model: [{conv2d: {out_channels: 4, kernel_size: 3}}, {batchnorm2d: {num_features: 4, sync: %[1]v}}, relu, flatten, {dense: 8}, {batchnorm1d: {num_features: 8, sync: %[1]v}}, {dense: 4}]
+optimizer: {sgd: {lr: 5e-2}}
+batch: 150
+epochs: 3
+`, sync)
+		large := fitted(t, storage.CPU, mode{}, text, train.Options{})
+		parts := fitted(t, storage.CPU, mode{}, text+"shards: 3", train.Options{})
+		if nearWeights(t, parts, large) != sync || nearBuffers(t, parts, large) != sync {
+			t.Errorf("sync %v: 3 shards are near one: %v, running statistics %v", sync, nearWeights(t, parts, large), nearBuffers(t, parts, large))
+		}
+		if !sync {
+			continue
+		}
+		gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+		run, data := newRun(t, gpu, mode{}, text+"shards: 3")
+		if err := run.Fit(context.Background(), data, train.Options{}); err == nil || !strings.Contains(err.Error(), "2 layers of batch normalization with sync: true on cuda") {
+			t.Errorf("on a GPU: %v", err)
 		}
 	}
 }
