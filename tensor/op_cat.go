@@ -62,7 +62,7 @@ func (op cat) Infer(in []Spec) []Spec {
 	shape := slices.Clone(in[0].Shape)
 	for _, x := range in[1:] {
 		if x.Rank() != len(shape) || !equalBut(op.axis, x.Shape, shape) {
-			fail("cat", ErrShape, "of %v and %v along axis %d", in[0].Shape, x.Shape, op.axis)
+			fail("cat", ErrShape, "of %v and %v along axis %d; want equal sizes of the other axes", in[0].Shape, x.Shape, op.axis)
 		}
 		shape[op.axis] += x.Shape[op.axis]
 	}

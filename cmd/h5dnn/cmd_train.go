@@ -15,8 +15,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 
 	"github.com/h5dnn/h5dnn/collective"
 	"github.com/h5dnn/h5dnn/config"
@@ -35,7 +37,7 @@ func trainCommand() *cli.Command {
 		Name:      "train",
 		Usage:     "train a model on arrays in files and write a run file",
 		ArgsUsage: "[CONFIG.yaml]",
-		Description: "Flags override the settings of CONFIG.yaml, which may be left out.\n\n" +
+		Description: "Flags override the settings of CONFIG.yaml, which may be left out; - is standard input.\n\n" +
 			"Saving:      after each epoch, or after each --save-every 10m or 500steps instead; at the end; and on Ctrl-C,\n" +
 			"             SIGTERM and SIGHUP, which end training. A kill loses what came after the last save.\n" +
 			"             --keep 3 leaves the last three saves beside the run, which is always the latest.\n" +
@@ -411,7 +413,22 @@ func configOf(c *cli.Context) (train.Config, error) {
 	return config, flagged(config.Check())
 }
 
+// configLimit is more than ParseConfig accepts.
+const configLimit = 1 << 20
+
+// configFromPipe reads the configuration that - names.
+var configFromPipe = sync.OnceValues(func() ([]byte, error) {
+	if term.IsTerminal(0) {
+		return nil, errors.New("-: standard input is a terminal; pipe a configuration into the command, or name one")
+	}
+	return io.ReadAll(io.LimitReader(os.Stdin, configLimit))
+})
+
+// readConfig returns the text of a configuration; - is standard input, whose paths are relative to the working directory.
 func readConfig(ctx context.Context, name string) ([]byte, error) {
+	if name == "-" {
+		return configFromPipe()
+	}
 	if storage.IsURL(name) {
 		return nil, fmt.Errorf("%s: a configuration is a file, which may name data at URLs; download it, or name the data with --data", name)
 	}
@@ -424,8 +441,7 @@ func readConfig(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	const limit = 1 << 20 // more than ParseConfig accepts
-	text, err := io.ReadAll(io.LimitReader(f, limit))
+	text, err := io.ReadAll(io.LimitReader(f, configLimit))
 	if bytes.IndexByte(text, 0) >= 0 {
 		return nil, fmt.Errorf("%s is a data file, not a configuration; name it with --data, or write a configuration for it with h5dnn init %s", name, name)
 	}

@@ -128,3 +128,21 @@ func TestCopiesAreWrittenToPipes(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigurationsArePiped: train reads a configuration from standard input, such as one that it has printed.
+func TestConfigurationsArePiped(t *testing.T) {
+	pipe := func(input string, args ...string) string {
+		cmd := program(t, append([]string{"train", "-"}, args...)...)
+		cmd.Stdin = strings.NewReader(input)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	printed := pipe("data: {file: ../../testdata/digits.h5, x: train/images, y: train/labels}\nepochs: 1\n", "--print-config")
+	if want := "epochs: 1   # -:2\n"; !strings.Contains(printed, want) {
+		t.Errorf("no %q in\n%s", want, printed)
+	}
+	pipe(printed, "-o", filepath.Join(t.TempDir(), "run.h5"))
+}
