@@ -61,7 +61,7 @@ func (b *BatchNormalization) synchronized(x *tensor.Tensor, affine gammaBeta) *t
 // track moves a running statistic towards a statistic of a batch.
 func (b *BatchNormalization) track(running *Buffer, batch *tensor.Tensor) {
 	r := tensor.FromArray(running.Array)
-	r.AddInPlace(batch.Detach().Cast(r.DType()).Sub(r).MulScalar(b.Momentum))
+	r.Assign(r.MulScalar(1 - b.Momentum).Add(batch.Detach().Cast(r.DType()).MulScalar(b.Momentum)))
 }
 
 // activate are the functions of activations.

@@ -30,9 +30,13 @@ type turn struct {
 
 var errOtherShard = errors.New("another shard failed")
 
-// sum adds numbers over all shards. It returns once all shards have got there.
+// sum adds numbers over all shards. It returns once all shards have got there. Outside of the steps of training a batch has one
+// part, whose numbers are the sum.
 func (x *lockstep) sum(numbers []float64) ([]float64, error) {
 	t := x.turn
+	if t == nil {
+		return numbers, nil
+	}
 	if !t.yield(numbers) {
 		return nil, errOtherShard
 	}
@@ -46,10 +50,9 @@ func (x *lockstep) contribute(info BatchInfo, b *batch, counts []int) (err error
 	turns, first := make([]*turn, len(counts)), 0
 	defer func() {
 		for _, t := range turns {
-			if t != nil {
-				t.stop()
-			}
+			t.stop()
 		}
+		x.turn = nil
 	}()
 	for i, n := range counts {
 		t, from := &turn{number: i, adding: adding{leaf: x.leaves[i], samples: n}}, first
