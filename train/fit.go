@@ -248,6 +248,9 @@ func (t *trainer) begin() error {
 		}
 	}
 	p := &t.r.Position
+	if p.Samples != 0 && (p.Shuffle != t.plan.Shuffle || p.Window != t.plan.Window) {
+		return fmt.Errorf("resume: the loader shuffles in windows of %d chunks, and %d when the run began: %w", t.plan.Window, p.Window, storage.ErrState)
+	}
 	p.Samples, p.Shuffle, p.Window = t.epochSamples(), t.plan.Shuffle, t.plan.Window
 	return cmp.Or(t.r.useAverages(false), t.r.beginAverages(), end)
 }

@@ -2,7 +2,9 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"reflect"
 
 	"github.com/h5dnn/h5dnn/collective"
@@ -11,6 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/internal/panics"
 	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -28,13 +31,18 @@ type FitOptions struct {
 	Callbacks []Callback
 	Hooks     []Hook
 	Group     collective.Group // this process among several, as in Options; the loader has its rank and its shards
+	File      string           // the run is saved there, as by Run.Fit; empty for none
+	SaveEvery Interval         // each epoch if zero
+	// Resume continues the run in File, if there is one. The caller makes model, loss, optimizer, loader and options as it did when
+	// the run began.
+	Resume bool
 }
 
 // Fit trains model with optimizer to minimize loss on the samples of loader, and returns
 // the history. The fields of the samples are inputs, targets and weights by their roles;
 // the model takes the inputs as they are, by name if it names several. It trains on the
 // device where the model is. On a GPU the samples are read through a loader of their
-// own, with the options of loader.
+// own, with the options of loader. A run file of Fit has no description of the model: Fit resumes it, Resume does not.
 func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimizer, loader *dataset.Loader, o FitOptions) (_ History, err error) {
 	defer panics.Recover(&err)
 	if err := checkPresent(model, loss, optimizer, loader); err != nil {
@@ -81,7 +89,13 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 		return nil, err
 	}
 	data := &Data{Train: loader.Dataset(), Val: o.Val}
-	options := Options{Callbacks: o.Callbacks, Hooks: o.Hooks, Group: o.Group}
+	options := Options{Callbacks: o.Callbacks, Hooks: o.Hooks, Group: o.Group, File: o.File, SaveEvery: o.SaveEvery}
+	r.Position.LoaderSeed = loading.Seed
+	if o.Resume {
+		if err := r.continueFrom(o.File); err != nil {
+			return nil, fmt.Errorf("%s: %w", o.File, err)
+		}
+	}
 	return r.History, r.fit(ctx, data, options, loader)
 }
 
@@ -93,6 +107,39 @@ func checkPresent(model nn.Module, loss nn.Loss, optimizer nn.Optimizer, loader 
 	}{{"model", model}, {"loss", loss}, {"optimizer", optimizer}, {"loader", loader}} {
 		if v := reflect.ValueOf(a.value); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 			return fmt.Errorf("train: no %s (nil): %w", a.name, storage.ErrState)
+		}
+	}
+	return nil
+}
+
+// continueFrom gives r the state of the run in the named file, if there is one.
+func (r *Run) continueFrom(name string) error {
+	f, err := serialize.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var saved Run
+	if err := saved.loadMeta(f.Meta(), name); err != nil {
+		return err
+	}
+	began := func(c Config, p Position) string {
+		return fmt.Sprintf("batch %d, %d shards, seed %d, loader seed %d, precision %q", c.BatchSize, max(1, c.Shards), c.Seed, p.LoaderSeed, c.Precision)
+	}
+	if have, want := began(r.Config, r.Position), began(saved.Config, saved.Position); have != want {
+		return fmt.Errorf("resume: %s; the run began with %s: %w", have, want, storage.ErrState)
+	}
+	r.Position, r.fingerprint, r.compute = saved.Position, saved.fingerprint, saved.compute
+	stored, _, err := storedIn(f)
+	if err != nil {
+		return err
+	}
+	for _, part := range r.parts() {
+		if err := part.load(under(stored, part.prefix)); err != nil {
+			return err
 		}
 	}
 	return nil

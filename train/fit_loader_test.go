@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -184,6 +185,70 @@ func TestFitRefusesNil(t *testing.T) {
 	} {
 		if _, err := fit(); !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// TestFitResumes: one call begins or resumes a run that is interrupted after any step, with the state of the optimizer, of callbacks
+// and of hooks, and gives the bits of one that is not.
+func TestFitResumes(t *testing.T) {
+	x, y := floats(150)
+	samples, err := dataset.FromArrays(dataset.NamedArray{Name: "x", Array: x}, dataset.NamedArray{Name: "y", Array: y, Role: dataset.Target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var weights string
+	fit := func(file string, seed uint64, stop uint64) (train.History, error) {
+		loader, err := dataset.NewLoader(samples, dataset.Options{BatchSize: 16, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		model := nn.Sequential{
+			nn.NewLinear(nn.LinearOptions{InFeatures: 64, OutFeatures: 8}), nn.NewBatchNorm1d(nn.BatchNormOptions{NumFeatures: 8}), nn.NewDropout(nn.DropoutOptions{P: 0.2}),
+			nn.NewLinear(nn.LinearOptions{InFeatures: 8, OutFeatures: 4}),
+		}
+		nn.Init(model, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		history, err := train.Fit(ctx, model, nn.NewCrossEntropyLoss(nn.CrossEntropyLossOptions{}), nn.NewAdam(nn.AdamOptions{LearningRate: 1e-2}), loader, train.FitOptions{
+			Epochs: 3, Seed: 5, Metrics: []any{"confusion_matrix"}, File: file, Resume: true, Hooks: []train.Hook{train.Accumulate(3)}, Schedule: nn.LinearSchedule{},
+			Callbacks: []train.Callback{
+				&outside{outsideOptions: outsideOptions{Every: 2}}, train.NewEarlyStopping(train.EarlyStoppingOptions{Monitor: "loss", MinDelta: 0.2, Patience: 2}),
+				train.CallbackFuncs{OnProgress: func(p train.Progress) error {
+					if p.Step == stop {
+						cancel()
+					}
+					return nil
+				}},
+			},
+		})
+		weights = ""
+		for name, a := range nn.StateDict(model) {
+			weights += fmt.Sprint(name, storage.Elements[float32](a))
+		}
+		return history, err
+	}
+	want, err := fit(filepath.Join(t.TempDir(), "whole.npz"), 7, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(want, "seconds")
+	end := weights
+	for _, stop := range []uint64{1, 5, 9, 10, 17} {
+		file := filepath.Join(t.TempDir(), "run.npz")
+		if _, err := fit(file, 7, stop); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if _, err := fit(file, 8, 0); !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "loader seed 8") {
+			t.Errorf("another order of samples: %v", err)
+		}
+		got, err := fit(file, 7, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(got, "seconds")
+		if fmt.Sprint(got) != fmt.Sprint(want) || weights != end {
+			t.Errorf("stopped after step %d: history %v, want %v; same weights %v", stop, got, want, weights == end)
 		}
 	}
 }

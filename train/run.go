@@ -60,6 +60,8 @@ type Position struct {
 	// Shuffle and Window as the loader chose them: they determine the order.
 	Shuffle dataset.Shuffle `json:"shuffle"`
 	Window  int             `json:"window"`
+
+	LoaderSeed uint64 `json:"loader_seed,omitempty"` // of the loader that the caller of Fit made
 }
 
 // Metrics are sums over samples.

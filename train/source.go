@@ -109,7 +109,7 @@ func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Op
 	if f.given != nil && device == nil {
 		f.loader = f.given
 		f.source = &hostSource{loader: f.given, check: f.r.checkLabels(f.binding)}
-		return nil
+		return f.checkSamples()
 	}
 	if f.source, f.loader, err = newBatchSource(f.r.Device, data.Train, loading, f.r.checkLabels(f.binding)); err != nil {
 		return err
