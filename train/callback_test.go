@@ -28,6 +28,7 @@ var callbackTexts = map[string]string{
 	"limit":          "{steps: 3, epochs: 2}",
 	"swa":            "{start: 0.5, lr: 0.01}",
 	"outside":        "{every: 3}",
+	"report":         "{}",
 	"tensorboard":    "{every: 2}",
 }
 

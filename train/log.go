@@ -62,6 +62,8 @@ type logNumber struct {
 	value float64
 }
 
+var errNoName = fmt.Errorf("the run is not saved, so that a file beside it has no name; name it: %w", storage.ErrState)
+
 // flushAfter is how long rows may wait to be written, unless an epoch ends or the run is saved before.
 const flushAfter = time.Second
 
@@ -88,6 +90,9 @@ func (l *log) RunBegin(p Plan) error {
 		return nil
 	}
 	path := l.path(p.Training.File())
+	if p.Training.File() == "" && path != l.path("other") {
+		return fmt.Errorf("%s: %w", l.name, errNoName)
+	}
 	if err := l.open(path); err != nil {
 		return fmt.Errorf("%s: %w", l.name, err)
 	}
@@ -95,9 +100,6 @@ func (l *log) RunBegin(p Plan) error {
 }
 
 func (l *log) open(path string) (err error) {
-	if strings.HasPrefix(filepath.Base(path), ".") && filepath.Ext(path) == filepath.Base(path) {
-		return fmt.Errorf("the run is not saved, so that its log has no name; set file: %w", storage.ErrState)
-	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ func commands() []*cli.Command {
 		evalCommand(),
 		predictCommand(),
 		runsCommand(),
+		reportCommand(),
 		doctorCommand(),
 		devicesCommand(),
 		initCommand(),

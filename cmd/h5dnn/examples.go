@@ -21,6 +21,7 @@ var examples = []struct{ command, args string }{
 	{"train", "--data digits.h5 --x train/images --y train/labels --split 0.1 --model mlp --epochs 1 -o mlp.h5"},
 	{"eval", "run.h5"},
 	{"runs", "run.h5 mlp.h5 --sort val_accuracy"},
+	{"report", "run.h5"},
 	{"strip", "run.h5 weights.safetensors"},
 	{"cast", "weights.safetensors half.h5dn --to bf16"},
 	{"shard", "weights.safetensors model.safetensors.index.json --size 100KiB"},

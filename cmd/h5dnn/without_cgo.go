@@ -30,6 +30,7 @@ func trainCommand() *cli.Command   { return withoutCgo("train", "train a model")
 func evalCommand() *cli.Command    { return withoutCgo("eval", "evaluate a trained model") }
 func predictCommand() *cli.Command { return withoutCgo("predict", "apply a trained model") }
 func runsCommand() *cli.Command    { return withoutCgo("runs", "compare run files") }
+func reportCommand() *cli.Command  { return withoutCgo("report", "write a page about a run") }
 func initCommand() *cli.Command    { return withoutCgo("init", "write a configuration for a data file") }
 func devicesCommand() *cli.Command { return withoutCgo("devices", "show CPU, GPUs and libraries") }
 
