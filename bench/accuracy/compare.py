@@ -25,11 +25,11 @@ def normalized(channels_in, channels):
 class UNet(nn.Module):
     def __init__(self):
         super().__init__()
-        self.down1 = nn.Sequential(normalized(1, 8), normalized(8, 8))
-        self.down2 = nn.Sequential(nn.MaxPool2d(2), normalized(8, 16), normalized(16, 16))
-        self.bottom = nn.Sequential(nn.MaxPool2d(2), normalized(16, 32), normalized(32, 32), nn.Upsample(scale_factor=2))
-        self.up2 = nn.Sequential(normalized(48, 16), nn.Upsample(scale_factor=2))
-        self.up1 = nn.Sequential(normalized(24, 8), nn.Conv2d(8, 4, 1))
+        self.down1 = nn.Sequential(normalized(1, 12), normalized(12, 12))
+        self.down2 = nn.Sequential(nn.MaxPool2d(2), normalized(12, 24), normalized(24, 24))
+        self.bottom = nn.Sequential(nn.MaxPool2d(2), normalized(24, 48), normalized(48, 48), nn.Upsample(scale_factor=2))
+        self.up2 = nn.Sequential(normalized(72, 24), nn.Upsample(scale_factor=2))
+        self.up1 = nn.Sequential(normalized(36, 12), nn.Conv2d(12, 4, 1))
 
     def forward(self, x):
         down1 = self.down1(x)
@@ -97,15 +97,15 @@ def tag_scores(out, y):
     return {"accuracy": (out.argmax(1) == y)[y != -100].double().mean().item()}
 
 
-TASKS = {  # configuration, data, model, arrays, loss, scores, learning rate, epochs
-    "segmentation": ("segmentation/unet.yaml", "segmentation/shapes.h5", UNet, pixels, F.cross_entropy, pixel_scores, 2e-3, 8),
-    "targets": ("targets/targets.yaml", "segmentation/shapes.h5", TwoTargets, places, place_loss, place_scores, 1e-3, 15),
-    "tagger": ("tagger/tagger.yaml", "tagger/sentences.h5", Tagger, sentences, F.cross_entropy, tag_scores, 2e-3, 10),
+TASKS = {  # configuration, data, model, arrays, loss, scores, learning rate, epochs, batch
+    "segmentation": ("segmentation/unet.yaml", "segmentation/shapes.h5", UNet, pixels, F.cross_entropy, pixel_scores, 2e-3, 6, 16),
+    "targets": ("targets/targets.yaml", "segmentation/shapes.h5", TwoTargets, places, place_loss, place_scores, 1e-3, 15, 32),
+    "tagger": ("tagger/tagger.yaml", "tagger/sentences.h5", Tagger, sentences, F.cross_entropy, tag_scores, 2e-3, 10, 32),
 }
 
 
-def pytorch(task, seed, batch=32):
-    _, data, model, arrays, loss_of, scores, rate, epochs = TASKS[task]
+def pytorch(task, seed):
+    _, data, model, arrays, loss_of, scores, rate, epochs, batch = TASKS[task]
     with h5py.File(os.path.join(EXAMPLES, data)) as f:
         (x, *ys), (val_x, *val_ys) = arrays(f, "train"), arrays(f, "val")
     constants = [y for y in ys if len(y) != len(x)]

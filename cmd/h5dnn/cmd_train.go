@@ -61,11 +61,11 @@ func trainCommand() *cli.Command {
 			"losses, optimizers (such as groups) and schedules, weights and lengths of samples. h5dnn help configuration lists all.",
 		Flags: flagsUnder(trainFlags()),
 		Action: func(c *cli.Context) error {
-			if c.Bool("print-config") {
-				return printConfig(c)
-			}
 			if err := join(c); err != nil {
 				return err
+			}
+			if c.Bool("print-config") {
+				return printConfig(c)
 			}
 			job, err := newJob(c)
 			if err != nil {
@@ -426,6 +426,9 @@ var configFromPipe = sync.OnceValues(func() ([]byte, error) {
 
 // readConfig returns the text of a configuration; - is standard input, whose paths are relative to the working directory.
 func readConfig(ctx context.Context, name string) ([]byte, error) {
+	if name == "-" && processes() > 1 {
+		return nil, errors.New("-: the first of several processes alone has the standard input; name a file")
+	}
 	if name == "-" {
 		return configFromPipe()
 	}
