@@ -25,7 +25,7 @@ func (p pair) measureOf(y *candidate, task Task, loss string) measure {
 			m.metrics = fmt.Sprintf("[{iou: %s}]", ignored)
 		}
 	case loss == "cross_entropy":
-		m.lossWhy = "labels of classes"
+		m.lossWhy = "labels of classes, whose accuracy is shown"
 		if rarest, commonest := p.sharesOf(y); commonest > 3*rarest {
 			m.metrics, m.metricsWhy = "[f1]", fmt.Sprintf("a mean over classes, which are uneven: %.0f%% to %.0f%% of the samples", 100*rarest, 100*commonest)
 		}

@@ -426,7 +426,7 @@ func TestTargetsHaveLosses(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := proposals[0]
-	want := []string{"y_kinds: {loss: cross_entropy}   # labels of classes", "y_places: {loss: mse, metrics: [mae, r2]}   # numbers"}
+	want := []string{"y_kinds: {loss: cross_entropy}   # labels of classes, whose accuracy is shown", "y_places: {loss: mse, metrics: [mae, r2]}   # numbers"}
 	if !slices.Equal(p.Targets, want) || !strings.Contains(fmt.Sprint(p.Data), "{val_y {y_kinds: /val/kinds, y_places: /val/places} }") {
 		t.Errorf("targets %q, data %v", p.Targets, p.Data)
 	}

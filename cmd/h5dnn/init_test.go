@@ -89,7 +89,7 @@ func TestProposalsTrain(t *testing.T) {
 		want    []string // in the configuration
 	}{
 		{"./examples/segmentation/make", nil, []string{"y: /train/masks", "val_y: /val/masks", "loss: cross_entropy   # a label for each place", "metrics: [iou]   # "}},
-		{"./examples/segmentation/make", []string{"-x", "train/images", "-y", "train/kinds", "-y", "train/places"}, []string{"y_kinds: {loss: cross_entropy}   # labels of classes", "y_places: {loss: mse, metrics: [mae, r2]}"}},
+		{"./examples/segmentation/make", []string{"-x", "train/images", "-y", "train/kinds", "-y", "train/places"}, []string{"y_kinds: {loss: cross_entropy}   # labels of classes, whose accuracy is shown", "y_places: {loss: mse, metrics: [mae, r2]}"}},
 		{"./examples/tagger/make", nil, []string{"y: /train/tags", "embedding: {num_embeddings: 80", "padding_idx: 0}   # integers from 0 to 79", "loss: {cross_entropy: {ignore_index: -100}}   # the label -100"}},
 	} {
 		data := madeBy(t, c.program)
