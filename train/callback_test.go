@@ -25,6 +25,8 @@ var callbackTexts = map[string]string{
 	"csv":            "{every: 3}",
 	"early_stopping": "{patience: 1, min_delta: 0.05}",
 	"jsonl":          "{every: 2}",
+	"gradient_norms": "{every: 3}",
+	"guard":          "{every: 2, continue: true, factor: 1.5}",
 	"limit":          "{steps: 3, epochs: 2}",
 	"swa":            "{start: 0.5, lr: 0.01}",
 	"outside":        "{every: 3}",

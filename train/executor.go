@@ -268,7 +268,8 @@ func (t *trainer) lossScaleErr() error {
 }
 
 // nonFinite returns the error of a step whose loss is infinite or NaN, of the batch after that
-// many samples of the epoch. It names the value of the batch that is missing, if there is one.
+// many samples of the epoch. It names the value of the batch that is missing, if there is one, else the samples and a
+// parameter that is not finite.
 func (t *trainer) nonFinite(loss float64, consumed int) error {
 	for rows := range t.loader.Order(t.r.Position.Epoch, t.localStart(consumed)) {
 		found, err := dataset.MissingIn(t.loader.Dataset(), rows)
@@ -280,7 +281,15 @@ func (t *trainer) nonFinite(loss float64, consumed int) error {
 		}
 		break
 	}
-	return fmt.Errorf("train: the loss is %v, and its batch has no missing value; lower the learning rate, or look for large values: %w", loss, storage.ErrState)
+	at := (&Training{t}).batch(consumed)
+	for name, p := range t.params {
+		values, err := storage.Read[float64](p.Array())
+		if err == nil && slices.ContainsFunc(values, func(x float64) bool { return !isFinite(x) }) {
+			at += ", and the parameter " + name + " is not finite"
+			break
+		}
+	}
+	return fmt.Errorf("train: the loss is %v, and its batch has no missing value (%s); lower the learning rate, or look for large values: %w", loss, at, storage.ErrState)
 }
 
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

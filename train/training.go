@@ -1,5 +1,10 @@
 package train
 
+import (
+	"fmt"
+	"strings"
+)
+
 // A Training is a call of Fit, for its callbacks. RunBegin gets it in its argument.
 type Training struct{ t *trainer }
 
@@ -19,4 +24,20 @@ func (t *Training) File() string {
 		return ""
 	}
 	return t.t.options.File
+}
+
+// Note tells the callbacks what the user should know.
+func (t *Training) Note(text string) error { return t.t.note(text) }
+
+// batch names the samples of the batch after a number of samples of the epoch: those that this process reads.
+func (t *Training) batch(consumed int) string {
+	const most = 12
+	for rows := range t.t.loader.Order(t.t.r.Position.Epoch, t.t.localStart(consumed)) {
+		text := strings.Trim(fmt.Sprint(rows[:min(most, len(rows))]), "[]")
+		if len(rows) > most {
+			text += fmt.Sprintf(" and %d more", len(rows)-most)
+		}
+		return "samples " + strings.ReplaceAll(text, " ", ", ")
+	}
+	return "no samples"
 }

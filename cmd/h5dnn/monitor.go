@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -275,7 +276,11 @@ func (m *monitor) numbersOf(e train.Epoch) []namedNumber {
 }
 
 func (m *monitor) epochJSON(e train.Epoch) error {
-	line := append(fields{{"epoch", e.Number}, {"epochs", e.Epochs}}, numbersJSON(m.numbersOf(e))...)
+	all := m.numbersOf(e)
+	for _, name := range slices.Sorted(maps.Keys(e.Numbers)) {
+		all = append(all, namedNumber{name: name, value: e.Numbers[name]})
+	}
+	line := append(fields{{"epoch", e.Number}, {"epochs", e.Epochs}}, numbersJSON(all)...)
 	line = append(line, field{"samples", e.Train.Samples}, field{"seconds", e.Train.Seconds}, field{"waited", e.Train.Waited},
 		field{"device", m.job.train.Device.String()}, field{"data", held(e.Plan)}, field{"captured", e.Plan.Graph}, field{"recorded", e.Plan.Graph}) // recorded is the old name, for one version
 	if err := encode(m.out, line); err != nil {
