@@ -107,7 +107,7 @@ func (s *search) tokenLayers(c *candidate) ([]string, error) {
 	}
 	const largest = 1 << 20 // rows of a table
 	if most >= largest {
-		return nil, refuse("%s holds integers up to %v, and an embedding of so many rows is not proposed; number the words from 0", c.Path, most)
+		return nil, refuse("%s holds integers up to %v, and an embedding of more than a million rows is not proposed; number the words from 0", c.Path, most)
 	}
 	const elements = 1 << 19 // of a table, at most about
 	width := max(8, min(64, int(most+1)/8, elements/int(most+1)))

@@ -74,7 +74,7 @@ func (p pair) network() (network, error) {
 // targets returns the first target and the others.
 func (p pair) targets() []*candidate { return append([]*candidate{p.y}, p.more...) }
 
-// taskFor returns the task of one of the targets, or "" if there is none.
+// taskFor returns the task of one of the targets, or "" without one.
 func (p pair) taskFor(y *candidate) Task {
 	if y == p.y {
 		return p.task

@@ -406,7 +406,7 @@ func TestTokensAreCountedWhole(t *testing.T) {
 	}
 	largest["/val/tokens"] = 1e9
 	if _, err = propose.From(f, propose.Wishes{}); err == nil || !strings.Contains(err.Error(), "number the words from 0") {
-		t.Errorf("%v; want a refusal of so many rows", err)
+		t.Errorf("%v; want a refusal of a table of this size", err)
 	}
 }
 

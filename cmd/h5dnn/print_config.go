@@ -76,14 +76,14 @@ func printConfig(c *cli.Context) error {
 func sameConfig(text string, settings train.Config) error {
 	again, err := train.ParseConfig([]byte(text))
 	if err != nil {
-		return fmt.Errorf("the settings of this run cannot be those of a file: %w", err)
+		return fmt.Errorf("a configuration cannot hold the settings of this run: %w", err)
 	}
 	got, err1 := json.Marshal(inFull(reflect.ValueOf(again)))
 	want, err2 := json.Marshal(inFull(reflect.ValueOf(settings)))
 	if err := errors.Join(err1, err2); err != nil || bytes.Equal(got, want) {
 		return err
 	}
-	return errors.New("the settings that were to be printed are read as others, which is a fault of h5dnn; h5dnn inspect RUN prints those of a run")
+	return errors.New("the settings that were to be printed are read as others, which is a fault of h5dnn; train, and h5dnn inspect prints the settings of the run")
 }
 
 // inFull returns the fields of a struct by name, losses and the like with all of their settings.
@@ -136,7 +136,7 @@ type configPrinter struct {
 	read        any              // its settings
 	given       train.Config     // before the data were read
 	assumptions []train.Assumption
-	first       map[string]string // settings that a value stands for which is none of names and values, by path
+	first       map[string]string // the first setting of each, by path, which a value in the place of all stands for
 }
 
 // settings writes the fields of a struct, which are at path, and explained in a section of docs/configuration.md.
@@ -192,7 +192,7 @@ func (p *configPrinter) setting(name string, value reflect.Value, path []any, se
 	}
 }
 
-// isAbsent reports whether a value is that of a setting which is left out. Zeros of numbers and bools are written.
+// isAbsent reports whether a setting is left out, by its value. Zeros of numbers and bools are written.
 func isAbsent(v reflect.Value) bool {
 	_, special := v.Interface().(json.Marshaler)
 	switch isNumber := v.CanInt() || v.CanUint() || v.CanFloat() || v.Kind() == reflect.Bool; {
