@@ -185,7 +185,7 @@ func (l *log) add(row logRow) error {
 	return l.err
 }
 
-// logsAt reports whether l looks at the metrics after a step.
+// looksAtMetrics reports whether l looks at the metrics after a step.
 func (l *log) looksAtMetrics(step uint64) bool { return l.every > 0 && step%uint64(l.every) == 0 }
 
 // StepEnd adds a row: means over the steps since the row before, in the epoch.
