@@ -57,6 +57,19 @@ type Progress struct {
 	Elapsed, Waited time.Duration // since training began or resumed in this epoch; the part spent waiting for data
 	Trained         int           // samples since then
 	Plan            *Plan         // of the run, without what turned out not to work
+
+	t *trainer
+}
+
+// Values returns the metrics of the configuration of this epoch so far, where this process has them: on the CPU, without shards.
+// It is for callbacks that look now and then.
+func (p Progress) Values() (map[string]storage.Array, error) {
+	if p.t == nil || p.t.r.Device != storage.CPU || len(p.t.r.metrics) != 1 || p.Metrics.Samples == 0 {
+		return nil, nil
+	}
+	m := p.Metrics
+	err := p.t.r.metrics[0].finish(&m)
+	return m.Values, err
 }
 
 // An Epoch is the result of an epoch.
@@ -448,7 +461,7 @@ func (t *trainer) afterStep(start int, clock clock) error {
 			return err
 		}
 		at := &t.r.Position
-		p := Progress{at.Epoch + 1, t.r.Config.Epochs, at.Step, at.Consumed, at.Samples, at.Running, elapsed, waited, at.Consumed - start, &t.plan}
+		p := Progress{at.Epoch + 1, t.r.Config.Epochs, at.Step, at.Consumed, at.Samples, at.Running, elapsed, waited, at.Consumed - start, &t.plan, t}
 		if err := t.stepCallbacks.each(func(c Callback) error { return c.StepEnd(p) }); err != nil {
 			return errors.Join(err, t.executor.collect())
 		}

@@ -185,3 +185,24 @@ func TestMetricsOfSeveralOutputs(t *testing.T) {
 		t.Errorf("evaluated on one of two targets: error %v", err)
 	}
 }
+
+// TestProgressHasMetricsSoFar: after the last step of an epoch the metrics of its progress are those of the epoch.
+func TestProgressHasMetricsSoFar(t *testing.T) {
+	run, data := setUp(t, settings+"\nmetrics: [f1]\n")
+	var last map[string]storage.Array
+	err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{
+		OnProgress: func(p train.Progress) (err error) {
+			last, err = p.Values()
+			return err
+		},
+		OnEpochEnd: func(e train.Epoch) error {
+			if got, want := last["f1"], e.Train.Values["f1"]; got.Len() != 1 || storage.Elements[float64](got)[got.Offset] != storage.Elements[float64](want)[want.Offset] {
+				t.Errorf("epoch %d: f1 %v after its last step, %v at its end", e.Number, got, want)
+			}
+			return nil
+		},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ func TestLinesFitTheTerminal(t *testing.T) {
 		80:  {"epoch 23/100  loss 0.1234  accuracy 98.00%  val_loss 0.1234  val_accuracy 98.00%", "epoch 23/100 █████░░░░░░░  42%  loss 0.1234  accuracy 98.00%  5.1k/s  0:07  40%w"},
 		120: {"epoch 23/100  loss 0.1234  accuracy 98.00%  val_loss 0.1234  val_accuracy 98.00%  12.3 s  24% waiting for data", "epoch 23/100 █████████░░░░░░░░░░░░░░  42%  loss 0.1234  accuracy 98.00%  5120 samples/s  0:07 left  40% waiting for data"},
 	} {
-		line, bar := fit(m.epochParts(e), columns), m.progress(p, columns)
+		line, bar := fit(m.epochParts(e), columns), m.progress(p, nil, columns)
 		if len([]rune(line)) > columns || len([]rune(bar)) > columns || bar != want[1] {
 			t.Errorf("%d columns:\n%s\n%s", columns, line, bar)
 		}
@@ -44,11 +45,17 @@ func TestLinesFitTheTerminal(t *testing.T) {
 			t.Errorf("%d columns: %q, want %q", columns, line, want[0])
 		}
 	}
+	more := []namedNumber{{"loss", 0.1234, false}, {"f1", 0.98765, false}}
+	for columns, want := range map[int]string{40: "23/100 42% 0.1234 98.0% 5.1k/s 0:07 40%w", 80: "epoch 23/100 █████░░░░░░░░  42%  loss 0.1234  98.0%  f1 0.99  5.1k/s  0:07  40%w", 160: "f1 0.9877"} {
+		if bar := m.progress(p, more, columns); !strings.Contains(bar, want) || len([]rune(bar)) > columns {
+			t.Errorf("%d columns with a metric: %q, want %q", columns, bar, want)
+		}
+	}
 	for columns := range 200 {
 		if line := fit(m.epochParts(e), columns); len([]rune(line)) > max(1, columns) {
 			t.Errorf("%d columns: %q", columns, line)
 		}
-		if bar := m.progress(p, columns); len([]rune(bar)) > max(1, columns) {
+		if bar := m.progress(p, nil, columns); len([]rune(bar)) > max(1, columns) {
 			t.Errorf("%d columns: %q", columns, bar)
 		}
 	}

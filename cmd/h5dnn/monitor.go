@@ -165,12 +165,17 @@ func (m *monitor) batch(p train.Progress) error {
 		return nil
 	}
 	m.bar.w = m.errs
-	m.bar.show(m.progress(p, columnsOf(m.errs.w, 80)))
+	metrics := p.Metrics
+	var err error
+	if metrics.Values, err = p.Values(); err != nil {
+		return err
+	}
+	m.bar.show(m.progress(p, numbersOf(metrics, m.job.train.HasAccuracy(), ""), columnsOf(m.errs.w, 80)))
 	return nil
 }
 
-// progress returns the line of the bar. Narrow terminals show the same numbers without their names, and no bar.
-func (m *monitor) progress(p train.Progress, columns int) string {
+// progress returns the line of the bar, with the metrics of the configuration among numbers. Narrow terminals show the same numbers without their names, and no bar.
+func (m *monitor) progress(p train.Progress, numbers []namedNumber, columns int) string {
 	share := float64(p.Done) / float64(max(1, p.Samples))
 	var behind []part
 	if p.Metrics.Samples > 0 { // else the GPU has not been read yet
@@ -179,6 +184,11 @@ func (m *monitor) progress(p train.Progress, columns int) string {
 	if p.Metrics.Samples > 0 && m.job.train.HasAccuracy() {
 		behind = append(behind, part{fmt.Sprintf("accuracy %.2f%%", 100*p.Accuracy()), fmt.Sprintf("%.1f%%", 100*p.Accuracy()), 1})
 	}
+	for _, n := range numbers {
+		if n.name != "loss" && n.name != "accuracy" {
+			behind = append(behind, part{fmt.Sprintf("%s %.4g", n.name, n.value), fmt.Sprintf("%s %.2g", n.name, n.value), 4})
+		}
+	}
 	if seconds := p.Elapsed.Seconds(); seconds > 0 {
 		rate := float64(p.Trained) / seconds
 		behind = append(behind, part{fmt.Sprintf("%.0f samples/s", rate), rateText(rate), 3})
@@ -186,7 +196,7 @@ func (m *monitor) progress(p train.Progress, columns int) string {
 	left := remaining(p.Elapsed, float64(p.Trained)/float64(max(1, p.Trained+p.Samples-p.Done)))
 	behind = append(behind, part{left, strings.TrimSuffix(left, " left"), 2})
 	if text := waiting(p.Waited.Seconds(), p.Elapsed.Seconds(), 0.01); text != "" {
-		behind = append(behind, part{text, strings.Replace(text, " waiting for data", "w", 1), 4})
+		behind = append(behind, part{text, strings.Replace(text, " waiting for data", "w", 1), 3})
 	}
 	epoch := fmt.Sprintf("%d/%d", p.Epoch, p.Epochs)
 	return barLine(columns, part{"epoch " + epoch, epoch, 0}, share, behind)
