@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
@@ -208,4 +210,45 @@ func BenchmarkLogs(b *testing.B) {
 	}
 	b.ReportMetric(fastest[true]/fastest[false], "ratio")
 	b.ReportMetric(1e6*fastest[false]/75, "µs/step")
+}
+
+// TestLogsOfAGPU: rows of steps have the metrics of their steps, also where steps are launched together: those of the CPU.
+func TestLogsOfAGPU(t *testing.T) {
+	rows := func(d storage.Device, w mode) (losses []float64) {
+		run, data := newRun(t, d, w, bare)
+		file := filepath.Join(t.TempDir(), "log.jsonl")
+		run.Config.Callbacks = []any{map[string]any{"jsonl": map[string]any{"file": file, "every": 3}}}
+		if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(text) {
+			var row struct {
+				Event string
+				Loss  float64
+			}
+			if err := json.Unmarshal(line, &row); err != nil {
+				t.Fatal(err)
+			}
+			if row.Event == "step" {
+				losses = append(losses, row.Loss)
+			}
+		}
+		return losses
+	}
+	want := rows(storage.CPU, modes[0])
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, w := range modes {
+		got := rows(gpu, w)
+		same := len(got) == len(want) && len(want) > 3
+		for i := range got {
+			same = same && math.Abs(got[i]-want[i]) < 1e-3*math.Abs(want[i])
+		}
+		if !same {
+			t.Errorf("%v: losses %v, on the CPU %v", w, got, want)
+		}
+	}
 }
