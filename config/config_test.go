@@ -48,6 +48,14 @@ func TestDecode(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
+	var list struct {
+		All []any `json:"all"`
+	}
+	for _, text := range []string{`{"all": "f1"}`, `{"all": ["f1"]}`} {
+		if err := config.Decode(json.RawMessage(text), &list); err != nil || !reflect.DeepEqual(list.All, []any{"f1"}) {
+			t.Errorf("%s: %v, %v; want a list of one", text, list.All, err)
+		}
+	}
 	var d Data
 	if err := config.Decode(json.RawMessage(`"demo.h5"`), &d); err != nil || d.File != "demo.h5" {
 		t.Errorf("a single value: %+v, %v; want it as the first field", d, err)
@@ -74,9 +82,9 @@ func TestErrorsGivePositionsAndSuggestions(t *testing.T) {
 		"epoch: 1":                          "1:1: epoch: no such setting; did you mean epochs?",
 		"epochs: 1\nxyz: 1":                 "2:1: xyz: no such setting; known are data, epochs, model, rate",
 		"data:\n  widow: 1":                 "2:3: data: widow: no such setting; did you mean window?",
-		"data:\n  file: a\n  window: wide":  "3:3: data: window: cannot be \"wide\"; want int",
-		"epochs: many":                      "1:1: epochs: cannot be \"many\"; want int",
-		"epochs: 1.5":                       "1:1: epochs: cannot be 1.5; want int",
+		"data:\n  file: a\n  window: wide":  "3:3: data: window: cannot be \"wide\"; want an integer",
+		"epochs: many":                      "1:1: epochs: cannot be \"many\"; want an integer",
+		"epochs: 1.5":                       "1:1: epochs: cannot be 1.5; want an integer",
 		"EPOCHS: 1":                         "1:1: EPOCHS: no such setting; did you mean epochs?",
 		"Skip: a":                           "1:1: Skip: no such setting; known are data, epochs, model, rate",
 		"epochs: 1\n---\nepochs: 2":         "2 documents; want one",

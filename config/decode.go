@@ -13,8 +13,8 @@ import (
 
 // Decode reads settings, a pointer to a struct whose fields have JSON names, from a
 // JSON object. Settings that are left out keep their values. Any other JSON value
-// is the value of the first field: {dense: 120} is {dense: {units: 120}}. Structs
-// in fields are decoded alike, unless they are json or encoding.TextUnmarshalers. Unknown names and
+// is the value of the first field: {dense: 120} is {dense: {units: 120}}, and of a list of any values
+// its only one. Structs in fields are decoded alike, unless they are json or encoding.TextUnmarshalers. Unknown names and
 // values of the wrong type are Errors.
 func Decode(raw json.RawMessage, settings any) error {
 	value := reflect.ValueOf(settings).Elem()
@@ -109,6 +109,10 @@ func decodeValue(raw json.RawMessage, target any) error {
 		}
 		return nil
 	}
+	if list, ok := target.(*[]any); ok && len(raw) > 0 && raw[0] != '[' && string(raw) != "null" { // a list of one
+		*list = make([]any, 1)
+		return json.Unmarshal(raw, &(*list)[0])
+	}
 	return json.Unmarshal(raw, target)
 }
 
@@ -126,7 +130,22 @@ func set(f field, raw json.RawMessage, settings reflect.Value) error {
 	case errors.As(err, &wrong) && wrong.Type.Kind() == reflect.Map:
 		return At(Errorf("cannot be %.40s; want names and their values", raw), f.name)
 	case errors.As(err, &wrong):
-		return At(Errorf("cannot be %.40s; want %v", raw, wrong.Type), f.name)
+		return At(Errorf("cannot be %.40s; want %s", raw, kindName(wrong.Type)), f.name)
 	}
 	return At(fmt.Errorf("cannot be %.40s; %w", raw, err), f.name)
+}
+
+// kindName returns the name of a type in documentation.
+func kindName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.String:
+		return "text"
+	case reflect.Slice:
+		return "a list"
+	}
+	return "an integer"
 }

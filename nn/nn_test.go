@@ -285,7 +285,7 @@ func TestConfigMistakesNameThePlace(t *testing.T) {
 	for _, c := range []struct{ config, want string }{
 		{`["relu", {"dnese": 3}]`, "layer 1: dnese: no such layer; did you mean dense?"},
 		{`["relu", ["relu", {"conv2d": {"out_channels": 2, "kernel": 3}}]]`, "layer 1: layer 1: conv2d: kernel: no such setting; want kernel_size"},
-		{`{"conv2d": {"out_channels": "many"}}`, `conv2d: out_channels: cannot be "many"; want int`},
+		{`{"conv2d": {"out_channels": "many"}}`, `conv2d: out_channels: cannot be "many"; want an integer`},
 		{`{"conv2d": {"out_channels": 2, "kernel_size": [3, 3, 3]}}`, "conv2d: kernel size [3 3 3]; want one number or 2"},
 		{`{"conv2d": {"out_channels": 2, "kernel_size": []}}`, "conv2d: kernel_size: cannot be []; want a number or a list of numbers"},
 		{`{"conv2d": {"out_channels": 2}}`, "conv2d: kernel size [0 0], stride [1 1], padding [0 0]; want at least 1, 1 and 0"},

@@ -228,7 +228,11 @@ func (j *job) begin(c *cli.Context) error {
 		return err
 	}
 	j.file = cmp.Or(c.String("output"), defaultRun)
-	j.logs = slices.DeleteFunc(config.Outputs(j.file), func(name string) bool { return !exists(name) })
+	outputs := config.Outputs(j.file)
+	if err := checkDistinct(append(outputs, j.file, curvesName(j.file))); err != nil {
+		return err
+	}
+	j.logs = slices.DeleteFunc(outputs, func(name string) bool { return !exists(name) })
 	if err := j.claim(c, c.Bool("force")); err != nil {
 		return err
 	}
@@ -495,6 +499,22 @@ func sameName(a, b string) bool {
 	x, err3 := filepath.Abs(x)
 	y, err4 := filepath.Abs(y)
 	return x == y && errors.Join(err1, err2, err3, err4) == nil
+}
+
+// checkDistinct refuses a file that two outputs name.
+func checkDistinct(outputs []string) error {
+	known := map[string]bool{}
+	for _, name := range outputs {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return err
+		}
+		if known[path] {
+			return fmt.Errorf("%s is written by two of the run file, its plot and the callbacks; name another file for one", name)
+		}
+		known[path] = true
+	}
+	return nil
 }
 
 // claim locks the run file, once it is known that it may be written.
