@@ -106,3 +106,23 @@ func TestErrorsGivePositionsAndSuggestions(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestLinesOfSettings: the line of a setting is the one of its name, or of its item in a list.
+func TestLinesOfSettings(t *testing.T) {
+	doc, err := config.ParseYAML([]byte("a: 1\nb:\n  c: {d: 2}\nlist:\n  - x\n  - {y: 3}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	item := config.Item{Kind: "item", Index: 1}
+	for _, c := range []struct {
+		path []any
+		want int
+	}{
+		{[]any{"a"}, 1}, {[]any{"b"}, 2}, {[]any{"b", "c", "d"}, 3}, {[]any{"list", item}, 6}, {[]any{"list", item, "y"}, 6},
+		{[]any{"c"}, 0}, {[]any{"a", "c"}, 0}, {[]any{"list", config.Item{Kind: "item", Index: 2}}, 0}, {[]any{"b", "d"}, 0},
+	} {
+		if got := doc.Line(c.path...); got != c.want {
+			t.Errorf("%v: line %d; want %d", c.path, got, c.want)
+		}
+	}
+}
