@@ -50,3 +50,6 @@ func SetBucketBytes(n int) (restore func()) {
 	bucketBytes = n
 	return func() { bucketBytes = before }
 }
+
+// CallbackState yields the states of the callbacks of r.
+func CallbackState(r *Run) func(func(string, storage.Array) bool) { return r.callbackStates.arrays }

@@ -153,6 +153,7 @@ type trainer struct {
 	callbacks     callbacks       // of the configuration, and then of the options
 	stepCallbacks callbacks       // are told about steps
 	changed       bool            // the run has changed since its last step
+	validates     bool            // there are validation data
 	batchSize     int             // of full batches
 	hyper         []float64       // of the optimizer, for the next step
 	shards        shardRange      // that this process computes
@@ -192,6 +193,10 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 	if err := t.setCallbacks(); err != nil {
 		return err
 	}
+	if data, err = t.selected(data); err != nil {
+		return err
+	}
+	t.validates = data.Val != nil
 	if err := t.openTraining(ctx, data); err != nil {
 		return err
 	}

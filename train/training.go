@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -40,4 +41,12 @@ func (t *Training) batch(consumed int) string {
 		return "samples " + strings.ReplaceAll(text, " ", ", ")
 	}
 	return "no samples"
+}
+
+// Validate evaluates the model on the validation data, as at the end of an epoch. All processes call it after the same step.
+func (t *Training) Validate() (Metrics, error) {
+	if err := t.t.executor.collect(); err != nil {
+		return Metrics{}, err
+	}
+	return t.t.validate(context.Background())
 }
