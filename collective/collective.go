@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // ErrGroup is the kind of error, for errors.Is, of an exchange that another process has ended.
@@ -26,6 +27,15 @@ type Group interface {
 	StartSum(t dtype.Type, values []byte) (wait Wait)
 	// Abort ends the group, whose other processes fail in their next exchange or are ended. A nil reason is an orderly end.
 	Abort(reason error)
+}
+
+// A DeviceGroup is a Group whose ranks have a device each, whose memory they exchange without the host.
+type DeviceGroup interface {
+	Group
+	Device() storage.Device
+	// StartArrays begins to send send[r] to each rank r and to fill receive[r] with what r sends here. Arrays are dense and on the
+	// device; those without storage are not exchanged. Work that uses them may be issued to the device before wait returns.
+	StartArrays(send, receive []storage.Array) (wait Wait)
 }
 
 // A Wait returns once an exchange is done, or cannot be. It is called once. An error is final: the group is of no more use.

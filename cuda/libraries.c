@@ -24,6 +24,7 @@ const char *h5_library_open(int which, const char *path, char *at, size_t bytes)
 	case H5_LIBRARY_CUBLASLT: H5_CUBLASLT(SEEK) H5_CUBLASLT(TAKE) break;
 	case H5_LIBRARY_CUDNN: H5_CUDNN(SEEK) H5_CUDNN(TAKE) break;
 	case H5_LIBRARY_NVRTC: H5_NVRTC(SEEK) H5_NVRTC(TAKE) break;
+	case H5_LIBRARY_NCCL: H5_NCCL(SEEK) H5_NCCL(TAKE) break;
 	}
 #undef SEEK
 #undef TAKE
@@ -41,20 +42,23 @@ int h5_library_override(const char *name, void *function) {
 	H5_CUBLASLT(TAKE)
 	H5_CUDNN(TAKE)
 	H5_NVRTC(TAKE)
+	H5_NCCL(TAKE)
 #undef TAKE
 	return 0;
 }
 
-/* Both use decimal digits: 130401 is 13.4.1, 92600 is 9.26.0. */
+/* All use decimal digits: 130401 is 13.4.1, 92600 is 9.26.0, 22703 is 2.27.3. */
 static void decimals(size_t version, int parts[3]) {
 	parts[0] = (int)(version / 10000), parts[1] = (int)(version / 100 % 100), parts[2] = (int)(version % 100);
 }
 
 void h5_library_version(int which, int parts[3]) {
 	parts[0] = parts[1] = parts[2] = 0;
+	int version = 0;
 	switch (which) {
 	case H5_LIBRARY_CUBLASLT: decimals(h5_library.cublasLtGetVersion(), parts); break;
 	case H5_LIBRARY_CUDNN: decimals(h5_library.cudnnGetVersion(), parts); break;
 	case H5_LIBRARY_NVRTC: h5_library.nvrtcVersion(&parts[0], &parts[1]); break;
+	case H5_LIBRARY_NCCL: h5_library.ncclGetVersion(&version), decimals((size_t)version, parts); break;
 	}
 }

@@ -1,6 +1,6 @@
 /* The part of NVIDIA's libraries that is used, declared by hand: they are not needed to build, and
- * are opened at run time if they are installed. Names and values are those of cublasLt.h, cudnn.h
- * and nvrtc.h, which `make cuda-headers` compares. */
+ * are opened at run time if they are installed. Names and values are those of cublasLt.h, cudnn.h,
+ * nvrtc.h and nccl.h, which `make cuda-headers` compares. */
 #ifndef H5_LIBRARIES_H
 #define H5_LIBRARIES_H
 
@@ -159,17 +159,43 @@ typedef struct { /* cudnnConvolution{Fwd,BwdData,BwdFilter}AlgoPerf_t */
 	X(h5_status, nvrtcGetProgramLogSize, (h5_object program, size_t *bytes)) \
 	X(h5_status, nvrtcGetProgramLog, (h5_object program, char *text))
 
+enum { /* ncclDataType_t and ncclRedOp_t */
+	H5_NCCL_UINT8 = 1,
+	H5_NCCL_FLOAT32 = 7,
+	H5_NCCL_FLOAT64 = 8,
+	H5_NCCL_SUM = 0,
+};
+
+typedef struct { /* ncclUniqueId */
+	char bytes[128];
+} h5_nccl_id;
+
+#define H5_NCCL(X) \
+	X(h5_status, ncclGetVersion, (int *version)) \
+	X(const char *, ncclGetErrorString, (h5_status status)) \
+	X(h5_status, ncclGetUniqueId, (h5_nccl_id * id)) \
+	X(h5_status, ncclCommInitRank, (h5_object * comm, int ranks, h5_nccl_id id, int rank)) \
+	X(h5_status, ncclCommDestroy, (h5_object comm)) \
+	X(h5_status, ncclCommAbort, (h5_object comm)) \
+	X(h5_status, ncclCommGetAsyncError, (h5_object comm, h5_status *error)) \
+	X(h5_status, ncclSend, (h5_address from, size_t count, int type, int peer, h5_object comm, h5_handle stream)) \
+	X(h5_status, ncclRecv, (h5_address to, size_t count, int type, int peer, h5_object comm, h5_handle stream)) \
+	X(h5_status, ncclAllReduce, (h5_address from, h5_address to, size_t count, int type, int op, h5_object comm, h5_handle stream)) \
+	X(h5_status, ncclGroupStart, (void)) \
+	X(h5_status, ncclGroupEnd, (void))
+
 #define H5_FUNCTION(result, name, params) result(*name) params;
 typedef struct {
 	H5_CUBLASLT(H5_FUNCTION)
 	H5_CUDNN(H5_FUNCTION)
 	H5_NVRTC(H5_FUNCTION)
+	H5_NCCL(H5_FUNCTION)
 } h5_library_table;
 #undef H5_FUNCTION
 
 extern h5_library_table h5_library;
 
-enum { H5_LIBRARY_CUBLASLT, H5_LIBRARY_CUDNN, H5_LIBRARY_NVRTC };
+enum { H5_LIBRARY_CUBLASLT, H5_LIBRARY_CUDNN, H5_LIBRARY_NVRTC, H5_LIBRARY_NCCL };
 
 /* Opens a library and loads all its functions. Returns an error message, or NULL and in at, of the
  * given size, the path of the file. Different libraries may be opened concurrently. */

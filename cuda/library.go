@@ -58,12 +58,14 @@ var libraries = []*library{
 	{name: "cuBLASLt", use: "products of matrices", file: "libcublasLt.so.", versions: []string{"13", "12"}, wheel: "cublas", pip: "nvidia-cublas"},
 	{name: "cuDNN", use: "convolutions", file: "libcudnn.so.", versions: []string{"9"}, wheel: "cudnn", pip: "nvidia-cudnn-cu13"},
 	{name: "NVRTC", use: "kernels written in CUDA C++", file: "libnvrtc.so.", versions: []string{"13", "12"}, wheel: "cuda_nvrtc", pip: "nvidia-cuda-nvrtc"},
+	{name: "NCCL", use: "training on several GPUs", file: "libnccl.so.", versions: []string{"2"}, wheel: "nccl", pip: "nvidia-nccl-cu13"},
 }
 
 const (
 	cublasLt = C.H5_LIBRARY_CUBLASLT
 	cudnn    = C.H5_LIBRARY_CUDNN
 	nvrtc    = C.H5_LIBRARY_NVRTC
+	nccl     = C.H5_LIBRARY_NCCL
 )
 
 func init() {
@@ -188,7 +190,7 @@ func (l *library) candidates() (paths []string) {
 // CUDA's major version.
 func (l *library) supportedVersions() []string {
 	d, err := Find()
-	if err != nil || override != nil || l.name == "cuDNN" {
+	if err != nil || override != nil || l.name == "cuDNN" || l.name == "NCCL" {
 		return l.versions
 	}
 	return l.versionsUpTo(d.Version)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compares our declarations of NVIDIA's libraries with NVIDIA's headers. HEADERS names folders of
-# headers, such as those of the Python packages nvidia-cublas, nvidia-cudnn-cu13, nvidia-cuda-runtime and
+# headers, such as those of the Python packages nvidia-cublas, nvidia-cudnn-cu13, nvidia-nccl-cu13, nvidia-cuda-runtime and
 # nvidia-cuda-nvrtc, and of nvidia-cuda-crt and nvidia-cuda-cccl, which these include (include and include/cccl). A comparison is skipped if its
 # header or one that it includes is missing. LIBCUDA names a driver library, for example from
 # Debian's package libcuda1, in which all functions are looked up.

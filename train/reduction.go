@@ -1,6 +1,8 @@
 package train
 
 import (
+	"cmp"
+
 	"github.com/h5dnn/h5dnn/collective"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -40,10 +42,9 @@ func (r *reduction) pieceOf(a storage.Array, rank int) storage.Array {
 	return rows(a, first, end)
 }
 
-// start begins to add arrays[k][i], of the i-th shard of this process, for each k. They are of one type, on the CPU, and are
-// overwritten. They may not be touched until finish.
-func (r *reduction) start(arrays [][]storage.Array) error {
-	nodes, size := r.nodesOf(r.rank()), r.size()
+// addMine adds arrays[k][i], of the i-th shard of this process, for each k, up to the nodes of this process.
+func (r *reduction) addMine(arrays [][]storage.Array) {
+	nodes := r.nodesOf(r.rank())
 	r.mine, r.sums = r.mine[:0], r.sums[:0]
 	for _, shards := range arrays {
 		tensors, sums := map[treeNode]*tensor.Tensor{}, make([]storage.Array, len(nodes))
@@ -57,9 +58,16 @@ func (r *reduction) start(arrays [][]storage.Array) error {
 		}
 		r.mine, r.sums = append(r.mine, sums), append(r.sums, pieces)
 	}
+}
+
+// start begins to add arrays[k][i], of the i-th shard of this process, for each k. They are of one type, on the CPU, and are
+// overwritten. They may not be touched until finish.
+func (r *reduction) start(arrays [][]storage.Array) error {
+	r.addMine(arrays)
 	if r.group == nil {
 		return nil
 	}
+	size := r.size()
 	first, end := r.piece(r.rank())
 	own := end - first
 	if len(r.received) == 0 {
@@ -110,6 +118,58 @@ func (r *reduction) finish() ([]storage.Array, error) {
 		sums[k] = sumTree(r.sums[k], treeNode{0, r.all}).Array()
 	}
 	return sums, nil
+}
+
+// reduceThere is reduce of arrays on the devices of a group, which exchange pieces of them and then the sums of pieces. The host waits once, at the end.
+func (s shardRange) reduceThere(g collective.DeviceGroup, arrays []storage.Array) (total storage.Array, err error) {
+	r := s.newReduction(arrays[0].Len())
+	r.addMine([][]storage.Array{arrays})
+	total, sums := r.mine[0][0], r.sums[0]
+	first, end := r.piece(s.rank())
+	var waits []collective.Wait
+	exchange := func(send, receive func(rank int) (storage.Array, error)) {
+		arrays := [2][]storage.Array{make([]storage.Array, s.size()), make([]storage.Array, s.size())}
+		for rank := range s.size() {
+			for i, of := range []func(int) (storage.Array, error){send, receive} {
+				if rank != s.rank() && err == nil {
+					arrays[i][rank], err = of(rank)
+				}
+			}
+		}
+		if err == nil {
+			waits = append(waits, g.StartArrays(arrays[0], arrays[1]))
+		}
+	}
+	for i := range s.local { // no rank has more nodes
+		exchange(func(rank int) (storage.Array, error) {
+			if i >= len(r.mine[0]) {
+				return storage.Array{}, nil
+			}
+			return r.pieceOf(r.mine[0][i], rank), nil
+		}, func(rank int) (storage.Array, error) {
+			theirs := s.nodesOf(rank)
+			if i >= len(theirs) {
+				return storage.Array{}, nil
+			}
+			piece, err := storage.Make(g.Device(), total.Type, end-first)
+			sums[theirs[i]] = tensor.FromArray(piece)
+			return piece, err
+		})
+	}
+	if err != nil {
+		return total, err
+	}
+	sum := sumTree(sums, treeNode{0, s.all}).Array() // in the memory of rank 0's first node
+	if s.rank() > 0 {
+		if err := sum.CopyTo(r.pieceOf(total, s.rank())); err != nil {
+			return total, err
+		}
+	}
+	exchange(func(int) (storage.Array, error) { return sum, nil }, func(rank int) (storage.Array, error) { return r.pieceOf(total, rank), nil })
+	for _, wait := range waits {
+		err = cmp.Or(err, wait())
+	}
+	return total, err
 }
 
 // startGather begins to send this process's piece of a, which lies in a, to all others, and to receive theirs.

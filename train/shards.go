@@ -165,6 +165,9 @@ func (s shardRange) reduceOn(d storage.Device, arrays []storage.Array) (total st
 	if s.group == nil || d == storage.CPU {
 		return s.reduce(arrays)
 	}
+	if g, ok := s.group.(collective.DeviceGroup); ok && g.Device() == d {
+		return s.reduceThere(g, arrays)
+	}
 	there := make([]storage.Array, len(arrays))
 	for i, a := range arrays {
 		if there[i], err = a.To(storage.CPU); err != nil {

@@ -26,6 +26,9 @@ import (
 func compute(config train.Config) (storage.Device, error) {
 	setThreads(config)
 	shareThreads(config)
+	if d, err := ownGPU(config); d != nil || err != nil {
+		return d, err
+	}
 	return storage.DeviceNamed(cmp.Or(config.Device, "cpu"))
 }
 

@@ -17,7 +17,7 @@ func init() {
 	if RealGPU() {
 		return
 	}
-	for name, which := range map[string]C.int{"cuBLASLt": C.H5_LIBRARY_CUBLASLT, "cuDNN": C.H5_LIBRARY_CUDNN} {
+	for name, which := range map[string]C.int{"cuBLASLt": C.H5_LIBRARY_CUBLASLT, "cuDNN": C.H5_LIBRARY_CUDNN, "NCCL": C.H5_LIBRARY_NCCL} {
 		cuda.OverrideLibrary(name, func(set func(name string, function unsafe.Pointer)) {
 			for i := C.int(0); ; i++ {
 				f := C.h5_library_fake(which, i)

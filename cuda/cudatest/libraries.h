@@ -1,4 +1,4 @@
-/* The functions of cublaslt.go and cudnn.go, by the names of the libraries'. */
+/* The functions of cublaslt.go, cudnn.go and nccl.c, by the names of the libraries'. */
 #ifndef H5_LIBRARY_FAKES_H
 #define H5_LIBRARY_FAKES_H
 
@@ -7,5 +7,6 @@
 
 /* The i-th fake of a library; after the last, one without a name. */
 h5_entry h5_library_fake(int which, int i);
+h5_entry h5_nccl_fake(int i);
 
 #endif
