@@ -13,7 +13,7 @@ import (
 type Environment struct {
 	Rank, Size           int    // RANK, WORLD_SIZE
 	LocalRank, LocalSize int    // LOCAL_RANK, LOCAL_WORLD_SIZE: among the processes of this host
-	Address              string // MASTER_ADDR:MASTER_PORT, where rank 0 hands out the ID of the communicator
+	Address              string // MASTER_ADDR:MASTER_PORT, where rank 0 hands out the ID of the communicator; under torchrun the next port
 }
 
 // FromEnvironment returns the environment of a process of several, or nil without RANK or if WORLD_SIZE is absent or 1.
@@ -39,6 +39,13 @@ func FromEnvironment(getenv func(string) string) (*Environment, error) {
 	host, port := getenv("MASTER_ADDR"), getenv("MASTER_PORT")
 	if host == "" || port == "" {
 		return nil, fmt.Errorf("nccl: %d processes without MASTER_ADDR and MASTER_PORT, where rank 0 waits for the others: %w", e.Size, collective.ErrGroup)
+	}
+	if getenv("TORCHELASTIC_USE_AGENT_STORE") == "True" { // torchrun itself listens there
+		n, err := strconv.Atoi(port)
+		if err != nil {
+			return nil, fmt.Errorf("nccl: MASTER_PORT is %q; want a number: %w", port, collective.ErrGroup)
+		}
+		port = strconv.Itoa(n + 1)
 	}
 	e.Address = net.JoinHostPort(host, port)
 	return e, nil

@@ -42,6 +42,14 @@ func TestEnvironments(t *testing.T) {
 	}
 }
 
+// TestTorchrunListensItself: the port that torchrun names is its own.
+func TestTorchrunListensItself(t *testing.T) {
+	environment := map[string]string{"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "MASTER_ADDR": "one", "MASTER_PORT": "29500", "TORCHELASTIC_USE_AGENT_STORE": "True"}
+	if e, err := nccl.FromEnvironment(func(name string) string { return environment[name] }); err != nil || e.Address != "one:29501" {
+		t.Errorf("%v, %v; want the next port", e, err)
+	}
+}
+
 // freeAddress returns an address where nobody listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
