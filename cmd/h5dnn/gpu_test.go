@@ -25,7 +25,7 @@ import (
 // withoutGPUs removes the GPUs that package cudatest provides.
 func withoutGPUs() {
 	cuda.Override(nil)
-	for _, l := range []string{"cuBLASLt", "cuDNN"} {
+	for _, l := range []string{"cuBLASLt", "cuDNN", "NCCL"} {
 		cuda.OverrideLibrary(l, nil)
 	}
 }

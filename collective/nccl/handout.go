@@ -11,7 +11,7 @@ import (
 	"github.com/h5dnn/h5dnn/collective"
 )
 
-// A request is a greeting, then the rank and the number of processes, little-endian; the answer is a greeting and the message.
+// greeting begins a request, which has the rank and the number of processes after it, little-endian, and the answer, which has the message.
 const greeting = "h5dnn nccl 1\n"
 
 const requestSize = len(greeting) + 8
@@ -48,7 +48,7 @@ func (e Environment) HandOut(message []byte, limit time.Duration) error {
 	return nil
 }
 
-// answer sends message to the rank that has opened c, and returns it, or 0 if it is none.
+// answer sends message to the rank that has opened c, and returns its number, or 0 if no rank has.
 func (e Environment) answer(c net.Conn, message []byte) int {
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(strayLimit))
