@@ -154,10 +154,10 @@ func TestProgramsRefuseOperands(t *testing.T) {
 	for want, c := range map[string]kernels.Call{
 		"input 0: float32[6] on cuda:1 is not on cuda:0":                               {Out: []storage.Array{x}, In: []storage.Array{there}},
 		"output 0: float32[7] on cuda:0 reaches outside the 6 elements of its storage": {Out: []storage.Array{outside}, In: []storage.Array{x}},
-		"has strides [2]":                {Out: []storage.Array{numbers(t, gpus[0], 3)}, In: []storage.Array{step}},
+		"has strides [2]":                        {Out: []storage.Array{numbers(t, gpus[0], 3)}, In: []storage.Array{step}},
 		"output 0: elements of [6] share memory": {Out: []storage.Array{repeated}, In: []storage.Array{x}},
-		"input 1: no storage":            {Out: []storage.Array{x}, In: []storage.Array{x, {Type: x.Type, View: x.View}}},
-		"no outputs":                     {In: []storage.Array{x}},
+		"input 1: no storage":                    {Out: []storage.Array{x}, In: []storage.Array{x, {Type: x.Type, View: x.View}}},
+		"no outputs":                             {In: []storage.Array{x}},
 	} {
 		if err := gpus[0].Run(softsign.Kernel("own"), &c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want %q", err, want)

@@ -18,7 +18,7 @@ type epochRun struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	start, limit int       // positions
+	start, limit int // positions
 	kind         trace.Kind
 	from         reader    // that batches are read from, each alone; nil if they are read by block
 	byBlock      blockwise // that reads the blocks; nil if batches are read alone

@@ -42,7 +42,9 @@ var sections = []struct{ kind, heading, text string }{
 }
 
 // registrations are what configurations can name.
-func registrations() []nn.Registration { return slices.Concat(nn.Registrations(), train.Registrations()) }
+func registrations() []nn.Registration {
+	return slices.Concat(nn.Registrations(), train.Registrations())
+}
 
 // page returns the text of docs/configuration.md. The source code is in root.
 func page(root string) (string, error) {
