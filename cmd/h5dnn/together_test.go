@@ -37,7 +37,7 @@ type law struct {
 
 var lawModels = map[string]string{
 	"mlp": "[flatten, {dense: 24}, {batchnorm1d: {num_features: 24}}, relu, {dropout: 0.1}, {dense: 10}]",
-	"cnn": "[{conv2d: {out_channels: 4, kernel_size: 3}}, {batchnorm2d: {num_features: 4}}, relu, {maxpool2d: 2}, {dropout: 0.1}, flatten, {dense: 10}]",
+	"cnn": "[{conv2d: {out_channels: 4, kernel_size: 3}}, {batchnorm2d: {num_features: 4, sync: true}}, relu, {maxpool2d: 2}, {dropout: 0.1}, flatten, {dense: 10}]",
 }
 
 // lawConfig trains on 1,003 samples: the last batch of 64 has 43, which 4 shards do not divide.
