@@ -14,7 +14,7 @@ type GradientNormsOptions struct {
 	Every int `json:"every"` // steps between two gradients that are looked at; 100 if 0
 }
 
-// GradientNorms puts the norm of the gradient into the history, as gradient_norm, and those of each parameter, as gradient_norm/0.weight: the
+// GradientNorms puts the norm of the gradient into the history, as gradient_norm, and those of each parameter, as gradient_norm.0.weight: the
 // means over the gradients of an epoch that were looked at, before clipping.
 type GradientNorms struct {
 	OnlyProgress
@@ -44,7 +44,7 @@ func (g *GradientNorms) Gradients(s *Step) error {
 	g.sums["count"]++
 	total := 0.0
 	for name, norm := range norms(s) {
-		g.sums["gradient_norm/"+name] += norm
+		g.sums["gradient_norm."+name] += norm
 		total += norm * norm
 	}
 	g.sums["gradient_norm"] += math.Sqrt(total)

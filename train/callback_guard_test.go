@@ -62,7 +62,7 @@ func TestGradientNormsAreInTheHistory(t *testing.T) {
 		}
 		sum := 0.0
 		for _, name := range []string{"1.weight", "1.bias", "3.weight", "3.bias"} {
-			norm := run.History["gradient_norm/"+name]
+			norm := run.History["gradient_norm."+name]
 			sum += norm[0] * norm[0]
 		}
 		norm := run.History["gradient_norm"][0]
