@@ -19,11 +19,13 @@ import (
 type pieces struct {
 	*sharded
 	optimizer   nn.Divisible
-	elementwise bool      // pieces end within parameters
-	buckets     []bucket  // of parameters, in the order of the layout
-	changes     reduction // of the buffers of the model
-	left        int       // number of buckets whose exchange was not started; the last is started first
-	open        []bool    // parameters whose gradients this process does not have yet
+	elementwise bool            // pieces end within parameters
+	buckets     []bucket        // of parameters, in the order of the layout
+	changes     reduction       // of the buffers of the model
+	left        int             // number of buckets whose exchange was not started; the last is started first
+	open        []bool          // parameters whose gradients this process does not have yet
+	lends       bool            // this process sends a gradient of this update from where it is, in the step that has it
+	lent        []storage.Array // those, by parameter
 	ranges      map[string][2]int
 }
 
@@ -40,7 +42,7 @@ var bucketBytes = 1 << 20 // tests change it
 // newPieces returns the pieces of the parameters, or nil if each process updates all of them: on GPUs, and where hooks
 // or the optimizer want whole gradients. That does not depend on the number of processes.
 func (x *sharded) newPieces() *pieces {
-	p := &pieces{sharded: x, ranges: map[string][2]int{}, open: make([]bool, len(x.trained))}
+	p := &pieces{sharded: x, ranges: map[string][2]int{}, open: make([]bool, len(x.trained)), lent: make([]storage.Array, len(x.trained))}
 	var divisible bool
 	p.optimizer, divisible = x.r.Optimizer.(nn.Divisible)
 	if !divisible || x.r.Device != storage.CPU || x.shards.fast || slices.ContainsFunc(x.r.hooks, needsAll) ||
@@ -105,6 +107,19 @@ func (p *pieces) begin() {
 	for i := range p.open {
 		p.open[i] = true
 	}
+	p.lends = false
+	clear(p.lent)
+}
+
+// lend makes the gradient of the k-th parameter stand for its sums in the last leaf, and reports whether it can: if it is
+// a bucket of its own. It must not be written to, as it may be the gradient of another parameter too.
+func (p *pieces) lend(k int, gradient storage.Array) bool {
+	b := p.bucketOf(k)
+	if p.shards.group == nil || b.end-b.first > 1 || gradient.Type != p.layout.t || !gradient.Contiguous() {
+		return false
+	}
+	p.lent[k], p.lends = tensor.FromArray(gradient).Reshape(-1).Array(), true
+	return true
 }
 
 // ready starts the exchange of each bucket, from the last, that this process has all gradients of.
@@ -135,7 +150,11 @@ func (p *pieces) startNext(parts int) error {
 	arrays := make([][]storage.Array, parts)
 	for part := range arrays {
 		at := p.layout.first + part*p.layout.size + b.at
-		for _, l := range p.leaves {
+		for i, l := range p.leaves {
+			if lent := p.lent[b.first]; lent.Data != nil && i == len(p.leaves)-1 {
+				arrays[part] = append(arrays[part], lent)
+				continue
+			}
 			for k := b.first; k < b.end; k++ {
 				if l.counts[part*len(p.trained)+k] == 0 {
 					p.view(l.sums, p.layout.params[k], part).Zero()
@@ -143,6 +162,11 @@ func (p *pieces) startNext(parts int) error {
 			}
 			arrays[part] = append(arrays[part], rows(l.sums, at, at+b.size))
 		}
+	}
+	b.kept = treeNode{}
+	if p.lent[b.first].Data != nil {
+		last := p.shards.first + len(p.leaves) - 1
+		b.kept = treeNode{last, last + 1}
 	}
 	return b.start(arrays)
 }

@@ -35,6 +35,7 @@ type adding struct {
 	share   float64          // of the samples of a full part, or of the batch if there is no other in the update
 	weights []*tensor.Tensor // the denominators of the parts of the loss
 	last    bool             // the leaves of this process are complete with it
+	updated bool             // and the update was made, in the step of the batch, whose gradients were sent from where they are
 }
 
 // A leaf is what a shard contributes to an update: of one batch, or of several that are accumulated.
@@ -218,6 +219,9 @@ func (x *sharded) stepOf(b *batch) error {
 		return nil
 	}
 	x.begun = 0
+	if x.adding.updated {
+		return nil
+	}
 	return x.finish(info)
 }
 
@@ -257,17 +261,13 @@ func (x *sharded) contribute(info BatchInfo, i int, b *batch, first, n int) erro
 		fields[k] = rows(field, first, first+n)
 	}
 	shard := x.shards.first + i
+	var failed error
 	if err := tensor.Step(func(t *tensor.Tape) error {
 		t.Seed(x.r.Config.Seed, x.r.Position.Step*uint64(x.shards.all)+uint64(shard))
 		x.r.autocast(t)
 		c := x.r.compare(exampleOf(t, x.r.Inputs, x.binding, fields, storage.Array{}))
 		shown := x.r.measure(c, x.r.metrics[shard])
 		counts, left := x.r.correct(c)
-		s := &Step{BatchInfo: info, Parts: partsOf(c.losses)}
-		x.weigh(s)
-		if err := x.lossGradients(s); err != nil {
-			return err
-		}
 		l.samples += float64(n)
 		l.loss += shown.Item() * float64(n)
 		if counts != nil {
@@ -276,13 +276,23 @@ func (x *sharded) contribute(info BatchInfo, i int, b *batch, first, n int) erro
 		if left != nil {
 			l.ignored += left.Item()
 		}
+		s := &Step{BatchInfo: info, Parts: partsOf(c.losses)}
+		x.weigh(s)
+		if err := x.lossGradients(s); err != nil {
+			return err
+		}
+		if failed = x.copyBuffers(l.buffers, true); failed == nil && x.adding.last && x.pieces != nil && x.pieces.lends {
+			x.adding.updated = true
+			failed = x.finish(info)
+		}
 		return nil
-	}); err != nil && info.Last() && n == 1 {
+	}); failed != nil {
+		return failed
+	} else if err != nil && info.Last() && n == 1 {
 		return fmt.Errorf("%w; the last batch has one sample for shard %d, and drop_last: true leaves that batch out", err, shard)
-	} else if err != nil {
+	} else {
 		return err
 	}
-	return x.copyBuffers(l.buffers, true)
 }
 
 // weigh sets how the gradients of a part of a batch are weighted: by the denominators of the loss. One that is the number
@@ -299,8 +309,11 @@ func (x *sharded) weigh(s *Step) {
 		case p.Denominator != nil:
 			a.weights[k] = p.Denominator
 			a.leaf.denominators[k] += p.Denominator.Item()
-		case !p.Sum && !alone:
-			a.leaf.denominators[k] += a.share
+		case !p.Sum:
+			if !alone {
+				a.leaf.denominators[k] += a.share
+			}
+			s.Parts[k].value = timesNumber(p.value, a.share)
 		}
 	}
 }
@@ -311,26 +324,25 @@ func (x *sharded) Gradients(*Step) error { return nil }
 // GradientReady adds a gradient to the leaf, times the denominator of the loss.
 func (x *sharded) GradientReady(s *Step, g Gradient) error {
 	a, k := &x.adding, x.index[g.Param]
+	pieces := a.last && x.pieces != nil && x.mostParts() == 1
 	weighted := func(d *tensor.Tensor) *tensor.Tensor {
-		switch {
-		case a.weights[g.Part] != nil:
-			return d.Mul(a.weights[g.Part].Cast(d.DType()))
-		case !s.Parts[g.Part].Sum:
-			return d.MulScalar(a.share)
+		if a.weights[g.Part] == nil {
+			return d
 		}
-		return d
+		return d.Mul(a.weights[g.Part].Cast(d.DType()))
 	}
 	sum, count := x.view(a.leaf.sums, x.layout.params[k], g.Part), &a.leaf.counts[g.Part*len(x.trained)+k]
 	switch {
+	case *count == 0 && pieces && a.weights[g.Part] == nil && x.pieces.lend(k, g.Grad.Array()):
 	case *count > 0:
 		sum.AddInPlace(weighted(g.Grad).Cast(sum.DType()))
-	case s.Parts[g.Part].Sum || sum.DType() != g.Grad.DType():
+	case a.weights[g.Part] == nil || sum.DType() != g.Grad.DType():
 		sum.Assign(weighted(g.Grad))
 	default:
 		tensor.Into(sum, g.Grad, weighted)
 	}
 	*count++
-	if a.last && x.pieces != nil && x.mostParts() == 1 {
+	if pieces {
 		return x.pieces.ready(k)
 	}
 	return nil

@@ -16,6 +16,7 @@ type reduction struct {
 	mine     [][]storage.Array             // sums over the nodes of this process, of each array
 	received []storage.Array               // from each rank: of each array, its piece of each node of the rank
 	sums     []map[treeNode]*tensor.Tensor // of the piece of each array
+	kept     treeNode                      // whose arrays are not overwritten; empty if there is none
 	wait     collective.Wait
 }
 
@@ -53,7 +54,7 @@ func (r *reduction) addMine(arrays [][]storage.Array) {
 		}
 		pieces := map[treeNode]*tensor.Tensor{}
 		for i, n := range nodes {
-			sums[i] = sumTree(tensors, n).Array()
+			sums[i] = sumTree(tensors, n, r.kept).Array()
 			pieces[n] = tensor.FromArray(r.pieceOf(sums[i], r.rank()))
 		}
 		r.mine, r.sums = append(r.mine, sums), append(r.sums, pieces)
@@ -115,7 +116,7 @@ func (r *reduction) finish() ([]storage.Array, error) {
 	}
 	sums := make([]storage.Array, len(r.sums))
 	for k := range sums {
-		sums[k] = sumTree(r.sums[k], treeNode{0, r.all}).Array()
+		sums[k] = sumTree(r.sums[k], treeNode{0, r.all}, r.kept).Array()
 	}
 	return sums, nil
 }
@@ -159,7 +160,7 @@ func (s shardRange) reduceThere(g collective.DeviceGroup, arrays []storage.Array
 	if err != nil {
 		return total, err
 	}
-	sum := sumTree(sums, treeNode{0, s.all}).Array() // in the memory of rank 0's first node
+	sum := sumTree(sums, treeNode{0, s.all}, treeNode{}).Array() // in the memory of rank 0's first node
 	if s.rank() > 0 {
 		if err := sum.CopyTo(r.pieceOf(total, s.rank())); err != nil {
 			return total, err

@@ -89,13 +89,18 @@ func (s shardRange) nodesOf(rank int) []treeNode {
 	return treeNode{0, s.all}.within(rank*s.local, (rank+1)*s.local)
 }
 
-// sumTree returns the sum of the node n of parts, whose sums are known. It is computed in the memory of the first of them.
-func sumTree(parts map[treeNode]*tensor.Tensor, n treeNode) *tensor.Tensor {
+// sumTree returns the sum of the node n of parts, whose sums are known. It is computed in the memory of the first of them, or of
+// the second if the first is kept.
+func sumTree(parts map[treeNode]*tensor.Tensor, n, kept treeNode) *tensor.Tensor {
 	if sum, ok := parts[n]; ok {
 		return sum
 	}
 	a, b := n.halves()
-	return sumTree(parts, a).AddInPlace(sumTree(parts, b))
+	left, right := sumTree(parts, a, kept), sumTree(parts, b, kept)
+	if a == kept {
+		return right.AddInPlace(left) // the same bits: a sum of two does not depend on their order
+	}
+	return left.AddInPlace(right)
 }
 
 // sumNumbers returns the sum of rows, one of each shard, in the order of the tree.
