@@ -87,7 +87,7 @@ var _ = train.RegisterCallback("outside", func(o outsideOptions) *outside { retu
 // fileState is all arrays of the run file of r but times.
 func fileState(t *testing.T, r *train.Run) map[string]string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "run.npz")
+	file := filepath.Join(t.TempDir(), "run.ckpt.h5")
 	if err := train.Save(file, r); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func fileState(t *testing.T, r *train.Run) map[string]string {
 // toTheEnd trains a run on a number of processes until it is complete, resuming it from its file where it pauses.
 func toTheEnd(t *testing.T, text string, processes int, interruptAt ...uint64) *train.Run {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "run.npz")
+	file := filepath.Join(t.TempDir(), "run.ckpt.h5")
 	for attempt := 0; ; attempt++ {
 		begin := func() (*train.Run, *train.Data) {
 			run, data := setUp(t, text)
