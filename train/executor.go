@@ -289,7 +289,10 @@ func (t *trainer) nonFinite(loss float64, consumed int) error {
 			break
 		}
 	}
-	return fmt.Errorf("train: the loss is %v, and its batch has no missing value (%s); lower the learning rate, or look for large values: %w", loss, at, storage.ErrState)
+	return fmt.Errorf("train: the loss is %v, and its batch has no missing value (%s); lower the learning rate, or look for large values: %w", loss, at, errNotFinite)
 }
+
+// errNotFinite is the kind of error of a loss that is not finite, though nothing is missing.
+var errNotFinite = fmt.Errorf("%w", storage.ErrState)
 
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -67,6 +67,9 @@ func trainCommand() *cli.Command {
 			if c.Bool("print-config") {
 				return printConfig(c)
 			}
+			if c.Bool("find-lr") {
+				return findRate(c)
+			}
 			job, err := newJob(c)
 			if err != nil {
 				return err
@@ -151,6 +154,7 @@ func trainFlags() []trainFlag {
 		{"Model", untilUpdate, &cli.StringFlag{Name: "loss", Usage: registered("loss"), DefaultText: fmt.Sprint(d.Loss)}},
 		{"Training", never, &cli.StringFlag{Name: "optimizer", Usage: registered("optimizer"), DefaultText: fmt.Sprint(d.Optimizer)}},
 		{"Training", untilUpdate, &cli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "the optimizer's"}},
+		{"Training", never, &cli.BoolFlag{Name: "find-lr", Usage: "try learning rates from 1e-7 to 10 in 100 steps, print the losses and the best rate, and end"}},
 		{"Training", untilUpdate, &cli.StringFlag{Name: "schedule", Usage: "learning rate schedule: " + registered("schedule"), DefaultText: fmt.Sprint(d.Schedule)}},
 		{"Training", always, &cli.IntFlag{Name: "epochs", Usage: "`NUMBER` of epochs", DefaultText: fmt.Sprint(d.Epochs)}},
 		{"Training", untilUpdate, &cli.IntFlag{Name: "batch", Usage: "batch `SIZE`", DefaultText: fmt.Sprint(d.BatchSize)}},
