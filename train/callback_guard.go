@@ -13,7 +13,7 @@ import (
 
 // GuardOptions are the settings of [Guard].
 type GuardOptions struct {
-	Factor   float64 `json:"factor"`   // a loss or norm is an outlier if it is so many times the mean of those before; 10 if 0
+	Factor   float64 `json:"factor"`   // a loss or norm is an outlier if it is this many times the mean of those before; 10 if 0
 	Every    int     `json:"every"`    // steps between two gradients that are looked at; 100 if 0
 	Continue bool    `json:"continue"` // outliers are noted, and training goes on
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// Lockstep computes the shards of this process in turns: each until it wants numbers added over all shards, as batch
+// A lockstep computes the shards of this process in turns: each until it wants numbers added over all shards, as batch
 // normalization with sync: true does. They run one at a time, on the thread that the arithmetic threads belong to.
 type lockstep struct {
 	*sharded

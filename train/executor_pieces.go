@@ -13,8 +13,8 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// Pieces let each process add and update a part of the parameters: the gradients of a bucket of parameters are divided
-// into a piece for each shard, and a process adds the pieces of its shards, updates the parameters there and sends these
+// The pieces of the parameters let each process add and update a part of them: the gradients of a bucket of parameters are
+// divided into a piece for each shard, and a process adds the pieces of its shards, updates the parameters there and sends these
 // to the others. The buckets of the last layers are sent while the backward pass goes on.
 type pieces struct {
 	*sharded

@@ -16,7 +16,7 @@ type reduction struct {
 	mine     [][]storage.Array             // sums over the nodes of this process, of each array
 	received []storage.Array               // from each rank: of each array, its piece of each node of the rank
 	sums     []map[treeNode]*tensor.Tensor // of the piece of each array
-	kept     treeNode                      // whose arrays are not overwritten; empty if there is none
+	kept     treeNode                      // whose arrays are not overwritten; empty if all are
 	wait     collective.Wait
 }
 
