@@ -20,7 +20,7 @@ func TestInstalledCUDALibrariesHaveTheSymbols(t *testing.T) {
 			Libraries []struct{ Name, Version, Missing string }
 		}
 	}
-	if err := json.Unmarshal(out, &shown); err != nil || len(shown.CUDA.Libraries) != 3 {
+	if err := json.Unmarshal(out, &shown); err != nil || len(shown.CUDA.Libraries) != 4 {
 		t.Fatalf("%v in %s", err, out)
 	}
 	for _, l := range shown.CUDA.Libraries {

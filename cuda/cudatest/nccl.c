@@ -30,7 +30,8 @@ struct message {
 	h5_handle stream;
 };
 
-static _Thread_local struct message group[2 * MOST];
+/* The messages of the thread's group: libraries that are loaded late have little memory for each thread. */
+static _Thread_local struct message *group;
 static _Thread_local int depth, count;
 
 static h5_status fake_ncclGetVersion(int *version) {
@@ -146,6 +147,8 @@ static h5_status fake_ncclRecv(h5_address to, size_t elements, int type, int pee
 }
 
 static h5_status fake_ncclGroupStart(void) {
+	if (depth == 0 && !(group = malloc(2 * MOST * sizeof *group)))
+		return INVALID_USAGE;
 	depth++;
 	return 0;
 }
@@ -182,6 +185,8 @@ static h5_status fake_ncclGroupEnd(void) {
 			if (group[i].sends == sends)
 				status = make(&group[i]);
 	count = 0;
+	free(group);
+	group = NULL;
 	return status;
 }
 
