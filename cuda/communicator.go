@@ -24,10 +24,18 @@ type Communicator struct {
 // CommunicatorIDSize is the number of bytes that identify a communicator.
 const CommunicatorIDSize = C.sizeof_h5_nccl_id
 
+// CheckNCCL returns an error if NCCL is missing, without which there are no communicators.
+func CheckNCCL() error {
+	if l := libraries[nccl].find(); l.Missing != nil {
+		return fmt.Errorf("%s: %w", l.Name, l.Missing)
+	}
+	return nil
+}
+
 // NewCommunicatorID returns what the ranks of a new communicator need to find each other. One of them makes it.
 func NewCommunicatorID() ([]byte, error) {
-	if l := libraries[nccl].find(); l.Missing != nil {
-		return nil, fmt.Errorf("%s: %w", l.Name, l.Missing)
+	if err := CheckNCCL(); err != nil {
+		return nil, err
 	}
 	var id C.h5_nccl_id
 	if err := status("make a communicator's ID", C.h5_nccl_id_make(&id), ncclText); err != nil {
@@ -38,8 +46,8 @@ func NewCommunicatorID() ([]byte, error) {
 
 // NewCommunicator joins the ranks of id, and returns once all have. Close it.
 func (d *Device) NewCommunicator(id []byte, rank, size int) (*Communicator, error) {
-	if l := libraries[nccl].find(); l.Missing != nil {
-		return nil, fmt.Errorf("%s: %w", l.Name, l.Missing)
+	if err := CheckNCCL(); err != nil {
+		return nil, err
 	}
 	if len(id) != CommunicatorIDSize || rank < 0 || rank >= size {
 		return nil, fmt.Errorf("join a communicator as rank %d of %d with an ID of %d bytes: %w", rank, size, len(id), storage.ErrState)

@@ -25,12 +25,12 @@ type Group struct {
 
 // Join returns the group of the processes of an environment, once all have joined, or an error after a time limit. The GPU of this one is d.
 func Join(e Environment, d *cuda.Device, limit time.Duration) (*Group, error) {
-	id := make([]byte, cuda.CommunicatorIDSize)
-	if e.Rank == 0 {
-		var err error
-		if id, err = cuda.NewCommunicatorID(); err != nil {
-			return nil, fmt.Errorf("nccl: %w", err)
-		}
+	id, err := make([]byte, cuda.CommunicatorIDSize), cuda.CheckNCCL() // before others are waited for
+	if err == nil && e.Rank == 0 {
+		id, err = cuda.NewCommunicatorID()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("nccl: %w", err)
 	}
 	if err := e.HandOut(id, limit); err != nil {
 		return nil, err
