@@ -24,7 +24,7 @@ type Communicator struct {
 // CommunicatorIDSize is the number of bytes that identify a communicator.
 const CommunicatorIDSize = C.sizeof_h5_nccl_id
 
-// CheckNCCL returns an error if NCCL is missing, without which there are no communicators.
+// CheckNCCL returns an error if NCCL is missing. Communicators need it.
 func CheckNCCL() error {
 	if l := libraries[nccl].find(); l.Missing != nil {
 		return fmt.Errorf("%s: %w", l.Name, l.Missing)

@@ -60,7 +60,7 @@ func (k *Kind[T]) Describe(made T) (any, error) { return k.made.describe(made) }
 // Name returns the name of made in configurations, or else its type.
 func (k *Kind[T]) Name(made T) string { return k.made.called(made) }
 
-// Registrations lists what is registered, by name.
+// Registrations lists the registered entries, by name.
 func (k *Kind[T]) Registrations() []Registration {
 	all := k.made.registrations()
 	slices.SortFunc(all, func(a, b Registration) int { return cmp.Compare(a.Name, b.Name) })

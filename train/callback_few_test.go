@@ -29,7 +29,7 @@ func TestFewSamples(t *testing.T) {
 	}
 }
 
-// TestValidationBetweenEpochs: the loss of a step is that of the run that ends there.
+// TestValidationBetweenEpochs: the loss of a step equals the loss of a run that ends there.
 func TestValidationBetweenEpochs(t *testing.T) {
 	run, data := setUp(t, settings+"ema: 0.9\ncallbacks: [{validation: {every: 4}}, {limit: {steps: 8}}]")
 	var notes []string

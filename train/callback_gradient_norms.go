@@ -107,7 +107,7 @@ func (l *look) begin(p Plan) error {
 	return nil
 }
 
-// Variant is that of steps which are not looked at.
+// Variant names the steps whose gradients are not read.
 func (l *look) Variant(b BatchInfo) (int, bool) { return 0, !l.looks(b) }
 
 func (l *look) looks(b BatchInfo) bool {
@@ -115,7 +115,7 @@ func (l *look) looks(b BatchInfo) bool {
 	return end/l.every > (end-l.batches)/l.every
 }
 
-// due reports whether to look at the gradients of s: those of an update.
+// due reports whether the gradients of s are to be read: s makes an update.
 func (l *look) due(s *Step) bool { return !s.hold && l.looks(s.BatchInfo) }
 
 // norms yields the norm of each parameter's gradient.

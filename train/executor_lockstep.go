@@ -135,7 +135,7 @@ func (x *lockstep) sumWanted(mine [][]float64) ([]float64, error) {
 	return treeNode{0, x.shards.all}.sumPresent(all), nil
 }
 
-// sumPresent is sumNumbers of rows of which some are empty.
+// sumPresent is sumNumbers where some rows are empty.
 func (n treeNode) sumPresent(rows [][]float64) []float64 {
 	if n.end == n.first+1 {
 		if len(rows[n.first]) == 0 {

@@ -181,7 +181,7 @@ func (p *pieces) startChanges() error {
 	return p.changes.start([][]storage.Array{all})
 }
 
-// update updates this process's pieces with the sums of all shards, gets those of the others, and updates the buffers.
+// update updates this process's pieces with the sums of all shards, gets the other processes' pieces, and updates the buffers.
 func (p *pieces) update(info BatchInfo, total numbers) (updated bool, err error) {
 	if err := cmp.Or(p.startRest(total.parts), p.startChanges()); err != nil {
 		return false, err

@@ -88,7 +88,7 @@ func (s *rateSearch) StepEnd(p Progress) error {
 }
 
 // fastest returns the rate at which the mean of the losses falls fastest from step to step, NaN if it does not. The first steps,
-// of which the mean is one of few, do not count.
+// whose mean has few losses, do not count.
 func fastest(points []RatePoint) float64 {
 	best, slope := math.NaN(), 0.0
 	for i := min(10, len(points)/4) + 1; i+1 < len(points); i++ {

@@ -67,7 +67,7 @@ func checkKept(file string, step uint64) error {
 	return nil
 }
 
-// kept says which saves stay beside the run file: the last ones, and those of some steps.
+// kept says which saves stay beside the run file: the last ones, and the saves of some steps.
 type kept struct {
 	last  int
 	steps []uint64

@@ -186,7 +186,7 @@ func TestMetricsOfSeveralOutputs(t *testing.T) {
 	}
 }
 
-// TestProgressHasMetricsSoFar: after the last step of an epoch the metrics of its progress are those of the epoch.
+// TestProgressHasMetricsSoFar: after the last step of an epoch the metrics of its progress equal the epoch's.
 func TestProgressHasMetricsSoFar(t *testing.T) {
 	run, data := setUp(t, settings+"\nmetrics: [f1]\n")
 	var last map[string]storage.Array

@@ -69,7 +69,7 @@ func (s *namedStates) load(arrays named) error {
 	return nil
 }
 
-// setStates makes s the states of those of all that have any, and gives them what was loaded. The kind is for messages.
+// setStates makes s the states of the Resumable ones among all, and gives them the loaded arrays. The kind is for messages.
 func setStates[T any](s *namedStates, params iter.Seq2[string, *nn.Parameter], kind string, all []T) error {
 	*s = namedStates{loaded: maps.Collect(s.arrays)}
 	for _, one := range all {
@@ -94,11 +94,15 @@ func setStates[T any](s *namedStates, params iter.Seq2[string, *nn.Parameter], k
 	return nil
 }
 
-// numbersOf returns the numbers of an array of a state, of which there are n, or any number if n is negative.
+// numbersOf returns the numbers of an array of a state: n of them, or any number if n is negative.
 func numbersOf(state map[string]storage.Array, name string, n int) ([]float64, error) {
 	a, ok := state[name]
 	if !ok || a.Rank() != 1 || n >= 0 && a.Len() != n {
-		return nil, fmt.Errorf("state %s is %v; want %d numbers: %w", name, a.Shape, n, storage.ErrState)
+		want := "a list of numbers"
+		if n >= 0 {
+			want = fmt.Sprintf("%d numbers", n)
+		}
+		return nil, fmt.Errorf("state %s is of shape %v; want %s: %w", name, a.Shape, want, storage.ErrState)
 	}
 	return storage.Read[float64](a)
 }

@@ -23,10 +23,10 @@ func evalCommand() *cli.Command {
 		ArgsUsage: "RUN [FILE]",
 		Description: "Evaluates on all samples of FILE, at the paths that the run was trained or validated on or at --x and\n" +
 			"--y. Without FILE, on the validation data of the run; if it has none, on its training data. On several processes (mpirun -n 4 h5dnn eval …) each\n" +
-			"reads the samples of its shards; with the same --shards the numbers are those of one process.",
+			"reads the samples of its shards; with the same --shards the numbers equal one process's.",
 		Flags: append(flagsUnder(dataFlags("")), deviceFlag(),
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
-			&cli.IntFlag{Name: "shards", Usage: "`NUMBER` of parts of the samples, which processes of mpirun divide among them", DefaultText: "those of the run"},
+			&cli.IntFlag{Name: "shards", Usage: "`NUMBER` of parts of the samples, which processes of mpirun divide among them", DefaultText: "as the run has"},
 			&cli.BoolFlag{Name: "confusion", Usage: "print how many samples of each class the model takes for each class"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 		),

@@ -19,19 +19,11 @@ func findRate(c *cli.Context) error {
 	if group() != nil {
 		return fmt.Errorf("--find-lr takes one process; start it without mpirun")
 	}
-	given, err := configOf(c)
-	if err != nil {
-		return err
-	}
-	data, err := openData(c.Context, given)
+	given, data, device, err := describedRun(c)
 	if err != nil {
 		return err
 	}
 	defer data.Close()
-	device, err := compute(given)
-	if err != nil {
-		return err
-	}
 	points, best, err := train.FindRate(c.Context, given, data.Data, device, train.FindRateOptions{})
 	if err != nil {
 		return err

@@ -29,19 +29,11 @@ func printConfig(c *cli.Context) error {
 	if from := c.String("resume"); from != "" {
 		return fmt.Errorf("--print-config prints the settings of new runs; h5dnn inspect %s prints those that a run has", shellWord(from))
 	}
-	given, err := configOf(c)
-	if err != nil {
-		return err
-	}
-	data, err := openData(c.Context, given)
+	given, data, device, err := describedRun(c)
 	if err != nil {
 		return err
 	}
 	defer data.Close()
-	device, err := compute(given)
-	if err != nil {
-		return err
-	}
 	run, err := train.New(c.Context, given, data.Data, device)
 	if err != nil {
 		return err
@@ -70,6 +62,18 @@ func printConfig(c *cli.Context) error {
 	}
 	_, err = io.WriteString(c.App.Writer, text)
 	return err
+}
+
+// describedRun returns the settings of a new run that c describes, its data and its device.
+func describedRun(c *cli.Context) (given train.Config, data *trainingData, device storage.Device, err error) {
+	if given, err = configOf(c); err != nil {
+		return given, nil, nil, err
+	}
+	if device, err = compute(given); err != nil {
+		return given, nil, nil, err
+	}
+	data, err = openData(c.Context, given)
+	return given, data, device, err
 }
 
 // sameConfig returns an error unless text is read as these settings.

@@ -68,7 +68,7 @@ func joinGPUs() error {
 		return nccl.Join(*e, devices[e.LocalRank], joinLimit)
 	}()
 	if err != nil {
-		return fmt.Errorf("RANK and WORLD_SIZE are those of %d processes; without mpirun each needs a GPU, and NCCL: %w; or start them with mpirun -n %d", e.Size, err, e.Size)
+		return fmt.Errorf("RANK and WORLD_SIZE name %d processes; without mpirun each needs a GPU, and NCCL: %w; or start them with mpirun -n %d", e.Size, err, e.Size)
 	}
 	together = g
 	return nil

@@ -99,7 +99,7 @@ func checkArrays(g *nccl.Group) error {
 	return nil
 }
 
-// TestExchanges passes the examiner on processes, two of which a host of two GPUs has.
+// TestExchanges passes the examiner on processes, two of them on a host with two GPUs.
 func TestExchanges(t *testing.T) {
 	for _, size := range []int{2, 4} {
 		address := freeAddress(t)

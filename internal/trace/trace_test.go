@@ -22,7 +22,7 @@ func Example() {
 	// Output: <nil> true true
 }
 
-// TestSpansOfAThreadDoNotOverlap: goroutines that work at once are on threads of their own, of which each has a name, and
+// TestSpansOfAThreadDoNotOverlap: goroutines that work at once are on threads of their own, each with a name, and
 // times are added up over them. Recorders around one get its spans too.
 func TestSpansOfAThreadDoNotOverlap(t *testing.T) {
 	outer := trace.Start(false)

@@ -91,7 +91,7 @@ static double seconds(void)
 /* Seconds of waiting without sleep. */
 #define PATIENCE 0.1
 
-/* What has been started: messages of which the first are received, or sums. */
+/* A started exchange: messages, the received ones first, or sums. */
 struct exchange {
 	int count, receives;
 	int64_t missing; /* bytes to receive */

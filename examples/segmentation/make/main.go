@@ -40,7 +40,7 @@ func (s shape) covers(x, y float64) bool {
 	return true
 }
 
-// samples are images and what is known of them.
+// samples are images and their labels.
 type samples struct {
 	images, masks []uint8
 	kinds         []uint8
