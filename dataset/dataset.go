@@ -80,8 +80,9 @@ type Batch struct {
 	Consumed int             // samples of the epoch up to the end of this batch
 	Waited   time.Duration   // how long the loop waited for this batch
 
-	fields   []Field         // of the dataset
-	whole    []storage.Array // Fields at full capacity
+	fields   []Field         // of Fields
+	whole    []storage.Array // what is read, at full capacity
+	staged   []storage.Array // what a stage makes of it; nil without one
 	data     [][]byte        // of whole
 	rows     []int           // likewise
 	retained bool
@@ -94,8 +95,16 @@ type Batch struct {
 func NewBatch(d Dataset, samples int) (*Batch, error) { return newBatch(d, samples, nil) }
 
 // newBatch is NewBatch with memory from alloc, or ordinary memory if that is nil.
-func newBatch(d Dataset, samples int, alloc func(size int) (storage.Host, error)) (*Batch, error) {
-	b, err := allocBatch(d, samples, alloc)
+func newBatch(d Dataset, samples int, alloc allocator) (*Batch, error) {
+	return newBatchOf(d.Fields(), samples, func(int) allocator { return alloc })
+}
+
+// An allocator allocates host memory; nil stands for ordinary memory.
+type allocator func(size int) (storage.Host, error)
+
+// newBatchOf is newBatch of samples with the given fields, each with memory from its allocator.
+func newBatchOf(fields []Field, samples int, alloc func(field int) allocator) (*Batch, error) {
+	b, err := allocBatchOf(fields, samples, alloc)
 	if err != nil {
 		return nil, err
 	}
@@ -105,10 +114,14 @@ func newBatch(d Dataset, samples int, alloc func(size int) (storage.Host, error)
 }
 
 // allocBatch is newBatch without the list of rows.
-func allocBatch(d Dataset, samples int, alloc func(size int) (storage.Host, error)) (*Batch, error) {
-	b := &Batch{fields: d.Fields()}
-	for _, f := range b.fields {
-		a, err := f.alloc(samples, alloc)
+func allocBatch(d Dataset, samples int, alloc allocator) (*Batch, error) {
+	return allocBatchOf(d.Fields(), samples, func(int) allocator { return alloc })
+}
+
+func allocBatchOf(fields []Field, samples int, alloc func(field int) allocator) (*Batch, error) {
+	b := &Batch{fields: fields}
+	for i, f := range fields {
+		a, err := f.alloc(samples, alloc(i))
 		if err != nil {
 			return nil, fmt.Errorf("dataset: allocate %d samples of %v: %w", samples, f, err)
 		}
@@ -119,7 +132,7 @@ func allocBatch(d Dataset, samples int, alloc func(size int) (storage.Host, erro
 }
 
 // alloc returns memory for the values of f in a number of samples.
-func (f Field) alloc(samples int, alloc func(size int) (storage.Host, error)) (storage.Array, error) {
+func (f Field) alloc(samples int, alloc allocator) (storage.Array, error) {
 	shape := append([]int{samples}, f.Shape...)
 	if alloc == nil {
 		return storage.Empty(f.Type, shape...)
@@ -136,7 +149,7 @@ func (f Field) alloc(samples int, alloc func(size int) (storage.Host, error)) (s
 func (b *Batch) trim(n int) {
 	b.Rows = b.rows[:n]
 	for i, a := range b.whole {
-		if b.Fields[i].Shape[0] != n {
+		if b.staged != nil || b.Fields[i].Shape[0] != n {
 			b.Fields[i] = a.With(samples(a.View, 0, n))
 		}
 	}

@@ -18,6 +18,7 @@ type epochRun struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
+	number       int // of the epoch
 	start, limit int // positions
 	kind         trace.Kind
 	from         reader    // that batches are read from, each alone; nil if they are read by block
@@ -42,7 +43,7 @@ type blockwise interface {
 }
 
 func (l *Loader) startEpoch(ctx context.Context, epoch, start int) *epochRun {
-	r := &epochRun{l: l, order: l.order(epoch), start: start, limit: l.limit(start)}
+	r := &epochRun{l: l, number: epoch, order: l.order(epoch), start: start, limit: l.limit(start)}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.free = make(chan *Batch, len(l.batches))
 	for range l.batches {
@@ -212,8 +213,11 @@ func (r *epochRun) claim(b *Batch) bool {
 	return true
 }
 
-// deliver passes b to the loop, which takes batches in order.
+// deliver runs the stage on b, if there is one, and passes it to the loop, which takes batches in order.
 func (r *epochRun) deliver(b *Batch) {
+	if r.l.o.Stage != nil && b.err == nil {
+		b.err = r.l.apply(b, r.number)
+	}
 	index := (b.Consumed - len(b.Rows) - r.start) / r.l.o.BatchSize
 	r.filled[index%len(r.filled)] <- b
 }

@@ -19,9 +19,10 @@ type Loader struct {
 	dataset Dataset
 	options Options // as they were given
 
-	d    reader
-	o    Options
-	plan Plan
+	d      reader
+	o      Options
+	plan   Plan
+	fields []Field // of batches
 
 	decoded bool // samples are decoded or converted as they are read
 
@@ -43,11 +44,16 @@ func NewLoader(d Dataset, o Options) (_ *Loader, err error) {
 		return nil, err
 	}
 	from := readerOf(d)
+	fields, err := o.stageFields(from.Fields())
+	if err != nil {
+		return nil, err
+	}
+	o.stageBytes = stageBytes(from.Fields(), fields)
 	p, err := newPlanner(from.describe(), o)
 	if err != nil {
 		return nil, err
 	}
-	l := &Loader{dataset: d, options: given, d: from, o: o, plan: p.plan, decoded: p.d.Decoded, blocks: p.blocks, ahead: p.blocksAhead()}
+	l := &Loader{dataset: d, options: given, d: from, o: o, plan: p.plan, fields: fields, decoded: p.d.Decoded, blocks: p.blocks, ahead: p.blocksAhead()}
 	if p.plan.CachedBlocks > 0 {
 		l.cache = newBlockCache(from, p.blocks, p.plan)
 	}
@@ -82,7 +88,7 @@ func check(d Dataset) error {
 // allocBatches makes batches until there are as many as may be in flight.
 func (l *Loader) allocBatches() error {
 	for len(l.batches) < l.plan.InFlight {
-		b, err := newBatch(l.d, min(l.o.BatchSize, l.d.Len()), l.o.Alloc)
+		b, err := l.newStagedBatch(min(l.o.BatchSize, l.d.Len()))
 		if err != nil {
 			return err
 		}
@@ -113,7 +119,7 @@ func (l *Loader) Options() Options { return l.options }
 func (l *Loader) Plan() Plan { return l.plan }
 
 // Fields returns the fields of each batch.
-func (l *Loader) Fields() []Field { return l.d.Fields() }
+func (l *Loader) Fields() []Field { return slices.Clone(l.fields) }
 
 // Epoch yields the batches of an epoch that come after the first start samples
 // of this rank's share. The order is the same wherever it starts.

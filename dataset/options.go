@@ -32,9 +32,13 @@ type Options struct {
 	Shards int
 	// OrderOnly makes a loader for Order alone: it reads no samples and takes no memory.
 	OrderOnly bool
+	// Stage changes the samples of each batch after they are read, such as an augmentation; nil for none.
+	Stage Stage
 	// Alloc allocates the memory of batches, for example the pinned memory of a
 	// device; ordinary memory if it is nil.
 	Alloc func(size int) (storage.Host, error)
+
+	stageBytes int // of a sample, that Stage takes in a batch
 }
 
 // The memory that a loader uses if it suffices, and the limit, without Options.Memory:

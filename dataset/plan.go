@@ -111,7 +111,7 @@ func (p *planner) planMemory() error {
 	block, all := float64(p.blocks.largest)*sample, float64(p.d.Samples)*sample
 	base := float64(p.d.HeldBytes) + p.scratchBytes()
 	p.plan.InFlight = fewestBatches(p.o)
-	need := base + float64(p.plan.InFlight)*float64(p.o.BatchSize)*sample
+	need := base + float64(p.plan.InFlight)*float64(p.o.BatchSize)*(sample+float64(p.o.stageBytes))
 	blocked := need + p.orderBytes()
 	switch {
 	case p.plan.Blocks == 0:
@@ -146,7 +146,7 @@ func (p *planner) planScattering(need, wanted float64) float64 {
 	}
 	p.plan.Scattered = true
 	need += p.scatteringBytes() + float64(p.plan.InFlight)*batch*wantedBytes
-	bytes := batch * (float64(p.d.SampleBytes) + wantedBytes)
+	bytes := batch * (float64(p.d.SampleBytes+p.o.stageBytes) + wantedBytes)
 	ahead := math.Floor(max(0, min(float64(p.batchesAhead()), most/batch-float64(p.plan.InFlight), (wanted-need)/bytes)))
 	p.plan.InFlight += int(ahead)
 	return need + ahead*bytes

@@ -193,14 +193,18 @@ func (s *scattering) prefetch(to int) {
 
 // finish delivers the batches of t of which nothing is missing.
 func (s *scattering) finish(t *scatterTask, err error) {
+	var whole []*Batch
 	s.lock.Lock()
-	defer s.lock.Unlock()
 	for _, b := range t.to.batches {
 		if b.err == nil {
 			b.err = err
 		}
 		if b.missing--; b.missing == 0 {
-			s.r.deliver(b)
+			whole = append(whole, b)
 		}
+	}
+	s.lock.Unlock()
+	for _, b := range whole {
+		s.r.deliver(b)
 	}
 }

@@ -51,7 +51,7 @@ func (r *Reporter) Finish(t *Training) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	for _, k := range []trace.Kind{trace.Reading, trace.Decoding, trace.Copying, trace.Waiting, trace.Computing, trace.Validating, trace.Saving} {
+	for _, k := range []trace.Kind{trace.Reading, trace.Decoding, trace.Copying, trace.Augmenting, trace.Waiting, trace.Computing, trace.Validating, trace.Saving} {
 		took := r.times.Total(k)
 		if k == trace.Decoding {
 			took = max(0, took-r.times.Total(trace.Reading)) // which happens inside

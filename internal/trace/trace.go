@@ -22,6 +22,7 @@ const (
 	Reading    Kind = iota // of stored bytes, from files
 	Decoding               // of blocks of samples, reading included
 	Copying                // of samples into batches and of batches to a device
+	Augmenting             // of samples, by a loader's stage
 	Waiting                // for batches
 	Computing              // of training steps
 	Operation              // of one operation or kernel
@@ -30,7 +31,7 @@ const (
 	kinds
 )
 
-var kindNames = [kinds]string{"reading", "decoding", "copying", "waiting", "step", "operation", "validation", "saving"}
+var kindNames = [kinds]string{"reading", "decoding", "copying", "augmenting", "waiting", "step", "operation", "validation", "saving"}
 
 func (k Kind) String() string { return kindNames[k] }
 
