@@ -1,0 +1,143 @@
+package tensor
+
+import (
+	"math"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
+)
+
+// AttentionOptions are the settings of Attention.
+type AttentionOptions struct {
+	Mask   *Tensor // broadcast to (…, T, S): bools, true where a query takes a key, or floats to add to the scores; nil for none
+	Causal bool    // query i takes the keys 0 to i alone
+	Scale  float64 // of the scores; 1/√D if 0
+	P      float64 // probability of dropping a weight
+	Key    Key     // decides which weights are dropped
+}
+
+// Attention returns softmax(q·kᵀ/√D)·v, the scaled dot-product attention of Vaswani et al., arXiv:1706.03762, for queries q
+// (…, H, T, D), keys k (…, H, S, D) and values v (…, H, S, E): (…, H, T, E). If k and v have fewer heads, each serves H divided by
+// their number of q's, neighbours (Ainslie et al., arXiv:2305.13245). A query that takes no key has the result 0.
+func Attention(q, k, v *Tensor, o AttentionOptions) *Tensor {
+	checkGiven("attention", q, k, v)
+	a := attention{AttentionOptions: o}
+	if a.measure(q, k, v); a.groups > 1 {
+		split := func(x *Tensor, heads int) *Tensor { return x.Unflatten(-3, heads, x.Shape()[x.Rank()-3]/heads) }
+		heads := k.Shape()[k.Rank()-3]
+		if m := o.Mask; m != nil && m.Rank() > 2 {
+			a.Mask = m.Unsqueeze(-3)
+			if m.Shape()[m.Rank()-3] > 1 {
+				a.Mask = split(m, heads)
+			}
+		}
+		return a.weighted(a.weights(split(q, heads), k.Unsqueeze(-3)), v.Unsqueeze(-3)).Flatten(q.Rank()-3, q.Rank()-2)
+	}
+	return a.weighted(a.weights(q, k), v)
+}
+
+type attention struct {
+	AttentionOptions
+	groups int     // heads of q for each of k
+	taken  *Tensor // whether each query takes a key; nil if all do
+}
+
+// measure fails unless the shapes fit, and finds the number of groups.
+func (a *attention) measure(q, k, v *Tensor) {
+	n := q.Rank()
+	if n < 2 || k.Rank() != n || v.Rank() != n || k.Shape()[n-1] != q.Shape()[n-1] || v.Shape()[n-2] != k.Shape()[n-2] || !slices.Equal(v.Shape()[:n-2], k.Shape()[:n-2]) {
+		fail("attention", ErrShape, "queries %v, keys %v and values %v; want (…, T, D), (…, S, D) and (…, S, E)", q.Shape(), k.Shape(), v.Shape())
+	}
+	a.groups = 1
+	if n > 2 && k.Shape()[n-3] > 0 {
+		if a.groups = q.Shape()[n-3] / k.Shape()[n-3]; a.groups*k.Shape()[n-3] != q.Shape()[n-3] {
+			fail("attention", ErrShape, "%d heads of queries for %d of keys; want a multiple", q.Shape()[n-3], k.Shape()[n-3])
+		}
+	}
+	if a.Scale == 0 {
+		a.Scale = 1 / math.Sqrt(float64(q.Shape()[n-1]))
+	}
+}
+
+// weights returns softmax(scale·q·kᵀ) with the masks.
+func (a *attention) weights(q, k *Tensor) *Tensor {
+	scores := q.MulScalar(a.Scale).MatMul(k.T()).ToFloat32()
+	var keep *Tensor
+	switch m := a.Mask; {
+	case m == nil:
+	case m.DType() == dtype.Bool:
+		keep = m
+	default:
+		scores = scores.Add(m.Cast(scores.DType()))
+	}
+	if n := scores.Rank(); a.Causal {
+		rows, columns := scores.Shape()[n-2], scores.Shape()[n-1]
+		if causal := q.onDevice(arange(rows)).Unsqueeze(1).Ge(q.onDevice(arange(columns))); keep == nil {
+			keep = causal
+		} else {
+			keep = keep.BitAnd(causal)
+		}
+	}
+	if keep != nil {
+		lowest := -math.MaxFloat32
+		if scores.DType().Size() == 2 {
+			lowest = -6e4
+		}
+		scores = Where(keep, scores, scores.constant(lowest))
+		if a.Mask != nil {
+			a.taken = keep.Any(-1, KeepDims)
+		}
+	}
+	return scores.Softmax(-1)
+}
+
+// weighted returns the sums of v by weights.
+func (a *attention) weighted(weights, v *Tensor) *Tensor {
+	if a.P > 0 {
+		weights = weights.Dropout(a.P, a.Key)
+	}
+	y := weights.MatMul(v)
+	if a.taken != nil {
+		y = Where(a.taken, y, y.constant(0))
+	}
+	return y
+}
+
+// Rotary turns the pairs x[i], x[i+D/2] of the last axis by angles (…, T, D/2) whose cosines and sines are given (Su et al.,
+// arXiv:2104.09864), so that products of rows depend on the difference of their angles. If the tables are shorter, the
+// elements of x that remain are left as they are.
+func (x *Tensor) Rotary(cos, sin *Tensor) *Tensor {
+	checkGiven("rotary", x, cos, sin)
+	half := cos.Shape()[cos.Rank()-1]
+	rest := x.Shape()[x.Rank()-1] - 2*half
+	if rest < 0 {
+		fail("rotary", ErrShape, "tables %v for rows of %v; want at most half their length", cos.Shape(), x.Shape())
+	}
+	parts := x.Split(-1, half, half, rest)
+	a, b := parts[0], parts[1]
+	turned := []*Tensor{a.Mul(cos).Sub(b.Mul(sin)), b.Mul(cos).Add(a.Mul(sin))}
+	if rest > 0 {
+		turned = append(turned, parts[2])
+	}
+	return Cat(-1, turned...)
+}
+
+func init() {
+	call := func(o AttentionOptions) func(in ...*Tensor) *Tensor {
+		return func(in ...*Tensor) *Tensor {
+			o := o
+			o.Mask = optional(in, 3)
+			return Attention(in[0], in[1], in[2], o)
+		}
+	}
+	q, k, v := samples.In(2, 2, 3, 4).Rows(), samples.In(2, 2, 5, 4).Rows(), samples.In(2, 2, 5, 3).Rows()
+	samples.Register("attention", call(AttentionOptions{}), q, k, v)
+	samples.Register("attention scaled", call(AttentionOptions{Scale: 1}), samples.In(3, 4), samples.In(5, 4), samples.In(5, 4))
+	samples.Register("attention causal", call(AttentionOptions{Causal: true}), q, k, v)
+	samples.Register("attention mask", call(AttentionOptions{}), q, k, v, samples.In(2, 1, 1, 5).Of(samples.Bools).Rows())
+	samples.Register("attention bias", call(AttentionOptions{Causal: true}), q, k, v, samples.In(3, 5))
+	samples.Register("attention grouped", call(AttentionOptions{Causal: true}), samples.In(2, 4, 3, 4).Rows(), k, v)
+	samples.Register("attention grouped mask", call(AttentionOptions{}), samples.In(2, 4, 3, 4).Rows(), k, v, samples.In(2, 4, 3, 5).Of(samples.Bools).Rows())
+	samples.Register("rotary", func(in ...*Tensor) *Tensor { return in[0].Rotary(in[1].Cos(), in[1].Sin()) }, samples.In(2, 3, 5).Rows(), samples.In(3, 2))
+}
