@@ -56,6 +56,13 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s: %v, %v; want a list of one", text, list.All, err)
 		}
 	}
+	var embeds struct {
+		Data
+		Size int `json:"size"`
+	}
+	if err := config.Decode(json.RawMessage(`{"window": 3, "size": 2}`), &embeds); err != nil || embeds.Window != 3 || embeds.Size != 2 {
+		t.Errorf("an embedded struct: %+v, %v; want its fields as settings", embeds, err)
+	}
 	var d Data
 	if err := config.Decode(json.RawMessage(`"demo.h5"`), &d); err != nil || d.File != "demo.h5" {
 		t.Errorf("a single value: %+v, %v; want it as the first field", d, err)

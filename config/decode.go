@@ -14,7 +14,7 @@ import (
 // Decode reads settings, a pointer to a struct whose fields have JSON names, from a
 // JSON object. Settings that are left out keep their values. Any other JSON value
 // is the value of the first field: {dense: 120} is {dense: {units: 120}}, and of a list of any values
-// its only one. Structs in fields are decoded alike, unless they are json or encoding.TextUnmarshalers. Unknown names and
+// its only one. The fields of an embedded struct are settings, too. Structs in fields are decoded alike, unless they are json or encoding.TextUnmarshalers. Unknown names and
 // values of the wrong type are Errors.
 func Decode(raw json.RawMessage, settings any) error {
 	value := reflect.ValueOf(settings).Elem()
@@ -50,15 +50,15 @@ func Decode(raw json.RawMessage, settings any) error {
 // A field is a settable field of a struct and its name in JSON.
 type field struct {
 	name  string
-	index int
+	index []int
 }
 
-// fields lists the fields of struct type t that have JSON names, in order.
+// fields lists the fields of struct type t, and of structs that it embeds, that have JSON names, in order.
 func fields(t reflect.Type) []field {
 	var list []field
-	for i := range t.NumField() {
-		if name, _, _ := bytes.Cut([]byte(t.Field(i).Tag.Get("json")), []byte(",")); len(name) > 0 && string(name) != "-" {
-			list = append(list, field{string(name), i})
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := bytes.Cut([]byte(f.Tag.Get("json")), []byte(",")); len(name) > 0 && string(name) != "-" {
+			list = append(list, field{string(name), f.Index})
 		}
 	}
 	return list
@@ -118,7 +118,7 @@ func decodeValue(raw json.RawMessage, target any) error {
 
 // set decodes one field of the settings.
 func set(f field, raw json.RawMessage, settings reflect.Value) error {
-	target := settings.Field(f.index).Addr().Interface()
+	target := settings.FieldByIndex(f.index).Addr().Interface()
 	err := decodeValue(raw, target)
 	var wrong *json.UnmarshalTypeError
 	var inner *Error

@@ -11,7 +11,7 @@ import (
 )
 
 // TestALayerThatIsAddedRuns registers layers that the engine lacks, with the settings and the
-// parameters of PyTorch's nn.RNN and nn.RMSNorm, and runs models of Keras that need them. Nothing else
+// parameters of PyTorch's nn.RNN, and runs models of Keras that need them. Nothing else
 // knows of the layers.
 func TestALayerThatIsAddedRuns(t *testing.T) {
 	for _, c := range []struct {
@@ -19,7 +19,6 @@ func TestALayerThatIsAddedRuns(t *testing.T) {
 		register    func()
 	}{
 		{"rnn", "rnn", func() { nn.RegisterLayer("rnn", newRNN, rnnOptions{}) }},
-		{"rms", "rmsnorm", func() { nn.RegisterLayer("rmsnorm", newRMSNorm, rmsNormOptions{}) }},
 	} {
 		_, err := kerasRun(t, "testdata/"+c.file+".keras", models.Options{})
 		if missing := (*models.MissingLayerError)(nil); !errors.As(err, &missing) || missing.Layer != c.layer {
@@ -32,33 +31,6 @@ func TestALayerThatIsAddedRuns(t *testing.T) {
 		}
 		predictsAsKeras(t, c.file+".keras", plan, "testdata/"+c.file+".npz")
 	}
-}
-
-type rmsNormOptions struct {
-	NormalizedShape []int   `json:"normalized_shape"`
-	Eps             float64 `json:"eps"`
-}
-
-// An rmsNorm divides the last axis by the root of the mean of its squares.
-type rmsNorm struct {
-	nn.Registry
-	options rmsNormOptions
-}
-
-func newRMSNorm(o rmsNormOptions) *rmsNorm {
-	r, allocator := &rmsNorm{options: o}, nn.NewAllocator("rmsnorm", nil, dtype.Invalid)
-	r.RegisterParameter("weight", allocator.Param(nn.ConstantFill(1), o.NormalizedShape...))
-	return r
-}
-
-// Config returns the settings.
-func (r *rmsNorm) Config() any { return r.options }
-
-// Forward takes x (N, …, features).
-func (r *rmsNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
-	squares := x.Mul(x).Mean(-1, tensor.KeepDims)
-	root := squares.Add(tensor.Full(x.DType(), r.options.Eps, 1)).Sqrt()
-	return x.Div(root).Mul(r.Parameter("weight").Tensor)
 }
 
 type rnnOptions struct {

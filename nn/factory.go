@@ -71,6 +71,10 @@ func placeOn(d storage.Device, settings any) {
 			*field = d
 		case placeable:
 			field.placeOn(d)
+		default:
+			if v.Type().Field(i).Anonymous {
+				placeOn(d, field)
+			}
 		}
 	}
 }

@@ -41,9 +41,17 @@ func newDropout(o DropoutOptions) *Dropout {
 
 // Forward drops elements of x in training and returns x itself otherwise.
 func (d *Dropout) Forward(x *tensor.Tensor) *tensor.Tensor {
-	p := d.options().P
-	if !d.Training() || p == 0 {
+	p, key := d.draw(x)
+	if p == 0 {
 		return x
+	}
+	return x.Dropout(p, key)
+}
+
+// draw returns the probability, 0 in evaluation, and the key of the next mask, for something in the step of x.
+func (d *Dropout) draw(x *tensor.Tensor) (p float64, key tensor.Key) {
+	if p = d.options().P; !d.Training() || p == 0 {
+		return 0, key
 	}
 	key, seeded := x.NextKey()
 	switch {
@@ -53,7 +61,7 @@ func (d *Dropout) Forward(x *tensor.Tensor) *tensor.Tensor {
 	default:
 		key = tensor.Key{Seed: d.Seed, Stream: d.stream + d.calls.Add(1)}
 	}
-	return x.Dropout(p, key)
+	return p, key
 }
 
 // options returns the settings. A literal has no stream.

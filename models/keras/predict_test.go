@@ -25,7 +25,7 @@ const files = "../../serialize/kerasfile/testdata/"
 
 // lacking are the models of the fixtures that have layers which package nn lacks, and what
 // the error names.
-var lacking = map[string]string{"recurrent": "lstm", "transformer": "multihead_attention"}
+var lacking = map[string]string{"recurrent": "lstm"}
 
 // TestTranslatedModelsPredictWhatKerasPredicted runs the models that Keras 2 and 3 saved,
 // on the inputs and against the outputs that Keras stored beside them.

@@ -1,0 +1,63 @@
+package nn
+
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// RMSNormOptions are the settings of an RMSNorm.
+type RMSNormOptions struct {
+	NormalizedShape Sizes          `json:"normalized_shape"` // the last axes, over which it normalizes; required
+	Eps             float64        `json:"eps,omitempty"`    // the distance of 1 and the next number of the parameters' type if 0
+	NoAffine        Negated        `json:"affine"`           // multiply by the weight
+	DType           dtype.Type     `json:"dtype,omitzero"`   // float32 if absent
+	Device          storage.Device `json:"-" nn:"-"`         // the CPU if nil
+}
+
+// RMSNorm is Weight·x/√(mean(x²) + ε), with the mean over the last axes, of NormalizedShape (Zhang and Sennrich, arXiv:1910.07467).
+type RMSNorm struct {
+	RMSNormOptions
+	Weight *Parameter // of NormalizedShape; nil without affine
+}
+
+// NewRMSNorm returns an RMSNorm. NormalizedShape is required.
+func NewRMSNorm(o RMSNormOptions) *RMSNorm {
+	checkRange("rmsnorm", "eps", o.Eps, 0, infinity)
+	if len(o.NormalizedShape) == 0 {
+		tensor.Fail("rmsnorm", views.ErrShape, "no normalized_shape; want the last axes of the input")
+	}
+	alloc := NewAllocator("rmsnorm", o.Device, o.DType)
+	o.Device, o.DType = alloc.Device, alloc.DType
+	r := &RMSNorm{RMSNormOptions: o}
+	if !o.NoAffine {
+		r.Weight = alloc.Param(ConstantFill(1), o.NormalizedShape...)
+	}
+	return r
+}
+
+// Forward normalizes x (…, NormalizedShape).
+func (r *RMSNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	axes := len(r.NormalizedShape)
+	if first := x.Rank() - axes; axes == 0 || first < 0 || !slices.Equal(x.Shape()[first:], r.NormalizedShape) {
+		tensor.Fail("rmsnorm", views.ErrShape, "input %v; want the last axes %v", x.Shape(), r.NormalizedShape)
+	}
+	if r.Weight != nil {
+		checkDevice("rmsnorm", x, r.Weight.Device())
+	}
+	eps := r.Eps
+	if eps == 0 {
+		if eps = 0x1p-23; x.DType() == dtype.Float64 {
+			eps = 0x1p-52
+		}
+	}
+	return tensor.RMSNorm(x, axes, r.Weight.tensorOf(), eps)
+}
+
+// Config returns the settings of r.
+func (r *RMSNorm) Config() any { return r.RMSNormOptions }
+
+var _ = RegisterLayer("rmsnorm", NewRMSNorm, RMSNormOptions{})
