@@ -82,6 +82,10 @@ manylinux: setup ## build the wheel for all Linux from Debian 11 on (needs root 
 bench: build ## benchmark against PyTorch (creates a Python environment outside the tree), or BASE=commit
 	$(MAKE) -C bench BASE="$(BASE)"
 
+.PHONY: bench-inference
+bench-inference: build ## benchmark prediction against ONNX Runtime and OpenVINO, or BASE=commit
+	$(MAKE) -C bench bench-inference BASE="$(BASE)"
+
 .PHONY: bench-tensor
 bench-tensor: build ## benchmark single operations on tensors against PyTorch, or BASE=commit
 	$(MAKE) -C bench bench-tensor BASE="$(BASE)"

@@ -2,13 +2,14 @@
 // same number of threads, and writes a table of medians and their ratios.
 //
 //	go run ./bench -python PYTHON -o bench/RESULTS.md
+//	go run ./bench -python PYTHON -suite inference -o bench/INFERENCE.md
 //	go run ./bench -python PYTHON -suite tensor -o bench/TENSOR.md
 //	go run ./bench -python PYTHON -suite io -o bench/IO.md
 //	go run ./bench -python PYTHON -suite gpu -device cuda:0 -o TABLE.md
 //	go run ./bench -python "" -suite host -o bench/HOST.md
 //	go run ./bench -base COMMIT
 //
-// The peer is a process that answers requests (peer_torch.py, peer_h5py.py, peer_torch_gpu.py):
+// The peer is a process that answers requests (peer_torch.py, peer_inference.py, peer_h5py.py, peer_torch_gpu.py):
 // to "COUNT ROW" on its input it answers COUNT times in seconds, and a COUNT of 0 only prepares.
 // The two take turns, a few repetitions each, so that a change of the machine's speed does not favour
 // either. With -base the peer is this program at another commit.
@@ -38,7 +39,7 @@ func main() {
 	seconds := flag.Float64("seconds", 6, "time to spend on a row, both sides together")
 	data := flag.String("data", "../shared/data", "folder with mnist.h5, for the rows that read it")
 	made := flag.String("made", "bench/out", "folder for the files that the peer makes")
-	name := flag.String("suite", "compute", "which table: compute, tensor, io, gpu or host")
+	name := flag.String("suite", "compute", "which table: compute, inference, tensor, io, gpu or host")
 	device := flag.String("device", "cuda:0", "what the rows of GPUs run on")
 	small := flag.Bool("small", false, "make those rows as small as an interpreter can do them; their times mean nothing")
 	training := flag.Bool("training", false, "describe the training of the example CNN on a GPU: first steps, graph, bits, the CPU's losses")
@@ -66,7 +67,7 @@ func main() {
 	}
 	s, ok := suites[*name]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "bench: no suite %q; choose compute, tensor, io, gpu or host\n", *name)
+		fmt.Fprintf(os.Stderr, "bench: no suite %q; choose compute, inference, tensor, io, gpu or host\n", *name)
 		os.Exit(2)
 	}
 	if *base != "" {
@@ -99,11 +100,12 @@ type suite struct {
 }
 
 var suites = map[string]suite{
-	"compute": {command: "make bench", script: torchScript, rows: rows},
-	"tensor":  {command: "make bench-tensor", script: torchTensorScript, rows: tensorRows},
-	"io":      {command: "make bench-io", script: h5pyScript, rows: ioRows, makesFiles: true},
-	"gpu":     {command: "make gpu-check", script: torchGPUScript, rows: gpuRows},
-	"host":    {command: "make bench-host", rows: hostRows},
+	"compute":   {command: "make bench", script: torchScript, rows: rows},
+	"inference": {command: "make bench-inference", script: inferenceScript, rows: inferenceRows},
+	"tensor":    {command: "make bench-tensor", script: torchTensorScript, rows: tensorRows},
+	"io":        {command: "make bench-io", script: h5pyScript, rows: ioRows, makesFiles: true},
+	"gpu":       {command: "make gpu-check", script: torchGPUScript, rows: gpuRows},
+	"host":      {command: "make bench-host", rows: hostRows},
 }
 
 // folders are where the files of rows lie, and the GPU that computes.

@@ -49,10 +49,6 @@ func cnn() nn.Sequential {
 	}
 }
 
-func conv3(in, out, stride int) *nn.Conv2d {
-	return nn.NewConv2d(nn.ConvOptions{InChannels: in, OutChannels: out, KernelSize: nn.Sizes{3}, Stride: nn.Sizes{stride}, Padding: nn.Sizes{1}, NoBias: true})
-}
-
 func batchNorm(features int) *nn.BatchNorm2d {
 	return nn.NewBatchNorm2d(nn.BatchNormOptions{NumFeatures: features})
 }
@@ -88,35 +84,41 @@ func cnn1d() nn.Sequential {
 		nn.NewLinear(nn.LinearOptions{InFeatures: 128 * 62, OutFeatures: 64}), nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 64, OutFeatures: 10}))
 }
 
-// resnet18 is ResNet-18 for small images: a 3x3 convolution and no pooling before the
-// residual blocks (He et al., arXiv:1512.03385, section 4.2).
-func resnet18() nn.Sequential {
-	model := nn.Sequential{conv3(3, 64, 1), batchNorm(64), nn.ReLU{}}
-	in := 64
-	for _, out := range []int{64, 64, 128, 128, 256, 256, 512, 512} {
-		stride := 1
-		if out != in {
-			stride = 2
-		}
-		block := nn.ResidualOptions{Body: nn.Submodule{Module: nn.Sequential{
-			conv3(in, out, stride), batchNorm(out), nn.ReLU{}, conv3(out, out, 1), batchNorm(out),
-		}}}
-		if out != in {
-			block.Shortcut.Module = nn.Sequential{
-				nn.NewConv2d(nn.ConvOptions{InChannels: in, OutChannels: out, KernelSize: nn.Sizes{1}, Stride: nn.Sizes{stride}, NoBias: true}), batchNorm(out),
-			}
-		}
-		model = append(model, nn.NewResidual(block), nn.ReLU{})
-		in = out
+// preset returns a model by name, built for one sample.
+func preset(name string, classes int, sample ...int) nn.Module {
+	model, err := nn.Preset(name, classes)
+	if err == nil {
+		_, err = nn.Build(model, sample)
 	}
-	return append(model, nn.GlobalAvgPool2d{}, nn.Flatten{}, nn.NewLinear(nn.LinearOptions{InFeatures: 512, OutFeatures: 10}))
+	if err != nil {
+		panic(err)
+	}
+	return model
 }
 
+// resnet18 is ResNet-18 for small images.
+func resnet18() nn.Module { return preset("resnet18_small", 10, 3, 32, 32) }
+
+func resnet50() nn.Module { return preset("resnet50", 1000, 3, 224, 224) }
+
+func mobileNetV2() nn.Module { return preset("mobilenet_v2", 1000, 3, 224, 224) }
+
+func unet() nn.Module { return preset("unet", 2, 1, 64, 64) }
+
 // step is a training step as a user writes it: forward, loss, gradients, SGD.
-func step(make func() nn.Sequential, shape ...int) func(folders) (task, error) {
+func step[M nn.Module](make func() M, shape ...int) func(folders) (task, error) {
+	return labelledStep(make, storage.From(classes(shape[0], 10), shape[0]), shape...)
+}
+
+// pixelStep is step of images whose pixels have labels of two classes.
+func pixelStep[M nn.Module](make func() M, shape ...int) func(folders) (task, error) {
+	n, h, w := shape[0], shape[2], shape[3]
+	return labelledStep(make, storage.From(classes(n*h*w, 2), n, h, w), shape...)
+}
+
+func labelledStep[M nn.Module](make func() M, labels storage.Array, shape ...int) func(folders) (task, error) {
 	return func(folders) (task, error) {
 		model, opt, x := make(), nn.NewSGD(nn.SGDOptions{LearningRate: 0.01}), random(shape...)
-		labels := storage.From(classes(shape[0]), shape[0])
 		once := func() error {
 			var failed error
 			err := tensor.Step(func(t *tensor.Tape) error {
@@ -130,17 +132,17 @@ func step(make func() nn.Sequential, shape ...int) func(folders) (task, error) {
 	}
 }
 
-// classes returns n labels of ten classes.
-func classes(n int) []int64 {
+// classes returns n labels of count classes.
+func classes(n, count int) []int64 {
 	labels := make([]int64, n)
 	for i := range labels {
-		labels[i] = int64(i % 10)
+		labels[i] = int64(i % count)
 	}
 	return labels
 }
 
 // infer is what a model makes of a batch, in blocks that stay in cache.
-func infer(make func() nn.Sequential, shape ...int) func(folders) (task, error) {
+func infer[M nn.Module](make func() M, shape ...int) func(folders) (task, error) {
 	return func(folders) (task, error) {
 		x := random(shape...)
 		p, err := train.NewPredictor(make(), storage.CPU, train.Feature{Shape: shape[1:]})

@@ -18,6 +18,8 @@ import (
 var (
 	//go:embed peer_torch.py
 	torchScript string
+	//go:embed peer_inference.py
+	inferenceScript string
 	//go:embed peer_torch_tensor.py
 	torchTensorScript string
 	//go:embed peer_h5py.py
@@ -93,8 +95,8 @@ func (all peers) stop() {
 	all.remove()
 }
 
-// peerLimit is how long a peer may take to answer.
-const peerLimit = 2 * time.Minute
+// peerLimit is how long a peer may take to answer. torch.compile takes minutes.
+const peerLimit = 10 * time.Minute
 
 // time asks for n timings of a row, in seconds. A peer that dies or does not answer is
 // started again, for the next rows.
@@ -138,7 +140,7 @@ func machine() string {
 		case "model name":
 			model = strings.TrimSpace(value)
 		case "flags":
-			for _, flag := range []string{"avx2", "avx512f", "avx512_bf16", "amx_tile"} {
+			for _, flag := range []string{"avx2", "avx512f", "avx512_bf16", "avx512_vnni", "amx_tile"} {
 				if slices.Contains(strings.Fields(value), flag) {
 					isa = flag
 				}

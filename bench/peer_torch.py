@@ -84,21 +84,53 @@ def cnn1d(conv, norm, pool):
     return nn.Sequential(*body, nn.Flatten(), nn.Linear(128 * 62, 64), nn.ReLU(), nn.Linear(64, 10))
 
 
-def cnn1d_step(memory):
+class UNet(nn.Module):
+    """U-Net of 32, 64, 128 and 256 channels, for images whose sizes are multiples of 8."""
+    def __init__(self):
+        super().__init__()
+
+        def double(a, b):
+            return nn.Sequential(nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU(),
+                                 nn.Conv2d(b, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU())
+        sizes = [32, 64, 128, 256]
+        self.pool = nn.MaxPool2d(2)
+        self.down = nn.ModuleList([double(a, b) for a, b in zip([1] + sizes, sizes)])
+        self.up = nn.ModuleList([nn.ConvTranspose2d(2 * n, n, 2, 2) for n in sizes[:-1]])
+        self.join = nn.ModuleList([double(2 * n, n) for n in sizes[:-1]])
+        self.out = nn.Conv2d(32, 2, 1)
+
+    def forward(self, x):
+        skips = []
+        for down in self.down[:-1]:
+            skips.append(down(x))
+            x = self.pool(skips[-1])
+        x = self.down[-1](x)
+        for skip, up, join in reversed(list(zip(skips, self.up, self.join))):
+            x = join(torch.cat([skip, up(x)], 1))
+        return self.out(x)
+
+
+def unet_step():
+    x, y = torch.rand(8, 1, 64, 64), torch.randint(0, 2, (8, 64, 64))
+    return fastest(lambda memory, compiled: step(UNet().to(memory_format=memory), x.to(memory_format=memory), y, compiled))
+
+
+def cnn1d_step(memory, compiled):
     """Channels-last needs two axes."""
     x, y = torch.rand(64, 6, 1000), labels(64)
     if memory == torch.contiguous_format:
-        return step(cnn1d(lambda a, b, k: nn.Conv1d(a, b, k, padding=k // 2), nn.BatchNorm1d, lambda: nn.MaxPool1d(2)), x, y)
+        return step(cnn1d(lambda a, b, k: nn.Conv1d(a, b, k, padding=k // 2), nn.BatchNorm1d, lambda: nn.MaxPool1d(2)), x, y, compiled)
     model = cnn1d(lambda a, b, k: nn.Conv2d(a, b, (1, k), padding=(0, k // 2)), nn.BatchNorm2d, lambda: nn.MaxPool2d((1, 2)))
-    return step(model.to(memory_format=memory), x.unsqueeze(2).to(memory_format=memory), y)
+    return step(model.to(memory_format=memory), x.unsqueeze(2).to(memory_format=memory), y, compiled)
 
 
-def fastest(prepare):
-    """prepare(memory_format) in whichever of the two formats is faster on this machine."""
+def fastest(prepare, formats=(torch.contiguous_format, torch.channels_last)):
+    """prepare(memory_format, compiled) in whichever format is faster on this machine, eager or by torch.compile."""
     choices = []
-    for memory in (torch.contiguous_format, torch.channels_last):
-        once = prepare(memory)
-        once()
+    for memory, compiled in [(m, c) for m in formats for c in (False, True)]:
+        once = prepare(memory, compiled)
+        for _ in range(2):
+            once()
         took = []
         for _ in range(3):
             start = time.perf_counter()
@@ -110,28 +142,24 @@ def fastest(prepare):
 
 def image_step(model, *shape):
     x, y = torch.rand(*shape), labels(shape[0])
-    return fastest(lambda memory: step(model().to(memory_format=memory), x.to(memory_format=memory), y))
+    return fastest(lambda memory, compiled: step(model().to(memory_format=memory), x.to(memory_format=memory), y, compiled))
 
 
-def step(model, x, y):
+def table_step(model, x):
+    y = labels(len(x))
+    return fastest(lambda memory, compiled: step(model(), x, y, compiled), [torch.contiguous_format])
+
+
+def step(model, x, y, compiled):
     opt = torch.optim.SGD(model.parameters(), 0.01)
+    if compiled:
+        model = torch.compile(model)
 
     def once():
         opt.zero_grad(set_to_none=True)
         F.cross_entropy(model(x), y).backward()
         opt.step()
     return once
-
-
-def infer(n):
-    def prepare(memory):
-        model, x = cnn().eval().to(memory_format=memory), torch.rand(n, 1, 28, 28).to(memory_format=memory)
-
-        def once():
-            with torch.inference_mode():
-                model(x)
-        return once
-    return fastest(prepare)
 
 
 def epoch():
@@ -164,16 +192,15 @@ def on_matrix(f):
 
 
 rows = {
-    'training step, MLP 784-128-10, batch 64, SGD': lambda: step(mlp(), torch.rand(64, 784), labels(64)),
-    'training step, MLP 784-1024-1024-10, batch 256': lambda: step(wide_mlp(), torch.rand(256, 784), labels(256)),
-    'training step, MLP 768-3072-768 with GELU, 2048 rows': lambda: step(gelu_mlp(), torch.rand(2048, 768), labels(2048)),
+    'training step, MLP 784-128-10, batch 64, SGD': lambda: table_step(mlp, torch.rand(64, 784)),
+    'training step, MLP 784-1024-1024-10, batch 256': lambda: table_step(wide_mlp, torch.rand(256, 784)),
+    'training step, MLP 768-3072-768 with GELU, 2048 rows': lambda: table_step(gelu_mlp, torch.rand(2048, 768)),
     'training step, CNN of 4 convolutions with SiLU, 3x32x32, batch 64': lambda: image_step(silu_cnn, 64, 3, 32, 32),
     'training step, CNN 32-64-128-10, 1x28x28, batch 64': lambda: image_step(cnn, 64, 1, 28, 28),
     'training step, CIFAR-10 CNN of 4 convolutions and batch norms, batch 128': lambda: image_step(cifar, 128, 3, 32, 32),
     'training step, ResNet-18 on 3x32x32, batch 32': lambda: image_step(resnet18, 32, 3, 32, 32),
+    'training step, U-Net on 1x64x64, batch 8': unet_step,
     'training step, CNN of 4 Conv1d and batch norms on 6x1000, batch 64': lambda: fastest(cnn1d_step),
-    'inference, CNN 32-64-128-10, batch 1': lambda: infer(1),
-    'inference, CNN 32-64-128-10, batch 1024': lambda: infer(1024),
     'epoch of MNIST, LeNet, batch 128': epoch,
     'matmul 64, float32': lambda: matmul(64),
     'matmul 512, float32': lambda: matmul(512),

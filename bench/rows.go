@@ -34,16 +34,15 @@ func (s suite) besideBase() suite {
 }
 
 var rows = []row{
-	{name: "training step, MLP 784-128-10, batch 64, SGD", bar: 0.5, prepare: step(mlp, 64, 784)},
-	{name: "training step, MLP 784-1024-1024-10, batch 256", bar: 0.9, prepare: step(wideMLP, 256, 784)},
+	{name: "training step, MLP 784-128-10, batch 64, SGD", bar: 0.4, prepare: step(mlp, 64, 784)},
+	{name: "training step, MLP 784-1024-1024-10, batch 256", bar: 0.75, prepare: step(wideMLP, 256, 784)},
 	{name: "training step, MLP 768-3072-768 with GELU, 2048 rows", bar: 1.0, prepare: step(geluMLP, 2048, 768)},
 	{name: "training step, CNN of 4 convolutions with SiLU, 3x32x32, batch 64", bar: 0.6, prepare: step(siluCNN, 64, 3, 32, 32)},
-	{name: "training step, CNN 32-64-128-10, 1x28x28, batch 64", bar: 0.7, prepare: step(cnn, 64, 1, 28, 28)},
-	{name: "training step, CIFAR-10 CNN of 4 convolutions and batch norms, batch 128", bar: 0.6, prepare: step(cifar, 128, 3, 32, 32), most: anyMemory},
-	{name: "training step, ResNet-18 on 3x32x32, batch 32", bar: 0.7, prepare: step(resnet18, 32, 3, 32, 32)},
-	{name: "training step, CNN of 4 Conv1d and batch norms on 6x1000, batch 64", bar: 0.8, prepare: step(cnn1d, 64, 6, 1000)},
-	{name: "inference, CNN 32-64-128-10, batch 1", bar: 0.5, prepare: infer(cnn, 1, 1, 28, 28)},
-	{name: "inference, CNN 32-64-128-10, batch 1024", bar: 0.4, prepare: infer(cnn, 1024, 1, 28, 28)},
+	{name: "training step, CNN 32-64-128-10, 1x28x28, batch 64", bar: 0.4, prepare: step(cnn, 64, 1, 28, 28)},
+	{name: "training step, CIFAR-10 CNN of 4 convolutions and batch norms, batch 128", bar: 0.4, prepare: step(cifar, 128, 3, 32, 32), most: anyMemory},
+	{name: "training step, ResNet-18 on 3x32x32, batch 32", bar: 0.5, prepare: step(resnet18, 32, 3, 32, 32)},
+	{name: "training step, U-Net on 1x64x64, batch 8", bar: 0.6, prepare: pixelStep(unet, 8, 1, 64, 64)},
+	{name: "training step, CNN of 4 Conv1d and batch norms on 6x1000, batch 64", bar: 0.6, prepare: step(cnn1d, 64, 6, 1000)},
 	{name: "epoch of MNIST, LeNet, batch 128", bar: 0.9, prepare: epoch},
 	{name: "matmul 64, float32", bar: 1.05, prepare: binary((*tensor.Tensor).MatMul, 64, 64)},
 	{name: "matmul 512, float32", bar: 1.05, prepare: binary((*tensor.Tensor).MatMul, 512, 512)},

@@ -9,19 +9,29 @@ import (
 )
 
 // presets are the models with names, for a number of classes.
-var presets = map[string]func(classes int) Sequential{
-	"mlp": func(classes int) Sequential {
+var presets = map[string]func(classes int) Module{
+	"resnet18":        func(classes int) Module { return resNet(basicBlock, []int{2, 2, 2, 2}, false, classes) },
+	"resnet34":        func(classes int) Module { return resNet(basicBlock, []int{3, 4, 6, 3}, false, classes) },
+	"resnet50":        func(classes int) Module { return resNet(bottleneck, []int{3, 4, 6, 3}, false, classes) },
+	"resnet18_small":  func(classes int) Module { return resNet(basicBlock, []int{2, 2, 2, 2}, true, classes) },
+	"resnet34_small":  func(classes int) Module { return resNet(basicBlock, []int{3, 4, 6, 3}, true, classes) },
+	"mobilenet_v2":    mobileNetV2,
+	"efficientnet_b0": efficientNetB0,
+	"unet":            func(classes int) Module { return unet(2, 32, classes) },
+	"unet3d":          func(classes int) Module { return unet(3, 16, classes) },
+	"tcn":             tcn,
+	"mlp": func(classes int) Module {
 		return Sequential{Flatten{}, lazyDense(128), ReLU{}, lazyDense(classes)}
 	},
 	// LeCun et al., 1998, with max pooling and ReLU.
-	"lenet": func(classes int) Sequential {
+	"lenet": func(classes int) Module {
 		return Sequential{
 			lazyConv(6, 5, 2), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
 			lazyConv(16, 5, 0), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
 			Flatten{}, lazyDense(120), ReLU{}, lazyDense(84), ReLU{}, lazyDense(classes),
 		}
 	},
-	"cnn": func(classes int) Sequential {
+	"cnn": func(classes int) Module {
 		return Sequential{
 			lazyConv(32, 3, 1), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
 			lazyConv(64, 3, 1), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
@@ -30,10 +40,13 @@ var presets = map[string]func(classes int) Sequential{
 	},
 }
 
-// Preset returns the named model: mlp (128 hidden units), lenet or cnn (3×3
-// convolutions of 32 and 64 channels, 128 hidden units). Its layers take the sizes
+// Preset returns the named model: mlp (128 hidden units), lenet, cnn (3×3
+// convolutions of 32 and 64 channels, 128 hidden units), or one whose parameters have
+// torchvision's names: resnet18, resnet34, resnet50, mobilenet_v2 and efficientnet_b0; resnet18_small and
+// resnet34_small are those for small images. unet and unet3d have an output
+// for each class and pixel, tcn takes sequences (N, C, L). Layers take the sizes
 // of their inputs from the first batch.
-func Preset(name string, classes int) (Sequential, error) {
+func Preset(name string, classes int) (Module, error) {
 	preset, ok := presets[name]
 	if !ok {
 		return nil, config.At(config.Unknown("preset", name, Presets()), name)

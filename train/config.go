@@ -167,7 +167,11 @@ func (c Config) build(classes int, d storage.Device) (nn.Module, error) {
 		if err != nil {
 			return nil, err
 		}
-		return model, nn.To(model, d)
+		description, err := nn.Describe(model)
+		if err != nil {
+			return nil, err
+		}
+		return nn.FromConfigOn(description, d)
 	}
 	return nn.FromConfigOn(c.Model, d)
 }
