@@ -120,7 +120,7 @@ golden: setup ## rewrite the expected output in cmd/h5dnn/testdata, and the gene
 	go run ./scripts/configuration > bin/configuration.md && mv bin/configuration.md docs/configuration.md
 	go test ./cmd/h5dnn -run TestScripts -rewrite
 	go test ./tensor -run TestDevicesComputeWhatIsListed -rewrite
-	go test ./nn -run TestTrainingTable -rewrite
+	go test ./nn -run 'TestTrainingTable|TestLayersTable' -rewrite
 	go test ./train -run TestCallbacksTable -rewrite
 
 .PHONY: oracle

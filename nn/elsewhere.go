@@ -19,9 +19,14 @@ var (
 		"max_pooling2d": {Name: "maxpool2d"}, "max_pooling1d": {Name: "maxpool1d"},
 		"average_pooling2d": {Name: "avgpool2d"}, "average_pooling1d": {Name: "avgpool1d"},
 		"global_average_pooling2d": {Name: "globalavgpool2d"}, "global_average_pooling1d": {Name: "globalavgpool1d"},
-		"adaptive_avg_pool2d": {Name: "globalavgpool2d"},
+		"adaptive_avg_pool1d": {Name: "adaptive_avg_pool"}, "adaptive_avg_pool2d": {Name: "adaptive_avg_pool"}, "adaptive_avg_pool3d": {Name: "adaptive_avg_pool"},
+		"adaptive_max_pool1d": {Name: "adaptive_max_pool"}, "adaptive_max_pool2d": {Name: "adaptive_max_pool"}, "adaptive_max_pool3d": {Name: "adaptive_max_pool"},
+		"reflection_pad1d": {Text: "{pad: {before: …, mode: reflect}}"}, "reflection_pad2d": {Text: "{pad: {before: …, mode: reflect}}"},
+		"replication_pad2d": {Text: "{pad: {before: …, mode: replicate}}"}, "constant_pad2d": {Text: "{pad: {before: …, value: …}}"},
+		"group_normalization": {Name: "groupnorm"},
+		"squeeze_excite":      {Text: "{branches: {branches: [identity, [layers of the scale]], join: mul}}"},
 		"batch_normalization": {Text: "batchnorm1d, batchnorm2d or batchnorm3d"},
-		"layer_normalization": {Name: "layernorm"}, "zero_padding2d": {Name: "zeropad"}, "up_sampling2d": {Name: "upsample"},
+		"layer_normalization": {Name: "layernorm"}, "zero_padding2d": {Name: "zeropad"}, "zero_pad2d": {Name: "zeropad"}, "up_sampling2d": {Name: "upsample"},
 		"concatenate": {Name: "concat"}, "multiply": {Name: "mul"}, "fully_connected": {Name: "dense"},
 		"nodes": {Text: "{graph: {nodes: [{name: h, layer: {dense: 8}, from: x}, …]}}"},
 	})
@@ -30,7 +35,7 @@ var (
 	})
 	_ = config.RegisterElsewhere("setting", map[string]config.Other{
 		"units": {Name: "out_features"}, "filters": {Name: "out_channels"}, "channels": {Name: "out_channels"},
-		"kernel": {Name: "kernel_size"}, "pool_size": {Name: "kernel_size"}, "strides": {Name: "stride"}, "dilation_rate": {Name: "dilation"},
+		"kernel": {Name: "kernel_size"}, "pool_size": {Name: "kernel_size"}, "scale_factor": {Name: "scale"}, "upscale_factor": {Name: "factor"}, "downscale_factor": {Name: "factor"}, "strides": {Name: "stride"}, "dilation_rate": {Name: "dilation"},
 		"use_bias": {Name: "bias"}, "kernel_initializer": {Name: "initializer"}, "rate": {Name: "p"}, "epsilon": {Name: "eps"},
 		"input_dim": {Name: "num_embeddings"}, "output_dim": {Name: "embedding_dim"}, "embeddings_initializer": {Name: "initializer"},
 		"beta_1": {Name: "beta1"}, "beta_2": {Name: "beta2"}, "alpha": {Name: "negative_slope"},

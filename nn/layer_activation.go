@@ -1,6 +1,9 @@
 package nn
 
-import "github.com/h5dnn/h5dnn/tensor"
+import (
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
 
 // Activations as modules. They are fused with a product, convolution or batch norm
 // before them: see [ActivatedLayer].
@@ -16,6 +19,9 @@ type (
 	Softplus    struct{ noSettings } // log(1 + exp(x))
 	Softsign    struct{ noSettings } // x/(1 + |x|)
 	Exponential struct{ noSettings } // exp(x)
+	Mish        struct{ noSettings } // x·tanh(softplus(x)) (Misra, arXiv:1908.08681)
+	LogSigmoid  struct{ noSettings } // log(1/(1 + exp(−x)))
+	Squareplus  struct{ noSettings } // (x + √(x² + 4))/2 (Barron, arXiv:2112.11687)
 )
 
 // Forward applies the activation to x.
@@ -26,8 +32,13 @@ func (SiLU) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.SiLU() }
 
 // Forward applies the activation to x.
 func (Softplus) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.Softplus() }
-func (Softsign) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.Div(x.Abs().AddScalar(1)) }
+func (Softsign) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.Softsign() }
 func (Exponential) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Exp() }
+func (Mish) Forward(x *tensor.Tensor) *tensor.Tensor        { return x.Mish() }
+func (LogSigmoid) Forward(x *tensor.Tensor) *tensor.Tensor  { return x.LogSigmoid() }
+func (Squareplus) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return x.Mul(x).AddScalar(4).Sqrt().Add(x).MulScalar(0.5)
+}
 
 // Activation returns the activation for an ActivatedLayer.
 func (ReLU) Activation() tensor.Activation    { return tensor.ReLUActivation }
@@ -35,10 +46,14 @@ func (Tanh) Activation() tensor.Activation    { return tensor.TanhActivation }
 func (Sigmoid) Activation() tensor.Activation { return tensor.SigmoidActivation }
 func (SiLU) Activation() tensor.Activation    { return tensor.SiLUActivation }
 
-// Softmax turns the elements along Axis into probabilities.
-type Softmax struct{ SoftmaxOptions }
+// Activations along an axis.
+type (
+	Softmax    struct{ SoftmaxOptions } // probabilities
+	LogSoftmax struct{ SoftmaxOptions } // their logarithms
+	GLU        struct{ SoftmaxOptions } // a·sigmoid(b) of the halves a and b of x (Dauphin et al., arXiv:1612.08083)
+)
 
-// SoftmaxOptions are the settings of a Softmax.
+// SoftmaxOptions are the settings of a Softmax, a LogSoftmax and a GLU.
 type SoftmaxOptions struct {
 	Axis *int `json:"axis,omitempty"` // the last if nil
 }
@@ -46,16 +61,36 @@ type SoftmaxOptions struct {
 // NewSoftmax returns a softmax.
 func NewSoftmax(o SoftmaxOptions) Softmax { return Softmax{o} }
 
+// NewLogSoftmax returns a LogSoftmax.
+func NewLogSoftmax(o SoftmaxOptions) LogSoftmax { return LogSoftmax{o} }
+
+// NewGLU returns a GLU.
+func NewGLU(o SoftmaxOptions) GLU { return GLU{o} }
+
 // Forward returns the softmax of x.
-func (s Softmax) Forward(x *tensor.Tensor) *tensor.Tensor {
-	if s.Axis == nil {
-		return x.Softmax(-1)
+func (s Softmax) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Softmax(s.axis()) }
+
+// Forward returns the logarithm of the softmax of x.
+func (s LogSoftmax) Forward(x *tensor.Tensor) *tensor.Tensor { return x.LogSoftmax(s.axis()) }
+
+// Forward returns the first half of x by the sigmoid of the second.
+func (s GLU) Forward(x *tensor.Tensor) *tensor.Tensor {
+	halves := x.Chunk(s.axis(), 2)
+	if len(halves) != 2 || halves[0].Len() != halves[1].Len() {
+		tensor.Fail("glu", views.ErrShape, "input %v; want an even number of elements along axis %d", x.Shape(), s.axis())
 	}
-	return x.Softmax(*s.Axis)
+	return halves[0].Mul(halves[1].Sigmoid())
 }
 
-// Config returns the settings of s.
-func (s Softmax) Config() any { return s.SoftmaxOptions }
+func (o SoftmaxOptions) axis() int {
+	if o.Axis == nil {
+		return -1
+	}
+	return *o.Axis
+}
+
+// Config returns the settings of o.
+func (o SoftmaxOptions) Config() any { return o }
 
 var (
 	_ = registerPlain[ReLU](&layers, "relu")
@@ -65,6 +100,11 @@ var (
 	_ = registerPlain[Softplus](&layers, "softplus")
 	_ = registerPlain[Softsign](&layers, "softsign")
 	_ = registerPlain[Exponential](&layers, "exponential")
+	_ = registerPlain[Mish](&layers, "mish")
+	_ = registerPlain[LogSigmoid](&layers, "log_sigmoid")
+	_ = registerPlain[Squareplus](&layers, "squareplus")
 	_ = layers.aliases("silu", "swish")
 	_ = RegisterLayer("softmax", NewSoftmax, SoftmaxOptions{})
+	_ = RegisterLayer("log_softmax", NewLogSoftmax, SoftmaxOptions{})
+	_ = RegisterLayer("glu", NewGLU, SoftmaxOptions{})
 )

@@ -1,20 +1,25 @@
 package nn
 
 import (
+	"strings"
+
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
 )
 
 // PoolOptions are the settings of MaxPool1d, 2d and 3d and of AvgPool1d, 2d and 3d.
 type PoolOptions struct {
-	KernelSize Sizes `json:"kernel_size"`         // required
-	Stride     Sizes `json:"stride"`              // KernelSize if nil
-	Padding    Sizes `json:"padding"`             // at both ends of each axis
-	CeilMode   bool  `json:"ceil_mode,omitempty"` // keep a last window that is not complete
+	KernelSize     Sizes   `json:"kernel_size"`                 // required
+	Stride         Sizes   `json:"stride"`                      // KernelSize if nil
+	Padding        Sizes   `json:"padding"`                     // at the beginning of each axis
+	PaddingAfter   Sizes   `json:"padding_after,omitempty"`     // at the end of each axis; Padding if nil
+	Dilation       Sizes   `json:"dilation,omitempty"`          // distance between the elements of a window, of maxima; 1 if nil
+	CeilMode       bool    `json:"ceil_mode,omitempty"`         // keep a last window that is not complete
+	ExcludePadding Negated `json:"count_include_pad,omitempty"` // whether means count the padding, as zeros
 }
 
 // Pooling over each window of each channel. Padding is −∞ for maxima and counts as
-// zeros for means.
+// zeros for means, unless count_include_pad is false.
 type (
 	MaxPool1d struct{ PoolOptions } // the maxima of x (N, C, L)
 	MaxPool2d struct{ PoolOptions } // the maxima of images x (N, C, H, W)
@@ -81,22 +86,40 @@ func (o PoolOptions) validate(layer string, rank int) PoolOptions {
 	}
 	o.Stride = o.Stride.expand(layer, "stride", rank, 0)
 	o.Padding = o.Padding.expand(layer, "padding", rank, 0)
+	o.PaddingAfter, o.Dilation = o.PaddingAfter.expandGiven(layer, "padding after", rank), o.Dilation.expandGiven(layer, "dilation", rank)
 	checkWindow(layer, o.KernelSize, o.Stride, o.Padding)
-	for i, p := range o.Padding {
-		if 2*p > o.KernelSize[i] {
-			tensor.Fail(layer, views.ErrShape, "padding %v; want at most half of kernel size %v", o.Padding, o.KernelSize)
+	for i := range rank {
+		for _, padding := range []Sizes{o.Padding, o.after()} {
+			if 2*padding[i] > o.KernelSize[i] || padding[i] < 0 {
+				tensor.Fail(layer, views.ErrShape, "padding %v; want at most half of kernel size %v", padding, o.KernelSize)
+			}
+		}
+		if o.Dilation != nil && (o.Dilation[i] < 1 || o.Dilation[i] > 1 && strings.HasPrefix(layer, "avg")) {
+			tensor.Fail(layer, views.ErrShape, "dilation %v; want at least 1, and 1 for means", o.Dilation)
 		}
 	}
 	return o
+}
+
+// after returns the padding at the end of each axis.
+func (o PoolOptions) after() Sizes {
+	if o.PaddingAfter == nil {
+		return o.Padding
+	}
+	return o.PaddingAfter
 }
 
 func (o PoolOptions) tensorOptions(layer string, rank int) tensor.PoolOptions {
 	if len(o.KernelSize) != rank || len(o.Stride) != rank || len(o.Padding) != rank { // of a literal
 		o = o.validate(layer, rank)
 	}
-	t := tensor.PoolOptions{Padding: tensor.Pad(o.Padding...), Ceil: o.CeilMode}
+	t := tensor.PoolOptions{Ceil: o.CeilMode, ExcludePadding: bool(o.ExcludePadding)}
+	for i, before := range o.Padding {
+		t.Padding[i] = [2]int{before, o.after()[i]}
+	}
 	copy(t.Kernel[:], o.KernelSize)
 	copy(t.Stride[:], o.Stride)
+	copy(t.Dilation[:], o.Dilation)
 	return t
 }
 

@@ -1,14 +1,18 @@
 package nn
 
 import (
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
 )
 
 // SqueezeExciteOptions are the settings of a SqueezeExcite, named as torchvision's.
 type SqueezeExciteOptions struct {
-	Channels int `json:"input_channels"`   // required
-	Squeezed int `json:"squeeze_channels"` // channels between the two convolutions; required
+	Channels int            `json:"input_channels"`   // required
+	Squeezed int            `json:"squeeze_channels"` // channels between the two convolutions; required
+	DType    dtype.Type     `json:"dtype,omitzero"`   // float32 if absent
+	Device   storage.Device `json:"-" nn:"-"`         // the CPU if nil
 }
 
 // SqueezeExcite is x·sigmoid(FC2(silu(FC1(m)))), where m is the means of the channels of images x
@@ -24,7 +28,7 @@ func NewSqueezeExcite(o SqueezeExciteOptions) *SqueezeExcite {
 		tensor.Fail("squeeze_excite", views.ErrShape, "input_channels %d, squeeze_channels %d; want at least 1 of each", o.Channels, o.Squeezed)
 	}
 	point := func(in, out int) *Conv2d {
-		return NewConv2d(ConvOptions{InChannels: in, OutChannels: out, KernelSize: Sizes{1}})
+		return NewConv2d(ConvOptions{InChannels: in, OutChannels: out, KernelSize: Sizes{1}, DType: o.DType, Device: o.Device})
 	}
 	return &SqueezeExcite{o, point(o.Channels, o.Squeezed), point(o.Squeezed, o.Channels)}
 }

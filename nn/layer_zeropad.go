@@ -42,11 +42,15 @@ func (o EdgeOptions) checked(layer string) EdgeOptions {
 func (z ZeroPad) Forward(x *tensor.Tensor) *tensor.Tensor {
 	z = NewZeroPad(z.EdgeOptions)
 	checkSpatial("zeropad", x, len(z.Before))
-	var sizes []int
-	for i := len(z.Before) - 1; i >= 0; i-- {
-		sizes = append(sizes, z.Before[i], z.After[i])
+	return x.PadConstant(0, z.sizes()...)
+}
+
+// sizes returns the sizes as package tensor takes them, from the last axis on.
+func (o EdgeOptions) sizes() (sizes []int) {
+	for i := len(o.Before) - 1; i >= 0; i-- {
+		sizes = append(sizes, o.Before[i], o.After[i])
 	}
-	return x.PadConstant(0, sizes...)
+	return sizes
 }
 
 // Forward returns x without its edges.

@@ -5,7 +5,9 @@ func conv(out, kernel, stride, groups int) *Conv2d {
 	return NewConv2d(ConvOptions{OutChannels: out, KernelSize: Sizes{kernel}, Stride: Sizes{stride}, Padding: Sizes{kernel / 2}, Groups: groups, NoBias: true})
 }
 
-func channelNorm(channels int) *BatchNorm2d { return NewBatchNorm2d(BatchNormOptions{NumFeatures: channels}) }
+func channelNorm(channels int) *BatchNorm2d {
+	return NewBatchNorm2d(BatchNormOptions{NumFeatures: channels})
+}
 
 // block returns the nodes of a residual block from its body, whose nodes take one another: the sum with
 // the input, or with shortcut of it unless that is nil, and a ReLU.
