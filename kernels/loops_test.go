@@ -100,8 +100,8 @@ func TestPhiloxGivesKnownAnswers(t *testing.T) {
 		{math.MaxUint64, math.MaxUint64, math.MaxUint64, [4]uint32{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
 		{0x299f31d0a4093822, 0x0370734413198a2e, 0x85a308d3243f6a88, [4]uint32{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
 	} {
-		if got := philox(test.seed, test.stream, test.index); got != test.want {
-			t.Errorf("philox(%x, %x, %x): got %x, want %x", test.seed, test.stream, test.index, got, test.want)
+		if got := Philox(test.seed, test.stream, test.index); got != test.want {
+			t.Errorf("Philox(%x, %x, %x): got %x, want %x", test.seed, test.stream, test.index, got, test.want)
 		}
 	}
 }

@@ -32,7 +32,7 @@ type DropoutOptions struct {
 var Uniform = define("uniform", checkRandom,
 	func(c *Call, options RandomOptions) error {
 		draw(&c.Out[0], func(i int) float64 {
-			return options.A + (options.B-options.A)*fraction(philox(options.Seed, options.Stream, uint64(i/4))[i%4])
+			return options.A + (options.B-options.A)*fraction(Philox(options.Seed, options.Stream, uint64(i/4))[i%4])
 		})
 		return nil
 	},
@@ -43,7 +43,7 @@ var Uniform = define("uniform", checkRandom,
 var Normal = define("normal", checkRandom,
 	func(c *Call, options RandomOptions) error {
 		draw(&c.Out[0], func(i int) float64 {
-			words := philox(options.Seed, options.Stream, uint64(i/4))
+			words := Philox(options.Seed, options.Stream, uint64(i/4))
 			radius := math.Sqrt(-2 * math.Log(fraction(words[i%4&^1])+0x1p-24)) // of (0, 1]
 			sin, cos := math.Sincos(2 * math.Pi * fraction(words[i%4|1]))
 			if i%2 == 1 {
@@ -81,7 +81,7 @@ var Dropout = updatesInPlace(define("dropout",
 		options.Stream += c.stream()
 		kept := zeros(c.Out[0].Shape)
 		draw(&kept, func(i int) float64 {
-			if philox(options.Seed, options.Stream, uint64(i/4))[i%4]>>8 < options.least() {
+			if Philox(options.Seed, options.Stream, uint64(i/4))[i%4]>>8 < options.least() {
 				return 0
 			}
 			return 1
@@ -130,8 +130,8 @@ func draw(y *storage.Array, f func(i int) float64) {
 // fraction returns 24 of word's bits as a number in [0, 1).
 func fraction(word uint32) float64 { return float64(word>>8) * 0x1p-24 }
 
-// philox returns the four words of one block.
-func philox(seed, stream, index uint64) [4]uint32 {
+// Philox returns the four words of a block of Philox4x32-10, with key seed and counter (index, stream).
+func Philox(seed, stream, index uint64) [4]uint32 {
 	c := [4]uint32{uint32(index), uint32(index >> 32), uint32(stream), uint32(stream >> 32)}
 	k0, k1 := uint32(seed), uint32(seed>>32)
 	for range 10 {

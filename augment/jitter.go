@@ -1,0 +1,46 @@
+package augment
+
+import (
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// JitterOptions are the settings of a Jitter.
+type JitterOptions struct {
+	Std float64 `json:"std"` // standard deviation
+	P   float64 `json:"p"`   // probability; 1 if absent
+}
+
+// Jitter adds normal numbers to signals.
+type Jitter struct {
+	only
+	chance
+	JitterOptions
+}
+
+// NewJitter returns a jitter.
+func NewJitter(o JitterOptions) *Jitter {
+	orDefault(&o.P, 1)
+	return newJitter(o)
+}
+
+func newJitter(o JitterOptions) *Jitter {
+	if !(o.Std >= 0) {
+		tensor.Fail("jitter", nn.ErrConfig, "std: %v; want a positive number", o.Std)
+	}
+	checkProbability("jitter", o.P)
+	return &Jitter{only(Signal), chance(o.P), o}
+}
+
+// Apply adds noise to a sample.
+func (a *Jitter) Apply(to, from Sample, r *Random) error {
+	return eachChannel(to, from, func(_ int, dst, _ signal) {
+		addNormal(dst.f32, r, a.Std, 0, 0)
+		addNormal(dst.f64, r, a.Std, 0, 0)
+	})
+}
+
+// Config returns the settings.
+func (a *Jitter) Config() any { return a.JitterOptions }
+
+var _ = Register("jitter", newJitter, JitterOptions{P: 1})
