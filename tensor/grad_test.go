@@ -124,3 +124,14 @@ func TestGraphsAreReleased(t *testing.T) {
 		}
 	}
 }
+
+// TestResultsMayBeReordered by the caller, whose list of them is not the one that is recorded.
+func TestResultsMayBeReordered(t *testing.T) {
+	x := Leaf(storage.From([]float64{1, 2, 3}, 3))
+	rows := x.Unbind(0)
+	slices.Reverse(rows)
+	grads := Gradients(rows[0].MulScalar(10).Add(rows[2]))
+	if got := Values[float64](grads[x]); !slices.Equal(got, []float64{1, 0, 10}) {
+		t.Errorf("gradient %v; want [1 0 10]", got)
+	}
+}

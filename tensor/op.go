@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"runtime"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/kernels"
@@ -49,7 +50,9 @@ func Apply(op Op, in ...*Tensor) *Tensor {
 }
 
 // ApplyAll is Apply of an operation with several results.
-func ApplyAll(op Op, in ...*Tensor) []*Tensor { return apply(nil, op, in) }
+func ApplyAll(op Op, in ...*Tensor) []*Tensor {
+	return slices.Clone(apply(nil, op, in)) // which the caller may reorder
+}
 
 // apply is Apply in the step of tape, if in belongs to none.
 func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
@@ -128,7 +131,7 @@ func viewAll(op Op, x *Tensor, vs ...views.View) []*Tensor {
 		out[i].isView, x.viewed = true, true
 	}
 	mode.record(op, in, out, mode.tape.allocated())
-	return out
+	return slices.Clone(out) // which the caller may reorder
 }
 
 // RunKernel runs a kernel on in and returns its outputs, which are not recorded: for
