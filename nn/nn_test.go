@@ -245,6 +245,9 @@ var layers = []string{
 	`{"rmsnorm": {"normalized_shape": [4], "eps": 0.001, "affine": true, "dtype": "float32"}}`, `{"reversible_embedding": {"num_embeddings": 5, "embedding_dim": 3, "initializer": "normal", "dtype": "float32"}}`,
 	`{"dropout": {"p": 0.25}}`, `{"softmax": {"axis": 1}}`,
 	`{"embedding": {"num_embeddings": 5, "embedding_dim": 3, "padding_idx": 0, "initializer": "normal", "dtype": "float64"}}`,
+	`{"rnn": {"hidden_size": 3, "input_size": 2, "num_layers": 2, "bias": false, "dropout": 0.5, "return_sequences": true, "nonlinearity": "relu", "initializer": "xavier", "dtype": "float64"}}`,
+	`{"lstm": {"hidden_size": 3, "num_layers": 1, "bias": true, "bidirectional": true, "merge_mode": "ave", "return_state": true, "proj_size": 2, "initializer": "kaiming"}}`,
+	`{"gru": {"hidden_size": 3, "num_layers": 1, "bias": true, "go_backwards": true, "masked": true, "zero_output_for_mask": true, "initializer": "kaiming", "reset_after": false, "activation": "relu", "recurrent_activation": [{"rescale": {"scale": 0.2, "offset": 0.5}}, {"hardtanh": {"min": 0, "max": 1}}]}}`,
 	`"softmax"`, `"relu"`, `"tanh"`, `"sigmoid"`, `"flatten"`, `"globalavgpool2d"`,
 	`["relu", ["tanh", {"dropout": {"p": 0.5, "seed": 3}}], []]`,
 }

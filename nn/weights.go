@@ -15,6 +15,11 @@ type Weights struct {
 	Weight *Parameter // outputs × inputs/groups, and the window of a convolution
 	Bias   *Parameter // outputs; nil without
 
+	placement
+}
+
+// A placement says how a layer that is built by its first input draws its parameters, and where.
+type placement struct {
 	init     InitSource
 	device   storage.Device // set by SetDevice; in the place of the settings'
 	fallback storage.Device // set by SetDefaultDevice
@@ -39,13 +44,13 @@ type WeightSpec struct {
 func (w *Weights) IsBuilt() bool { return w.Weight != nil }
 
 // SetInit sets the random source of the initial values.
-func (w *Weights) SetInit(s InitSource) { w.init = s }
+func (w *placement) SetInit(s InitSource) { w.init = s }
 
 // SetDevice sets the device of the parameters.
-func (w *Weights) SetDevice(d storage.Device) { w.device = d }
+func (w *placement) SetDevice(d storage.Device) { w.device = d }
 
 // SetDefaultDevice sets the device of the parameters where nothing else does.
-func (w *Weights) SetDefaultDevice(d storage.Device) { w.fallback = d }
+func (w *placement) SetDefaultDevice(d storage.Device) { w.fallback = d }
 
 // Prepare builds the weights if the number of inputs is known, and fails for
 // settings that no input could satisfy.
@@ -68,17 +73,23 @@ func (w *Weights) BuildFor(s WeightSpec, x *tensor.Tensor) {
 	if w.IsBuilt() {
 		return
 	}
-	device, t := cmp.Or(w.device, *s.Device, w.fallback), *s.DType
+	device, t := w.forInput(s.Layer, x, *s.Device, *s.DType)
+	w.build(s, x.Shape()[s.inputAxis(x)], device, t)
+}
+
+// forInput returns the device and the type of the parameters for a first input x: those of the settings, else x's.
+func (w *placement) forInput(layer string, x *tensor.Tensor, device storage.Device, t dtype.Type) (storage.Device, dtype.Type) {
+	device = cmp.Or(w.device, device, w.fallback)
 	if device == nil && !x.IsMeta() {
 		device = x.Device()
 	}
 	if device != nil {
-		checkDevice(s.Layer, x, device)
+		checkDevice(layer, x, device)
 	}
 	if t == dtype.Invalid {
 		t = x.DType()
 	}
-	w.build(s, x.Shape()[s.inputAxis(x)], device, t)
+	return device, t
 }
 
 // inputAxis returns the axis of x that holds the inputs: the channels of a convolution, or the last.
@@ -134,7 +145,7 @@ func (w *Weights) build(s WeightSpec, inputs int, device storage.Device, t dtype
 	}
 	weight, bias := fillsOf(s.Layer, *s.Initializer, shape[1]*area, shape[0]*area)
 	shape = append(shape, s.Window...)
-	built := Weights{Weight: alloc.param(weight, w.init.key("weight"), shape...), init: w.init}
+	built := Weights{Weight: alloc.param(weight, w.init.key("weight"), shape...), placement: placement{init: w.init}}
 	if !s.NoBias {
 		built.Bias = alloc.param(bias, w.init.key("bias"), s.Outputs)
 	}

@@ -242,12 +242,12 @@ func forecaster(p pair) (network, error) {
 		if len(c.Row) == 1 {
 			layers = append(layers, fmt.Sprintf("reshape: [1, %d]", n))
 		}
-		return network{layers: layers, loss: "mse", why: "two hidden layers over the window; there are no recurrent layers yet"}, nil
+		return network{layers: layers, loss: "mse", why: "two hidden layers over the window"}, nil
 	case 2:
 		return network{layers: []string{
 			"conv2d: {out_channels: 32, kernel_size: 3, padding: 1}   # the steps of the window are channels", "relu",
 			"conv2d: {out_channels: 32, kernel_size: 3, padding: 1}", "relu",
-			"conv2d: {out_channels: 1, kernel_size: 3, padding: 1}"}, loss: "mse", why: "convolutions of the fields in the window; there are no recurrent layers yet"}, nil
+			"conv2d: {out_channels: 1, kernel_size: 3, padding: 1}"}, loss: "mse", why: "convolutions of the fields in the window"}, nil
 	}
 	return network{}, &Refusal{fmt.Sprintf("%s: a forecast takes rows of at most two axes; %v has %d", c.Path, c.Row, len(c.Row)), Wishes{Task: Forecast, X: []string{c.Path + "[:, 0]"}}}
 }

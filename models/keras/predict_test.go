@@ -23,10 +23,6 @@ import (
 
 const files = "../../serialize/kerasfile/testdata/"
 
-// lacking are the models of the fixtures that have layers which package nn lacks, and what
-// the error names.
-var lacking = map[string]string{"recurrent": "lstm"}
-
 // TestTranslatedModelsPredictWhatKerasPredicted runs the models that Keras 2 and 3 saved,
 // on the inputs and against the outputs that Keras stored beside them.
 func TestTranslatedModelsPredictWhatKerasPredicted(t *testing.T) {
@@ -54,15 +50,6 @@ func TestTranslatedModelsPredictWhatKerasPredicted(t *testing.T) {
 				t.Fatal(err)
 			}
 			model, err := nn.FromConfig(translation.Description)
-			if layer := lacking[kind]; layer != "" {
-				if err == nil {
-					t.Fatalf("package nn has the layer %s now; delete it from the list of this test", layer)
-				}
-				if !strings.Contains(err.Error(), "layer: "+layer+": no such layer") {
-					t.Errorf("error %v; want one about the layer %s", err, layer)
-				}
-				return
-			}
 			if err != nil {
 				t.Fatal(err)
 			}

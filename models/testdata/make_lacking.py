@@ -1,4 +1,4 @@
-"""Writes models of layers that h5dnn does not run, rnn.keras and rms.keras, and inputs and the
+"""Writes rnn.keras and rms.keras, and inputs and the
 predictions of Keras, rnn.npz and rms.npz.
 
     KERAS_BACKEND=torch python3 make_lacking.py

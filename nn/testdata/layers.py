@@ -42,6 +42,18 @@ def integers(high, *shape):
     return torch.randint(0, high, shape)
 
 
+def gru_reset_before(net, x):
+    """The last state of a GRU that multiplies the state by the reset gate before the product, as Keras's reset_after=False."""
+    h = torch.zeros(len(x), 3)
+    for step in x.unbind(1):
+        given = nn.functional.linear(step, net.weight_ih_l0, net.bias_ih_l0)
+        gates = given[:, :6] + nn.functional.linear(h, net.weight_hh_l0[:6], net.bias_hh_l0[:6])
+        gates = ((gates + 3) / 6).clamp(0, 1)  # the derivative of hardsigmoid is rounded to float32
+        n = torch.relu(given[:, 6:] + nn.functional.linear(gates[:, :3] * h, net.weight_hh_l0[6:], net.bias_hh_l0[6:]))
+        h = (1 - gates[:, 3:]) * n + gates[:, 3:] * h
+    return h
+
+
 causal = nn.Transformer.generate_square_subsequent_mask(4)
 padding, memory_padding = torch.tensor([[0, 0, 0, 1], [0, 0, 1, 1]]), torch.tensor([[0, 0, 1], [0, 0, 0]])  # 1 where a step is left out
 sizes = dict(dim_feedforward=10, dropout=0, batch_first=True)
@@ -193,6 +205,18 @@ layers = {  # by description: the layer and the shapes of its inputs, or integer
     '{"positions": {"max_len": 4, "embedding_dim": 6, "dtype": "float64"}}': (Fn(lambda net, x: x + net.weight, nn.Embedding(4, 6)), (2, 4, 6)),
     '{"reversible_embedding": {"num_embeddings": 5, "embedding_dim": 3, "dtype": "float64"}}': (nn.Embedding(5, 3), integers(5, 2, 4)),
     '{"squeeze_excite": {"input_channels": 4, "squeeze_channels": 2, "dtype": "float64"}}': (ops.SqueezeExcitation(4, 2, nn.SiLU), (2, 4, 3, 5)),
+    '{"rnn": {"hidden_size": 3, "input_size": 2, "num_layers": 2, "dtype": "float64"}}': (Fn(lambda net, x: net(x)[0][:, -1], nn.RNN(2, 3, 2, batch_first=True)), (2, 4, 2)),
+    '{"rnn": {"hidden_size": 3, "input_size": 2, "nonlinearity": "relu", "bias": false, "return_sequences": true, "dtype": "float64"}}':
+        (Fn(lambda net, x: net(x)[0], nn.RNN(2, 3, nonlinearity="relu", bias=False, batch_first=True)), (2, 4, 2)),
+    '{"lstm": {"hidden_size": 3, "input_size": 2, "go_backwards": true, "dtype": "float64"}}': (Fn(lambda net, x: net(x.flip(1))[0][:, -1], nn.LSTM(2, 3, batch_first=True)), (2, 4, 2)),
+    '{"lstm": {"hidden_size": 3, "input_size": 2, "num_layers": 2, "bidirectional": true, "return_sequences": true, "dtype": "float64"}}':
+        (Fn(lambda net, x: net(x)[0], nn.LSTM(2, 3, 2, bidirectional=True, batch_first=True)), (2, 4, 2)),
+    '{"lstm": {"hidden_size": 3, "input_size": 2, "proj_size": 2, "bidirectional": true, "merge_mode": "sum", "return_sequences": true, "dtype": "float64"}}':
+        (Fn(lambda net, x: sum(net(x)[0].chunk(2, 2)), nn.LSTM(2, 3, proj_size=2, bidirectional=True, batch_first=True)), (2, 4, 2)),
+    '{"gru": {"hidden_size": 3, "input_size": 2, "bidirectional": true, "dtype": "float64"}}':
+        (Fn(lambda net, x: torch.cat(list(net(x)[1]), 1), nn.GRU(2, 3, bidirectional=True, batch_first=True)), (2, 4, 2)),
+    '{"gru": {"hidden_size": 3, "input_size": 2, "reset_after": false, "activation": "relu", "recurrent_activation": "hardsigmoid", "dtype": "float64"}}':
+        (Fn(gru_reset_before, nn.GRU(2, 3, batch_first=True)), (2, 4, 2)),
 }
 ours = {"weight": "gamma", "bias": "beta"}
 

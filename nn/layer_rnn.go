@@ -1,0 +1,38 @@
+package nn
+
+import "github.com/h5dnn/h5dnn/tensor"
+
+// RNNOptions are the settings of an RNN.
+type RNNOptions struct {
+	RecurrentOptions
+	Nonlinearity Submodule `json:"nonlinearity,omitzero"` // activation of the state; tanh if nil
+}
+
+// RNN is a recurrent layer without gates: h′ = tanh(W_ih·x + b_ih + W_hh·h + b_hh), for x (N, steps, input_size). Its output is h′ of
+// the last step (N, hidden_size), or of each step with return_sequences.
+type RNN struct {
+	RNNOptions
+	Recurrent
+}
+
+// NewRNN returns an RNN, built if InputSize is given. HiddenSize is required.
+func NewRNN(o RNNOptions) *RNN {
+	o.RecurrentOptions = withDefaults(o.RecurrentOptions, recurrentDefaults)
+	return newRNN(o)
+}
+
+func newRNN(o RNNOptions) *RNN {
+	r := &RNN{RNNOptions: o}
+	r.prepare(recurrence{RecurrentOptions: &r.RecurrentOptions, layer: "rnn", gates: 1, states: 1, step: r.step})
+	return r
+}
+
+func (r *RNN) step(x *tensor.Tensor, state []*tensor.Tensor, w cellWeights) []*tensor.Tensor {
+	sum := x.Add(tensor.Linear(state[0], w.hh, w.biasHH, tensor.NoActivation))
+	return []*tensor.Tensor{activated(r.Nonlinearity, (*tensor.Tensor).Tanh, sum)}
+}
+
+// Config returns the settings of r, input_size among them once r is built.
+func (r *RNN) Config() any { return r.RNNOptions }
+
+var _ = RegisterLayer("rnn", newRNN, RNNOptions{RecurrentOptions: recurrentDefaults})
