@@ -7,6 +7,8 @@ import "strings"
 var activations = map[string]any{
 	"linear": nil, "relu": "relu", "tanh": "tanh", "sigmoid": "sigmoid", "silu": "silu", "swish": "silu", "gelu": "gelu",
 	"elu": "elu", "celu": "elu", "selu": "selu", "softplus": "softplus", "softsign": "softsign", "exponential": "exponential",
+	"mish": "mish", "log_sigmoid": "log_sigmoid", "squareplus": "squareplus", "tanh_shrink": "tanhshrink",
+	"hard_shrink": "hardshrink", "soft_shrink": "softshrink",
 	"relu6":      map[string]any{"hardtanh": map[string]any{"min": 0, "max": 6}},
 	"leaky_relu": map[string]any{"leaky_relu": map[string]any{"negative_slope": 0.2}},
 	"hard_tanh":  map[string]any{"hardtanh": map[string]any{"min": -1, "max": 1}},
@@ -25,15 +27,13 @@ func (b *builder) activation(l *settings, part string, setting any, v value) val
 	}
 	switch name {
 	case "softmax":
-		return b.softmax(l, part, -1, v)
+		return b.alongAxis(l, part, "softmax", -1, v)
+	case "log_softmax":
+		return b.alongAxis(l, part, name, -1, v)
 	case "hard_sigmoid":
 		return b.hardSigmoid(l, part, v)
 	case "hard_silu", "hard_swish":
 		v.node = b.add(l, part+"_times", "mul", v.node, b.hardSigmoid(l, part, v).node)
-		return v
-	case "mish": // x·tanh(softplus(x))
-		soft := b.add(l, part+"_softplus", "softplus", v.node)
-		v.node = b.add(l, part, "mul", v.node, b.add(l, part+"_tanh", "tanh", soft))
 		return v
 	}
 	layer, ok := activations[name]
@@ -88,32 +88,34 @@ func (b *builder) activationLayer(l *settings, part string, v value) value {
 		v.node = b.add(l, part, map[string]any{"leaky_relu": map[string]any{"negative_slope": l.Float("negative_slope", 0.3)}}, v.node)
 	case "ELU":
 		v.node = b.add(l, part, map[string]any{"elu": map[string]any{"alpha": l.Float("alpha", 1)}}, v.node)
+	case "ThresholdedReLU":
+		v.node = b.add(l, part, map[string]any{"threshold": map[string]any{"threshold": l.Float("theta", 1)}}, v.node)
 	case "Softmax":
 		axes := append(l.Ints("axis"), -1)
 		if len(axes) > 2 {
 			l.refuse("softmax over several axes, %v", axes[:len(axes)-1])
 		}
-		return b.softmax(l, part, axes[0], v)
+		return b.alongAxis(l, part, "softmax", axes[0], v)
 	default:
 		l.refuse("activation by the layer %s", l.Class)
 	}
 	return v
 }
 
-// softmax adds a softmax along an axis of Keras.
-func (b *builder) softmax(l *settings, part string, axis int, v value) value {
+// alongAxis adds the named layer, such as softmax, along an axis of Keras.
+func (b *builder) alongAxis(l *settings, part, name string, axis int, v value) value {
 	rank := len(v.shape) + 1
 	if axis < 0 {
 		axis += rank
 	}
 	if axis < 1 || axis >= rank {
-		l.invalid("softmax along axis %d of %v", axis, v.shape)
+		l.invalid("%s along axis %d of %v", name, axis, v.shape)
 		return v
 	}
 	if v.first {
 		axis = axis%(rank-1) + 1 // the last is the first of the sample
 	}
-	v.node = b.add(l, part, map[string]any{"softmax": map[string]any{"axis": axis}}, v.node)
+	v.node = b.add(l, part, map[string]any{name: map[string]any{"axis": axis}}, v.node)
 	return v
 }
 
@@ -121,8 +123,10 @@ func (b *builder) softmax(l *settings, part string, axis int, v value) value {
 func relu(l *settings) any {
 	slope, threshold, limit := l.Float("negative_slope", 0), l.Float("threshold", 0), l.Float("max_value", 0)
 	switch limited := l.Config["max_value"] != nil; {
+	case threshold != 0 && (limited || slope != 0):
+		l.refuse("a ReLU with threshold %v, max_value %v and negative_slope %v", threshold, l.Config["max_value"], slope)
 	case threshold != 0:
-		l.refuse("a ReLU with threshold %v", threshold)
+		return map[string]any{"threshold": map[string]any{"threshold": threshold}}
 	case limited && (slope != 0 || limit <= 0):
 		l.refuse("a ReLU with max_value %v and negative_slope %v", limit, slope)
 	case limited:
@@ -156,6 +160,7 @@ var (
 			}
 			return map[string]any{"max_value": l.Float("max", 1)}
 		}),
+		"relu6": reversed("ReLU", func(*settings, tensor) map[string]any { return map[string]any{"max_value": 6.0} }),
 		"leaky_relu": reversed("LeakyReLU", func(l *settings, _ tensor) map[string]any {
 			return map[string]any{"alpha": l.Float("negative_slope", 0.01)}
 		}),
@@ -165,8 +170,7 @@ var (
 		"softmax": reversed("Softmax", func(l *settings, v tensor) map[string]any {
 			return map[string]any{"axis": v.kerasAxis(l.Int("axis", -1))}
 		}),
-	}}, "ReLU", "LeakyReLU", "ELU", "Softmax")
-	_ = register(class{kept: true}, "ThresholdedReLU")
+	}}, "ReLU", "LeakyReLU", "ELU", "Softmax", "ThresholdedReLU")
 )
 
 // activationReversals returns the reversals of activations that are names in Keras. Keras 2 has no Identity.
@@ -174,7 +178,7 @@ func activationReversals() map[string]reversal {
 	all := map[string]reversal{}
 	for layer, name := range map[string]string{
 		"relu": "relu", "tanh": "tanh", "sigmoid": "sigmoid", "silu": "swish", "selu": "selu", "softplus": "softplus", "softsign": "softsign",
-		"exponential": "exponential", "Identity": "linear", "gelu": "gelu",
+		"exponential": "exponential", "Identity": "linear", "gelu": "gelu", "mish": "mish",
 	} {
 		all[layer] = reversed("Activation", func(l *settings, _ tensor) map[string]any {
 			if l.Text("approximate", "") == "tanh" {

@@ -44,33 +44,13 @@ func poolModule(l *settings, in [][]int) *module {
 	w, s := sliding(l, in[0], "pool_size", true)
 	before, after := w.pad(l, s.sizes)
 	m := constructed(fmt.Sprintf("%spool%dd", poolName(l.Class), len(w.kernel)), "", map[string]any{"kernel_size": w.kernel, "stride": w.stride, "padding": before})
-	if poolName(l.Class) == "avg" && slices.Max(before) > 0 {
-		l.refuse("padding \"same\" of %v before and %v after, which do not count in Keras's means", before, after)
-	}
 	if !slices.Equal(before, after) {
-		w.checkCeil(l, s.sizes, before)
-		m.settings["ceil_mode"] = true
+		m.settings["padding_after"] = after
+	}
+	if poolName(l.Class) == "avg" && slices.Max(after) > 0 {
+		m.settings["count_include_pad"] = false
 	}
 	return m
-}
-
-// checkCeil fails unless a last window that is not complete, with as much
-// padding at both ends, makes as many windows as Keras has. Such a window counts only
-// elements within its input.
-func (w window) checkCeil(l *settings, in, before []int) {
-	want := w.sizes(l, in)
-	for i, n := range in {
-		have := -1
-		if n > 0 {
-			have = (n+2*before[i]-w.kernel[i]+w.stride[i]-1)/w.stride[i] + 1
-			if (have-1)*w.stride[i] >= n+before[i] { // a window must begin within the input
-				have--
-			}
-		}
-		if have != want[i] || before[i] > w.kernel[i]/2 {
-			l.refuse("padding \"same\" of windows of %v with strides %v over %v elements, which pads unevenly", w.kernel, w.stride, in)
-		}
-	}
 }
 
 func globalShapes(l *settings, in [][]int) [][]int {
@@ -100,19 +80,22 @@ func poolDiffers(l *settings) error {
 }
 
 func reversePool(r *reverser, l *settings, v tensor, class string, mean bool) tensor {
-	w, before, _ := pyTorchWindow(l, true)
+	w, before, after := pyTorchWindow(l, true)
 	if l.Bool("ceil_mode", false) {
 		l.refuse("ceil_mode")
 	}
+	if slices.Max(w.dilation) > 1 {
+		l.refuse("dilation %v", w.dilation)
+	}
 	padding := "valid"
-	switch {
-	case slices.Max(before) == 0:
-	case mean:
-		v = r.padding(false, "", before, before, v) // which count
-	case w.isSame(before, before):
+	switch counted := mean && l.Bool("count_include_pad", true); {
+	case slices.Max(before) == 0 && slices.Max(after) == 0:
+	case counted:
+		v = r.padding(false, "", before, after, v)
+	case w.isSame(before, after):
 		padding = "same"
 	default:
-		l.refuse("padding %v with strides %v; Keras pads maxima otherwise", before, w.stride)
+		l.refuse("padding %v and %v with strides %v; Keras pads otherwise", before, after, w.stride)
 	}
 	config := map[string]any{"pool_size": unlisted(w.kernel), "strides": unlisted(w.stride), "padding": padding, "data_format": "channels_last"}
 	return r.layer(class, l.Name, config, v)

@@ -32,20 +32,29 @@ var (
 		},
 	}}, "Reshape")
 	_ = register(class{shapes: permuteShapes, nodes: permuteNodes, order: permuteOrder, reverse: map[string]reversal{"permute": reversePermute}}, "Permute")
-	_ = register(class{training: true, kept: true, module: func(l *settings, _ [][]int) *module {
-		return constructed("dropout", "", map[string]any{"p": l.Float("rate", 0.5)})
-	}, reverse: map[string]reversal{"dropout": reversed("Dropout", func(l *settings, _ tensor) map[string]any {
-		return map[string]any{"rate": l.Float("p", 0.5)}
-	})}}, "Dropout")
+	_ = register(dropoutClass("dropout", func(int) string { return "Dropout" }), "Dropout")
+	_ = register(dropoutClass("alpha_dropout", func(int) string { return "AlphaDropout" }), "AlphaDropout")
+	_ = register(dropoutClass("dropout2d", func(rank int) string { return "SpatialDropout" + dimension(rank-1) }), "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D")
 	_ = register(class{nodes: passing, kept: true}, "Identity", "ActivityRegularization")
-	_ = register(class{nodes: trainingOnly, training: true, kept: true}, "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianNoise", "GaussianDropout", "AlphaDropout")
+	_ = register(class{nodes: trainingOnly, training: true, kept: true}, "GaussianNoise", "GaussianDropout")
 	_ = register(class{module: rescaleModule, kept: true, reverse: map[string]reversal{"rescale": reversed("Rescaling", scaleAndOffset)}}, "Rescaling")
 	_ = register(edgeClass("padding", "zeropad", 1), "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D")
 	_ = register(edgeClass("cropping", "crop", -1), "Cropping1D", "Cropping2D", "Cropping3D")
 	_ = register(class{shapes: upsampleShapes, module: upsampleModule, axes: spatially, spatial: true, reverse: map[string]reversal{
 		"upsample": func(r *reverser, l *settings, in []tensor) tensor { // of the nearest elements by default
-			scale := l.Ints("scale")
-			return r.layer("UpSampling"+dimension(len(scale)), l.Name, map[string]any{"size": unlisted(scale)}, in[0])
+			scale, config := l.Ints("scale"), map[string]any{}
+			switch kind := l.Text("mode", "nearest"); {
+			case len(scale) == 0 || l.Bool("align_corners", false):
+				l.refuse("a size of the result, or aligned corners")
+				return in[0]
+			case kind == "nearest":
+			case len(scale) == 2:
+				config["interpolation"] = "bilinear"
+			default:
+				l.refuse("mode %s of %d axes", kind, len(scale))
+			}
+			config["size"] = unlisted(scale)
+			return r.layer("UpSampling"+dimension(len(scale)), l.Name, config, in[0])
 		},
 	}}, "UpSampling1D", "UpSampling2D", "UpSampling3D")
 	_ = register(class{kept: true, differs: func(*settings) error {
@@ -63,6 +72,20 @@ var (
 )
 
 func passing(_ *builder, _ *settings, in []value) value { return in[0] }
+
+// dropoutClass is the class of a layer of package nn that drops parts of its input in training; named returns the name of the class
+// for an input of so many axes.
+func dropoutClass(layer string, named func(rank int) string) class {
+	c := class{training: true, kept: true, module: func(l *settings, _ [][]int) *module {
+		return constructed(layer, "", map[string]any{"p": l.Float("rate", 0.5)})
+	}, reverse: map[string]reversal{layer: func(r *reverser, l *settings, in []tensor) tensor {
+		return r.layer(named(in[0].rank), l.Name, map[string]any{"rate": l.Float("p", 0.5)}, in[0])
+	}}}
+	if layer == "dropout2d" {
+		c.axes = spatially
+	}
+	return c
+}
 
 // trainingOnly leaves out a layer that does nothing but in training.
 func trainingOnly(b *builder, l *settings, in []value) value {
@@ -293,8 +316,13 @@ func upsampleShapes(l *settings, in [][]int) [][]int {
 }
 
 func upsampleModule(l *settings, _ [][]int) *module {
-	if kind := l.Text("interpolation", "nearest"); kind != "nearest" {
+	m := constructed("upsample", "", map[string]any{"scale": l.each("size", axesOf(l.Class), 2)})
+	switch kind := l.Text("interpolation", "nearest"); kind {
+	case "nearest":
+	case "bilinear":
+		m.settings["mode"] = kind
+	default:
 		l.refuse("interpolation %s", kind)
 	}
-	return constructed("upsample", "", map[string]any{"scale": l.each("size", axesOf(l.Class), 2)})
+	return m
 }

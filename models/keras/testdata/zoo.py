@@ -62,7 +62,7 @@ sequential("relu6", image, lambda: L.ReLU(max_value=6), lambda: L.LeakyReLU(0.1)
 for name in ("relu", "tanh", "sigmoid", "silu", "gelu", "elu", "selu", "softplus", "softsign", "exponential", "softmax", "swish", "linear"):
     sequential("dense_" + name, (6,), lambda a=name: L.Dense(5, activation=a))
     sequential("image_" + name, image, lambda a=name: L.Conv2D(5, 2, activation=a))
-for name in ("hard_sigmoid", "mish"):
+for name in ("hard_sigmoid", "mish") + ("log_sigmoid", "squareplus", "tanh_shrink", "hard_shrink", "soft_shrink", "log_softmax", "hard_silu", "celu", "relu6", "leaky_relu") * (extension == ".keras"):
     sequential("dense_" + name, (6,), lambda a=name: L.Dense(5, activation=a))
 sequential("dense_steps", (4, 8), lambda: L.Dense(5, activation="tanh"), lambda: L.TimeDistributed(L.Dense(3)), lambda: L.Flatten(), lambda: L.Dense(2))
 sequential("dense_image", image, lambda: L.Dense(5, activation="softmax"), lambda: L.Conv2D(3, 2), lambda: L.Dense(4))
@@ -72,6 +72,16 @@ sequential("dense_volume", (3, 4, 2, 3), lambda: L.Dense(5, use_bias=False), lam
 sequential("permuted_dense", (6, 4), lambda: L.Permute((2, 1)), lambda: L.Reshape((3, 8)), lambda: L.Dense(5))
 sequential("repeated", (5,), lambda: L.RepeatVector(3), lambda: L.Conv1D(4, 2), lambda: L.Flatten(), lambda: L.Dense(2))
 sequential("repeated_flat", image, lambda: L.Conv2D(2, 3), lambda: L.Flatten(), lambda: L.RepeatVector(2))
+
+sequential("bilinear", image, lambda: L.Conv2D(4, 3), lambda: L.UpSampling2D((2, 3), interpolation="bilinear"), lambda: L.Conv2D(2, 2))
+sequential("dropped", image, lambda: L.Conv2D(4, 3), lambda: L.SpatialDropout2D(0.3), lambda: L.GaussianNoise(0.1), lambda: L.AlphaDropout(0.2), lambda: L.Flatten(), lambda: L.Dropout(0.1))
+sequential("dropped_steps", (5, 4), lambda: L.SpatialDropout1D(0.3), lambda: L.Conv1D(3, 2), lambda: L.GlobalMaxPooling1D())
+sequential("prelu", image, lambda: L.Conv2D(4, 3), lambda: L.PReLU(shared_axes=[1, 2], alpha_initializer="uniform"), lambda: L.Flatten(), lambda: L.Dense(5), lambda: L.PReLU())
+sequential("threshold", (6,), lambda: L.Dense(5), lambda: L.ReLU(threshold=0.1))
+sequential("groupnorm", image, lambda: L.Conv2D(8, 3), lambda: L.GroupNormalization(4), lambda: L.Conv2D(2, 2)) if hasattr(L, "GroupNormalization") else None
+sequential("groupnorm_steps", (5, 6), lambda: L.GroupNormalization(-1, scale=False), lambda: L.Flatten(), lambda: L.Dense(2)) if hasattr(L, "GroupNormalization") else None
+sequential("pools1", (7, 3), lambda: L.AveragePooling1D(3, strides=2, padding="same"), lambda: L.MaxPooling1D(2, strides=1, padding="same"))
+sequential("pools3", (5, 4, 6, 2), lambda: L.AveragePooling3D(2, padding="same"), lambda: L.MaxPooling3D(2, strides=1, padding="same"))
 
 
 def graph(f):
