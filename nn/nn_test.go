@@ -241,6 +241,7 @@ var layers = []string{
 	`{"transformer_encoder_layer": {"d_model": 4, "nhead": 2, "dim_feedforward": 8, "dropout": 0.1, "activation": "relu", "layer_norm_eps": 1e-05, "key_padding_mask": true, "dtype": "float32"}}`,
 	`{"transformer_decoder": {"num_layers": 1, "d_model": 4, "nhead": 2, "dim_feedforward": 8, "dropout": 0.1, "activation": "silu", "layer_norm_eps": 1e-05, "dtype": "float32"}}`,
 	`{"transformer_decoder_layer": {"d_model": 4, "nhead": 1, "dim_feedforward": 8, "dropout": 0.1, "activation": "gelu_tanh", "layer_norm_eps": 1e-05, "dtype": "float32"}}`,
+	`{"class_token": {"embedding_dim": 3, "dtype": "float32"}}`, `{"select": {"index": -1, "axis": 2}}`,
 	`{"positions": {"max_len": 5, "embedding_dim": 3, "kind": "sinusoidal", "dtype": "float32"}}`, `{"positions": {"max_len": 5, "embedding_dim": 3, "dtype": "float32"}}`,
 	`{"rmsnorm": {"normalized_shape": [4], "eps": 0.001, "affine": true, "dtype": "float32"}}`, `{"reversible_embedding": {"num_embeddings": 5, "embedding_dim": 3, "initializer": "normal", "dtype": "float32"}}`,
 	`{"dropout": {"p": 0.25}}`, `{"softmax": {"axis": 1}}`,

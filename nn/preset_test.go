@@ -21,6 +21,10 @@ func TestPresetsHaveTheirPublishedSizes(t *testing.T) {
 		{"efficientnet_b0", 5288548, []int{3, 64, 64}, []int{1000}},
 		{"unet", 0, []int{1, 32, 48}, []int{1000, 32, 48}},
 		{"unet3d", 0, []int{1, 8, 16, 8}, []int{1000, 8, 16, 8}},
+		{"vit_tiny", 5717416, []int{3, 224, 224}, []int{1000}}, // of timm's vit_tiny_patch16_224
+		{"vit_tiny_small", 0, []int{3, 32, 32}, []int{1000}},
+		{"transformer", 0, []int{100}, []int{1000}},
+		{"gpt", 0, []int{100}, []int{1000, 100}},
 		{"tcn", 0, []int{6, 40}, []int{1000}},
 		{"resnet18_small", 0, []int{3, 32, 32}, []int{1000}},
 	} {

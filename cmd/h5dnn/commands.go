@@ -26,6 +26,7 @@ func commands() []*cli.Command {
 		trainCommand(),
 		evalCommand(),
 		predictCommand(),
+		generateCommand(),
 		runsCommand(),
 		reportCommand(),
 		doctorCommand(),
@@ -40,7 +41,7 @@ func commands() []*cli.Command {
 // opensFiles are the commands that read files of unknown origin.
 var opensFiles = map[string]bool{
 	"inspect": true, "slice": true, "convert": true, "verify": true, "diff": true, "repair": true, "shard": true, "merge": true, "strip": true, "cast": true, "repack": true, "import": true,
-	"init": true, "train": true, "eval": true, "predict": true, "doctor": true,
+	"init": true, "train": true, "eval": true, "predict": true, "generate": true, "doctor": true,
 }
 
 // version returns the module's version, or devel, and the commit of the build, if it is known.

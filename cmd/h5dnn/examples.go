@@ -28,6 +28,7 @@ var examples = []struct{ command, args string }{
 	{"merge", "model.safetensors.index.json merged.h5dn"},
 	{"repair", "merged.h5dn repaired.npz"},
 	{"predict", "run.h5 'digits.h5:/test/images[:4]' --as classes -o - --format csv"},
+	{"generate", "gpt.h5 --prompt 'func main' --tokens 100 --temperature 0.8 --top-k 40"},
 	{"doctor", "digits.h5"},
 	{"devices", ""},
 	{"help", "adamw"},

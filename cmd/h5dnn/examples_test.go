@@ -20,6 +20,7 @@ func TestExamplesOfHelp(t *testing.T) {
 	if err := os.WriteFile("digits.h5", content, 0o666); err != nil {
 		t.Fatal(err)
 	}
+	trainGPT(t, ".", "gpt.h5")
 	shown := map[string]bool{}
 	for _, e := range examples {
 		shown[e.command] = true
