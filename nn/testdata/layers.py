@@ -32,6 +32,36 @@ def attention(*a, masks=lambda *m: {}, **k):
     return Fn(call, nn.MultiheadAttention(*a, batch_first=True, **k))
 
 
+class Grouped(nn.Module):
+    """Attention of 4 heads of 4, with 2 of keys, of 4, and of values, of 3; with rotary positions and a gate."""
+
+    def __init__(self):
+        super().__init__()
+        rows = {"q": 16, "k": 8, "v": 6}
+        for name, n in rows.items():
+            self.register_parameter(name + "_proj_weight", nn.Parameter(torch.empty(n, 6)))
+        self.in_proj_bias = nn.Parameter(torch.empty(sum(rows.values())))
+        self.gate_proj, self.out_proj = nn.Linear(6, 12), nn.Linear(12, 5)
+
+    def forward(self, x):
+        t, (bq, bk, bv) = x.shape[1], self.in_proj_bias.split([16, 8, 6])
+        heads = lambda w, b, n: nn.functional.linear(x, w, b).unflatten(-1, (n, -1)).transpose(1, 2)
+        angle = torch.arange(t)[:, None] / 100 ** (torch.arange(2) / 2)
+        turn = lambda z: torch.view_as_real(torch.complex(z[..., :2], z[..., 2:]) * torch.polar(torch.ones_like(angle), angle)).transpose(-1, -2).flatten(-2)
+        q, k, v = turn(heads(self.q_proj_weight, bq, 4)), turn(heads(self.k_proj_weight, bk, 2)), heads(self.v_proj_weight, bv, 2)
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True).transpose(1, 2).flatten(2)
+        return self.out_proj(y * self.gate_proj(x).sigmoid())
+
+
+class Token(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(6))
+
+    def forward(self, x):
+        return torch.cat([self.weight.expand(len(x), 1, 6), x], 1)
+
+
 def positions(n):
     """sin and cos of t/10000^(2i/D) (Vaswani et al., section 3.5)."""
     angles = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, 6, 2) / 6)
@@ -187,6 +217,10 @@ layers = {  # by description: the layer and the shapes of its inputs, or integer
         (attention(6, 2, masks=lambda k, p: dict(key_padding_mask=p.bool())), (2, 4, 6), (2, 3, 6), memory_padding),
     '{"multihead_attention": {"embed_dim": 6, "num_heads": 2, "inputs": ["query", "attn_mask"], "dtype": "float64"}}':
         (attention(6, 2, masks=lambda a: dict(attn_mask=a.repeat_interleave(2, 0))), (2, 4, 6), (2, 4, 4)),
+    '{"multihead_attention": {"embed_dim": 6, "num_heads": 4, "head_dim": 4, "value_dim": 3, "num_kv_heads": 2, "out_features": 5, "rotary_base": 100, "gate": true, "causal": true, "dtype": "float64"}}':
+        (Grouped(), (2, 4, 6)),
+    '{"class_token": {"embedding_dim": 6, "dtype": "float64"}}': (Token(), (2, 4, 6)),
+    '{"select": -1}': (Fn(lambda x: x[:, -1]), (2, 4, 6)),
     '{"transformer_encoder_layer": {"d_model": 6, "nhead": 2, "dim_feedforward": 10, "dropout": 0, "dtype": "float64"}}':
         (nn.TransformerEncoderLayer(6, 2, **sizes), (2, 4, 6)),
     '{"transformer_encoder_layer": {"d_model": 6, "nhead": 2, "dim_feedforward": 10, "dropout": 0, "activation": "gelu", "norm_first": true, "layer_norm_eps": 1e-3, "dtype": "float64"}}':
