@@ -25,7 +25,7 @@ func TestParametersThatAreNoTensorsAreOmittedByName(t *testing.T) {
 		"/Scaler/offset: 3 values lost: parameter of a Scaler of ai.onnx.ml, which is no tensor of the model",
 		"/Scaler/scale: 3 values lost: parameter of a Scaler of ai.onnx.ml, which is no tensor of the model",
 		"/ZipMap/classlabels_int64s: 2 values lost: parameter of a ZipMap of ai.onnx.ml, which is no tensor of the model",
-		"/: 16 values lost: nodes of the graph, such as Cast, Add, MatMul: weights are read, and not what computes with them",
+		"/: 16 values lost: nodes of the graph, such as Cast, Add, MatMul: arrays have the weights, not what computes with them",
 	}
 	if got := strings.Join(lines, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("omitted are\n%s", got)

@@ -88,14 +88,15 @@ type file struct {
 	omitted  loss.List
 }
 
-// A model is the tensors of a model, and what is not read of it.
-type model struct {
+// A Model is the file of a model: its tensors, and by [Model.Graph] what computes with them.
+type Model struct {
 	*serialize.List
 	omitted loss.List
+	file    *file
 }
 
 // Omitted implements [serialize.Omitter].
-func (m model) Omitted() loss.List { return m.omitted }
+func (m Model) Omitted() loss.List { return m.omitted }
 
 func open(in serialize.Input) (serialize.File, error) {
 	sections, err := in.Sections()
@@ -112,7 +113,7 @@ func open(in serialize.Input) (serialize.File, error) {
 	}
 	f.external.failOverlapping(f.list)
 	f.omitGraph()
-	return model{f.list, f.omitted}, nil
+	return Model{f.list, f.omitted, f}, nil
 }
 
 // omitGraph notes that the nodes of the graph are not read, apart from the values in them.
@@ -124,7 +125,7 @@ func (f *file) omitGraph() {
 	ops := slices.SortedFunc(maps.Keys(f.nodes), func(a, b string) int {
 		return cmp.Or(f.nodes[b]-f.nodes[a], strings.Compare(a, b))
 	})
-	f.omitted.AddInherent("/", loss.Value, n, "nodes of the graph, such as %s: weights are read, and not what computes with them", strings.Join(ops[:min(3, len(ops))], ", "))
+	f.omitted.AddInherent("/", loss.Value, n, "nodes of the graph, such as %s: arrays have the weights, not what computes with them", strings.Join(ops[:min(3, len(ops))], ", "))
 }
 
 // omitParameters notes the lists and tensors that an attribute of a node has. Outside of the

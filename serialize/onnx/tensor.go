@@ -296,3 +296,6 @@ func (f *file) strings(t tensor) (serialize.Entry, error) {
 	}
 	return serialize.Entry{Name: t.name, Elements: &serialize.Elements{View: v, Type: "string", Values: values}}, nil
 }
+
+// ElementType returns the type of elements that TensorProto.DataType has under a number, or dtype.Invalid.
+func ElementType(n int) dtype.Type { return elementTypes[uint64(n)].typ }
