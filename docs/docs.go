@@ -12,3 +12,11 @@ var Configuration string
 //
 //go:embed models.md
 var Models string
+
+// ONNX is onnx.md: ONNX models and their operators.
+//
+//go:embed onnx.md
+var ONNX string
+
+// Pages are the pages that are printed as a whole, by their names.
+var Pages = map[string]string{"models": Models, "onnx": ONNX}

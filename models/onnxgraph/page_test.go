@@ -1,0 +1,81 @@
+package onnxgraph_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/models/onnxgraph"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write docs/onnx.md anew")
+
+const (
+	page = "../../docs/onnx.md"
+
+	// introduction is the page without the table of operators.
+	introduction = `# ONNX models
+
+    h5dnn inspect model.onnx
+    h5dnn predict model.onnx data.h5:/images -o predictions.h5
+
+` + "`inspect`" + ` shows inputs and outputs with their shapes and types, opsets, the program that wrote the model, parameters, size and the number
+of nodes of each operator. ` + "`predict`" + ` runs the graph on samples along the first axis of each input; sizes that the model leaves
+open, such as the number of steps, are those of the data. A model that was exported for a fixed number of samples computes blocks of
+that size, of which the last is filled with zeros. Weights may be in files beside the model (external data); paths that leave its folder are refused.
+
+In Go, ` + "`models.OpenONNX`" + ` returns a module of package nn, ` + "`models.ONNXRun`" + ` a run that predicts with it:
+
+` + "```go" + `
+m, err := models.OpenONNX("model.onnx")
+run, err := models.ONNXRun(m, nil, storage.CPU)
+predictor, err := run.Predictor()
+y, err := predictor.Predict(x)
+` + "```" + `
+
+When a model is opened, functions in it are inlined, nodes of constants are computed, batch normalizations are folded into convolutions, and biases
+and activations are joined with the products before them. Sizes that follow from the shapes of the inputs are computed once for each of their shapes.
+
+Strings are the positions of constants: predictions of a classifier with strings as labels are these strings. A ZipMap, which makes a
+list of dictionaries in ONNX, returns the matrix of its values, whose columns are the classes.
+
+Models with operators that are not in the table are refused with a list of all of them: If, Loop and Scan, whose graphs depend on data, are among
+them. So are settings of an operator that h5dnn does not compute: BatchNormalization and Dropout in training mode, an Attention with keys of earlier
+steps, Resize with tf_crop_and_resize, indices of MaxPool by columns.
+
+## Operators
+
+Opsets %d to %d are known, by which the semantics of some operators differ. "since" is the first opset with an operator.
+
+| operator | since |
+|---|---|
+`
+)
+
+// TestPageListsOperators compares docs/onnx.md with the operators that are registered.
+func TestPageListsOperators(t *testing.T) {
+	var b strings.Builder
+	oldest, newest := onnxgraph.Opsets()
+	fmt.Fprintf(&b, introduction, oldest, newest)
+	for _, o := range onnxgraph.Operators() {
+		name := o.Name
+		if o.Domain != "" {
+			name = o.Domain + "." + name
+		}
+		fmt.Fprintf(&b, "| %s | %d |\n", name, o.Since)
+	}
+	if *rewrite {
+		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(have) != b.String() {
+		t.Error("docs/onnx.md differs from the operators; go test ./models/onnxgraph -run TestPageListsOperators -rewrite writes it anew")
+	}
+}

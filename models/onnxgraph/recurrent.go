@@ -1,0 +1,261 @@
+package onnxgraph
+
+import (
+	"math"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+var boolean = dtype.Bool
+
+var negativeInfinity = math.Inf(-1)
+
+func sqrt(n int) float64 { return math.Sqrt(float64(n)) }
+
+var (
+	_ = add(rule{op: "RNN", since: 1, run: func(c *call) []*tensor.Tensor { return c.recurrent(1, 1, []string{"Tanh"}, rnnCell) }})
+	_ = add(rule{op: "GRU", since: 1, run: func(c *call) []*tensor.Tensor {
+		return c.recurrent(3, 1, []string{"Sigmoid", "Tanh"}, gruCell)
+	}})
+	_ = add(rule{op: "LSTM", since: 1, run: func(c *call) []*tensor.Tensor {
+		return c.recurrent(4, 2, []string{"Sigmoid", "Tanh", "Tanh"}, lstmCell)
+	}})
+)
+
+type function = func(x *tensor.Tensor) *tensor.Tensor
+
+// A direction is the weights of one direction of a recurrent layer, whose gates are blocks of
+// hidden rows.
+type direction struct {
+	*call
+	recurrent *tensor.Tensor // (gates·hidden, hidden)
+	bias      *tensor.Tensor // of the products with the state: (gates·hidden), or nil
+	peephole  *tensor.Tensor // (3·hidden) of an LSTM, or nil
+	hidden    int
+	f         []function
+}
+
+// A cell returns the state after a step, from x, the products of the input with bias (N, gates·hidden), and
+// the state before: h, and c of an LSTM.
+type cell func(d *direction, x *tensor.Tensor, state []*tensor.Tensor) []*tensor.Tensor
+
+// gate returns block i of the columns of x.
+func (d *direction) gate(x *tensor.Tensor, i int) *tensor.Tensor {
+	return x.Narrow(1, i*d.hidden, d.hidden)
+}
+
+// limited cuts x to the range that the attribute clip gives.
+func (d *direction) limited(x *tensor.Tensor) *tensor.Tensor {
+	if clip := d.number("clip", 0); clip > 0 {
+		return x.Clamp(-clip, clip)
+	}
+	return x
+}
+
+func rnnCell(d *direction, x *tensor.Tensor, state []*tensor.Tensor) []*tensor.Tensor {
+	return one(d.f[0](d.limited(x.Add(tensor.Linear(state[0], d.recurrent, d.bias, tensor.NoActivation)))))
+}
+
+// gruCell has the gates z, r and h.
+func gruCell(d *direction, x *tensor.Tensor, state []*tensor.Tensor) []*tensor.Tensor {
+	h := state[0]
+	product := tensor.Linear(h, d.recurrent, d.bias, tensor.NoActivation)
+	z := d.f[0](d.limited(d.gate(x, 0).Add(d.gate(product, 0))))
+	r := d.f[0](d.limited(d.gate(x, 1).Add(d.gate(product, 1))))
+	var n *tensor.Tensor
+	if d.integer("linear_before_reset", 0) != 0 {
+		n = r.Mul(d.gate(product, 2))
+	} else {
+		var bias *tensor.Tensor
+		if d.bias != nil {
+			bias = d.bias.Narrow(0, 2*d.hidden, d.hidden)
+		}
+		n = tensor.Linear(r.Mul(h), d.recurrent.Narrow(0, 2*d.hidden, d.hidden), bias, tensor.NoActivation)
+	}
+	n = d.f[1](d.limited(d.gate(x, 2).Add(n)))
+	return one(n.Add(z.Mul(h.Sub(n))))
+}
+
+// lstmCell has the gates i, o, f and c.
+func lstmCell(d *direction, x *tensor.Tensor, state []*tensor.Tensor) []*tensor.Tensor {
+	h, c := state[0], state[1]
+	sums := x.Add(tensor.Linear(h, d.recurrent, d.bias, tensor.NoActivation))
+	gate := func(i int, f function, peephole *tensor.Tensor) *tensor.Tensor {
+		g := d.gate(sums, i)
+		if d.peephole != nil && peephole != nil {
+			g = g.Add(peephole.Mul(d.peephole.Narrow(0, i*d.hidden, d.hidden)))
+		}
+		return f(d.limited(g))
+	}
+	input := gate(0, d.f[0], c)
+	var forget *tensor.Tensor
+	if d.integer("input_forget", 0) != 0 {
+		forget = input.RSubScalar(1)
+	} else {
+		f := d.gate(sums, 2)
+		if d.peephole != nil {
+			f = f.Add(c.Mul(d.peephole.Narrow(0, 2*d.hidden, d.hidden)))
+		}
+		forget = d.f[0](d.limited(f))
+	}
+	next := forget.Mul(c).Add(input.Mul(gate(3, d.f[1], nil)))
+	output := d.gate(sums, 1)
+	if d.peephole != nil {
+		output = output.Add(next.Mul(d.peephole.Narrow(0, d.hidden, d.hidden)))
+	}
+	return []*tensor.Tensor{d.f[0](d.limited(output)).Mul(d.f[2](next)), next}
+}
+
+// activations returns the functions of direction number at, by default those named.
+func (c *call) activations(at int, names []string) []function {
+	if a, ok := c.attribute("activations"); ok {
+		if len(a.Strings) < (at+1)*len(names) {
+			c.fail(views.ErrShape, "%d activations; want %d for each direction", len(a.Strings), len(names))
+		}
+		names = a.Strings[at*len(names):][:len(names)]
+	}
+	alphas, betas := c.attributes["activation_alpha"].Floats, c.attributes["activation_beta"].Floats
+	next := func(list *[]float32, otherwise float64) float64 {
+		if len(*list) == 0 {
+			return otherwise
+		}
+		x := (*list)[0]
+		*list = (*list)[1:]
+		return float64(x)
+	}
+	functions := make([]function, len(names))
+	for i, name := range names {
+		switch name {
+		case "Sigmoid":
+			functions[i] = (*tensor.Tensor).Sigmoid
+		case "Tanh":
+			functions[i] = (*tensor.Tensor).Tanh
+		case "Relu":
+			functions[i] = (*tensor.Tensor).ReLU
+		case "Softsign":
+			functions[i] = (*tensor.Tensor).Softsign
+		case "Softplus":
+			functions[i] = func(x *tensor.Tensor) *tensor.Tensor { return x.Softplus() }
+		case "HardSigmoid":
+			alpha, beta := next(&alphas, 0.2), next(&betas, 0.5)
+			functions[i] = func(x *tensor.Tensor) *tensor.Tensor { return x.MulScalar(alpha).AddScalar(beta).Clamp(0, 1) }
+		case "LeakyRelu":
+			alpha := next(&alphas, 0.01)
+			functions[i] = func(x *tensor.Tensor) *tensor.Tensor { return x.LeakyReLU(alpha) }
+		case "Elu":
+			alpha := next(&alphas, 1)
+			functions[i] = func(x *tensor.Tensor) *tensor.Tensor { return x.ELU(alpha, 1) }
+		default:
+			c.fail(storage.ErrState, "the activation %s", name)
+		}
+	}
+	return functions
+}
+
+// recurrent computes a layer of a number of gates and of states, in one direction or two. Inputs are
+// X, W, R, B, sequence_lens, initial states, and of an LSTM P; outputs are Y and the last states.
+func (c *call) recurrent(gates, states int, names []string, step cell) []*tensor.Tensor {
+	x, w, r, b := c.x(0), c.x(1), c.x(2), c.optional(3)
+	batchFirst := c.integer("layout", 0) == 1
+	if x.Rank() != 3 || w.Rank() != 3 || r.Rank() != 3 {
+		c.fail(views.ErrShape, "%v with weights %v and %v; want three axes each", x.Shape(), w.Shape(), r.Shape())
+	}
+	if batchFirst {
+		x = x.Transpose(0, 1)
+	}
+	steps, n, hidden, directions := x.Size(0), x.Size(1), r.Size(2), w.Size(0)
+	if w.Size(1) != gates*hidden || r.Size(1) != gates*hidden || r.Size(0) != directions || b != nil && b.Len() != 2*gates*hidden*directions {
+		c.fail(views.ErrShape, "weights %v and %v do not fit each other", w.Shape(), r.Shape())
+	}
+	lengths := c.optional(4)
+	way := c.text("direction", "forward")
+	ys := make([]*tensor.Tensor, directions)
+	lasts := make([][]*tensor.Tensor, states)
+	for at := range directions {
+		reversed := way == "reverse" || at == 1
+		d := &direction{call: c, recurrent: r.Select(0, at), hidden: hidden, f: c.activations(at, names)}
+		var inputBias *tensor.Tensor
+		if b != nil {
+			inputBias, d.bias = b.Select(0, at).Narrow(0, 0, gates*hidden), b.Select(0, at).Narrow(0, gates*hidden, gates*hidden)
+		}
+		if c.has(7) {
+			d.peephole = c.x(7).Select(0, at)
+		}
+		state := make([]*tensor.Tensor, states)
+		for i := range state {
+			if c.has(5 + i) {
+				initial := c.x(5 + i)
+				if batchFirst {
+					initial = initial.Transpose(0, 1)
+				}
+				state[i] = initial.Select(0, at)
+			} else {
+				state[i] = c.elements(tensor.Zeros(x.DType(), n, hidden))
+			}
+		}
+		input := x
+		if reversed {
+			input = reversedSteps(x, lengths)
+		}
+		products := tensor.Linear(input, w.Select(0, at), inputBias, tensor.NoActivation)
+		y, last := d.loop(step, products, state, lengths, steps)
+		if reversed {
+			y = reversedSteps(y, lengths)
+		}
+		ys[at] = y.Unsqueeze(1)
+		for i := range states {
+			lasts[i] = append(lasts[i], last[i].Unsqueeze(0))
+		}
+	}
+	y := tensor.Cat(1, ys...) // (T, directions, N, hidden)
+	if batchFirst {
+		y = y.Permute(2, 0, 1, 3)
+	}
+	results := one(y)
+	for _, last := range lasts {
+		state := tensor.Cat(0, last...)
+		if batchFirst {
+			state = state.Transpose(0, 1)
+		}
+		results = append(results, state)
+	}
+	return results[:min(len(results), len(c.out))]
+}
+
+// reversedSteps returns x (T, N, …) with the steps in reverse, of each sequence if lengths are given.
+func reversedSteps(x, lengths *tensor.Tensor) *tensor.Tensor {
+	if lengths == nil {
+		return x.Flip(0)
+	}
+	return reverseSequences(x, lengths, 1, 0)
+}
+
+// loop goes through the steps, and returns the outputs (T, N, hidden) and the last states. Behind the length
+// of a sequence outputs are 0, and the state stays.
+func (d *direction) loop(step cell, x *tensor.Tensor, state []*tensor.Tensor, lengths *tensor.Tensor, steps int) (*tensor.Tensor, []*tensor.Tensor) {
+	outputs := make([]*tensor.Tensor, 0, steps)
+	for t := range steps {
+		results := x.Tape().Scope(func() []*tensor.Tensor {
+			next := step(d, x.Select(0, t), state)
+			output := next[0]
+			if lengths != nil {
+				inside := lengths.GtScalar(t).Unsqueeze(1)
+				for i := range next {
+					next[i] = tensor.Where(inside, next[i], state[i])
+				}
+				output = tensor.Where(inside, next[0], next[0].MulScalar(0))
+			}
+			return append(slices.Clone(next), output)
+		})
+		state = results[:len(state)]
+		outputs = append(outputs, results[len(state)])
+	}
+	if steps == 0 {
+		d.fail(views.ErrShape, "no steps")
+	}
+	return tensor.Stack(0, outputs...), state
+}

@@ -1,0 +1,200 @@
+"""Exports models with random weights to a folder: NAME.onnx, and NAME.npz with the inputs in_0, … and the outputs of ONNX Runtime out_0, ….
+
+    python models.py FOLDER NAME…
+"""
+import os
+import sys
+import warnings
+
+os.environ.setdefault("KERAS_BACKEND", "torch")
+warnings.filterwarnings("ignore")
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import torch
+from torch import nn
+
+torch.manual_seed(1)
+torch.set_num_threads(2)
+folder = sys.argv[1]
+
+
+def settle(model):
+    """Gives normalizations statistics and scales other than 0 and 1."""
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d)):
+            nn.init.uniform_(m.running_mean, -0.1, 0.1)
+            nn.init.uniform_(m.running_var, 0.5, 1.5)
+            nn.init.uniform_(m.weight, 0.5, 1.5)
+            nn.init.uniform_(m.bias, -0.1, 0.1)
+    return model.eval()
+
+
+def compare(name, inputs):
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 2
+    options.log_severity_level = 4
+    session = ort.InferenceSession(f"{folder}/{name}.onnx", options, providers=["CPUExecutionProvider"])
+    feed = {i.name: np.asarray(x) for i, x in zip(session.get_inputs(), inputs)}
+    outputs = session.run(None, feed)
+    arrays = {f"in_{i}": x for i, x in enumerate(feed.values())}
+    arrays |= {f"out_{i}": y for i, y in enumerate(outputs) if isinstance(y, np.ndarray) and y.dtype.kind in "fiub"}
+    np.savez(f"{folder}/{name}.npz", **arrays)
+
+
+def export(name, model, inputs, opset=17, dynamo=False, dynamic=True, names=None):
+    model = settle(model)
+    path = f"{folder}/{name}.onnx"
+    if dynamo:
+        dims = None
+        if dynamic:
+            dims = tuple({0: torch.export.Dim("batch")} for _ in inputs)
+        torch.onnx.export(model, tuple(inputs), path, dynamo=True, opset_version=max(opset, 18), dynamic_shapes=dims, external_data=False, verbose=False)
+    else:
+        names = [f"x{i}" for i in range(len(inputs))]
+        torch.onnx.export(model, tuple(inputs), path, dynamo=False, opset_version=opset, input_names=names,
+                          dynamic_axes={n: {0: "batch"} for n in names} if dynamic else None)
+    compare(name, [torch.cat([x, x.flip(-1)]).numpy() if dynamic else x.numpy() for x in inputs])
+
+
+class UNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        block = lambda i, o: nn.Sequential(nn.Conv2d(i, o, 3, padding=1), nn.BatchNorm2d(o), nn.ReLU(), nn.Conv2d(o, o, 3, padding=1), nn.BatchNorm2d(o), nn.ReLU())
+        self.down1, self.down2, self.middle = block(1, 16), block(16, 32), block(32, 64)
+        self.up2, self.up1 = nn.ConvTranspose2d(64, 32, 2, 2), nn.Upsample(scale_factor=2, mode="bilinear")
+        self.block2, self.block1, self.last = block(64, 32), block(48, 16), nn.Conv2d(16, 2, 1)
+
+    def forward(self, x):
+        a = self.down1(x)
+        b = self.down2(nn.functional.max_pool2d(a, 2))
+        c = self.middle(nn.functional.max_pool2d(b, 2))
+        b = self.block2(torch.cat([b, self.up2(c)], 1))
+        return self.last(self.block1(torch.cat([a, self.up1(b)], 1)))
+
+
+class Recurrent(nn.Module):
+    def __init__(self, layer, bidirectional=True, batch_first=True):
+        super().__init__()
+        self.embed = nn.Embedding(50, 24)
+        self.layer = layer(24, 32, 2, batch_first=batch_first, bidirectional=bidirectional)
+        self.head = nn.Linear(64 if bidirectional else 32, 5)
+
+    def forward(self, x):
+        y, _ = self.layer(self.embed(x))
+        return self.head(y[:, -1]), y
+
+
+class Encoder(nn.Module):
+    def __init__(self, activation="gelu", norm_first=True):
+        super().__init__()
+        self.embed, self.position = nn.Embedding(50, 32), nn.Parameter(torch.randn(1, 12, 32))
+        layer = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, activation=activation, norm_first=norm_first)
+        self.encoder, self.head = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), nn.Linear(32, 5)
+
+    def forward(self, x):
+        return self.head(self.encoder(self.embed(x) + self.position).mean(1))
+
+
+def torchvision_model(name, size=64, **options):
+    import torchvision
+    return getattr(torchvision.models, name)(weights=None, **options), [torch.randn(1, 3, size, size)]
+
+
+def tokens():
+    return [torch.randint(0, 50, (1, 12))]
+
+
+def keras_model(kind):
+    import keras
+    keras.utils.set_random_seed(1)
+    layers = keras.layers
+    if kind == "cnn":
+        model = keras.Sequential([layers.Input((16, 16, 3)), layers.Conv2D(8, 3, activation="relu", padding="same"), layers.MaxPooling2D(),
+                                  layers.BatchNormalization(), layers.Conv2D(16, 3, strides=2, padding="same"), layers.Flatten(), layers.Dense(10, activation="softmax")])
+        x = np.random.default_rng(1).normal(size=(2, 16, 16, 3)).astype("f4")
+    else:
+        layer = {"lstm": layers.LSTM, "gru": layers.GRU}[kind]
+        model = keras.Sequential([layers.Input((12, 6)), layers.Bidirectional(layer(16, return_sequences=True)), layer(8), layers.Dense(3)])
+        x = np.random.default_rng(1).normal(size=(2, 12, 6)).astype("f4")
+    model(x)
+    return model, x
+
+
+def keras_export(name, kind):
+    model, x = keras_model(kind)
+    model.export(f"{folder}/{name}.onnx", format="onnx", verbose=False)
+    compare(name, [x])
+
+
+def sklearn_export(name, classifier):
+    from skl2onnx import to_onnx
+    from sklearn.neural_network import MLPClassifier, MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    random = np.random.default_rng(1)
+    x = random.normal(size=(100, 6)).astype("f4")
+    if classifier == "text":
+        y = np.array(["low", "middle", "high"])[np.digitize(x[:, 0], [-0.5, 0.5])]
+    elif classifier:
+        y = np.digitize(x[:, 0], [-0.5, 0.5]) if classifier == "multi" else (x[:, 0] > 0).astype(int)
+    else:
+        y = x[:, 0] * 2 + x[:, 1]
+    model = make_pipeline(StandardScaler(), (MLPClassifier if classifier else MLPRegressor)(hidden_layer_sizes=(8,), max_iter=50)).fit(x, y)
+    onnx.save(to_onnx(model, x[:1]), f"{folder}/{name}.onnx")
+    compare(name, [x[:7]])
+
+
+def quantized(name):
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
+    model, inputs = torchvision_model("resnet18", 32)
+    export(name + "_float", model, inputs, dynamic=False)
+    samples = [{"x0": np.random.default_rng(i).normal(size=(1, 3, 32, 32)).astype("f4")} for i in range(4)]
+
+    class Reader(CalibrationDataReader):
+        def get_next(self):
+            return samples.pop() if samples else None
+
+    quantize_static(f"{folder}/{name}_float.onnx", f"{folder}/{name}.onnx", Reader(), quant_format=QuantFormat.QDQ, per_channel=True)
+    compare(name, [inputs[0].numpy()])
+
+
+MODELS = {
+    "unet": lambda n: export(n, UNet(), [torch.randn(1, 1, 32, 32)]),
+    "unet_dynamo": lambda n: export(n, UNet(), [torch.randn(1, 1, 32, 32)], dynamo=True),
+    "lstm": lambda n: export(n, Recurrent(nn.LSTM), tokens()),
+    "gru": lambda n: export(n, Recurrent(nn.GRU), tokens()),
+    "rnn": lambda n: export(n, Recurrent(nn.RNN, False), tokens()),
+    "lstm_dynamo": lambda n: export(n, Recurrent(nn.LSTM), tokens(), dynamo=True, dynamic=False),
+    "gru_dynamo": lambda n: export(n, Recurrent(nn.GRU), tokens(), dynamo=True, dynamic=False),
+    "encoder": lambda n: export(n, Encoder(), tokens()),
+    "encoder_relu": lambda n: export(n, Encoder("relu", False), tokens(), opset=14),
+    "encoder_dynamo": lambda n: export(n, Encoder(), tokens(), dynamo=True, dynamic=False),
+    "keras_lstm": lambda n: keras_export(n, "lstm"),
+    "keras_gru": lambda n: keras_export(n, "gru"),
+    "keras_cnn": lambda n: keras_export(n, "cnn"),
+    "sklearn_binary": lambda n: sklearn_export(n, "binary"),
+    "sklearn_multi": lambda n: sklearn_export(n, "multi"),
+    "sklearn_text": lambda n: sklearn_export(n, "text"),
+    "sklearn_regressor": lambda n: sklearn_export(n, ""),
+    "resnet18_int8": quantized,
+}
+SIZES = {"inception_v3": 75, "vit_b_16": 224, "swin_t": 224}
+for zoo in ("resnet18", "mobilenet_v2", "mobilenet_v3_small", "efficientnet_b0", "densenet121", "squeezenet1_1", "shufflenet_v2_x0_5", "regnet_y_400mf", "mnasnet0_5", "googlenet", "inception_v3", "alexnet", "vgg11", "convnext_tiny", "vit_b_16", "swin_t"):
+    def make(n, zoo=zoo, dynamo=False):
+        options = {"init_weights": True, "aux_logits": False} if zoo in ("googlenet", "inception_v3") else {}
+        model, inputs = torchvision_model(zoo, SIZES.get(zoo, 64), **options)
+        export(n, model, inputs, opset=13 if zoo == "resnet18" else 17, dynamo=dynamo)
+    MODELS[zoo] = make
+    MODELS[zoo + "_dynamo"] = lambda n, make=make: make(n, dynamo=True)
+
+failed = []
+for name in sys.argv[2:]:
+    try:
+        MODELS[name](name)
+        print(name)
+    except Exception as e:  # an exporter that is not installed, or does not take the model
+        failed.append(f"{name}: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}")
+for line in failed:
+    print("not exported:", line)
