@@ -11,10 +11,11 @@ import (
 	"github.com/h5dnn/h5dnn/models/weights"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/onnx"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// Load returns the model in the named file, which says how it is made: a model of Keras (.keras, .h5), a run of h5dnn, or
+// Load returns the model in the named file, which says how it is made: a model of Keras (.keras, .h5), an ONNX model, a run of h5dnn, or
 // what was converted from one. Its inputs are the inputs of the file, before normalization; [Plan.Run] has that, too.
 // Weights alone, as PyTorch saves them, are read into a model by [LoadWeights].
 func Load(name string) (nn.Module, error) {
@@ -23,6 +24,9 @@ func Load(name string) (nn.Module, error) {
 		return nil, err
 	}
 	defer source.Close()
+	if _, ok := source.File.(onnx.Model); ok {
+		return onnxOf(source.File)
+	}
 	return source.module()
 }
 

@@ -132,3 +132,35 @@ func inputNames(model nn.Module, c Config, n int) []string {
 	}
 	return []string{"x"}
 }
+
+// ImportedModel returns a run of a model in memory that another program has trained, for samples of these types and shapes, one
+// for each input. It predicts, and cannot be saved: the model has no description.
+func ImportedModel(model nn.Module, d storage.Device, types []dtype.Type, shapes ...[]int) (_ *Run, err error) {
+	r := &Run{Config: Defaults(), Model: model, Device: d}
+	r.Config.Loss = "mse"
+	if r.loss, r.schedule, r.Optimizer, err = r.Config.training(); err != nil {
+		return nil, err
+	}
+	if err := nn.ToInPlace(model, d); err != nil {
+		return nil, err
+	}
+	if r.Inputs, err = InputsOf(model, r.Config, shapes...); err != nil {
+		return nil, err
+	}
+	for i, t := range types {
+		r.Inputs[i].Type = t
+	}
+	r.Config = r.Config.withImportedData(r.Inputs)
+	for i := range r.Inputs {
+		r.Inputs[i].Normalize = dataconfig.Identity
+	}
+	return r, r.placeInput()
+}
+
+// A SizedModule says how many samples are computed at a time.
+type SizedModule interface {
+	nn.Module
+	// Activations returns the number of elements of the largest intermediate result for a sample, once the module has
+	// been called, and the number of samples of each call, or 0 if it is any.
+	Activations() (elements, batch int)
+}

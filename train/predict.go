@@ -63,6 +63,12 @@ func NewPredictor(model nn.Module, d storage.Device, features ...Feature) (_ *Pr
 	for _, row := range summary.Rows {
 		widest = max(widest, views.Of(row.Output...).Len())
 	}
+	batch := 0
+	if sized, ok := model.(SizedModule); ok {
+		elements := 0
+		elements, batch = sized.Activations()
+		widest = max(widest, elements)
+	}
 	nn.Eval(model)
 	features = slices.Clone(features)
 	for i := range features {
@@ -80,6 +86,9 @@ func NewPredictor(model nn.Module, d storage.Device, features ...Feature) (_ *Pr
 		Type:      dtype.Float32,
 		model:     model, features: features, device: d,
 		final: func(out *tensor.Tensor) *tensor.Tensor { return out },
+	}
+	if batch > 0 {
+		p.BatchSize = batch
 	}
 	return p, p.setFinal(p.final)
 }

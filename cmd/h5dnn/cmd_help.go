@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +19,7 @@ func helpCommand() *cli.Command {
 		Name:        "help",
 		Usage:       "explain a command, a setting of training, or what a configuration can name",
 		ArgsUsage:   "[TOPIC]",
-		Description: "TOPIC is a command, models (their conversion), configuration (all settings), train settings, data, or the name of a layer, loss,\nmetric, optimizer, schedule or callback, such as conv2d or adamw. Without TOPIC, lists all of them.",
+		Description: "TOPIC is a command, models (their conversion), onnx (its operators), configuration (all settings), train settings, data, or the name of a layer, loss,\nmetric, optimizer, schedule or callback, such as conv2d or adamw. Without TOPIC, lists all of them.",
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return listTopics(c.App.Writer, c.App)
@@ -28,17 +29,22 @@ func helpCommand() *cli.Command {
 	}
 }
 
+// plainPages are the topics that are a page each.
+var plainPages = slices.Sorted(maps.Keys(docs.Pages))
+
 // explain prints what is known of a topic.
 func explain(c *cli.Context, topic string) error {
 	if command := c.App.Command(topic); command != nil {
 		return cli.ShowCommandHelp(c.Lineage()[len(c.Lineage())-2], topic)
 	}
-	if spell.Plain(topic) == "models" {
-		_, err := io.WriteString(c.App.Writer, docs.Models)
-		return err
+	for _, name := range plainPages {
+		if spell.Plain(topic) == name {
+			_, err := io.WriteString(c.App.Writer, docs.Pages[name])
+			return err
+		}
 	}
 	pages := configurationPages()
-	known, text := append(commandNames(c.App), "models"), ""
+	known, text := append(commandNames(c.App), plainPages...), ""
 	for _, p := range pages {
 		if spell.Plain(p.name) == spell.Plain(topic) || slices.Contains(p.aliases, spell.Plain(topic)) {
 			text += p.text
@@ -91,7 +97,7 @@ func listTopics(w io.Writer, app *cli.App) error {
 	fmt.Fprintf(w, "h5dnn help TOPIC\n\nCommands\n%s", inColumns(commandNames(app)))
 	var names []string
 	heading := "Configuration"
-	fmt.Fprintf(w, "\nPages\n%s", inColumns([]string{"models"}))
+	fmt.Fprintf(w, "\nPages\n%s", inColumns(plainPages))
 	flush := func() {
 		if len(names) > 0 {
 			fmt.Fprintf(w, "\n%s\n%s", heading, inColumns(names))

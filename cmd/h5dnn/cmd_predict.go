@@ -18,6 +18,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/models/onnxgraph"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
@@ -29,8 +30,8 @@ func predictCommand() *cli.Command {
 		Name:      "predict",
 		Usage:     "run a trained model on data and write its predictions",
 		ArgsUsage: "MODEL DATA[:/path[EXPR]] -o OUT",
-		Description: "MODEL is a run of h5dnn or a whole model of Keras (.keras, its folder, .h5), which takes samples as Keras does,\n" +
-			"with the channels last. With --model it may be a file of weights, of Keras, PyTorch, safetensors or TensorFlow (NAME.index).\n" +
+		Description: "MODEL is a run of h5dnn, an ONNX model (h5dnn help onnx) or a whole model of Keras (.keras, its folder, .h5), which takes\n" +
+			"samples as Keras does, with the channels last. With --model it may be a file of weights, of Keras, PyTorch, safetensors or TensorFlow (NAME.index).\n" +
 			"DATA alone has the inputs at the paths that MODEL was trained on, or else validated on. A model of several inputs takes NAME=DATA:/path[EXPR]\n" +
 			"for each otherwise; an input of several columns DATA:age,sex. A path with stars is of episodes, which follow one another; DATA may be\n" +
 			"a pattern of files, in quotes, as in training. On several processes (mpirun -n 4 h5dnn predict …) each computes a part,\n" +
@@ -126,6 +127,7 @@ type modelOutput struct {
 	*train.Predictor
 	name    string   // of the array of predictions
 	classes []string // names; nil if there are none
+	texts   []string // strings that the outputs stand for by their positions; nil if they are numbers
 }
 
 // askedOutputs returns the outputs of the named run that --select asks for, all without it, as
@@ -154,7 +156,11 @@ func askedOutputs(c *cli.Context, run *train.Run, name string, imported bool) ([
 		if p, err = predictorOf(run, i, as); err != nil {
 			return nil, err
 		}
-		outputs = append(outputs, modelOutput{p, of, run.Config.Data.ClassNames[of]})
+		o := modelOutput{Predictor: p, name: of, classes: run.Config.Data.ClassNames[of]}
+		if m, ok := run.Model.(*onnxgraph.Model); ok {
+			o.texts = m.Outputs()[i].Texts
+		}
+		outputs = append(outputs, o)
 	}
 	if len(names) == 1 {
 		outputs[0].classes = run.ClassNames()
@@ -207,11 +213,15 @@ func (o modelOutput) predictions(c *cli.Context, format *serialize.Format, sampl
 	data := &predictionSource{c.Context, o.Predictor, samples, storage.File(run), v.Len() * o.Type.Size(), shared, len(shared.sources)}
 	shared.sources = append(shared.sources, data)
 	array := storage.Array{Data: data, Type: o.Type, View: v}
-	if c.String("as") == "classes" && o.classes != nil {
+	names := o.texts
+	if c.String("as") == "classes" {
+		names = o.classes
+	}
+	if names != nil {
 		if format.Elements == nil || !format.Elements("string") {
-			return serialize.Entry{}, fmt.Errorf("%s files cannot store the names of classes; use --as indices, or csv or h5", format.Name)
+			return serialize.Entry{}, fmt.Errorf("%s files cannot store strings, which these predictions are; use csv or h5, or for classes --as indices", format.Name)
 		}
-		return serialize.Entry{Name: o.name, Elements: withNames(array, o.classes)}, nil
+		return serialize.Entry{Name: o.name, Elements: withNames(array, names)}, nil
 	}
 	made, _, err := convert.Part(c.Context, inspect.Selection{Entry: serialize.Entry{Name: o.name, Array: array}}, nil, format.Name)
 	return made, err

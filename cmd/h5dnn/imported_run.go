@@ -35,8 +35,12 @@ func runOf(c *cli.Context, name string, args []string) (run *train.Run, imported
 		return nil, false, err
 	}
 	architecture := c.String("model")
-	imported = architecture != "" || models.IsKeras(name)
-	if imported {
+	graph := architecture == "" && models.IsONNX(name)
+	imported = architecture != "" || graph || models.IsKeras(name)
+	if graph {
+		addInput(c.Context, name, nil)
+		run, err = onnxRun(c, name, args, device)
+	} else if imported {
 		addInput(c.Context, name, nil)
 		run, err = importedRun(c, name, architecture, args, device)
 	} else {
@@ -84,6 +88,29 @@ func mayBeStateDict(name string) bool {
 	}
 	format, err := serialize.FormatOf(name)
 	return err == nil && format.Name != "hdf5"
+}
+
+// onnxRun returns the run of an ONNX model. args are the data, whose shapes settle the sizes that it leaves open.
+func onnxRun(c *cli.Context, name string, args []string, d storage.Device) (*train.Run, error) {
+	m, err := models.OpenONNX(name, openOptions(c.Context))
+	if err != nil {
+		return nil, err
+	}
+	inputs, shapes := m.Inputs(), map[string][]int{}
+	for _, arg := range args {
+		input, place, named := strings.Cut(arg, "=")
+		if !named && len(inputs) == 1 {
+			input, place, named = inputs[0].Name, arg, true
+		}
+		if shape, err := sampleShape(c, parseAddress(place)); named && err == nil {
+			shapes[input] = shape
+		}
+	}
+	run, err := models.ONNXRun(m, shapes, d)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return run, nil
 }
 
 func importedRun(c *cli.Context, name, architecture string, args []string, d storage.Device) (*train.Run, error) {

@@ -11,14 +11,16 @@ import (
 	"github.com/h5dnn/h5dnn/models/keras"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/kerasfile"
+	"github.com/h5dnn/h5dnn/serialize/onnx"
 	"github.com/h5dnn/h5dnn/serialize/transform"
 )
 
 // showModel prints what a file of Keras holds: the layers with their shapes and numbers of
-// parameters, and the optimizer. It prints nothing for other files, and why the model
+// parameters, and the optimizer; and the graph of an ONNX model. It prints nothing for other files, and why the model
 // cannot be read for damaged ones.
 func showModel(w io.Writer, file inspect.File, options serialize.Options) error {
-	if !strings.HasPrefix(file.Detected().Name, "keras") {
+	format := file.Detected().Name
+	if !strings.HasPrefix(format, "keras") && format != "onnx" {
 		return nil
 	}
 	f, done, err := arraysOf(file, options)
@@ -27,6 +29,9 @@ func showModel(w io.Writer, file inspect.File, options serialize.Options) error 
 		return nil
 	}
 	defer done()
+	if model, ok := f.(onnx.Model); ok {
+		return showGraph(w, model)
+	}
 	k, ok := f.(*kerasfile.File)
 	if !ok {
 		return nil

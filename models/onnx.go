@@ -1,0 +1,110 @@
+package models
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/models/onnxgraph"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/onnx"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// IsONNX reports whether the named file is an ONNX model.
+func IsONNX(name string) bool {
+	f, err := serialize.FormatOf(name)
+	return err == nil && f.Name == "onnx"
+}
+
+// OpenONNX returns the model in the named ONNX file, with its weights in memory. Operators that h5dnn does not compute
+// are an [onnxgraph.MissingOperatorsError].
+func OpenONNX(name string, options ...serialize.Options) (*onnxgraph.Model, error) {
+	f, err := serialize.Open(name, options...)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := onnxOf(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return m, nil
+}
+
+func onnxOf(f serialize.File) (*onnxgraph.Model, error) {
+	model, ok := f.(onnx.Model)
+	if !ok {
+		return nil, fmt.Errorf("not an ONNX model: %w", serialize.ErrFormat)
+	}
+	g, err := model.Graph()
+	if err != nil {
+		return nil, err
+	}
+	return onnxgraph.New(g)
+}
+
+// ONNXRun returns a run of an ONNX model that predicts, with the weights on d. Where the model leaves sizes of
+// samples open, shapes has the samples of each input by its name; without them that is an [InputShapeError].
+func ONNXRun(m *onnxgraph.Model, shapes map[string][]int, d storage.Device) (*train.Run, error) {
+	var types []dtype.Type
+	var samples [][]int
+	for _, in := range m.Inputs() {
+		shape, err := sampleOf(in, shapes[in.Name])
+		if err != nil {
+			return nil, err
+		}
+		t := dtype.Float32
+		if in.DType.IsInt() || in.DType == dtype.Bool {
+			t = in.DType
+		}
+		types, samples = append(types, t), append(samples, shape)
+	}
+	if len(samples) == 0 {
+		return nil, fmt.Errorf("the model has no inputs: %w", views.ErrShape)
+	}
+	if err := m.CheckSamples(); err != nil {
+		return nil, err
+	}
+	run, err := train.ImportedModel(m, d, types, samples...)
+	if err != nil {
+		return nil, err
+	}
+	run.Config.Data.ClassNames = map[string][]string{}
+	for _, out := range m.Outputs() {
+		if out.Classes != nil {
+			run.Config.Data.ClassNames[out.Name] = out.Classes
+		}
+	}
+	return run, nil
+}
+
+// sampleOf returns the shape of a sample of an input, of which data of a shape is given if it is not nil.
+func sampleOf(in onnxgraph.Value, data []int) ([]int, error) {
+	if in.Type != "" && !in.DType.Valid() {
+		return nil, fmt.Errorf("the input %s is of type %s, which h5dnn does not predict from: %w", in.Name, in.Type, dtype.ErrType)
+	}
+	if in.Shape == nil {
+		if data == nil {
+			return nil, &InputShapeError{}
+		}
+		return data, nil
+	}
+	if len(in.Shape) == 0 {
+		return nil, fmt.Errorf("the input %s is a single number, which has no axis of samples: %w", in.Name, views.ErrShape)
+	}
+	shape := make([]int, len(in.Shape)-1)
+	for axis, d := range in.Shape[1:] {
+		if shape[axis] = d.Size; d.Size < 0 && data == nil {
+			return nil, &InputShapeError{}
+		} else if d.Size < 0 && len(data) == len(shape) {
+			shape[axis] = data[axis]
+		}
+	}
+	if slices.Contains(shape, -1) {
+		return nil, fmt.Errorf("samples of %v; the input %s takes %v: %w", data, in.Name, in.Shape[1:], views.ErrShape)
+	}
+	return shape, nil
+}
