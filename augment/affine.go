@@ -17,7 +17,7 @@ type AffineOptions struct {
 	Aspect        Range    `json:"aspect,omitempty"`            // factor of the ratio of width to height
 	FlipX         float64  `json:"hflip,omitempty"`             // probability of a mirrored image
 	FlipY         float64  `json:"vflip,omitempty"`             // probability of an image upside down
-	Angle         Range    `json:"angle,omitempty"`             // in degrees, clockwise, around the centre; a number v is -v to v
+	Angle         Range    `json:"angle,omitempty"`             // in degrees, clockwise, around the center; a number v is -v to v
 	ShiftX        Range    `json:"shift_x,omitempty"`           // to the right, of the largest distance at which the image, if it is larger than the result, still covers it, or else is inside: -1 to 1
 	ShiftY        Range    `json:"shift_y,omitempty"`           // downwards, likewise
 	TranslateX    Range    `json:"translate_x,omitempty"`       // to the right, as a part of the width of the result; a number v is -v to v
@@ -30,7 +30,7 @@ type AffineOptions struct {
 	P             float64  `json:"p"`                           // probability; 1 if absent
 }
 
-// Affine shears, scales, flips, rotates and shifts images, with augpy's parameters.
+// Affine maps images with the parameters of augpy: it shears, scales, flips, rotates and shifts them.
 type Affine struct {
 	geometric
 	chance
@@ -104,7 +104,7 @@ func (a affineMap) matrix(w, h, toW, toH float64) matrix {
 }
 
 // supersampling returns how many samples a pixel needs along both axes: the largest distance in the image of the
-// centres of neighbouring pixels of the result, rounded up.
+// centers of neighbouring pixels of the result, rounded up.
 func supersampling(forward matrix, most int) int {
 	back := forward.inverse()
 	step := max(math.Hypot(back[0], back[3]), math.Hypot(back[1], back[4]))

@@ -1,4 +1,4 @@
-// Package augment changes samples as a loader reads them: flips, crops, warps, colours, noise, mixtures, and the masks,
+// Package augment changes samples as a loader reads them: flips, crops, warps, colors, noise, mixtures, and the masks,
 // boxes and points that move with an image.
 //
 // A [Chain] of augmentations is a [dataset.Stage]. What becomes of a sample is a function of the seed, the epoch and the number of

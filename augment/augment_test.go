@@ -14,12 +14,12 @@ import (
 // samplesOf are settings of each augmentation that configurations can name.
 var samplesOf = map[string][]map[string]any{
 	"flip":         {{"axes": []string{"width", "height"}}},
-	"crop":         {{"padding": 4}, {"size": []int{9, 7}}, {"padding": 2, "border": "reflect"}, {"size": 8, "centre": true}},
+	"crop":         {{"padding": 4}, {"size": []int{9, 7}}, {"padding": 2, "border": "reflect"}, {"size": 8, "center": true}},
 	"pad":          {{"padding": []int{2, 3}, "fill": 7}, {"padding": 3, "border": "edge"}},
 	"affine":       {{"angle": 20, "scale": []float64{0.5, 1.5}, "shear_x": 0.2, "shift_x": 1, "translate_y": 0.2, "hflip": 0.5}, {"size": []int{5, 6}, "p": 1, "border": "edge"}, {"angle": 30, "p": 0.5, "interpolation": "nearest"}},
 	"rotate":       {{"angle": 45, "border": "reflect"}},
 	"resize":       {{"size": []int{20, 9}}, {"size": 5, "interpolation": "area"}, {"size": 21, "interpolation": "nearest"}},
-	"colour":       {{"brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1}},
+	"color":       {{"brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1}},
 	"gamma":        {{"gamma": 0.5}},
 	"noise":        {{"std": 0.1}},
 	"blur":         {{"sigma": []float64{0.5, 2}}},
@@ -233,7 +233,7 @@ func TestEveryEpochDiffers(t *testing.T) {
 		l := must[*dataset.Loader](t)(newLoader(s, name, settings, dataset.Options{BatchSize: 8}))
 		load(t, l, 0, 0, a)
 		load(t, l, 1, 0, b)
-		switch random := !(name == "pad" || name == "resize" || settings["centre"] == true || name == "affine" && settings["size"] != nil); {
+		switch random := !(name == "pad" || name == "resize" || settings["center"] == true || name == "affine" && settings["size"] != nil); {
 		case random == equalRows(a, b):
 			t.Errorf("epochs are equal: %v; want %v", !random, random)
 		}
@@ -306,7 +306,7 @@ func TestPlacesMoveTogether(t *testing.T) {
 					}
 					seen++
 					if dx, dy := sx/n-float64(points[2*i]), sy/n-float64(points[2*i+1]); math.Hypot(dx, dy) > 1 {
-						t.Fatalf("%s %v: the point is %v, %v from the centre of the mask", name, settings, dx, dy)
+						t.Fatalf("%s %v: the point is %v, %v from the center of the mask", name, settings, dx, dy)
 					}
 					if bright/n < 60 && settings["size"] == nil { // which may make it smaller
 						t.Fatalf("%s %v: the image is %v where the mask is, want 100", name, settings, bright/n)
@@ -342,7 +342,7 @@ func TestUnsuitableFieldsAreRefused(t *testing.T) {
 		{one, "affine", map[string]any{"size": 5, "p": 0.5}},     // not always the same size
 		{one, "jitter", map[string]any{"std": 1}},                // of signals
 		{one, "affine", map[string]any{"angle": []int{5, 1, 2}}}, // no range
-		{one, "colour", map[string]any{"hue": 0.7}},              // more than half the circle
+		{one, "color", map[string]any{"hue": 0.7}},              // more than half the circle
 	} {
 		if _, err := newLoader(test.s, test.name, test.settings, dataset.Options{BatchSize: 2}); err == nil {
 			t.Errorf("%s %v: no error", test.name, test.settings)

@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Seed uint64
 	// Fields are the kinds of fields by name. Without a kind, an input of three axes is an image, one of two an image or,
-	// if the augmentations change signals, a signal; a target that is an integer is a label.
+	// if augmentations change signals alone, a signal, one of one axis a signal; a target that is an integer is a label.
 	Fields       map[string]Kind
 	ChannelsLast bool           // images are (H, W, C)
 	Classes      map[string]int // numbers of classes of targets, which mixtures need
@@ -144,10 +144,11 @@ func (c *Chain) fieldsOf(fields []dataset.Field) ([]Field, error) {
 // kindOf returns the kind of a field without one in the options.
 func (c *Chain) kindOf(f dataset.Field) Kind {
 	axes := len(f.Shape)
+	ofSignals := slices.ContainsFunc(c.list, func(a Augmentation) bool { return a.Changes(Signal) && !a.Changes(Image) })
 	switch {
 	case f.Role == dataset.Input && axes == 3:
 		return Image
-	case f.Role == dataset.Input && (axes == 1 || axes == 2) && c.changes(Signal):
+	case f.Role == dataset.Input && (axes == 1 && c.changes(Signal) || axes == 2 && ofSignals):
 		return Signal
 	case f.Role == dataset.Input && axes == 2 && c.changes(Image):
 		return Image

@@ -9,7 +9,7 @@ import (
 type CropOptions struct {
 	Size    nn.Sizes `json:"size,omitempty"`    // height and width of the result; those of the image if absent
 	Padding nn.Sizes `json:"padding,omitempty"` // pixels that are added to each side first: rows and columns
-	Centre  bool     `json:"centre,omitempty"`  // the crop is in the centre instead of a random place
+	Center  bool     `json:"center,omitempty"`  // the crop is in the center instead of a random place
 	Border  Border   `json:"border,omitempty"`  // of the padding: constant, edge or reflect; constant if empty
 	Fill    float64  `json:"fill,omitempty"`    // the constant
 }
@@ -63,7 +63,7 @@ func (a *Crop) Apply(to, from Sample, r *Random) error {
 	rows, columns := pair(a.Padding)
 	in, out := frameOf(from.Fields), frameOf(to.Fields)
 	y, x := in.height()+2*rows-out.height(), in.width()+2*columns-out.width()
-	if a.Centre {
+	if a.Center {
 		y, x = y/2, x/2
 	} else {
 		y, x = r.Intn(y+1), r.Intn(x+1)

@@ -10,7 +10,7 @@ import (
 // EraseOptions are the settings of an Erase.
 type EraseOptions struct {
 	Count int     `json:"count,omitempty"` // rectangles; 1 if 0
-	Size  int     `json:"size,omitempty"`  // side of a square, whose centre is anywhere in the image, as in cutout; by area and ratio if 0
+	Size  int     `json:"size,omitempty"`  // side of a square, whose center is anywhere in the image, as in cutout; by area and ratio if 0
 	Area  Range   `json:"area,omitempty"`  // as a part of the image; [0.02, 0.33] if absent
 	Ratio Range   `json:"ratio,omitempty"` // of height to width, drawn by its logarithm; [0.3, 3.3] if absent
 	Fill  float64 `json:"fill,omitempty"`  // what the pixels become

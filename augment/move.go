@@ -62,10 +62,10 @@ func (b borders) check(name string) {
 	}
 }
 
-// warp returns m as the loops take it. Positions of pixels are of their centres there.
+// warp returns m as the loops take it. Positions of pixels are of their centers there.
 func (m move) warp() images.Warp {
-	centre := matrix{1, 0, 0.5, 0, 1, 0.5}
-	back := centre.then(m.forward.inverse()).then(centre.inverse())
+	center := matrix{1, 0, 0.5, 0, 1, 0.5}
+	back := center.then(m.forward.inverse()).then(center.inverse())
 	w := images.Warp{Samples: int64(max(1, m.samples)), Border: borderNames[m.border], Fill: m.fill}
 	for i, v := range back {
 		w.M[i] = int64(math.Round(min(max(v, -1<<28), 1<<28) * (1 << 32)))

@@ -8,7 +8,7 @@ import (
 // TimeCropOptions are the settings of a TimeCrop.
 type TimeCropOptions struct {
 	Length int  `json:"length"`           // of the result
-	Centre bool `json:"centre,omitempty"` // the crop is in the centre instead of a random place
+	Center bool `json:"center,omitempty"` // the crop is in the center instead of a random place
 }
 
 // TimeCrop cuts a part out of signals, of all channels alike.
@@ -48,7 +48,7 @@ func (a *TimeCrop) Apply(to, from Sample, r *Random) error {
 	return eachChannel(to, from, func(_ int, dst, src signal) {
 		spare := src.len() - dst.len()
 		first := int(u * float64(spare+1))
-		if a.Centre {
+		if a.Center {
 			first = spare / 2
 		}
 		for i := range dst.len() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/h5dnn/h5dnn/augment"
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/nn"
@@ -31,6 +32,9 @@ type Config struct {
 	Precision string            `json:"precision,omitempty"` // of products: float32 (or empty), tf32, bf16 or fp16
 	Graph     config.Choice     `json:"graph,omitempty"`     // whether steps on a GPU are captured in a graph and replayed
 	Threads   int               `json:"threads,omitempty"`   // all there are if 0
+
+	Augment       []any                   `json:"augment,omitempty"`        // changes of the samples to train on, in this order, as augment.FromConfig reads them
+	AugmentFields map[string]augment.Kind `json:"augment_fields,omitempty"` // how fields move with an image: image, mask, boxes, points, signal, label or still; an input of three axes is an image, an integer target a label if absent
 
 	Metrics    []any                   `json:"metrics,omitempty"`    // besides the loss and accuracy, of each output, as nn.MetricFromConfig reads them
 	Targets    map[string]TargetConfig `json:"targets,omitempty"`    // loss, weight and metrics by target, where they differ from loss and metrics
@@ -138,6 +142,9 @@ func (c Config) checkNames() error {
 		return err
 	}
 	if _, err := c.newCallbacks(); err != nil {
+		return err
+	}
+	if _, err := c.augmentations(); err != nil {
 		return err
 	}
 	if _, err := c.build(1, tensor.Meta); err != nil {

@@ -235,11 +235,16 @@ func (t *trainer) openSaver() (err error) {
 
 // openTraining opens the samples to train on.
 func (t *trainer) openTraining(ctx context.Context, data *Data) (err error) {
-	if t.binding, err = t.r.bindTraining(data.Train); err != nil {
+	loading, err := t.trainingOptions(data)
+	if err != nil {
 		return err
 	}
-	t.r.targetShapes = shapesOf(t.binding.arrangements)
-	if err := t.openSource(ctx, data, t.trainingOptions(data)); err != nil {
+	var own []arrangement // of the targets as the data has them
+	if t.binding, own, err = t.r.bindAugmented(data.Train, loading.Stage); err != nil {
+		return err
+	}
+	t.r.targetShapes = shapesOf(own)
+	if err := t.openSource(ctx, data, loading); err != nil {
 		return err
 	}
 	return cmp.Or(t.checkFingerprint(data.Train), t.checkAlike())
@@ -280,7 +285,7 @@ func (t *trainer) openValidation(val dataset.Dataset) (err error) {
 	if t.validator, err = t.r.predictor(); err != nil || val == nil {
 		return err
 	}
-	if t.valBinding, err = t.r.bindTraining(val); err != nil {
+	if t.valBinding, err = t.r.bindTraining(val.Fields()); err != nil {
 		return fmt.Errorf("validate: %w", err)
 	}
 	if t.valSources, err = t.r.shardSources(t.validator, val, t.valBinding, t.shards, validationShare); err != nil {
@@ -289,9 +294,8 @@ func (t *trainer) openValidation(val dataset.Dataset) (err error) {
 	return nil
 }
 
-// bindTraining binds the fields of a dataset that has targets.
-func (r *Run) bindTraining(d dataset.Dataset) (binding, error) {
-	fields := d.Fields()
+// bindTraining binds the fields of samples that have targets.
+func (r *Run) bindTraining(fields []dataset.Field) (binding, error) {
 	b, err := bind(r.Inputs, fields)
 	if err == nil && len(b.targets) == 0 {
 		err = fmt.Errorf("train: no targets among the fields %v: %w", fields, views.ErrShape)
@@ -317,11 +321,16 @@ func (r *Run) bindTraining(d dataset.Dataset) (binding, error) {
 const validationShare = 4
 
 // trainingOptions returns how the samples to train on are loaded.
-func (t *trainer) trainingOptions(data *Data) dataset.Options {
+func (t *trainer) trainingOptions(data *Data) (o dataset.Options, err error) {
 	if t.given != nil {
-		return t.given.Options()
+		return t.given.Options(), nil
 	}
-	o := t.r.Config.loading()
+	stage, err := t.r.augmentation()
+	if err != nil {
+		return o, err
+	}
+	o = t.r.Config.loading()
+	o.Stage = stage
 	o.DropLast = t.r.Config.DropLast
 	o.Rank, o.WorldSize, o.Shards = t.shards.rank(), t.shards.size(), t.shards.all
 	o.BatchSize /= o.WorldSize
@@ -332,7 +341,7 @@ func (t *trainer) trainingOptions(data *Data) dataset.Options {
 	if data.Val != nil {
 		o.Memory -= o.Memory / validationShare
 	}
-	return o
+	return o, nil
 }
 
 // checkSamples refuses to resume with another number of samples.

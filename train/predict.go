@@ -387,7 +387,7 @@ func (r *Run) EvaluateTogether(ctx context.Context, d dataset.Dataset, g collect
 
 // evaluateBy is EvaluateTogether by way of p, with the parameters as they are.
 func (r *Run) evaluateBy(ctx context.Context, p *Predictor, d dataset.Dataset, shards shardRange) (t Metrics, err error) {
-	by, err := r.bindTraining(d)
+	by, err := r.bindTraining(d.Fields())
 	if err != nil {
 		return t, err
 	}

@@ -121,7 +121,7 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (_ *Run, e
 		return nil, r.adviseLayout(err)
 	}
 	r.Targets = r.targetsFor(r.targets)
-	bound, err := r.bindTraining(data.Train)
+	bound, err := r.bindTraining(data.Train.Fields())
 	if err != nil {
 		return nil, err
 	}

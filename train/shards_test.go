@@ -29,6 +29,7 @@ var shardedTexts = map[string]string{
 	"muon":        "model: [flatten, {dense: 12}, relu, {dense: 4}]\noptimizer: {muon: {lr: 1e-2}}\nprecision: fp16",
 	"sync":        "model: [{conv2d: {out_channels: 4, kernel_size: 3}}, {batchnorm2d: {num_features: 4, sync: true}}, relu, flatten, {dense: 8}, {batchnorm1d: {num_features: 8, sync: true}}, {dropout: 0.2}, {dense: 4}]\naccumulate: 2\nclip_norm: 0.5",
 	"sync short":  "model: [flatten, {dense: 8}, {batchnorm1d: {num_features: 8, sync: true}}, relu, {dense: 4}]\nbatch: 148\ncallbacks: [{swa: {start: 0.5}}]",
+	"augmented":   "model: [flatten, {dense: 8}, relu, {dense: 4}]\nmetrics: [{top_k: 2}]\naugment: [{crop: {padding: 1}}, flip, {mixup: {alpha: 0.4}}, {noise: {std: 0.02}}]",
 	"short epoch": "model: [flatten, {dropout: 0.3}, {dense: 4}]\nbatch: 148", // leaves 2 samples of 150 for 4 shards
 }
 

@@ -100,7 +100,7 @@ func (*hostSource) close() error { return nil }
 // openSource opens the source of the training data, and its loader.
 func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Options) (err error) {
 	device, _ := f.r.Device.(storage.AsyncDevice)
-	if f.plan.Resident, err = f.keepResident(device, data); err != nil {
+	if f.plan.Resident, err = f.keepResident(device, data, loading.Stage != nil); err != nil {
 		return err
 	}
 	if f.plan.Resident {
@@ -126,8 +126,14 @@ func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Op
 
 // keepResident reports whether to keep all samples on the device: by default, if they
 // take at most half of its free memory.
-func (f *trainer) keepResident(device storage.AsyncDevice, data *Data) (bool, error) {
+func (f *trainer) keepResident(device storage.AsyncDevice, data *Data, augmented bool) (bool, error) {
 	choice := f.r.Config.Data.Resident
+	if augmented {
+		if choice == config.Yes {
+			return false, fmt.Errorf("resident: samples are augmented by the processor and copied to the GPU batch by batch; leave it out: %w", storage.ErrState)
+		}
+		return false, nil
+	}
 	if f.shards.divided() && choice == config.Yes {
 		return false, fmt.Errorf("resident: batches of several shards are copied to the GPU one by one; leave it out: %w", storage.ErrState)
 	}

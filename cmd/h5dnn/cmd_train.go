@@ -57,7 +57,7 @@ func trainCommand() *cli.Command {
 			"             shards and threads gives the same bits on 1, 2 or 4 processes, and goes on on another number; a run that begins\n" +
 			"             on 1 and one that begins on 4 agree only if both name the same shards. make mpi builds what MPI needs.\n" +
 			"Callbacks:   callbacks: [{limit: {minutes: 30}}] in CONFIG.yaml; h5dnn help callbacks lists them\n" +
-			"Settings without a flag are in CONFIG.yaml: layers, metrics, callbacks, clip_norm, clip_value, accumulate, ema, the settings of\n" +
+			"Settings without a flag are in CONFIG.yaml: layers, metrics, augment, callbacks, clip_norm, clip_value, accumulate, ema, the settings of\n" +
 			"losses, optimizers (such as groups) and schedules, weights and lengths of samples. h5dnn help configuration lists all.",
 		Flags: flagsUnder(trainFlags()),
 		Action: func(c *cli.Context) error {

@@ -24,6 +24,7 @@ func commands() []*cli.Command {
 		repackCommand(),
 		importCommand(),
 		trainCommand(),
+		previewCommand(),
 		evalCommand(),
 		predictCommand(),
 		generateCommand(),
@@ -41,7 +42,7 @@ func commands() []*cli.Command {
 // opensFiles are the commands that read files of unknown origin.
 var opensFiles = map[string]bool{
 	"inspect": true, "slice": true, "convert": true, "verify": true, "diff": true, "repair": true, "shard": true, "merge": true, "strip": true, "cast": true, "repack": true, "import": true,
-	"init": true, "train": true, "eval": true, "predict": true, "generate": true, "doctor": true,
+	"init": true, "train": true, "preview": true, "eval": true, "predict": true, "generate": true, "doctor": true,
 }
 
 // version returns the module's version, or devel, and the commit of the build, if it is known.

@@ -16,6 +16,7 @@ var examples = []struct{ command, args string }{
 	{"import", "digits.npz again.h5"},
 	{"init", "digits.h5 digits.yaml"},
 	{"init", "digits.h5 restored.yaml -x train/images --task reconstruct"},
+	{"preview", "digits.yaml --count 9 -o grid.png"},
 	{"train", "digits.yaml --epochs 2 -o run.h5"},
 	{"train", "--resume run.h5 --epochs 3"},
 	{"train", "--data digits.h5 --x train/images --y train/labels --split 0.1 --model mlp --epochs 1 -o mlp.h5"},

@@ -26,7 +26,10 @@ func withoutCgo(name, usage string) *cli.Command {
 	}
 }
 
-func trainCommand() *cli.Command   { return withoutCgo("train", "train a model") }
+func trainCommand() *cli.Command { return withoutCgo("train", "train a model") }
+func previewCommand() *cli.Command {
+	return withoutCgo("preview", "draw samples as training sees them")
+}
 func evalCommand() *cli.Command    { return withoutCgo("eval", "evaluate a trained model") }
 func predictCommand() *cli.Command { return withoutCgo("predict", "apply a trained model") }
 func runsCommand() *cli.Command    { return withoutCgo("runs", "compare run files") }

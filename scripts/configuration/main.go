@@ -1,6 +1,6 @@
 // Command configuration writes docs/configuration.md: every setting of a training
 // run, from the types that read it, their comments and the registries of layers,
-// losses, metrics, optimizers, schedules and callbacks.
+// losses, metrics, optimizers, schedules, augmentations and callbacks.
 //
 //	go run ./scripts/configuration > docs/configuration.md
 package main

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/augment"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/train"
@@ -21,7 +22,7 @@ and [tokens](../examples/tagger/tagger.yaml). ` + "`h5dnn init DATA.h5`" + ` wri
 ` + "`h5dnn train --print-config`" + ` prints all settings of a run, with defaults and what follows from
 the data, each with its origin: a flag, a line, the data or the default. Saved in the same folder, the output is a configuration of the same run.
 
-A layer, loss, metric, optimizer, schedule or callback is a name (` + "`relu`" + `), or a name with settings
+A layer, loss, metric, optimizer, schedule, augmentation or callback is a name (` + "`relu`" + `), or a name with settings
 (` + "`dropout: {p: 0.3}`" + `); a single value is that of the first setting (` + "`dropout: 0.3`" + `). Names are read without
 regard to case, blanks, ` + "`_`" + ` and ` + "`-`" + `. A setting without a default is 0, false or empty if it is left out.
 
@@ -37,19 +38,22 @@ var sections = []struct{ kind, heading, text string }{
 	{"optimizer", "Optimizers", "How gradients change the parameters. `betas: [0.9, 0.999]`, as PyTorch has them, are `beta1` and `beta2`. " +
 		"[training.md](training.md) lists what each is compared with."},
 	{"schedule", "Schedules", "How the learning rate changes during training."},
+	{"augmentation", "Augmentations", "How the samples to train on are changed each time that they are read, after they are gathered and before they are normalized: " +
+		"`augment: [flip, {crop: {padding: 4}}]`. `augment_fields` says which fields move with an image. What becomes of a sample depends on the seed, the epoch and its row alone. " +
+		"Samples to validate on and to predict are not changed. `h5dnn preview` draws augmented samples. [training.md](training.md#augmentation) says how to write one."},
 	{"callback", "Callbacks", "What else happens while training goes on: `callbacks: [{limit: {minutes: 30}}]`. Their state is in the run file, so that a " +
 		"run that is resumed gives the same results. [training.md](training.md#callbacks) says how to write one."},
 }
 
 // registrations are what configurations can name.
 func registrations() []nn.Registration {
-	return slices.Concat(nn.Registrations(), train.Registrations())
+	return slices.Concat(nn.Registrations(), augment.Registrations(), train.Registrations())
 }
 
 // page returns the text of docs/configuration.md. The source code is in root.
 func page(root string) (string, error) {
 	source := comments{}
-	for _, folder := range []string{"nn", "train", "dataset/dataconfig"} {
+	for _, folder := range []string{"nn", "augment", "train", "dataset/dataconfig"} {
 		if err := source.read(filepath.Join(root, folder)); err != nil {
 			return "", err
 		}
@@ -85,7 +89,7 @@ func (c comments) registration(b *strings.Builder, r nn.Registration) {
 	}
 	w := wording{}
 	for _, other := range registrations() {
-		w.add(strings.TrimPrefix(strings.TrimPrefix(other.Type.String(), "*nn."), "*train."), other.Name)
+		w.add(other.Type.String()[strings.LastIndexByte(other.Type.String(), '.')+1:], other.Name)
 	}
 	defaults := reflect.ValueOf(r.Defaults)
 	if defaults.Kind() == reflect.Struct {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/augment"
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
@@ -36,6 +37,8 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[dataconfig.Missing]():            "`error`, `mean`, `previous`, a number or `ignore`, or one of these by input and target",
 	reflect.TypeFor[dataconfig.ClassNames]():         "list of names, or lists by target",
 	reflect.TypeFor[map[string]train.TargetConfig](): "the settings of targets below, by target",
+	reflect.TypeFor[augment.Range]():                 "number, or `[lowest, highest]`",
+	reflect.TypeFor[map[string]augment.Kind]():       "name by field",
 	reflect.TypeFor[train.Interval]():                "duration, number of steps or `epoch`",
 }
 

@@ -75,6 +75,14 @@ func Write(w io.Writer, r Report) error { return page.Execute(w, r) }
 // Picture returns the elements of an image of that shape, grey or RGB, channels first or last, between the smallest and the
 // largest of them; nil of other shapes.
 func Picture(values []float64, shape []int) *image.NRGBA {
+	if len(values) == 0 {
+		return nil
+	}
+	return PictureBetween(slices.Min(values), slices.Max(values), values, shape)
+}
+
+// PictureBetween is Picture with black for low and white for high.
+func PictureBetween(low, high float64, values []float64, shape []int) *image.NRGBA {
 	channels, plane := 1, shape
 	step, next := 1, 0 // elements from a pixel to the next, and from a channel to the next
 	if n := len(shape); n == 3 && (shape[0] == 1 || shape[0] == 3) {
@@ -86,7 +94,6 @@ func Picture(values []float64, shape []int) *image.NRGBA {
 	if len(plane) != 2 || min(plane[0], plane[1]) < least || max(plane[0], plane[1]) > most {
 		return nil
 	}
-	low, high := slices.Min(values), slices.Max(values)
 	m := image.NewNRGBA(image.Rect(0, 0, plane[1], plane[0]))
 	for k := range plane[0] * plane[1] {
 		for c := range 3 {

@@ -24,7 +24,7 @@ void h5k_warp_nearest(int size, const h5k_warp *w, const void *fill, const h5k_i
 	loops->nearest(size, w, fill, to, y, from, x);
 }
 
-void h5k_colour(int type, int what, const h5k_colours *g, void *x, int64_t a) { loops->colour[type](what, g, x, a); }
+void h5k_color(int type, int what, const h5k_colors *g, void *x, int64_t a) { loops->color[type](what, g, x, a); }
 
 int h5k_blur(int type, const h5k_image *g, void *y, const void *x, int64_t size, const uint32_t *k) {
 	return loops->blur[type](g, y, x, size, k);

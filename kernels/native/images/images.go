@@ -1,4 +1,4 @@
-// Package images is compiled loops over one image: warps, colours, blurs, for each instruction set.
+// Package images is compiled loops over one image: warps, colors, blurs, for each instruction set.
 //
 // It knows slices and strides. What a change of an image is for, and its random numbers, belong to package augment.
 package images
@@ -10,8 +10,8 @@ package images
 // #cgo nocallback h5k_warp_image
 // #cgo noescape h5k_warp_nearest
 // #cgo nocallback h5k_warp_nearest
-// #cgo noescape h5k_colour
-// #cgo nocallback h5k_colour
+// #cgo noescape h5k_color
+// #cgo nocallback h5k_color
 // #cgo noescape h5k_lookup
 // #cgo nocallback h5k_lookup
 // #cgo noescape h5k_blur
@@ -45,7 +45,7 @@ const (
 const (
 	BorderConstant int64 = C.H5K_CONSTANT // a number
 	BorderEdge     int64 = C.H5K_EDGE     // the nearest pixel
-	BorderReflect  int64 = C.H5K_REFLECT  // the image, mirrored at the centre of its last pixel
+	BorderReflect  int64 = C.H5K_REFLECT  // the image, mirrored at the center of its last pixel
 )
 
 // An Image is C channels of H rows of W pixels: h5k_image of images.h, field by field. Strides count elements.
@@ -59,8 +59,8 @@ type Warp struct {
 	Fill    float64
 }
 
-// Colours are N colours of C channels: h5k_colours of images.h, field by field.
-type Colours struct {
+// Colors are N colors of C channels: h5k_colors of images.h, field by field.
+type Colors struct {
 	C, N, Channel, Pixel int64
 	Max                  float64 // to which floats are limited
 }
@@ -68,7 +68,7 @@ type Colours struct {
 var (
 	_ [unsafe.Sizeof(C.h5k_image{})]byte   = [unsafe.Sizeof(Image{})]byte{}
 	_ [unsafe.Sizeof(C.h5k_warp{})]byte    = [unsafe.Sizeof(Warp{})]byte{}
-	_ [unsafe.Sizeof(C.h5k_colours{})]byte = [unsafe.Sizeof(Colours{})]byte{}
+	_ [unsafe.Sizeof(C.h5k_colors{})]byte = [unsafe.Sizeof(Colors{})]byte{}
 )
 
 func (g *Image) c() *C.h5k_image { return (*C.h5k_image)(unsafe.Pointer(g)) }
@@ -84,20 +84,20 @@ func (w *Warp) ApplyNearest(fill []byte, to *Image, y []byte, from *Image, x []b
 	C.h5k_warp_nearest(C.int(len(fill)), w.c(), pointer(fill), to.c(), pointer(y), from.c(), pointer(x))
 }
 
-// A ColourChange is what Change does.
-type ColourChange C.int
+// A ColorChange is what Change does.
+type ColorChange C.int
 
-// The changes of colours, by factors·2⁻¹⁶, and for Hue by sixths of the circle·2⁻¹².
+// The changes of colors, by factors·2⁻¹⁶, and for Hue by sixths of the circle·2⁻¹².
 const (
-	Brightness ColourChange = C.H5K_BRIGHTNESS
-	Contrast   ColourChange = C.H5K_CONTRAST
-	Saturation ColourChange = C.H5K_SATURATION
-	Hue        ColourChange = C.H5K_HUE
+	Brightness ColorChange = C.H5K_BRIGHTNESS
+	Contrast   ColorChange = C.H5K_CONTRAST
+	Saturation ColorChange = C.H5K_SATURATION
+	Hue        ColorChange = C.H5K_HUE
 )
 
-// Change changes the colours x in place.
-func (g *Colours) Change(t PixelType, what ColourChange, x []byte, factor int64) {
-	C.h5k_colour(C.int(t), C.int(what), (*C.h5k_colours)(unsafe.Pointer(g)), pointer(x), C.int64_t(factor))
+// Change changes the colors x in place.
+func (g *Colors) Change(t PixelType, what ColorChange, x []byte, factor int64) {
+	C.h5k_color(C.int(t), C.int(what), (*C.h5k_colors)(unsafe.Pointer(g)), pointer(x), C.int64_t(factor))
 }
 
 // Lookup replaces each byte of x by its entry of table.

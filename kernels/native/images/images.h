@@ -1,4 +1,4 @@
-/* Loops that change one image: warps, colours, blurs. Arithmetic of bytes is of integers, and so the same on every
+/* Loops that change one image: warps, colors, blurs. Arithmetic of bytes is of integers, and so the same on every
  * processor; floats are computed in double and rounded once. They are compiled for each level of
  * x86-64 (images_v2.c, _v3.c, _v4.c). */
 #ifndef H5K_IMAGES_H
@@ -16,7 +16,7 @@ typedef struct {
 
 /* A warp sets the pixel at (x, y) to the mean of samples² bilinear samples. Sample (i, j) is at
  *   (m[0]·u + m[1]·v + m[2], m[3]·u + m[4]·v + m[5])·2⁻³² where u = x + (2i+1-samples)/(2·samples), v likewise,
- * among the pixels of the source, whose centres are integers; the terms of i and j are rounded to integers first. Bytes
+ * among the pixels of the source, whose centers are integers; the terms of i and j are rounded to integers first. Bytes
  * take 8 bits of the fraction of a position, rounded, and the mean is rounded once. */
 typedef struct {
 	int64_t m[6], samples, border;
@@ -31,7 +31,7 @@ void h5k_warp_image(int type, const h5k_warp *w, const h5k_image *to, void *y, c
 /* The nearest pixel, of elements of size 1, 2, 4 or 8 bytes; fill has that size. samples is ignored. */
 void h5k_warp_nearest(int size, const h5k_warp *w, const void *fill, const h5k_image *to, void *y, const h5k_image *from, const void *x);
 
-/* Changes of n colours of c channels, in place: channel and pixel are strides. Factors are a·2⁻¹⁶; floats are limited
+/* Changes of n colors of c channels, in place: channel and pixel are strides. Factors are a·2⁻¹⁶; floats are limited
  * to [0, max]. grey is (19595·r + 38470·g + 7471·b)·2⁻¹⁶, or the one channel, rounded; bytes round each result. */
 enum {
 	H5K_BRIGHTNESS, /* x·a */
@@ -42,8 +42,8 @@ enum {
 typedef struct {
 	int64_t c, n, channel, pixel;
 	double max;
-} h5k_colours;
-void h5k_colour(int type, int what, const h5k_colours *g, void *x, int64_t a);
+} h5k_colors;
+void h5k_color(int type, int what, const h5k_colors *g, void *x, int64_t a);
 
 /* x = table[x] for n bytes. */
 void h5k_lookup(int64_t n, uint8_t *x, const uint8_t table[256]);
@@ -56,7 +56,7 @@ int h5k_blur(int type, const h5k_image *g, void *y, const void *x, int64_t size,
 typedef struct {
 	void (*warp[2])(const h5k_warp *w, const h5k_image *to, void *y, const h5k_image *from, const void *x);
 	void (*nearest)(int size, const h5k_warp *w, const void *fill, const h5k_image *to, void *y, const h5k_image *from, const void *x);
-	void (*colour[2])(int what, const h5k_colours *g, void *x, int64_t a);
+	void (*color[2])(int what, const h5k_colors *g, void *x, int64_t a);
 	int (*blur[2])(const h5k_image *g, void *y, const void *x, int64_t size, const uint32_t *k);
 } h5k_image_table;
 

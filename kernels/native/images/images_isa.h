@@ -213,7 +213,7 @@ INLINE void turn(uint8_t *r8, uint8_t *g8, uint8_t *b8, int32_t a) {
 	*b8 = sixth == 3 || sixth == 4 ? hi : sixth == 2 || sixth == 5 ? mid : lo;
 }
 
-INLINE void colour_bytes_of(int what, const h5k_colours *g, uint8_t *x, int32_t a, int64_t step) {
+INLINE void color_bytes_of(int what, const h5k_colors *g, uint8_t *x, int32_t a, int64_t step) {
 	int64_t n = g->n, ch = g->channel;
 	uint8_t *p = x, *q = x + ch, *r = x + 2 * ch;
 	if (what == H5K_HUE) {
@@ -246,21 +246,21 @@ INLINE void colour_bytes_of(int what, const h5k_colours *g, uint8_t *x, int32_t 
 			x[c * ch + i * step] = byte_of((x[c * ch + i * step] * a + m + 32768) >> 16);
 }
 
-static void colour_bytes(int what, const h5k_colours *g, void *x, int64_t a) {
+static void color_bytes(int what, const h5k_colors *g, void *x, int64_t a) {
 	if (g->pixel == 1) { /* channels do not overlap, which the compiler has to see */
 		switch (what) {
-		case H5K_HUE: colour_bytes_of(H5K_HUE, g, x, a, 1); break;
-		case H5K_SATURATION: colour_bytes_of(H5K_SATURATION, g, x, a, 1); break;
-		case H5K_CONTRAST: colour_bytes_of(H5K_CONTRAST, g, x, a, 1); break;
-		default: colour_bytes_of(H5K_BRIGHTNESS, g, x, a, 1);
+		case H5K_HUE: color_bytes_of(H5K_HUE, g, x, a, 1); break;
+		case H5K_SATURATION: color_bytes_of(H5K_SATURATION, g, x, a, 1); break;
+		case H5K_CONTRAST: color_bytes_of(H5K_CONTRAST, g, x, a, 1); break;
+		default: color_bytes_of(H5K_BRIGHTNESS, g, x, a, 1);
 		}
 	} else
-		colour_bytes_of(what, g, x, a, g->pixel);
+		color_bytes_of(what, g, x, a, g->pixel);
 }
 
 INLINE float limited(double v, double max) { return v < 0 ? 0 : v > max ? max : v; }
 
-static double grey_float(const h5k_colours *g, const float *x, int64_t i) {
+static double grey_float(const h5k_colors *g, const float *x, int64_t i) {
 	const float *p = x + i * g->pixel;
 	if (g->c != 3)
 		return *p;
@@ -283,7 +283,7 @@ static void turn_float(float *r, float *g, float *b, double a) {
 	*b = sixth == 3 || sixth == 4 ? hi : sixth == 2 || sixth >= 5 ? mid : lo;
 }
 
-static void colour_floats(int what, const h5k_colours *g, void *v, int64_t a16) {
+static void color_floats(int what, const h5k_colors *g, void *v, int64_t a16) {
 	float *x = v;
 	double a = a16 / 65536., m = 0;
 	if (what == H5K_HUE) {
@@ -347,4 +347,4 @@ static void colour_floats(int what, const h5k_colours *g, void *v, int64_t a16) 
 BLUR(blur_bytes, uint8_t, uint32_t, FIRST_BYTES, LAST_BYTES)
 BLUR(blur_floats, float, double, FIRST_FLOATS, LAST_FLOATS)
 
-const h5k_image_table H5K_IMAGES = {{warp_bytes, warp_floats}, warp_nearest, {colour_bytes, colour_floats}, {blur_bytes, blur_floats}};
+const h5k_image_table H5K_IMAGES = {{warp_bytes, warp_floats}, warp_nearest, {color_bytes, color_floats}, {blur_bytes, blur_floats}};

@@ -8,8 +8,8 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// ColourOptions are the settings of a Colour.
-type ColourOptions struct {
+// ColorOptions are the settings of a Color.
+type ColorOptions struct {
 	Brightness Range   `json:"brightness,omitempty"` // factor of all numbers; a number v is 1-v to 1+v
 	Contrast   Range   `json:"contrast,omitempty"`   // factor of the difference to the mean of the grey image
 	Saturation Range   `json:"saturation,omitempty"` // factor of the difference to the grey image
@@ -18,22 +18,22 @@ type ColourOptions struct {
 	P          float64 `json:"p"`                    // probability; 1 if absent
 }
 
-// Colour changes brightness, contrast, saturation and hue by random factors, in a random order, as torchvision's ColorJitter
-// does. Saturation and hue are of images of three channels; grey ones stay as they are.
-type Colour struct {
+// Color changes brightness, contrast, saturation and hue by random factors, in a random order, as torchvision's ColorJitter
+// does. Images of one channel have no saturation and hue.
+type Color struct {
 	only
 	chance
-	ColourOptions
+	ColorOptions
 }
 
-// NewColour returns a change of colours.
-func NewColour(o ColourOptions) *Colour {
+// NewColor returns a change of colors.
+func NewColor(o ColorOptions) *Color {
 	orDefault(&o.P, 1)
-	return newColour(o)
+	return newColor(o)
 }
 
-func newColour(o ColourOptions) *Colour {
-	const name, most = "colour", 16
+func newColor(o ColorOptions) *Color {
+	const name, most = "color", 16
 	o.Brightness.check(name, "brightness", 1, 0, most)
 	o.Contrast.check(name, "contrast", 1, 0, most)
 	o.Saturation.check(name, "saturation", 1, 0, most)
@@ -43,18 +43,18 @@ func newColour(o ColourOptions) *Colour {
 	if !(o.Max > 0) {
 		tensor.Fail(name, nn.ErrConfig, "max: %v; want a positive number", o.Max)
 	}
-	return &Colour{only(Image), chance(o.P), o}
+	return &Color{only(Image), chance(o.P), o}
 }
 
-// Apply changes the colours of a sample.
-func (a *Colour) Apply(to, from Sample, r *Random) error {
+// Apply changes the colors of a sample.
+func (a *Color) Apply(to, from Sample, r *Random) error {
 	type change struct {
-		what   images.ColourChange
+		what   images.ColorChange
 		factor int64
 	}
 	var changes []change
 	for _, c := range []struct {
-		what          images.ColourChange
+		what          images.ColorChange
 		of            Range
 		neutral, unit float64
 	}{{images.Brightness, a.Brightness, 1, 1 << 16}, {images.Contrast, a.Contrast, 1, 1 << 16}, {images.Saturation, a.Saturation, 1, 1 << 16}, {images.Hue, a.Hue, 0, 6 << 12}} {
@@ -68,16 +68,16 @@ func (a *Colour) Apply(to, from Sample, r *Random) error {
 	}
 	return each(Image, to, from, func(f Field, data []byte) {
 		g := f.image()
-		colours := images.Colours{C: g.C, N: g.H * g.W, Channel: g.Channel, Pixel: g.Pixel, Max: a.Max}
+		colors := images.Colors{C: g.C, N: g.H * g.W, Channel: g.Channel, Pixel: g.Pixel, Max: a.Max}
 		for _, c := range changes {
 			if g.C == 3 || c.what == images.Brightness || c.what == images.Contrast {
-				colours.Change(f.pixelType(), c.what, data, c.factor)
+				colors.Change(f.pixelType(), c.what, data, c.factor)
 			}
 		}
 	})
 }
 
 // Config returns the settings.
-func (a *Colour) Config() any { return a.ColourOptions }
+func (a *Color) Config() any { return a.ColorOptions }
 
-var _ = Register("colour", newColour, ColourOptions{P: 1})
+var _ = Register("color", newColor, ColorOptions{P: 1})
