@@ -1,8 +1,6 @@
 package nn
 
 import (
-	"slices"
-
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -45,11 +43,9 @@ type MultiHeadAttention struct {
 	Drop                                  *Dropout `nn:"dropout"`
 
 	cache  *Cache
-	tables constants
+	tables constants // of rotary positions
+	masks  attentionMasks
 }
-
-// attentionInputs are the names of inputs of a MultiHeadAttention.
-var attentionInputs = []string{"query", "key", "value", "attention_mask", "attn_mask", "key_mask", "key_padding_mask", "query_mask"}
 
 // NewMultiHeadAttention returns a MultiHeadAttention. EmbedDim and NumHeads are required.
 func NewMultiHeadAttention(o MultiHeadAttentionOptions) *MultiHeadAttention {
@@ -102,14 +98,7 @@ func (m *MultiHeadAttention) check() {
 	case o.RotaryBase > 0 && m.headDim()%2 != 0:
 		fail("rotary positions for heads of %d; want an even size", m.headDim())
 	}
-	for i, name := range o.Inputs {
-		if !slices.Contains(attentionInputs, name) || slices.Contains(o.Inputs[:i], name) {
-			fail("inputs %v; want each once, of %v", []string(o.Inputs), attentionInputs)
-		}
-	}
-	if len(o.Inputs) > 0 && o.Inputs[0] != "query" {
-		fail("inputs %v; want query as the first", []string(o.Inputs))
-	}
+	checkAttentionInputs("multihead_attention", o.Inputs)
 }
 
 func (*MultiHeadAttention) or(size, otherwise int) int {
@@ -134,16 +123,8 @@ func (m *MultiHeadAttention) Forward(x *tensor.Tensor) *tensor.Tensor { return F
 // ForwardAll returns the attention (N, T, OutFeatures) of the first input to the others.
 func (m *MultiHeadAttention) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 	wantMade("multihead_attention", m.OutProj != nil)
-	in := m.named(inputs)
-	query, key, value := in["query"], in["key"], in["value"]
-	switch {
-	case key == nil && value == nil:
-		key, value = query, query
-	case key == nil:
-		key = value
-	case value == nil:
-		value = key
-	}
+	in := namedInputs("multihead_attention", m.Inputs, attentionInputs[:3], inputs)
+	query, key, value := queryKeyValue(in)
 	for _, x := range []*tensor.Tensor{query, key, value} {
 		if x.Rank() != 3 {
 			tensor.Fail("multihead_attention", views.ErrShape, "input %v; want (samples, steps, features)", x.Shape())
@@ -159,29 +140,13 @@ func (m *MultiHeadAttention) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tenso
 		o.Causal = m.causalAfter(q)
 		k, v = m.cache.extend(m, k, v)
 	}
-	o.Mask = m.mask(in, q, k, &o)
+	o.Mask = m.masks.join(in, q, k, &o.Causal, m.NumHeads)
 	o.P, o.Key = m.Drop.draw(q)
 	y := tensor.Attention(q, k, v, o).Permute(0, 2, 1, 3).Contiguous().Flatten(2, 3)
 	if m.GateProj != nil {
 		y = y.Mul(call("gate_proj", m.GateProj, query).Sigmoid())
 	}
 	return []*tensor.Tensor{call("out_proj", m.OutProj, y)}
-}
-
-// named returns the inputs by name.
-func (m *MultiHeadAttention) named(inputs []*tensor.Tensor) map[string]*tensor.Tensor {
-	names := []string(m.Inputs)
-	if names == nil {
-		names = attentionInputs[:min(3, max(1, len(inputs)))]
-	}
-	if len(names) != len(inputs) {
-		tensor.Fail("multihead_attention", views.ErrShape, "%d inputs; want %v", len(inputs), names)
-	}
-	in := map[string]*tensor.Tensor{}
-	for i, name := range names {
-		in[name] = inputs[i]
-	}
-	return in
 }
 
 // projected returns the heads of queries, keys and values (N, heads, T, size).
@@ -239,50 +204,6 @@ func (m *MultiHeadAttention) causalAfter(q *tensor.Tensor) bool {
 		tensor.Fail("multihead_attention", views.ErrShape, "%d tokens after %d in a cache; want one", q.Shape()[2], m.cache.Len())
 	}
 	return q.Shape()[2] > 1
-}
-
-// mask joins the masks of bools, and returns an additive one instead if that is all.
-func (m *MultiHeadAttention) mask(in map[string]*tensor.Tensor, q, k *tensor.Tensor, o *tensor.AttentionOptions) *tensor.Tensor {
-	var keep *tensor.Tensor
-	and := func(mask *tensor.Tensor) {
-		if keep != nil {
-			mask = keep.BitAnd(mask)
-		}
-		keep = mask
-	}
-	if x := in["attention_mask"]; x != nil {
-		if x = x.NeScalar(0); x.Rank() == 3 {
-			x = x.Unsqueeze(1)
-		}
-		and(x)
-	}
-	if x := in["key_mask"]; x != nil {
-		and(x.NeScalar(0).Unsqueeze(1).Unsqueeze(1))
-	}
-	if x := in["key_padding_mask"]; x != nil {
-		and(x.EqScalar(0).Unsqueeze(1).Unsqueeze(1))
-	}
-	if x := in["query_mask"]; x != nil {
-		and(x.NeScalar(0).Unsqueeze(1).Unsqueeze(-1))
-	}
-	if o.Causal && q.Device() != storage.CPU {
-		n, s := q.Shape()[2], k.Shape()[2]
-		and(m.tables.on(q, [2]int{n, s}, func() *tensor.Tensor {
-			return tensor.Arange(dtype.Int32, 0, float64(n), 1).Unsqueeze(1).Ge(tensor.Arange(dtype.Int32, 0, float64(s), 1))
-		}))
-		o.Causal = false
-	}
-	added := in["attn_mask"]
-	switch {
-	case added == nil:
-		return keep
-	case added.Rank() == 3:
-		added = added.Unsqueeze(1)
-	}
-	if keep == nil {
-		return added
-	}
-	return tensor.Where(keep, added, tensor.FullLike(added, -1e30))
 }
 
 func (m *MultiHeadAttention) setCache(c *Cache) { m.cache = c }

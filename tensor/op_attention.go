@@ -71,25 +71,48 @@ func (a *attention) weights(q, k *Tensor) *Tensor {
 	default:
 		scores = scores.Add(m.Cast(scores.DType()))
 	}
-	if n := scores.Rank(); a.Causal {
-		rows, columns := scores.Shape()[n-2], scores.Shape()[n-1]
-		if causal := q.onDevice(arange(rows)).Unsqueeze(1).Ge(q.onDevice(arange(columns))); keep == nil {
-			keep = causal
-		} else {
-			keep = keep.BitAnd(causal)
-		}
+	if keep == nil && !a.Causal {
+		return scores.Softmax(-1)
 	}
-	if keep != nil {
-		lowest := -math.MaxFloat32
-		if scores.DType().Size() == 2 {
-			lowest = -6e4
-		}
-		scores = Where(keep, scores, scores.constant(lowest))
-		if a.Mask != nil {
-			a.taken = keep.Any(-1, KeepDims)
-		}
+	keep = keptBy(scores, keep, a.Causal)
+	if a.Mask != nil {
+		a.taken = keep.Any(-1, KeepDims)
 	}
-	return scores.Softmax(-1)
+	return scores.masked(keep).Softmax(-1)
+}
+
+// keptBy joins a mask for scores (…, T, S), or nil, with the causal one.
+func keptBy(scores, keep *Tensor, causal bool) *Tensor {
+	if !causal {
+		return keep
+	}
+	rows, columns := scores.Shape()[scores.Rank()-2], scores.Shape()[scores.Rank()-1]
+	lower := scores.onDevice(arange(rows)).Unsqueeze(1).Ge(scores.onDevice(arange(columns)))
+	if keep == nil {
+		return lower
+	}
+	return keep.BitAnd(lower)
+}
+
+// masked returns scores with a number whose exponential is 0 where keep is false.
+func (x *Tensor) masked(keep *Tensor) *Tensor {
+	lowest := -math.MaxFloat32
+	if x.DType().Size() == 2 {
+		lowest = -6e4
+	}
+	return Where(keep, x, x.constant(lowest))
+}
+
+// MaskScores returns scores (…, T, S) of attention with a mask as that of [AttentionOptions], which may be nil, and, if
+// causal is set, without those of later keys: softmax gives these the weight 0.
+func MaskScores(scores, mask *Tensor, causal bool) *Tensor {
+	if mask != nil && mask.DType() != dtype.Bool {
+		scores, mask = scores.Add(mask.Cast(scores.DType())), nil
+	}
+	if mask == nil && !causal {
+		return scores
+	}
+	return scores.masked(keptBy(scores, mask, causal))
 }
 
 // weighted returns the sums of v by weights.

@@ -257,7 +257,11 @@ func (b *builder) model(m *Model, prefix string, inputs []value) ([]value, error
 				return nil, fmt.Errorf("%s takes output %d of %s, which does not exist: %w", l.Name, r.Tensor, r.Layer, ErrConfig)
 			}
 		}
-		return b.call(l, prefix+l.Name, in)
+		var call Arguments
+		if node < len(l.Arguments) {
+			call = l.Arguments[node]
+		}
+		return b.call(l, prefix+l.Name, call, in)
 	})
 	for i, v := range outputs {
 		if r := m.Outputs[i]; v.node == "" {
@@ -268,7 +272,7 @@ func (b *builder) model(m *Model, prefix string, inputs []value) ([]value, error
 }
 
 // call adds one call of the layer of that path.
-func (b *builder) call(layer *Layer, path string, in []value) ([]value, error) {
+func (b *builder) call(layer *Layer, path string, call Arguments, in []value) ([]value, error) {
 	if layer.Model != nil {
 		if layer.Training && actsInTraining(layer) {
 			return nil, layerError(path, layer.Class, notRun, unsupported("it is called with training=True"))
@@ -276,7 +280,7 @@ func (b *builder) call(layer *Layer, path string, in []value) ([]value, error) {
 		return b.model(layer.Model, path+"/", in)
 	}
 	l := settingsOf(layer)
-	l.path = path
+	l.path, l.call = path, call
 	out := b.layer(l, in)
 	if err := first(l.failed(), b.err); err != nil {
 		return nil, layerError(path, l.Class, notRun, err)
@@ -295,6 +299,8 @@ func (b *builder) layer(l *settings, in []value) value {
 		l.refuse("%d inputs, such as a mask or states", len(in))
 	case l.Training && actsInTraining(l.Layer):
 		l.refuse("it is called with training=True")
+	case len(l.call.Flags) > 0 && !c.flags:
+		l.refuse("it is called with %s=True", l.call.Flags[0])
 	}
 	if l.failed() != nil {
 		return value{}

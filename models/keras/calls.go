@@ -59,7 +59,8 @@ func connect(m *Model, g graph) error {
 	g.countFromZero()
 	for i, o := range g.layers {
 		for _, node := range nodesIn(o) {
-			m.Layers[i].Calls = append(m.Layers[i].Calls, refsOf(node))
+			l := &m.Layers[i]
+			l.Calls, l.Arguments = append(l.Calls, refsOf(node)), append(l.Arguments, argumentsOf(node))
 		}
 	}
 	m.Inputs, m.Outputs = refsOf(g.config["input_layers"]), refsOf(g.config["output_layers"])
@@ -227,6 +228,43 @@ func refsOf(arguments any) (all []Ref) {
 		}
 	})
 	return all
+}
+
+// argumentsOf returns the arguments by name of a call, whose inputs are in the order of refsOf.
+func argumentsOf(call any) (a Arguments) {
+	var visit func(v any, name string)
+	visit = func(v any, name string) {
+		switch v := v.(type) {
+		case []any:
+			if isRef(v) {
+				if v[0] != constantValue {
+					a.Inputs = append(a.Inputs, name)
+				}
+				v = v[3:]
+			}
+			for _, one := range v {
+				visit(one, name)
+			}
+		case map[string]any:
+			if v["class_name"] == tensorClass {
+				a.Inputs = append(a.Inputs, name)
+				return
+			}
+			for _, key := range argumentOrder(v) {
+				if key == "args" || key == "kwargs" {
+					visit(v[key], name)
+				} else {
+					visit(v[key], key)
+				}
+			}
+		case bool:
+			if v && name != "" && name != "training" {
+				a.Flags = append(a.Flags, name)
+			}
+		}
+	}
+	visit(call, "")
+	return a
 }
 
 // eachRef visits the references, [layer, call, output, …], to outputs of layers in the arguments of a call, in the order in

@@ -12,7 +12,7 @@ import (
 // rows of one weight (3·width, width); that of the output (heads, head size, width) is
 // merged and transposed. PyTorch's head size is width/heads.
 var _ = register(class{
-	variables: multiHeadAttention, shapes: attentionShapes, module: attentionModule, nodes: attentionNodes, several: true,
+	variables: multiHeadAttention, shapes: attentionShapes, module: attentionModule, nodes: attentionNodes, several: true, flags: true, own: ownAttentionLinks,
 	arrays: shaped(map[string]string{"query/kernel": "features num_heads key_dim", "key/kernel": "? num_heads key_dim"}),
 	links:  attentionLinks,
 	samples: []Layer{
@@ -44,7 +44,7 @@ func attention(query, key, value int, bias bool) []Weight {
 // attentionSizes returns the number of heads and their sizes for queries and values, by the settings or else
 // the weights.
 func attentionSizes(l *settings) (heads, head, value int) {
-	heads, head = l.Int("num_heads", 0), l.Int("key_dim", 0)
+	heads, head = l.Int("num_heads", l.Int("num_query_heads", 0)), l.Int("key_dim", l.Int("head_dim", 0))
 	value = l.Int("value_dim", head)
 	if q, ok := l.Weight("query/kernel"); ok && q.Array.Rank() == 3 {
 		heads, head = q.Array.Shape[1], q.Array.Shape[2]
@@ -149,49 +149,179 @@ func attentionShapes(l *settings, in [][]int) [][]int {
 	return [][]int{shape}
 }
 
+// attentionNodes adds the attention of package nn, which has PyTorch's settings and more.
 func attentionNodes(b *builder, l *settings, in []value) value {
-	if len(in) < 2 || len(in) > 3 {
-		l.refuse("%d inputs; want query, value and perhaps key", len(in))
+	names, from := b.attentionInputs(l, in, "query", "value", "key")
+	if l.failed() != nil {
 		return in[0]
 	}
-	for _, v := range in {
-		if len(v.shape) != 2 {
-			l.refuse("inputs of shape %v; want steps and features", v.shape)
-			return v
+	width := func(name string) int {
+		for _, one := range []string{name, "value", "query"} {
+			if i := slices.Index(names, one); i >= 0 {
+				return featuresOf(in[i].shape)
+			}
 		}
+		return 0
 	}
 	heads, size, valueSize := attentionSizes(l)
-	if width := in[0].shape[1]; heads*size != width || valueSize != size {
-		l.refuse("%d heads of size %d and values of %d for a width of %d; want heads of size width/heads", heads, size, valueSize, width)
+	kv, query := l.Int("num_key_value_heads", heads), width("query")
+	settings := map[string]any{"embed_dim": query, "num_heads": heads, "bias": l.Bool("use_bias", l.hasWeight("query/bias")), "inputs": names}
+	for name, n := range map[string][2]int{
+		"kdim": {width("key"), query}, "vdim": {width("value"), query}, "head_dim": {size, 0}, "value_dim": {valueSize, size},
+		"num_kv_heads": {kv, heads}, "out_features": {featuresOf(attentionShapes(l, shapesOfValues(in))[0]), query},
+	} {
+		if n[0] != n[1] {
+			settings[name] = n[0]
+		}
 	}
-	var from []string
-	for _, v := range []value{in[0], in[len(in)-1], in[1]} { // query, key and value
-		from = append(from, b.last(v).node)
+	if heads*size == query {
+		delete(settings, "head_dim")
+	}
+	for name, on := range map[string]bool{"causal": slices.Contains(l.call.Flags, "use_causal_mask"), "gate": l.Bool("use_gate", false)} {
+		if on {
+			settings[name] = true
+		}
+	}
+	if p := l.Float("dropout", 0); p > 0 {
+		settings["dropout"] = p
+	}
+	if axes := l.Ints("attention_axes"); len(axes) > 1 || len(axes) == 1 && axes[0] != 1 && axes[0] != -2 {
+		l.refuse("attention_axes %v", axes)
 	}
 	v := in[0]
-	v.first = false
-	v.node = b.add(l, "", attentionModule(l, shapesOfValues(in)).config(), from...)
+	v.first, v.flat = false, nil
+	v.node = b.add(l, "", map[string]any{"multihead_attention": settings}, from...)
 	return v
 }
 
-func multiHeadAttention(l *settings) (all []Variable) {
-	for _, part := range []string{"query", "key", "value", "attention_output"} {
-		all = append(all, within(part+"/", strings.TrimPrefix(part, "attention_")+"_dense", weighted("kernel")(l))...)
+// attentionInputs returns the names that package nn has for the inputs of an attention, and their nodes: those by position are
+// named in the order of names.
+func (b *builder) attentionInputs(l *settings, in []value, names ...string) (list, from []string) {
+	for _, flag := range l.call.Flags {
+		if flag != "use_causal_mask" {
+			l.refuse("it is called with %s=True", flag)
+		}
 	}
-	return all
+	if l.Config["sliding_window"] != nil {
+		l.refuse("sliding_window")
+	}
+	own := map[string]string{"query": "query", "value": "value", "key": "key", "query_mask": "query_mask", "value_mask": "key_mask", "key_mask": "key_mask", "attention_mask": "attention_mask"}
+	for i, v := range in {
+		name, axes := "", 2
+		if i < len(l.call.Inputs) {
+			name = l.call.Inputs[i]
+		}
+		if name == "" && i < len(names) {
+			name = names[i]
+		}
+		switch {
+		case strings.HasSuffix(name, "_mask") && name != "attention_mask":
+			axes = 1
+		case name == "attention_mask" && len(v.shape) == 3:
+			axes = 3
+		}
+		if own[name] == "" || slices.Contains(list, own[name]) || len(v.shape) != axes {
+			l.refuse("an input %s of shape %v", name, v.shape)
+			return nil, nil
+		}
+		list, from = append(list, own[name]), append(from, b.last(v).node)
+	}
+	if !slices.Contains(list, "value") || !slices.Contains(list, "query") {
+		l.refuse("inputs %v; want query and value", list)
+	}
+	return list, from
 }
 
-// groupedAttention returns the variables of a GroupQueryAttention.
-func groupedAttention(l *settings) (all []Variable) {
+// ownAttentionLinks returns the links to the attention of package nn.
+func ownAttentionLinks(l *settings) []weights.Link {
+	heads, head, value := attentionSizes(l)
+	kv := l.Int("num_key_value_heads", heads)
+	inputs, _ := attentionWidths(l)
+	rows := func(n, size int) weights.Op {
+		return weights.Chain(weights.ReshapeOp([]int{-1, n, size}, []int{-1, n * size}), weights.TransposeOp(1, 0))
+	}
+	sizes := []int{heads * head, kv * head, kv * value}
+	kernels := []string{"query/kernel", "key/kernel", "value/kernel"}
+	var links []weights.Link
+	if inputs[0] == inputs[1] && inputs[1] == inputs[2] && sizes[0] == sizes[1] && sizes[1] == sizes[2] && head == value {
+		links = append(links, weights.Link{From: kernels, To: []string{"in_proj_weight"}, Op: weights.Chain(rows(heads, head), weights.ConcatOp(0, 3))})
+	} else {
+		links = append(links, linked(kernels[0], "q_proj_weight", rows(heads, head)), linked(kernels[1], "k_proj_weight", rows(kv, head)), linked(kernels[2], "v_proj_weight", rows(kv, value)))
+	}
+	bias := l.Bool("use_bias", l.hasWeight("query/bias"))
+	if bias {
+		links = append(links, weights.Link{From: []string{"query/bias", "key/bias", "value/bias"}, To: []string{"in_proj_bias"}, Op: weights.Chain(weights.ReshapeOp([]int{-1, -1}, []int{-1}), weights.ConcatOp(0, 3, sizes...))})
+	}
+	product := func(from, to string, op weights.Op) {
+		if links = append(links, linked(from+"/kernel", to+".weight", op)); bias {
+			links = append(links, linked(from+"/bias", to+".bias", weights.ReshapeOp([]int{-1}, []int{-1})))
+		}
+	}
+	product("attention_output", "out_proj", weights.Chain(weights.ReshapeOp([]int{heads, value, -1}, []int{heads * value, -1}), weights.TransposeOp(1, 0)))
+	if l.Bool("use_gate", false) {
+		if product("gate", "gate_proj", rows(heads, value)); bias {
+			links[len(links)-1].Op = weights.ReshapeOp([]int{heads, value}, []int{-1})
+		}
+	}
+	return links
+}
+
+func multiHeadAttention(l *settings) (all []Variable) {
+	prefix := ""
+	if l.Class != "MultiHeadAttention" {
+		prefix = "_"
+	}
 	for _, part := range []string{"query", "key", "gate", "value", "attention_output"} {
 		if part != "gate" || l.Bool("use_gate", false) {
-			all = append(all, within(part+"/", "_"+strings.TrimPrefix(part, "attention_")+"_dense", weighted("kernel")(l))...)
+			all = append(all, within(part+"/", prefix+strings.TrimPrefix(part, "attention_")+"_dense", weighted("kernel")(l))...)
 		}
 	}
 	return all
 }
 
-var (
-	_ = register(class{variables: variablesOfFile, shapes: dotAttentionShapes}, "Attention", "AdditiveAttention")
-	_ = register(class{variables: groupedAttention}, "GroupQueryAttention", "GroupedQueryAttention")
-)
+// GroupQueryAttention: attention whose keys and values have fewer heads.
+var _ = register(class{
+	variables: multiHeadAttention, shapes: attentionShapes, nodes: attentionNodes, several: true, flags: true, own: ownAttentionLinks,
+}, "GroupQueryAttention", "GroupedQueryAttention")
+
+// Attention and AdditiveAttention: one head, without products of the inputs.
+var _ = register(class{
+	variables: func(l *settings) []Variable {
+		var names []string
+		if l.Bool("use_scale", l.Class == "AdditiveAttention") {
+			names = append(names, "scale")
+		}
+		if l.Text("score_mode", "dot") == "concat" {
+			names = append(names, "concat_score_weight")
+		}
+		return positions(names...)
+	},
+	shapes: dotAttentionShapes, several: true, flags: true,
+	nodes: func(b *builder, l *settings, in []value) value {
+		names, from := b.attentionInputs(l, in, "query", "value", "key")
+		settings := map[string]any{"score": l.Text("score_mode", "dot"), "inputs": names}
+		if l.Class == "AdditiveAttention" {
+			settings["score"] = "additive"
+		}
+		if l.Bool("use_scale", l.Class == "AdditiveAttention") {
+			settings["use_scale"] = true
+			settings["features"] = featuresOf(in[0].shape)
+		}
+		if slices.Contains(l.call.Flags, "use_causal_mask") {
+			settings["causal"] = true
+		}
+		if p := l.Float("dropout", 0); p > 0 {
+			settings["dropout"] = p
+		}
+		v := in[0]
+		v.first, v.flat = false, nil
+		v.node = b.add(l, "", map[string]any{"attention": settings}, from...)
+		return v
+	},
+	own: func(l *settings) (links []weights.Link) {
+		for _, v := range classes[l.Class].variables(l) {
+			links = append(links, linked(v.Name, v.Name, weights.Same))
+		}
+		return links
+	},
+}, "Attention", "AdditiveAttention")

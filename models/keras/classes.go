@@ -14,6 +14,7 @@ type class struct {
 	// variables returns the variables of a layer; nil if it has none.
 	variables func(l *settings) []Variable
 	several   bool // takes several tensors
+	flags     bool // nodes takes arguments of calls that are true, or refuses them
 	// activated is set if there is a setting activation, which is applied to the output.
 	activated bool
 	training  bool // computes something else in training
@@ -35,6 +36,8 @@ type class struct {
 	// links returns how the weights of l map to the parameters. An error of kind
 	// ErrUnsupported names the setting that PyTorch does not have. Nil for layers without weights.
 	links func(l *settings) []weights.Link
+	// own returns the links to the layer of package nn, where that has more than PyTorch's module; nil for links.
+	own func(l *settings) []weights.Link
 	// ordered returns the links for inputs of an order, and the layer as PyTorch's module sees it; nil for links and the
 	// layer as it is.
 	ordered func(l *settings, in featureLayout) ([]weights.Link, *settings)

@@ -30,6 +30,8 @@ type Layer struct {
 	Name   string // unique in its model
 	Config map[string]any
 	Calls  [][]Ref // the inputs of each call; several if the layer is shared
+	// Arguments are what the calls have by name, in the order of Calls; nil if no call has any.
+	Arguments []Arguments
 	// Training reports that a call has the argument training=True, by which Dropout drops
 	// elements and BatchNormalization takes the statistics of the batch in predictions, too.
 	Training bool
@@ -39,6 +41,12 @@ type Layer struct {
 	// Shapes of the inputs and outputs of the first call, without the batch and in the
 	// framework's order of axes; -1 is an unknown size. Nil if they are unknown.
 	InputShapes, OutputShapes [][]int
+}
+
+// Arguments are the arguments by name of a call of a layer.
+type Arguments struct {
+	Inputs []string // names of the inputs; "" for those by position
+	Flags  []string // arguments that are true, but training
 }
 
 // A Weight is one array of a layer.

@@ -58,6 +58,20 @@ func TestTranslatedModelsPredictWhatKerasPredicted(t *testing.T) {
 	}
 }
 
+// TestAttentionPredictsWhatKerasPredicted runs the layers of attention of Keras with masks, causal, in groups, gated and shared.
+func TestAttentionPredictsWhatKerasPredicted(t *testing.T) {
+	m := serializetest.Open(t, "testdata/attention.keras").(*kerasfile.File).Model()
+	translation, err := keras.ToH5dnn(m, keras.LinkOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := nn.FromConfig(translation.Description)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, model, translation, m, "testdata/attention.npz")
+}
+
 // compare loads the weights and compares the outputs with those in the .npz.
 func compare(t *testing.T, model nn.Module, translation *keras.Translation, m *keras.Model, npz string) {
 	t.Helper()

@@ -12,13 +12,14 @@ import (
 type settings struct {
 	*Layer
 	path string // of the layer in its model
+	call Arguments
 	err  *error
 }
 
 func settingsOf(l *Layer) *settings { return &settings{Layer: l, path: l.Name, err: new(error)} }
 
 // of returns the settings of another layer that stands for l, or is within, and has its errors in common.
-func (l *settings) of(other *Layer) *settings { return &settings{other, l.path, l.err} }
+func (l *settings) of(other *Layer) *settings { return &settings{other, l.path, l.call, l.err} }
 
 // failed returns the first error, or nil.
 func (l *settings) failed() error { return *l.err }

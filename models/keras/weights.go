@@ -15,7 +15,11 @@ func (t *Translation) Links(m *Model, o LinkOptions) (plans []LayerPlan, err err
 	for path, l := range m.All() {
 		p := LayerPlan{Path: path, Layer: l, Name: ModuleName(path)}
 		p.Module, p.Differs = moduleOf(l)
-		links, err := LayerLinks(l)
+		rule := classes[l.Class].own
+		if rule == nil {
+			rule = classes[l.Class].links
+		}
+		links, err := layerLinks(l, rule)
 		if err == nil {
 			links, err = reordered(l, links, featureLayout{flattened: t.flat[path]})
 		}

@@ -53,6 +53,22 @@ class Grouped(nn.Module):
         return self.out_proj(y * self.gate_proj(x).sigmoid())
 
 
+class Scored(nn.Module):
+    """Keras's Attention and AdditiveAttention: score has the parameters, queries, keys and whether each query takes each key."""
+
+    def __init__(self, score, mask=None, **parameters):
+        super().__init__()
+        self.score, self.mask = score, mask
+        for name, n in parameters.items():
+            self.register_parameter(name, nn.Parameter(torch.empty(n)))
+
+    def forward(self, q, v, k=None):
+        scores = self.score(self, q, v if k is None else k)
+        if self.mask is not None:
+            scores = scores.masked_fill(~self.mask, -torch.inf)
+        return scores.softmax(-1) @ v
+
+
 class Token(nn.Module):
     def __init__(self):
         super().__init__()
@@ -219,6 +235,13 @@ layers = {  # by description: the layer and the shapes of its inputs, or integer
         (attention(6, 2, masks=lambda a: dict(attn_mask=a.repeat_interleave(2, 0))), (2, 4, 6), (2, 4, 4)),
     '{"multihead_attention": {"embed_dim": 6, "num_heads": 4, "head_dim": 4, "value_dim": 3, "num_kv_heads": 2, "out_features": 5, "rotary_base": 100, "gate": true, "causal": true, "dtype": "float64"}}':
         (Grouped(), (2, 4, 6)),
+    '{"attention": {"dtype": "float64"}}': (Scored(lambda s, q, k: q @ k.mT), (2, 4, 6), (2, 3, 5), (2, 3, 6)),
+    '{"attention": {"score": "dot", "use_scale": true, "causal": true, "dtype": "float64"}}':
+        (Scored(lambda s, q, k: s.scale * q @ k.mT, torch.ones(4, 3, dtype=bool).tril(), scale=()), (2, 4, 6), (2, 3, 6)),
+    '{"attention": {"score": "concat", "use_scale": true, "dtype": "float64"}}':
+        (Scored(lambda s, q, k: s.concat_score_weight * (s.scale * (q[:, :, None] + k[:, None])).tanh().sum(-1), scale=(), concat_score_weight=()), (2, 4, 6), (2, 3, 6)),
+    '{"attention": {"score": "additive", "use_scale": true, "features": 6, "causal": true, "dtype": "float64"}}':
+        (Scored(lambda s, q, k: (s.scale * (q[:, :, None] + k[:, None]).tanh()).sum(-1), torch.ones(4, 3, dtype=bool).tril(), scale=6), (2, 4, 6), (2, 3, 6)),
     '{"class_token": {"embedding_dim": 6, "dtype": "float64"}}': (Token(), (2, 4, 6)),
     '{"select": -1}': (Fn(lambda x: x[:, -1]), (2, 4, 6)),
     '{"transformer_encoder_layer": {"d_model": 6, "nhead": 2, "dim_feedforward": 10, "dropout": 0, "dtype": "float64"}}':
