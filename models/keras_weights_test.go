@@ -76,6 +76,12 @@ func kerasRun(t *testing.T, name string, o models.Options) (*models.Plan, error)
 // predictsAsKeras compares the prediction of a plan with the output that Keras stored.
 func predictsAsKeras(t *testing.T, name string, plan *models.Plan, npz string) {
 	t.Helper()
+	predictsAs(t, name, plan, npz, "x0", "y0")
+}
+
+// predictsAs compares the prediction of a plan from an array of an npz file with another of its arrays.
+func predictsAs(t *testing.T, name string, plan *models.Plan, npz, input, output string) {
+	t.Helper()
 	run, err := plan.Run(storage.CPU)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -89,8 +95,8 @@ func predictsAsKeras(t *testing.T, name string, plan *models.Plan, npz string) {
 		t.Fatal(err)
 	}
 	defer stored.Close()
-	x, err1 := serialize.Find(stored, "x0")
-	y, err2 := serialize.Find(stored, "y0")
+	x, err1 := serialize.Find(stored, input)
+	y, err2 := serialize.Find(stored, output)
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/h5dnn/h5dnn/models/weights"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/kerasfile"
+	"github.com/h5dnn/h5dnn/serialize/onnx"
 	"github.com/h5dnn/h5dnn/serialize/transform"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -145,9 +146,6 @@ type MissingArchitectureError struct {
 }
 
 func (e *MissingArchitectureError) Error() string {
-	if format, err := serialize.FormatOf(e.Name); err == nil && format.Name == "onnx" {
-		return e.Name + " is a model of ONNX; its weights are read, its graph (the architecture) is not"
-	}
 	return e.Name + " has weights and no architecture"
 }
 
@@ -259,6 +257,11 @@ func New(s *Source, format string, o Options) (*Plan, error) {
 	}
 	if !slices.Contains(Frameworks, o.Framework) {
 		return nil, fmt.Errorf("unknown framework %q; known are %s", o.Framework, strings.Join(Frameworks, ", "))
+	}
+	if file, ok := s.File.(onnx.Model); ok && o.Framework != PyTorch && o.Architecture.Keras == nil && o.Architecture.Config == nil && o.Rules == nil {
+		if s, err = s.fromONNX(file, o); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.take(o.Architecture); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -79,6 +80,64 @@ func ONNXRun(m *onnxgraph.Model, shapes map[string][]int, d storage.Device) (*tr
 		}
 	}
 	return run, nil
+}
+
+// fromONNX returns the run that s, an ONNX model, becomes, in memory.
+func (s *Source) fromONNX(file onnx.Model, o Options) (*Source, error) {
+	g, err := file.Graph()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	samples := map[string][]int{}
+	for _, in := range g.Inputs {
+		if _, constant := g.Initializers[in.Name]; constant {
+			continue
+		}
+		if samples[in.Name], err = sampleOf(onnxgraph.Value{Value: in}, o.InputShape); err != nil {
+			return nil, err
+		}
+	}
+	layers, err := onnxgraph.ToLayers(g, samples)
+	if err != nil {
+		return nil, err
+	}
+	c := train.Defaults()
+	c.Model, c.Loss = layers.Description, "mse"
+	model, err := c.BuildModel(layers.Shapes...)
+	if err != nil {
+		return nil, err
+	}
+	features, err := train.InputsOf(model, c, layers.Shapes...)
+	if err != nil {
+		return nil, err
+	}
+	for i, in := range layers.Inputs {
+		if in.DType.IsInt() {
+			features[i].Type = in.DType
+		}
+	}
+	meta, state, err := train.ImportedRun(c, features)
+	if err != nil {
+		return nil, err
+	}
+	list := serialize.NewList(len(layers.Weights), meta, func() error { return nil })
+	for _, name := range slices.Sorted(maps.Keys(layers.Weights)) {
+		if err := list.Add(serialize.Entry{Name: runModel + name, Array: layers.Weights[name]}, nil); err != nil {
+			return nil, err
+		}
+	}
+	for name, a := range state {
+		if err := list.Add(serialize.Entry{Name: name, Array: a}, nil); err != nil {
+			return nil, err
+		}
+	}
+	run, err := train.ResumeFile(list, s.Name, storage.CPU)
+	if err != nil {
+		return nil, err
+	}
+	made := &Source{File: list, Name: s.Name, Framework: H5dnn, Config: &run.Config, optimizerState: s.optimizerState}
+	made.Entries, err = serialize.Collect(list)
+	return made, err
 }
 
 // sampleOf returns the shape of a sample of an input, of which data of a shape is given if it is not nil.

@@ -162,9 +162,6 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 
 // withoutArchitecture adds to an error what names an architecture.
 func withoutArchitecture(err *models.MissingArchitectureError) error {
-	if strings.HasSuffix(strings.ToLower(err.Name), ".onnx") {
-		return fmt.Errorf("%w; name one with --model, or run the file with onnxruntime", err)
-	}
 	return fmt.Errorf("%w; name its architecture with --model", err)
 }
 

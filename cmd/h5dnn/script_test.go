@@ -41,8 +41,8 @@ func TestScripts(t *testing.T) {
 			if err := os.Symlink(shared, "testdata"); err != nil {
 				t.Fatal(err)
 			}
-			for link, folder := range map[string]string{"keras": "kerasfile", "torch": "torch", "tables": "internal/column"} {
-				if err := os.Symlink(filepath.Join(shared, "../serialize", folder, "testdata"), link); err != nil {
+			for link, folder := range map[string]string{"keras": "serialize/kerasfile", "torch": "serialize/torch", "tables": "serialize/internal/column", "onnx": "models/onnxgraph", "weights": "serialize/onnx"} {
+				if err := os.Symlink(filepath.Join(shared, "..", folder, "testdata"), link); err != nil {
 					t.Fatal(err)
 				}
 			}

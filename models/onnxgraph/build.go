@@ -23,6 +23,7 @@ type builder struct {
 	texts   [][]string     // by number
 	missing map[string]int
 	folded  int // bytes of constants that were computed
+	joins   []join
 }
 
 const (

@@ -17,10 +17,13 @@ type joiner struct {
 	users  [][]*node // of values
 }
 
+// A join replaces a node, if it can, and reports whether it did.
+type join func(j *joiner, n *node) bool
+
 // joinNodes folds batch normalizations into convolutions, adds biases within products, applies activations in
-// the kernels before them, and recognizes the decomposed GELU of earlier opsets.
+// the kernels before them, and recognizes the decomposed GELU of earlier opsets, as b.joins says.
 func (b *builder) joinNodes() {
-	for _, join := range []func(j *joiner, n *node) bool{(*joiner).gelu, (*joiner).normalization, (*joiner).bias, (*joiner).activation, (*joiner).silu} {
+	for _, join := range b.joins {
 		j := &joiner{builder: b}
 		j.index()
 		for _, n := range b.m.nodes {
@@ -184,8 +187,7 @@ func (j *joiner) activates(n *node) bool {
 	case "Conv", "ConvTranspose", "BatchNormalization", "Gemm":
 		return true
 	case "MatMul":
-		w := j.m.known[n.in[1]]
-		return n.joined || w != nil && w.Rank() == 2 && false
+		return n.joined
 	}
 	return false
 }

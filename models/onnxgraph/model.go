@@ -123,7 +123,12 @@ func (e *MissingOperatorsError) Unwrap() error { return dtype.ErrType }
 
 // New returns the model of a graph in host memory.
 func New(g *onnx.Graph) (*Model, error) {
-	b := &builder{graph: g, m: &Model{Weights: map[string]*nn.Parameter{}}, values: map[string]int{}, missing: map[string]int{}}
+	return build(g, (*joiner).gelu, (*joiner).normalization, (*joiner).bias, (*joiner).activation, (*joiner).silu)
+}
+
+// build returns the model of a graph with nodes that are joined.
+func build(g *onnx.Graph, joins ...join) (*Model, error) {
+	b := &builder{joins: joins, graph: g, m: &Model{Weights: map[string]*nn.Parameter{}}, values: map[string]int{}, missing: map[string]int{}}
 	if version, used := g.Opsets[""]; used && (version > newestOpset || version < oldestOpset) {
 		return nil, errkind.Errorf(dtype.ErrType, "opset %d of ONNX; h5dnn knows %d to %d; export the model again with one of these", version, oldestOpset, newestOpset)
 	}

@@ -217,3 +217,33 @@ func TestExportedModels(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkExported measures the models in the folder that H5DNN_ONNX_MODELS names.
+func BenchmarkExported(b *testing.B) {
+	names, _ := filepath.Glob(filepath.Join(os.Getenv("H5DNN_ONNX_MODELS"), "*.onnx"))
+	for _, name := range names {
+		values, err := arrays(strings.TrimSuffix(name, ".onnx") + ".npz")
+		if err != nil {
+			continue
+		}
+		m, err := open(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(strings.TrimSuffix(filepath.Base(name), ".onnx"), func(b *testing.B) {
+			for b.Loop() {
+				err := tensor.Infer(func(tape *tensor.Tape) error {
+					var inputs []*tensor.Tensor
+					for i := range m.Inputs() {
+						inputs = append(inputs, tape.Input(values[fmt.Sprintf("in_%d", i)]))
+					}
+					m.ForwardAll(inputs)
+					return nil
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -45,12 +45,23 @@ Models with operators that are not in the table are refused with a list of all o
 them. So are settings of an operator that h5dnn does not compute: BatchNormalization and Dropout in training mode, an Attention with keys of earlier
 steps, Resize with tf_crop_and_resize, indices of MaxPool by columns.
 
+## Conversion
+
+    h5dnn convert model.onnx run.h5 --framework h5dnn
+    h5dnn convert model.onnx model.keras
+
+write the model as layers: a run, which ` + "`h5dnn train`" + ` trains further, or a model of Keras. Nodes are named after the module whose weight they
+have, or after themselves. Where a node is no layer of h5dnn, or has settings that the layer does not have, all such operators are named and nothing is
+written. ` + "`--input-shape`" + ` gives the sizes of a sample that the model leaves open. Other formats, such as ` + "`.pt`" + ` and ` + "`.npz`" + `, have the
+arrays of the model under its own names; ` + "`h5dnn convert run.h5 model.pt`" + ` writes a state_dict of the layers.
+
 ## Operators
 
-Opsets %d to %d are known, by which the semantics of some operators differ. "since" is the first opset with an operator.
+Opsets %d to %d are known, by which the semantics of some operators differ. "since" is the first opset with an operator; "layer" says
+whether a layer of h5dnn computes the same, so that the model may be converted.
 
-| operator | since |
-|---|---|
+| operator | since | layer |
+|---|---|---|
 `
 )
 
@@ -64,7 +75,11 @@ func TestPageListsOperators(t *testing.T) {
 		if o.Domain != "" {
 			name = o.Domain + "." + name
 		}
-		fmt.Fprintf(&b, "| %s | %d |\n", name, o.Since)
+		layer := ""
+		if o.Layer {
+			layer = "✓"
+		}
+		fmt.Fprintf(&b, "| %s | %d | %s |\n", name, o.Since, layer)
 	}
 	if *rewrite {
 		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {

@@ -160,7 +160,18 @@ def quantized(name):
     compare(name, [inputs[0].numpy()])
 
 
+class Small(nn.Module):
+    def __init__(self, *layers):
+        super().__init__()
+        self.layers, self.lstm, self.head = nn.Sequential(*layers), nn.LSTM(4, 5, batch_first=True, bidirectional=True), nn.Linear(10, 3)
+
+    def forward(self, x):
+        return self.head(self.lstm(self.layers(x))[0][:, -1])
+
+
 MODELS = {
+    "small_cnn": lambda n: export(n, nn.Sequential(nn.Conv2d(2, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 3), nn.Softmax(1)), [torch.randn(1, 2, 6, 6)]),
+    "small_lstm": lambda n: export(n, Small(nn.Linear(2, 4), nn.LayerNorm(4)), [torch.randn(1, 7, 2)]),
     "unet": lambda n: export(n, UNet(), [torch.randn(1, 1, 32, 32)]),
     "unet_dynamo": lambda n: export(n, UNet(), [torch.randn(1, 1, 32, 32)], dynamo=True),
     "lstm": lambda n: export(n, Recurrent(nn.LSTM), tokens()),

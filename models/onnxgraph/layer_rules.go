@@ -1,0 +1,401 @@
+package onnxgraph
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// plainLayers are layers without settings, by the operators that compute the same.
+var plainLayers = map[string]string{
+	"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "HardSwish": "hardswish", "Mish": "mish", "Softsign": "softsign",
+	"Softplus": "softplus", "Exp": "exponential", "Swish": "silu",
+}
+
+// merges are layers of several inputs, by the operators that compute the same.
+var merges = map[string]string{"Add": "add", "Sum": "add", "Sub": "subtract", "Mul": "mul", "Max": "maximum", "Min": "minimum", "Mean": "average"}
+
+func init() {
+	for op, name := range plainLayers {
+		toLayer(op, func(l *lowering, n *node) *layer { return on(n, name, nil) })
+	}
+	for op, name := range merges {
+		toLayer(op, func(l *lowering, n *node) *layer { return l.merge(n, name) })
+	}
+}
+
+// on returns a layer that takes the first input of a node.
+func on(n *node, name string, settings map[string]any) *layer {
+	return &layer{name: name, settings: settings, from: n.in[:1]}
+}
+
+var (
+	_ = toLayer("Conv", func(l *lowering, n *node) *layer { return l.convolution(n, "conv", 0) })
+	_ = toLayer("ConvTranspose", func(l *lowering, n *node) *layer {
+		if n.integers("output_shape") != nil || n.text("auto_pad", "NOTSET") != "NOTSET" {
+			return nil
+		}
+		made := l.convolution(n, "conv_transpose", 1)
+		if extra := n.integers("output_padding"); made != nil && extra != nil {
+			made.settings["output_padding"] = extra
+		}
+		return made
+	})
+	_ = toLayer("Gemm", func(l *lowering, n *node) *layer {
+		w := l.constant(n, 1)
+		if w == nil || n.number("alpha", 1) != 1 || n.number("beta", 1) != 1 || n.integer("transA", 0) != 0 {
+			return nil
+		}
+		if n.integer("transB", 0) == 0 {
+			w = w.T()
+		}
+		return l.linear(n, w)
+	})
+	_ = toLayer("MatMul", func(l *lowering, n *node) *layer {
+		w := l.constant(n, 1)
+		if w == nil || w.Rank() != 2 {
+			return nil
+		}
+		return l.linear(n, w.T())
+	})
+	_ = toLayer("BatchNormalization", func(l *lowering, n *node) *layer {
+		spatial := len(l.shapes[n.in[0]]) - 2
+		made := on(n, fmt.Sprintf("batchnorm%dd", max(1, spatial)), map[string]any{"eps": n.number("epsilon", 1e-5)})
+		made.weights = map[string]*tensor.Tensor{}
+		for i, name := range []string{"gamma", "beta", "running_mean", "running_var"} {
+			w := l.constant(n, 1+i)
+			if w == nil {
+				return nil
+			}
+			made.weights[name], made.settings["num_features"] = w, w.Len()
+		}
+		return made
+	})
+	_ = toLayer("LayerNormalization", func(l *lowering, n *node) *layer {
+		scale, bias := l.constant(n, 1), l.constant(n, 2)
+		if scale == nil || bias == nil {
+			return nil
+		}
+		made := on(n, "layernorm", map[string]any{"normalized_shape": scale.Shape(), "eps": n.number("epsilon", 1e-5)})
+		made.weights = map[string]*tensor.Tensor{"gamma": scale, "beta": bias}
+		return made
+	})
+	_ = toLayer("LeakyRelu", func(l *lowering, n *node) *layer {
+		return on(n, "leaky_relu", map[string]any{"negative_slope": n.number("alpha", 0.01)})
+	})
+	_ = toLayer("Elu", func(l *lowering, n *node) *layer { return on(n, "elu", map[string]any{"alpha": n.number("alpha", 1)}) })
+	_ = toLayer("Celu", func(l *lowering, n *node) *layer { return on(n, "celu", map[string]any{"alpha": n.number("alpha", 1)}) })
+	_ = toLayer("Gelu", func(l *lowering, n *node) *layer {
+		return on(n, "gelu", map[string]any{"approximate": n.text("approximate", "none")})
+	})
+	_ = toLayer("HardSigmoid", func(l *lowering, n *node) *layer {
+		if alpha := n.number("alpha", 0.2); alpha < 0.16666 || alpha > 0.16667 || n.number("beta", 0.5) != 0.5 {
+			return nil
+		}
+		return on(n, "hardsigmoid", nil)
+	})
+	_ = toLayer("Softmax", func(l *lowering, n *node) *layer { return l.softmax(n, "softmax") })
+	_ = toLayer("LogSoftmax", func(l *lowering, n *node) *layer { return l.softmax(n, "log_softmax") })
+	_ = toLayer("Clip", func(l *lowering, n *node) *layer {
+		low, ok1 := l.numbers(n, 1)
+		high, ok2 := l.numbers(n, 2)
+		if n.opset < 11 {
+			low, high, ok1, ok2 = []float64{n.number("min", 0)}, []float64{n.number("max", 0)}, n.attributes["min"].Floats != nil, n.attributes["max"].Floats != nil
+		}
+		switch {
+		case !ok1 || !ok2:
+			return nil
+		case low[0] == 0 && high[0] == 6:
+			return on(n, "relu6", nil)
+		}
+		return on(n, "hardtanh", map[string]any{"min": low[0], "max": high[0]})
+	})
+	_ = toLayer("MaxPool", func(l *lowering, n *node) *layer { return l.pool(n, "maxpool") })
+	_ = toLayer("AveragePool", func(l *lowering, n *node) *layer { return l.pool(n, "avgpool") })
+	_ = toLayer("GlobalAveragePool", func(l *lowering, n *node) *layer { return l.global(n, "globalavgpool") })
+	_ = toLayer("GlobalMaxPool", func(l *lowering, n *node) *layer { return l.global(n, "globalmaxpool") })
+	_ = toLayer("ReduceMean", func(l *lowering, n *node) *layer {
+		axes := n.integers("axes")
+		if list, ok := l.numbers(n, 1); ok {
+			for _, axis := range list {
+				axes = append(axes, int(axis))
+			}
+		}
+		rank := len(l.shapes[n.in[0]])
+		for i, axis := range axes {
+			axes[i] = (axis + rank) % rank
+		}
+		if n.integer("keepdims", 1) != 1 || rank < 3 || !slices.Equal(sorted(axes), rest(2, rank)) {
+			return nil
+		}
+		return l.global(n, "globalavgpool")
+	})
+	_ = toLayer("Flatten", func(l *lowering, n *node) *layer { return l.reshape(n) })
+	_ = toLayer("Reshape", func(l *lowering, n *node) *layer { return l.reshape(n) })
+	_ = toLayer("Squeeze", func(l *lowering, n *node) *layer { return l.reshape(n) })
+	_ = toLayer("Unsqueeze", func(l *lowering, n *node) *layer { return l.reshape(n) })
+	_ = toLayer("Transpose", func(l *lowering, n *node) *layer {
+		order := n.integers("perm")
+		if len(order) < 2 || order[0] != 0 {
+			return nil
+		}
+		return on(n, "permute", map[string]any{"axes": order[1:]})
+	})
+	_ = toLayer("Concat", func(l *lowering, n *node) *layer {
+		axis, rank := n.integer("axis", 1), len(l.shapes[n.out[0]])
+		if axis < 0 {
+			axis += rank
+		}
+		if axis == 0 {
+			return nil
+		}
+		return &layer{name: "concat", settings: map[string]any{"axis": axis}, from: n.in}
+	})
+	_ = toLayer("Gather", func(l *lowering, n *node) *layer {
+		if table := l.constant(n, 0); table != nil && table.Rank() == 2 && n.integer("axis", 0) == 0 {
+			return &layer{
+				name: "embedding", settings: map[string]any{"num_embeddings": table.Size(0), "embedding_dim": table.Size(1)},
+				weights: map[string]*tensor.Tensor{"weight": table}, from: n.in[1:2],
+			}
+		}
+		at, ok := l.numbers(n, 1)
+		if !ok || len(l.shapes[n.in[1]]) != 0 || n.integer("axis", 0) < 1 {
+			return nil
+		}
+		return on(n, "select", map[string]any{"index": int(at[0]), "axis": n.integer("axis", 0)})
+	})
+	_ = toLayer("Resize", func(l *lowering, n *node) *layer {
+		in, out := l.sample(n.in[0]), l.sample(n.out[0])
+		if len(in) < 2 || len(out) != len(in) || in[0] != out[0] || n.opset < 11 || n.integer("antialias", 0) != 0 {
+			return nil
+		}
+		settings, coordinates := map[string]any{"size": out[1:]}, n.text("coordinate_transformation_mode", "half_pixel")
+		if scales := multiples(in[1:], out[1:]); scales != nil && coordinates != "align_corners" {
+			settings = map[string]any{"scale": scales}
+		}
+		switch mode := n.text("mode", "nearest"); {
+		case mode == "nearest" && coordinates == "asymmetric" && n.text("nearest_mode", "round_prefer_floor") == "floor":
+		case mode == "linear" && (coordinates == "half_pixel" || coordinates == "pytorch_half_pixel"):
+			settings["mode"] = "linear"
+		case mode == "linear" && coordinates == "align_corners":
+			settings["mode"], settings["align_corners"] = "linear", true
+		default:
+			return nil
+		}
+		return on(n, "upsample", settings)
+	})
+	_ = toLayer("Pad", func(l *lowering, n *node) *layer {
+		sizes := n.integers("pads")
+		if list, ok := l.numbers(n, 1); ok {
+			for _, size := range list {
+				sizes = append(sizes, int(size))
+			}
+		}
+		rank := len(l.shapes[n.in[0]])
+		modes := map[string]string{"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
+		mode := modes[n.text("mode", "constant")]
+		if len(sizes) != 2*rank || rank < 3 || len(n.in) > 3 || mode == "" || slices.Min(sizes) < 0 {
+			return nil
+		}
+		if sizes[0] != 0 || sizes[1] != 0 || sizes[rank] != 0 || sizes[rank+1] != 0 {
+			return nil
+		}
+		value := n.number("value", 0)
+		if list, ok := l.numbers(n, 2); ok && len(list) == 1 {
+			value = list[0]
+		}
+		return on(n, "pad", map[string]any{"before": sizes[2:rank], "after": sizes[rank+2:], "mode": mode, "value": value})
+	})
+	_ = toLayer("LSTM", func(l *lowering, n *node) *layer { return l.recurrent(n, "lstm", 4, []int{0, 2, 3, 1}) })
+	_ = toLayer("GRU", func(l *lowering, n *node) *layer {
+		if n.integer("linear_before_reset", 0) == 0 {
+			return nil
+		}
+		return l.recurrent(n, "gru", 3, []int{1, 0, 2})
+	})
+	_ = toLayer("RNN", func(l *lowering, n *node) *layer { return l.recurrent(n, "rnn", 1, []int{0}) })
+)
+
+// multiples returns the quotients of sizes, or nil if they are no integers.
+func multiples(in, out []int) []int {
+	scales := make([]int, len(in))
+	for i := range in {
+		if out[i]%in[i] != 0 {
+			return nil
+		}
+		scales[i] = out[i] / in[i]
+	}
+	return scales
+}
+
+// convolution has a weight of (out, in/groups, …), or transposed of (in, out/groups, …).
+func (l *lowering) convolution(n *node, name string, out int) *layer {
+	w, bias := l.constant(n, 1), l.constant(n, 2)
+	if w == nil || w.Rank() < 3 || len(n.in) > 2 && n.in[2] >= 0 && bias == nil {
+		return nil
+	}
+	spatial := w.Rank() - 2
+	o := (&call{node: n}).window(l.shapes[n.in[0]], w.Shape()[2:])
+	groups := n.integer("group", 1)
+	made := on(n, fmt.Sprintf("%s%dd", name, spatial), map[string]any{
+		"in_channels": w.Size(1) * groups, "out_channels": w.Size(0), "kernel_size": w.Shape()[2:], "stride": o.stride,
+		"dilation": o.dilation, "groups": groups, "bias": bias != nil,
+	})
+	if out == 1 {
+		made.settings["in_channels"], made.settings["out_channels"] = w.Size(0), w.Size(1)*groups
+	}
+	made.pads(o, spatial)
+	made.weights = map[string]*tensor.Tensor{"weight": w}
+	if bias != nil {
+		made.weights["bias"] = bias
+	}
+	return made
+}
+
+// pads sets the padding of a layer with windows.
+func (made *layer) pads(o window, spatial int) {
+	var before, after []int
+	for _, p := range o.padding[:spatial] {
+		before, after = append(before, p[0]), append(after, p[1])
+	}
+	if made.settings["padding"] = before; !slices.Equal(before, after) {
+		made.settings["padding_after"] = after
+	}
+}
+
+// linear has a weight of (out, in).
+func (l *lowering) linear(n *node, w *tensor.Tensor) *layer {
+	bias := l.constant(n, 2)
+	if len(n.in) > 2 && (bias == nil || bias.Rank() != 1 || bias.Len() != w.Size(0)) || l.sample(n.in[0]) == nil {
+		return nil
+	}
+	made := on(n, "linear", map[string]any{"in_features": w.Size(1), "out_features": w.Size(0), "bias": bias != nil})
+	made.weights = map[string]*tensor.Tensor{"weight": w}
+	if bias != nil {
+		made.weights["bias"] = bias
+	}
+	return made
+}
+
+func (l *lowering) softmax(n *node, name string) *layer {
+	rank := len(l.shapes[n.in[0]])
+	axis := n.integer("axis", -1)
+	if n.opset < 13 {
+		axis = n.integer("axis", 1)
+		if (axis+rank)%rank != rank-1 {
+			return nil
+		}
+	}
+	return on(n, name, map[string]any{"axis": axis})
+}
+
+// pool is a pool with windows over one to three spatial axes.
+func (l *lowering) pool(n *node, name string) *layer {
+	spatial := len(l.shapes[n.in[0]]) - 2
+	o := (&call{node: n}).window(l.shapes[n.in[0]], n.integers("kernel_shape"))
+	made := on(n, fmt.Sprintf("%s%dd", name, spatial), map[string]any{"kernel_size": o.kernel, "stride": o.stride, "ceil_mode": n.integer("ceil_mode", 0) == 1})
+	switch {
+	case name == "maxpool":
+		made.settings["dilation"] = o.dilation
+	case o.isDilated():
+		return nil
+	default:
+		made.settings["count_include_pad"] = n.integer("count_include_pad", 0) == 1
+	}
+	if o.isWide() {
+		return nil
+	}
+	made.pads(o, spatial)
+	return made
+}
+
+func (l *lowering) global(n *node, name string) *layer {
+	return on(n, fmt.Sprintf("%s%dd", name, len(l.shapes[n.in[0]])-2), nil)
+}
+
+// reshape keeps the samples.
+func (l *lowering) reshape(n *node) *layer {
+	shape := l.sample(n.out[0])
+	switch {
+	case shape == nil || l.sample(n.in[0]) == nil:
+		return nil
+	case len(shape) == 1:
+		return on(n, "flatten", nil)
+	}
+	return on(n, "reshape", map[string]any{"shape": shape})
+}
+
+// merge joins values of one shape, or scales by a number.
+func (l *lowering) merge(n *node, name string) *layer {
+	same := true
+	for _, in := range n.in {
+		same = same && slices.Equal(l.shapes[in], l.shapes[n.out[0]]) && l.m.known[in] == nil
+	}
+	if same {
+		return &layer{name: name, from: n.in}
+	}
+	for i := range n.in {
+		number, ok := l.numbers(n, i)
+		if !ok || len(number) != 1 || len(n.in) != 2 {
+			continue
+		}
+		settings := map[string]any{}
+		switch {
+		case name == "mul":
+			settings["scale"] = number[0]
+		case name == "add":
+			settings["offset"] = number[0]
+		case name == "subtract" && i == 1:
+			settings["offset"] = -number[0]
+		case name == "subtract":
+			settings["scale"], settings["offset"] = -1.0, number[0]
+		default:
+			return nil
+		}
+		return &layer{name: "rescale", settings: settings, from: []int{n.in[1-i]}}
+	}
+	return nil
+}
+
+// recurrent is a layer of one direction or two, whose gates are reordered as nn has them. It takes and returns steps
+// first, which nn does not.
+func (l *lowering) recurrent(n *node, name string, gates int, order []int) *layer {
+	w, r, b := l.constant(n, 1), l.constant(n, 2), l.constant(n, 3)
+	way := n.text("direction", "forward")
+	if w == nil || r == nil || len(n.in) > 3 && n.in[3] >= 0 && b == nil || way == "reverse" || n.integer("layout", 0) != 0 ||
+		n.number("clip", 0) != 0 || l.sources[n.in[0]].layout != stepsFirst || n.attributes["activations"].Strings != nil {
+		return nil
+	}
+	for i := 4; i < len(n.in); i++ {
+		initial, ok := l.numbers(n, i)
+		if n.in[i] >= 0 && (!ok || i == 4 || slices.ContainsFunc(initial, func(x float64) bool { return x != 0 })) {
+			return nil
+		}
+	}
+	used := func(i int) bool { return n.outputs(i) && l.uses[n.out[i]] > 0 }
+	if used(1) || used(2) {
+		return nil
+	}
+	hidden := r.Size(2)
+	reordered := func(x *tensor.Tensor) *tensor.Tensor {
+		var blocks []*tensor.Tensor
+		for _, gate := range order {
+			blocks = append(blocks, x.Narrow(0, gate*hidden, hidden))
+		}
+		return tensor.Cat(0, blocks...)
+	}
+	made := on(n, name, map[string]any{
+		"input_size": w.Size(2), "hidden_size": hidden, "bias": b != nil, "bidirectional": way == "bidirectional", "return_sequences": true,
+	})
+	made.layout, made.weights = directions, map[string]*tensor.Tensor{}
+	for at, ending := range []string{"", "_reverse"}[:w.Size(0)] {
+		made.weights["weight_ih_l0"+ending], made.weights["weight_hh_l0"+ending] = reordered(w.Select(0, at)), reordered(r.Select(0, at))
+		if b != nil {
+			both := b.Select(0, at)
+			made.weights["bias_ih_l0"+ending] = reordered(both.Narrow(0, 0, gates*hidden))
+			made.weights["bias_hh_l0"+ending] = reordered(both.Narrow(0, gates*hidden, gates*hidden))
+		}
+	}
+	return made
+}
