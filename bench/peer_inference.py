@@ -33,6 +33,16 @@ def small_resnet18():
     return model
 
 
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.TransformerEncoder(nn.TransformerEncoderLayer(256, 4, 1024, batch_first=True), 4, enable_nested_tensor=False)
+        self.head = nn.Linear(256, 10)
+
+    def forward(self, x):
+        return self.head(self.blocks(x).mean(1))
+
+
 def in_memory(model, *inputs):
     """The ONNX model as a file that lives as long as the process."""
     path = os.path.join(folder.name, f'{len(os.listdir(folder.name))}.onnx')
@@ -83,6 +93,7 @@ rows = {
     'inference, ResNet-18 on 3x32x32, batch 1': image(small_resnet18, 1, 3, 32, 32),
     'inference, ResNet-18 on 3x32x32, batch 32': image(small_resnet18, 32, 3, 32, 32),
     'inference, ResNet-50 on 3x224x224, batch 1': image(zoo.resnet50, 1, 3, 224, 224),
+    'inference, transformer encoder of 4 layers, width 256, 128 steps, batch 1': lambda: fastest(Encoder(), torch.rand(1, 128, 256)),
     'inference, MobileNetV2 on 3x224x224, batch 1': image(zoo.mobilenet_v2, 1, 3, 224, 224),
 }
 

@@ -162,6 +162,89 @@ def step(model, x, y, compiled):
     return once
 
 
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.TransformerEncoder(nn.TransformerEncoderLayer(256, 4, 1024, batch_first=True), 4, enable_nested_tensor=False)
+        self.head = nn.Linear(256, 10)
+
+    def forward(self, x):
+        return self.head(self.blocks(x).mean(1))
+
+
+class Attend(nn.Module):
+    """A block of GPT-2, with keys and values of earlier tokens if there are any."""
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.norm1, self.norm2 = heads, nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x, cache=None, at=None, mask=None):
+        q, k, v = (z.unflatten(-1, (self.heads, -1)).transpose(1, 2) for z in self.qkv(self.norm1(x)).chunk(3, -1))
+        if cache is not None:
+            cache[0].index_copy_(2, at, k), cache[1].index_copy_(2, at, v)
+            k, v = cache if mask.shape[-1] == cache.shape[-2] else cache[:, :, :, :mask.shape[-1]]
+        y = F.scaled_dot_product_attention(q, k, v, mask, is_causal=cache is None)
+        x = x + self.proj(y.transpose(1, 2).flatten(2))
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+
+class GPT(nn.Module):
+    def __init__(self, tokens=256, width=256, layers=4, heads=4, context=256):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(tokens, width), nn.Embedding(context, width)
+        self.blocks, self.norm = nn.ModuleList([Attend(width, heads) for _ in range(layers)]), nn.LayerNorm(width)
+
+    def forward(self, x):
+        x = self.tokens(x) + self.positions.weight[:x.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        return self.norm(x) @ self.tokens.weight.T
+
+    def decode(self, x, at, cache, mask):
+        """Logits after the tokens x at the positions at."""
+        x = self.tokens(x) + self.positions(at)
+        for block, kv in zip(self.blocks, cache):
+            x = block(x, kv, at, mask)
+        return self.norm(x[:, -1]) @ self.tokens.weight.T
+
+
+def gpt_step():
+    x, y = torch.randint(0, 256, (8, 256)), torch.randint(0, 256, (8, 256))
+
+    def prepare(_, compiled):
+        model = GPT()
+        opt, run = torch.optim.SGD(model.parameters(), 0.01), torch.compile(model) if compiled else model
+
+        def once():
+            opt.zero_grad(set_to_none=True)
+            F.cross_entropy(run(x).flatten(0, 1), y.flatten()).backward()
+            opt.step()
+        return once
+    return fastest(prepare, [torch.contiguous_format])
+
+
+def generation():
+    """128 tokens after 32, with keys and values in memory of a fixed size. Eager, attention takes what there is of it; compiled, all with a mask."""
+    model, prompt = GPT().eval(), torch.arange(32)[None]
+    lower = torch.ones(160, 160, dtype=torch.bool).tril()
+
+    def prepare(_, compiled):
+        decode = torch.compile(model.decode) if compiled else model.decode
+
+        @torch.inference_mode()
+        def once():
+            cache, x = torch.zeros(4, 2, 1, 4, 160, 64), prompt
+            for n in range(32, 160):
+                at = torch.arange(n - x.shape[1], n)
+                logits = (decode if len(at) == 1 else model.decode)(x, at, cache, lower[at] if compiled and len(at) == 1 else lower[at, :n])
+                top, index = logits.topk(40)
+                x = index.gather(1, torch.multinomial(top.softmax(-1), 1))
+        return once
+    return fastest(prepare, [torch.contiguous_format])
+
+
 def epoch():
     """One LeNet epoch on MNIST, all of it in memory, no DataLoader."""
     import h5py
@@ -201,6 +284,9 @@ rows = {
     'training step, ResNet-18 on 3x32x32, batch 32': lambda: image_step(resnet18, 32, 3, 32, 32),
     'training step, U-Net on 1x64x64, batch 8': unet_step,
     'training step, CNN of 4 Conv1d and batch norms on 6x1000, batch 64': lambda: fastest(cnn1d_step),
+    'training step, transformer encoder of 4 layers, width 256, 128 steps, batch 16': lambda: table_step(Encoder, torch.rand(16, 128, 256)),
+    'training step, GPT of 4 layers, width 256, 256 tokens, batch 8': gpt_step,
+    '128 tokens of GPT of 4 layers, width 256, after 32': generation,
     'epoch of MNIST, LeNet, batch 128': epoch,
     'matmul 64, float32': lambda: matmul(64),
     'matmul 512, float32': lambda: matmul(512),

@@ -1,7 +1,7 @@
-"""Trains the examples of dense labels, two targets and tokens with h5dnn and with PyTorch: the same architecture, data,
+"""Trains the examples of dense labels, two targets, tokens and text with h5dnn and with PyTorch: the same architecture, data,
 initial distributions, optimizer, batch and epochs, over several seeds. Prints mean and range of each validation metric.
 
-    go run ./examples/segmentation/make && go run ./examples/tagger/make
+    go run ./examples/segmentation/make && go run ./examples/tagger/make && go run ./examples/characters/make && go run ./examples/gpt/make
     python bench/accuracy/compare.py bin/h5dnn [--seeds 5] [EXAMPLE ...]
 """
 import argparse
@@ -62,6 +62,42 @@ class Tagger(nn.Module):
         return self.layers(self.words(x).transpose(1, 2))
 
 
+def normal(*modules):
+    """Parameters drawn as h5dnn draws them: positions with a standard deviation of 0.02."""
+    for m in modules:
+        nn.init.normal_(m.weight, std=0.02)
+
+
+class Characters(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bytes, self.words = nn.Embedding(256, 64), nn.Conv1d(64, 64, 5, 2, 2)
+        self.positions = nn.Embedding(64, 64)
+        normal(self.positions)
+        layers = [nn.TransformerEncoderLayer(64, 4, 128, 0.1, "gelu", batch_first=True, norm_first=True) for _ in range(2)]  # drawn anew, each
+        self.blocks, self.head = nn.Sequential(*layers, nn.LayerNorm(64)), nn.Linear(64, 8)
+
+    def forward(self, x):
+        x = F.relu(self.words(self.bytes(x).transpose(1, 2))).transpose(1, 2) + self.positions.weight
+        return self.head(self.blocks(x).mean(1))
+
+
+class GPT(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bytes, self.positions = nn.Embedding(256, 128), nn.Embedding(128, 128)
+        nn.init.xavier_normal_(self.bytes.weight)
+        normal(self.positions)
+        self.blocks = nn.ModuleList(nn.TransformerEncoderLayer(128, 4, 512, 0, "gelu", batch_first=True, norm_first=True) for _ in range(4))
+        self.norm, self.mask = nn.LayerNorm(128), nn.Transformer.generate_square_subsequent_mask(128)
+
+    def forward(self, x):
+        x = self.bytes(x) + self.positions.weight
+        for block in self.blocks:
+            x = block(x, self.mask, is_causal=True)
+        return (self.norm(x) @ self.bytes.weight.T).transpose(1, 2)
+
+
 def images(a):
     return ((torch.from_numpy(a[:]).float() - 128) / 64).unsqueeze(1)
 
@@ -97,10 +133,24 @@ def tag_scores(out, y):
     return {"accuracy": (out.argmax(1) == y)[y != -100].double().mean().item()}
 
 
+def integers(*names):
+    return lambda f, part: [torch.from_numpy(f[f"{part}/{name}"][:]).long() for name in names]
+
+
+def class_scores(out, y):
+    return {"accuracy": (out.argmax(1) == y).double().mean().item()}
+
+
+def token_scores(out, y):
+    return {"perplexity": F.cross_entropy(out, y).exp().item()}
+
+
 TASKS = {  # configuration, data, model, arrays, loss, scores, learning rate, epochs, batch
     "segmentation": ("segmentation/unet.yaml", "segmentation/shapes.h5", UNet, pixels, F.cross_entropy, pixel_scores, 2e-3, 6, 16),
     "targets": ("targets/targets.yaml", "segmentation/shapes.h5", TwoTargets, places, place_loss, place_scores, 1e-3, 15, 32),
     "tagger": ("tagger/tagger.yaml", "tagger/sentences.h5", Tagger, sentences, F.cross_entropy, tag_scores, 2e-3, 10, 32),
+    "characters": ("characters/characters.yaml", "characters/pieces.h5", Characters, integers("bytes", "package"), F.cross_entropy, class_scores, 1e-3, 8, 64),
+    "gpt": ("gpt/gpt.yaml", "gpt/text.h5", GPT, integers("bytes", "next"), F.cross_entropy, token_scores, 1e-3, 4, 32),
 }
 
 
