@@ -44,7 +44,9 @@ typedef struct {
 	const float *w, *b;
 	float *dw, *db;
 	int64_t w_row, w_col; /* strides of weights: for a channel of from, and of to */
-	int turned, relu;
+	int turned, finish;
+	int64_t unit; /* of channels that are shared out; 16 if it is 0 */
+	int packed;   /* whether whole comes with the job */
 	h5k_loop *act; /* NULL for none */
 	float *activated;
 	h5k_spectrum whole;   /* weights, transformed; at is NULL if that is done for some channels at a time */
@@ -127,7 +129,7 @@ static void tiles_out(const job *q, const h5k_spectrum *s, int64_t i, int64_t n,
 	m.at += channel;
 	for (int64_t t = 0; t < n; t++) {
 		pixels(q, &m, i + t, none, none, trash, p);
-		q->how->output(s, t, p, q->b ? q->b + channel : NULL, q->relu);
+		q->how->output(s, t, p, q->b ? q->b + channel : NULL, q->finish);
 		if (q->act)
 			activate(q, p, s->cols, trash);
 	}
@@ -146,8 +148,15 @@ typedef struct {
 } share;
 
 static share share_of(const job *q, int64_t i) {
-	int64_t tiles = tiles_of(q), units = q->to.channels / 16, y = i / q->across, x = i % q->across;
-	return (share){{tiles * y / q->down, tiles * (y + 1) / q->down}, {units * x / q->across * 16, units * (x + 1) / q->across * 16}};
+	int64_t unit = q->unit ? q->unit : 16, tiles = tiles_of(q), units = (q->to.channels + unit - 1) / unit, y = i / q->across, x = i % q->across;
+	return (share){{tiles * y / q->down, tiles * (y + 1) / q->down}, {units * x / q->across * unit, least(units * (x + 1) / q->across * unit, q->to.channels)}};
+}
+
+/* few reports whether there are few tiles for so many weights: the tiles, transformed, fit a cache, and the weights
+ * do not. Threads then share the channels, and each transforms all tiles, once. */
+static int few(const job *q) {
+	int64_t point = q->how->points * sizeof(float), weights = point * q->from.channels * q->to.channels;
+	return weights > 2 * INNER && point * tiles_of(q) * q->from.channels <= OUTER;
 }
 
 static void conv_part(void *arg, int64_t from, int64_t to) {
@@ -155,7 +164,7 @@ static void conv_part(void *arg, int64_t from, int64_t to) {
 	for (int64_t part = from; part < to; part++) {
 		share s = share_of(q, part);
 		char *scratch = q->scratch + part * q->each;
-		int64_t columns = q->whole.at ? q->to.channels : COLUMNS, rows = up(q->chunk, q->loops->block);
+		int64_t columns = q->whole.at && !(q->packed && few(q)) ? q->to.channels : COLUMNS, rows = up(q->chunk, q->loops->block);
 		h5k_spectrum u = q->whole, v = spectrum(q, rows, q->from.channels), m = spectrum(q, rows, columns);
 		if (!q->whole.at)
 			u.at = take(&scratch, bytes(u));
@@ -172,18 +181,13 @@ static void conv_part(void *arg, int64_t from, int64_t to) {
 				if (!q->whole.at)
 					for (int64_t k = 0; k < u.cols; k += 16)
 						q->how->filter(&u, k, q->w + (j + k) * q->w_col, q->w_row, q->w_col, q->turned);
+				else
+					u.at = q->whole.at + j * u.rows; /* columns before j are panels before */
 				q->loops->product(&m, &v, &u);
 				tiles_out(q, &m, i, n, j, trash);
 			}
 		}
 	}
-}
-
-/* few reports whether there are few tiles for so many weights: the tiles, transformed, fit a cache, and the weights
- * do not. Threads then share the channels, and each transforms all tiles, once. */
-static int few(const job *q) {
-	int64_t point = q->how->points * sizeof(float), weights = point * q->from.channels * q->to.channels;
-	return weights > 2 * INNER && point * tiles_of(q) * q->from.channels <= OUTER;
 }
 
 /* The gradient of the weights by some tiles and channels. Of few tiles, weights are
@@ -260,15 +264,18 @@ static int convolve(job *q) {
 		q->across = least(threads, q->to.channels / 16);
 		q->down = threads / q->across;
 		q->chunk = (tiles_of(q) + q->down - 1) / q->down;
-		q->whole = spectrum(q, q->from.channels, COLUMNS);
+		if (!q->packed)
+			q->whole = spectrum(q, q->from.channels, COLUMNS);
 	} else {
 		q->across = 1;
 		q->down = threads;
 		q->chunk = inner(q);
-		q->whole = spectrum(q, q->from.channels, columns = q->to.channels);
+		columns = q->to.channels;
+		if (!q->packed)
+			q->whole = spectrum(q, q->from.channels, columns);
 	}
 	int64_t rows = up(q->chunk, q->loops->block);
-	size_t weights = up(bytes(q->whole), 64), shared = few(q) ? 0 : weights;
+	size_t weights = q->packed ? 0 : up(bytes(q->whole), 64), shared = few(q) ? 0 : weights;
 	q->each = weights - shared + up(bytes(spectrum(q, rows, q->from.channels)), 64) + up(bytes(spectrum(q, rows, columns)), 64) + 2 * up(most(q) * sizeof(float), 64);
 	q->scratch = h5k_scratch(shared + q->across * q->down * q->each);
 	if (!q->scratch)
@@ -311,13 +318,15 @@ static int gradient(job *q) {
 	return 0;
 }
 
+static int finish_of(const h5k_winograd *g) { return (g->relu ? H5K_FINISH_RELU : 0) | (g->sum ? H5K_FINISH_SUM : 0); }
+
 static images x_of(const h5k_winograd *g, const float *x) { return (images){x, g->c, {g->x_size[0], g->x_size[1]}, g->x}; }
 static images y_of(const h5k_winograd *g, const float *y) { return (images){y, g->o, {g->y_size[0], g->y_size[1]}, g->y}; }
 
 int h5k_winograd_conv(const h5k_winograd *g, float *y, const float *x, const float *w, const float *b, int act, float *z) {
 	const int64_t taps = g->window[0] * g->window[1];
 	return convolve(&(job){.n = g->n, .from = x_of(g, x), .to = y_of(g, y), .window = {g->window[0], g->window[1]}, .pad = {g->pad[0], g->pad[1]},
-		.w = w, .b = b, .w_row = taps, .w_col = taps * g->c, .relu = g->relu,
+		.w = w, .b = b, .w_row = taps, .w_col = taps * g->c, .finish = finish_of(g),
 		.act = act < 0 ? NULL : h5k_isa->op[act][H5K_F32], .activated = z});
 }
 
@@ -331,4 +340,42 @@ int h5k_winograd_grad_w(const h5k_winograd *g, float *dw, float *db, const float
 	const int64_t taps = g->window[0] * g->window[1];
 	return gradient(&(job){.n = g->n, .from = x_of(g, x), .to = y_of(g, dy), .window = {g->window[0], g->window[1]}, .pad = {g->pad[0], g->pad[1]},
 		.dw = dw, .db = db, .w_row = taps, .w_col = taps * g->c});
+}
+
+static job packing(const h5k_winograd *g, const float *w, float *packed) {
+	const int64_t taps = g->window[0] * g->window[1];
+	job q = {.n = g->n, .from = x_of(g, NULL), .to = y_of(g, NULL), .window = {g->window[0], g->window[1]}, .pad = {g->pad[0], g->pad[1]},
+		.w = w, .w_row = taps, .w_col = taps * g->c, .unit = COLUMNS, .packed = 1, .finish = finish_of(g)};
+	start(&q);
+	q.whole = spectrum(&q, g->c, g->o);
+	q.whole.at = packed;
+	return q;
+}
+
+int64_t h5k_winograd_packed(const h5k_winograd *g) {
+	job q = packing(g, NULL, NULL);
+	return bytes(q.whole) / sizeof(float);
+}
+
+int h5k_winograd_pack(const h5k_winograd *g, float *packed, int64_t packed_len, const float *w, int64_t w_len) {
+	job q = packing(g, w, packed);
+	if (packed_len * sizeof(float) < bytes(q.whole) || w_len < g->o * q.w_col)
+		return -2;
+	whole_filter(&q, 0, g->o / 16);
+	return 0;
+}
+
+/* The elements from the first to the last of n images. */
+static int64_t length(const images *m, int64_t n) {
+	return (n - 1) * m->stride[0] + (m->size[0] - 1) * m->stride[1] + (m->size[1] - 1) * m->stride[2] + m->channels;
+}
+
+int h5k_winograd_run(const h5k_winograd *g, float *y, int64_t y_len, const float *x, int64_t x_len, const float *packed, int64_t packed_len, const float *b, int64_t b_len) {
+	job q = packing(g, NULL, (float *)packed);
+	q.from.at = x;
+	q.to.at = y;
+	q.b = b;
+	if (y_len < length(&q.to, g->n) || x_len < length(&q.from, g->n) || packed_len * sizeof(float) < bytes(q.whole) || (b && b_len < g->o))
+		return -2;
+	return convolve(&q);
 }

@@ -7,11 +7,18 @@ package native
 // #cgo nocallback h5k_winograd_grad_x
 // #cgo noescape h5k_winograd_grad_w
 // #cgo nocallback h5k_winograd_grad_w
+// #cgo noescape h5k_winograd_pack
+// #cgo nocallback h5k_winograd_pack
+// #cgo noescape h5k_winograd_run
+// #cgo nocallback h5k_winograd_run
 import "C"
 
 import (
+	"fmt"
 	"os"
 	"unsafe"
+
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // A Winograd is a convolution of x (N,C,XSize) by w (O,C,Window), dense, to y (N,O,YSize) with
@@ -28,6 +35,7 @@ type Winograd struct {
 	Pad          [2]int64 // above and to the left of x
 	X, Y         [3]int64 // strides of images, rows and columns
 	ReLU         int64    // 1 if the results of Conv are at least 0
+	Sum          int64    // 1 if the results of Conv are added to y
 }
 
 var _ [unsafe.Sizeof(C.h5k_winograd{})]byte = [unsafe.Sizeof(Winograd{})]byte{}
@@ -86,4 +94,42 @@ func (g *Winograd) GradX(dx, dy, w []float32) error {
 // GradW sets dw and, unless it is nil, db from x and dy.
 func (g *Winograd) GradW(dw, db, x, dy []float32) error {
 	return memory(C.h5k_winograd_grad_w(g.c(), floats(dw), floats(db), floats(x), floats(dy)))
+}
+
+// FasterPacked is Faster for weights that are transformed once, beside a [Direct]. They are read for each tile: a
+// multiplication takes as long as half a byte of them.
+func (g *Winograd) FasterPacked() bool {
+	a, ok := g.algorithm()
+	if !ok || !winograd || g.C%16 != 0 || g.O%16 != 0 {
+		return false
+	}
+	tiles := float64(g.N * ((g.YSize[0] + a.tile[0] - 1) / a.tile[0]) * ((g.YSize[1] + a.tile[1] - 1) / a.tile[1]))
+	if tiles == 0 {
+		return false
+	}
+	const read = 12 // multiplications as long as the reading of a weight
+	taps := float64(g.Window[0] * g.Window[1])
+	direct := float64(g.N*g.YSize[0]*g.YSize[1])*taps/tiles + read*taps/tiles
+	return a.points+a.pixels/float64(g.O)+a.pixels/float64(g.C)+read*a.points/tiles < a.part*direct
+}
+
+// Pack returns the weights w (O,C,Window) as RunPacked takes them.
+func (g *Winograd) Pack(w []float32) ([]float32, error) {
+	packed := aligned(int(C.h5k_winograd_packed(g.c())))
+	return packed, packedStatus(C.h5k_winograd_pack(g.c(), floats(packed), C.int64_t(len(packed)), floats(w), C.int64_t(len(w))))
+}
+
+// RunPacked sets y from x, weights of Pack and b, which may be nil.
+func (g *Winograd) RunPacked(y, x, packed, b []float32) error {
+	return packedStatus(C.h5k_winograd_run(g.c(), floats(y), C.int64_t(len(y)), floats(x), C.int64_t(len(x)), floats(packed), C.int64_t(len(packed)), floats(b), C.int64_t(len(b))))
+}
+
+func packedStatus(status C.int) error {
+	switch status {
+	case 0:
+		return nil
+	case -1:
+		return ErrMemory
+	}
+	return fmt.Errorf("an operand is shorter than its shape: %w", views.ErrShape)
 }

@@ -20,6 +20,7 @@ typedef struct {
 	int64_t pad[2];     /* zeros above and to the left of x */
 	int64_t x[3], y[3]; /* strides of images, rows and columns */
 	int64_t relu;       /* of h5k_winograd_conv: y is at least 0 */
+	int64_t sum;        /* of h5k_winograd_conv: the results are added to y */
 } h5k_winograd;
 
 /* y, of x, w and b, which may be NULL; dx, of dy and w; dw and db, which may be NULL, of x and dy.
@@ -29,6 +30,12 @@ typedef struct {
 int h5k_winograd_conv(const h5k_winograd *g, float *y, const float *x, const float *w, const float *b, int act, float *z);
 int h5k_winograd_grad_x(const h5k_winograd *g, float *dx, const float *dy, const float *w);
 int h5k_winograd_grad_w(const h5k_winograd *g, float *dw, float *db, const float *x, const float *dy);
+
+/* Weights that are transformed once: their number of elements, and h5k_winograd_conv with them. w has o·c·window elements.
+ * They return -2 if an operand is shorter than that. */
+int64_t h5k_winograd_packed(const h5k_winograd *g);
+int h5k_winograd_pack(const h5k_winograd *g, float *packed, int64_t packed_len, const float *w, int64_t w_len);
+int h5k_winograd_run(const h5k_winograd *g, float *y, int64_t y_len, const float *x, int64_t x_len, const float *packed, int64_t packed_len, const float *b, int64_t b_len);
 
 /* A matrix of rows x cols for each of the points: element (p, i, j) is
  * at[p·point + (j/width·rows + i)·width + j%width], width being the instruction set's. */
@@ -47,14 +54,16 @@ typedef struct {
 	/* Row i of v from the gradients of a tile's results, Gd of the gradient of the weights. sums, which may be
 	 * NULL, grows by them. */
 	void (*grad)(const h5k_spectrum *v, int64_t i, const float *const from[], const float *const next[], float *sums);
-	/* A tile's results from row i of m, Aᵀm; bias may be NULL. */
-	void (*output)(const h5k_spectrum *m, int64_t i, float *const to[], const float *bias, int relu);
+	/* A tile's results from row i of m, Aᵀm; bias may be NULL, finish is a set of H5K_FINISH_. */
+	void (*output)(const h5k_spectrum *m, int64_t i, float *const to[], const float *bias, int finish);
 	/* 16 columns from j on of u, Gw: w has a window of adjacent elements for each row and column. */
 	void (*filter)(const h5k_spectrum *u, int64_t j, const float *w, int64_t row, int64_t col, int turned);
 	/* The window of w for each row and each of 16 columns from j on of the sum of n u, that many
 	 * elements apart, Aᵀu of the gradient of the weights. */
 	void (*filter_grad)(int64_t n, int64_t apart, const h5k_spectrum *u, int64_t j, float *w, int64_t row, int64_t col);
 } h5k_winograd_transforms;
+
+enum { H5K_FINISH_RELU = 1, H5K_FINISH_SUM = 2 };
 
 /* What an instruction set provides. */
 typedef struct {

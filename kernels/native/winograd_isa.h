@@ -145,7 +145,14 @@ static void plane_grad(const h5k_spectrum *v, int64_t row, const float *const fr
 /* y, at least 0 if relu. NaN stays. */
 INLINE vec rectified(vec y, int relu) { return relu ? (vec)((ivec)y & ~(y <= (vec){0})) : y; }
 
-static void plane_output(const h5k_spectrum *m, int64_t row, float *const to[], const float *bias, int relu) {
+/* deliver stores results y, after it has added what is there and set negative ones to 0 if finish says so. */
+INLINE void deliver(float *to, vec y, int finish) {
+	if (finish & H5K_FINISH_SUM)
+		y += load(to);
+	store(to, rectified(y, finish & H5K_FINISH_RELU));
+}
+
+static void plane_output(const h5k_spectrum *m, int64_t row, float *const to[], const float *bias, int finish) {
 	for (int64_t c = 0; c < m->cols; c += LANES) {
 		vec t[4][6], y[4], b = {0};
 		const float *from = place(m, row, c);
@@ -164,7 +171,7 @@ static void plane_output(const h5k_spectrum *m, int64_t row, float *const to[], 
 			transform_output(y, t[i][0], t[i][1], t[i][2], t[i][3], t[i][4], t[i][5]);
 #pragma GCC unroll 6
 			for (int j = 0; j < 4; j++)
-				store(to[4 * i + j] + c, rectified(y[j] + b, relu));
+				deliver(to[4 * i + j] + c, y[j] + b, finish);
 		}
 	}
 }
@@ -313,7 +320,7 @@ INLINE void line_grad(const h5k_spectrum *v, int64_t row, const float *const fro
 	}
 }
 
-INLINE void line_output(const h5k_spectrum *m, int64_t row, float *const to[], const float *bias, int relu, int results) {
+INLINE void line_output(const h5k_spectrum *m, int64_t row, float *const to[], const float *bias, int finish, int results) {
 	for (int64_t c = 0; c < m->cols; c += LANES) {
 		vec t[POINTS], y[POINTS], b = {0};
 		const float *from = place(m, row, c);
@@ -325,7 +332,7 @@ INLINE void line_output(const h5k_spectrum *m, int64_t row, float *const to[], c
 		line_sum(y, t, results);
 #pragma GCC unroll 8
 		for (int i = 0; i < results; i++)
-			store(to[i] + c, rectified(y[i] + b, relu));
+			deliver(to[i] + c, y[i] + b, finish);
 	}
 }
 
@@ -368,7 +375,7 @@ INLINE void line_filter_grad(int64_t n, int64_t apart, const h5k_spectrum *u, in
 #define LINE_FUNCTIONS(taps) \
 	static void line_input_##taps(const h5k_spectrum *v, int64_t row, const float *const from[], const float *const next[]) { line_input(v, row, from, next, SUM - taps); } \
 	static void line_grad_##taps(const h5k_spectrum *v, int64_t row, const float *const from[], const float *const next[], float *sums) { line_grad(v, row, from, next, sums, SUM - taps); } \
-	static void line_output_##taps(const h5k_spectrum *m, int64_t row, float *const to[], const float *bias, int relu) { line_output(m, row, to, bias, relu, SUM - taps); } \
+	static void line_output_##taps(const h5k_spectrum *m, int64_t row, float *const to[], const float *bias, int finish) { line_output(m, row, to, bias, finish, SUM - taps); } \
 	static void line_filter_##taps(const h5k_spectrum *u, int64_t col, const float *w, int64_t w_row, int64_t w_col, int turned) { line_filter(u, col, w, w_row, w_col, turned, taps); } \
 	static void line_filter_grad_##taps(int64_t n, int64_t apart, const h5k_spectrum *u, int64_t col, float *w, int64_t w_row, int64_t w_col) { line_filter_grad(n, apart, u, col, w, w_row, w_col, taps); }
 #define LINE_TRANSFORMS(taps) {POINTS, {1, SUM - taps}, line_input_##taps, line_grad_##taps, line_output_##taps, line_filter_##taps, line_filter_grad_##taps},

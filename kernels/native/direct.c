@@ -1,0 +1,211 @@
+#include "direct.h"
+#include "dnnl_plan.h"
+#include "h5k.h"
+#include "table.h"
+#include <string.h>
+
+extern const h5k_table h5k_table_v3, h5k_table_v4;
+extern const h5k_direct_loops h5k_direct_v2, h5k_direct_v3, h5k_direct_v4;
+
+static const h5k_direct_loops *loops(void) {
+#ifdef __x86_64__
+	if (h5k_isa == &h5k_table_v4)
+		return &h5k_direct_v4;
+	if (h5k_isa == &h5k_table_v3)
+		return &h5k_direct_v3;
+#endif
+	return &h5k_direct_v2;
+}
+
+enum {
+	CHUNK = 256 << 10,  /* bytes of pixels of x that should stay in a processor's own cache for all panels of weights */
+	ALONE = 100 * 1000, /* multiplications that are not worth waking a thread for */
+};
+
+/* One convolution of images from, x or a copy of it with zeros around, by packed weights. */
+typedef struct {
+	const h5k_direct *g;
+	const h5k_direct_loops *loops;
+	const float *x, *w, *b;
+	float *y, *padded;
+	int64_t size[3];    /* of the images that x is copied to */
+	int64_t step[4];    /* strides of x or the copy: the three axes, then images */
+	int64_t *segment;   /* see h5k_direct_block */
+	int64_t segments, run;
+	int64_t panels, blocks, chunks; /* of channels; of pixels; of blocks */
+} job;
+
+static int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t volume(const int64_t *size) { return size[0] * size[1] * size[2]; }
+static int64_t pixels_of(const h5k_direct *g) { return g->n * volume(g->y_size); }
+
+int64_t h5k_direct_packed(const h5k_direct *g) {
+	const h5k_direct_loops *l = loops();
+	return volume(g->window) * (g->depthwise ? up(g->c, l->lanes) : g->c * up(g->o, l->lanes));
+}
+
+int h5k_direct_pack(const h5k_direct *g, float *packed, int64_t packed_len, const float *w, int64_t w_len) {
+	const h5k_direct_loops *l = loops();
+	const int64_t taps = volume(g->window);
+	if (packed_len < h5k_direct_packed(g) || w_len < taps * g->o * (g->depthwise ? 1 : g->c))
+		return -2;
+	if (g->depthwise) {
+		for (int64_t t = 0; t < taps; t++)
+			for (int64_t c = 0; c < up(g->c, l->lanes); c++)
+				*packed++ = c < g->c ? w[c * taps + t] : 0;
+		return 0;
+	}
+	for (int64_t j = 0; j < g->o; j += l->width) {
+		int64_t width = least(l->width, up(g->o - j, l->lanes));
+		for (int64_t t = 0; t < taps; t++)
+			for (int64_t c = 0; c < g->c; c++)
+				for (int64_t i = j; i < j + width; i++)
+					*packed++ = i < g->o ? w[(i * g->c + c) * taps + t] : 0;
+	}
+	return 0;
+}
+
+/* The size that an axis of x has with zeros before and after. */
+static int64_t padded(const h5k_direct *g, int axis) {
+	return (g->y_size[axis] - 1) * g->stride[axis] + (g->window[axis] - 1) * g->dilation[axis] + 1;
+}
+
+/* in_place reports whether the windows of all results lie in x, whose channels are adjacent. */
+static int in_place(const job *q) {
+	const h5k_direct *g = q->g;
+	if (g->c > 1 && g->x[1] != 1)
+		return 0;
+	for (int i = 0; i < 3; i++)
+		if (g->pad[i] || q->size[i] > g->x_size[i])
+			return 0;
+	return g->window[2] == 1 || g->x[4] == g->c;
+}
+
+/* Rows from to to of the copy of x. */
+static void copy_rows(void *arg, int64_t from, int64_t to) {
+	const job *q = arg;
+	const h5k_direct *g = q->g;
+	for (int64_t row = from; row < to; row++) {
+		int64_t r = row % q->size[1] - g->pad[1], p = row / q->size[1] % q->size[0] - g->pad[0], n = row / q->size[1] / q->size[0];
+		float *y = q->padded + row * q->size[2] * g->c;
+		if (p < 0 || p >= g->x_size[0] || r < 0 || r >= g->x_size[1]) {
+			memset(y, 0, q->size[2] * g->c * sizeof *y);
+			continue;
+		}
+		const float *x = q->x + n * g->x[0] + p * g->x[2] + r * g->x[3];
+		int64_t first = least(g->pad[2], q->size[2]), last = least(first + g->x_size[2], q->size[2]);
+		memset(y, 0, first * g->c * sizeof *y);
+		if (g->x[1] == 1 && g->x[4] == g->c)
+			memcpy(y + first * g->c, x, (last - first) * g->c * sizeof *y);
+		else
+			for (int64_t c = 0; c < g->c; c++)
+				for (int64_t i = first; i < last; i++)
+					y[i * g->c + c] = x[c * g->x[1] + (i - first) * g->x[4]];
+		memset(y + last * g->c, 0, (q->size[2] - last) * g->c * sizeof *y);
+	}
+}
+
+/* The offset of the window of result i. */
+static int64_t window_of(const job *q, int64_t i) {
+	const int64_t *size = q->g->y_size, *stride = q->g->stride;
+	int64_t at = i % size[2] * stride[2] * q->step[2];
+	i /= size[2];
+	at += i % size[1] * stride[1] * q->step[1];
+	i /= size[1];
+	return at + i % size[0] * stride[0] * q->step[0] + i / size[0] * q->step[3];
+}
+
+/* Tasks from to to: task i is panel i % panels of the pixels of chunk i / panels. */
+static void product_part(void *arg, int64_t from, int64_t to) {
+	const job *q = arg;
+	const h5k_direct *g = q->g;
+	const int64_t pixels = pixels_of(g), terms = q->segments * q->run;
+	int64_t at[16];
+	for (int64_t task = from; task < to; task++) {
+		int64_t chunk = task / q->panels, j = task % q->panels * q->loops->width;
+		h5k_direct_block p = {.segments = q->segments, .run = q->run, .segment = q->segment, .x = q->x, .w = q->w + j * terms, .b = q->b ? q->b + j : NULL,
+			.at = at, .y_step = g->o, .columns = least(g->o - j, q->loops->width), .sum = g->sum, .low = g->low, .high = g->high};
+		for (int64_t block = q->blocks * chunk / q->chunks; block < q->blocks * (chunk + 1) / q->chunks; block++) {
+			int64_t first = pixels * block / q->blocks, last = pixels * (block + 1) / q->blocks;
+			for (int64_t i = first; i < last; i++)
+				at[i - first] = window_of(q, i);
+			p.y = q->y + first * g->o + j;
+			q->loops->product(&p, last - first);
+		}
+	}
+}
+
+/* Rows from to to of the results of a depthwise convolution. */
+static void depthwise_part(void *arg, int64_t from, int64_t to) {
+	const job *q = arg;
+	const h5k_direct *g = q->g;
+	for (int64_t row = from; row < to; row++)
+		q->loops->depthwise(g, q->step, q->x + window_of(q, row * g->y_size[2]), q->w, q->b, q->y + row * g->y_size[2] * g->c);
+}
+
+/* plan divides the work: each thread has its own panels, and reads their weights once, or its own pixels. */
+static void plan(job *q, int64_t threads) {
+	const h5k_direct *g = q->g;
+	const int64_t pixels = pixels_of(g);
+	q->panels = (g->o + q->loops->width - 1) / q->loops->width;
+	q->blocks = (pixels + q->loops->block - 1) / q->loops->block;
+	q->chunks = (pixels * volume(g->stride) * g->c * (int64_t)sizeof(float) + CHUNK - 1) / CHUNK;
+	if (q->chunks * q->panels < 4 * threads)
+		q->chunks = (4 * threads + q->panels - 1) / q->panels;
+	q->chunks = least(q->chunks, q->blocks);
+}
+
+static int short_of(const h5k_direct *g, int64_t x_len, int64_t y_len, int64_t packed_len, const float *b, int64_t b_len) {
+	int64_t x_last = (g->n - 1) * g->x[0] + (g->c - 1) * g->x[1];
+	for (int i = 0; i < 3; i++)
+		x_last += (g->x_size[i] - 1) * g->x[2 + i];
+	return x_len <= x_last || y_len < pixels_of(g) * g->o || packed_len < h5k_direct_packed(g) || (b && b_len < g->o) || (g->depthwise && g->o != g->c);
+}
+
+int h5k_direct_run(const h5k_direct *g, float *y, int64_t y_len, const float *x, int64_t x_len, const float *packed, int64_t packed_len, const float *b, int64_t b_len) {
+	if (short_of(g, x_len, y_len, packed_len, b, b_len))
+		return -2;
+	job q = {.g = g, .loops = loops(), .x = x, .w = packed, .b = b, .y = y};
+	for (int i = 0; i < 3; i++)
+		q.size[i] = padded(g, i);
+	int copied = !in_place(&q), merged = g->dilation[2] == 1;
+	q.segments = g->window[0] * g->window[1] * (merged ? 1 : g->window[2]);
+	q.run = g->c * (merged ? g->window[2] : 1);
+	size_t list = up(q.segments * sizeof *q.segment, 64), image = volume(q.size) * g->c;
+	char *scratch = h5k_scratch(list + (copied ? (g->n * image + 16) * sizeof(float) : 0));
+	if (!scratch)
+		return -1;
+	q.segment = (int64_t *)scratch;
+	if (copied) {
+		q.padded = (float *)(scratch + list);
+		q.step[2] = g->c;
+		q.step[1] = q.size[2] * g->c;
+		q.step[0] = q.size[1] * q.step[1];
+		q.step[3] = image;
+	} else {
+		memcpy(q.step, g->x + 2, 3 * sizeof *q.step);
+		q.step[3] = g->x[0];
+	}
+	for (int64_t s = 0; s < q.segments; s++) {
+		int64_t across = merged ? 0 : s % g->window[2], rest = merged ? s : s / g->window[2];
+		q.segment[s] = across * g->dilation[2] * q.step[2] + rest % g->window[1] * g->dilation[1] * q.step[1] + rest / g->window[1] * g->dilation[0] * q.step[0];
+	}
+	int64_t threads = h5k_threads();
+	double work = (double)pixels_of(g) * g->o * volume(g->window) * (g->depthwise ? 1 : g->c);
+	int64_t grain = work < ALONE ? INT64_MAX : 2;
+	H5K_ENTER;
+	if (copied) {
+		int64_t rows = g->n * q.size[0] * q.size[1];
+		h5k_spread(rows, rows * q.size[2] * g->c < 1 << 16 ? INT64_MAX : 2, copy_rows, &q);
+		q.x = q.padded;
+	}
+	if (g->depthwise)
+		h5k_spread(pixels_of(g) / g->y_size[2], grain, depthwise_part, &q);
+	else {
+		plan(&q, grain == 2 ? threads : 1);
+		h5k_spread(q.chunks * q.panels, grain, product_part, &q);
+	}
+	H5K_LEAVE;
+	return 0;
+}

@@ -1,0 +1,43 @@
+package native
+
+// #include "direct.h"
+// #cgo noescape h5k_direct_pack
+// #cgo nocallback h5k_direct_pack
+// #cgo noescape h5k_direct_run
+// #cgo nocallback h5k_direct_run
+import "C"
+
+import "unsafe"
+
+// A Direct is a convolution by weights that are packed once: h5k_direct of direct.h, field by field.
+// A depthwise one has a window for each channel. Results are the same bits on any number of threads.
+type Direct struct {
+	N, C, O                                int64
+	XSize, YSize, Window, Stride, Dilation [3]int64
+	Pad                                    [3]int64 // before x
+	X                                      [5]int64 // strides of images, channels and axes
+	Depthwise, Sum                         int64    // 0 or 1; Sum adds the results to y
+	Low, High                              float32  // limits of y
+}
+
+var _ [unsafe.Sizeof(C.h5k_direct{})]byte = [unsafe.Sizeof(Direct{})]byte{}
+
+func (g *Direct) c() *C.h5k_direct { return (*C.h5k_direct)(unsafe.Pointer(g)) }
+
+// Pack returns the weights w (O, C, window), or (C, 1, window), as Run takes them.
+func (g *Direct) Pack(w []float32) ([]float32, error) {
+	packed := aligned(int(C.h5k_direct_packed(g.c())))
+	return packed, packedStatus(C.h5k_direct_pack(g.c(), floats(packed), C.int64_t(len(packed)), floats(w), C.int64_t(len(w))))
+}
+
+// aligned returns n floats at an address that is a multiple of 64.
+func aligned(n int) []float32 {
+	all := make([]float32, n+16)
+	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(all)))/4) & 15
+	return all[skip : skip+n : skip+n]
+}
+
+// Run sets y from x, weights of Pack and b, which may be nil.
+func (g *Direct) Run(y, x, packed, b []float32) error {
+	return packedStatus(C.h5k_direct_run(g.c(), floats(y), C.int64_t(len(y)), floats(x), C.int64_t(len(x)), floats(packed), C.int64_t(len(packed)), floats(b), C.int64_t(len(b))))
+}
