@@ -9,7 +9,10 @@ import (
 
 // Array returns the array of x, which shares its memory. What is written to it reaches x,
 // unseen by gradients.
-func (x *Tensor) Array() storage.Array { return x.array }
+func (x *Tensor) Array() storage.Array {
+	x.tape.refuse("takes the memory of a tensor")
+	return x.array
+}
 
 // SetArray makes x, a leaf, refer to another array of its shape and type, without a copy.
 // Expressions computed from x before can no longer be differentiated.

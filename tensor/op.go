@@ -61,12 +61,23 @@ func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
 	}
 	checkGiven(op.Name(), in...)
 	if anyLazy(in) {
+		tapeOf(tape, in).refuse("computes on data in files")
 		if out, done := applyLazy(tape, op, in); done {
 			return out
 		}
 		in = inMemory(op.Name(), in)
 	}
 	return applyOn(device(op.Name(), in...), tape, op, in)
+}
+
+// tapeOf returns the step of in, or else tape.
+func tapeOf(tape *Tape, in []*Tensor) *Tape {
+	for _, x := range in {
+		if x.tape != nil {
+			return x.tape
+		}
+	}
+	return tape
 }
 
 // applyOn is apply with the results on a device, wherever the operands are.
@@ -86,6 +97,7 @@ func applyOn(device storage.Device, tape *Tape, op Op, in []*Tensor) []*Tensor {
 		if device == Meta {
 			fail(name, ErrState, "the shape of its result depends on values, which meta tensors do not have")
 		}
+		mode.tape.refuse("makes results of shapes that depend on values")
 		var err error
 		specs, err = dynamic.Measure(&s.context, arrays)
 		check(name, err)
@@ -98,6 +110,7 @@ func applyOn(device storage.Device, tape *Tape, op Op, in []*Tensor) []*Tensor {
 	for i, spec := range specs {
 		var err error
 		if into != nil {
+			mode.tape.refuse("writes to given memory")
 			out[i].array, out[i].block = into.x.array, into.x.block
 		} else {
 			out[i].array, out[i].block, err = s.context.alloc(spec.Type, spec.View)
@@ -113,6 +126,7 @@ func applyOn(device storage.Device, tape *Tape, op Op, in []*Tensor) []*Tensor {
 		check(name, op.Forward(&s.context, s.arrays[len(in):], arrays))
 	}
 	s.context.releaseTemps()
+	mode.tape.note(op, s.arrays[len(in):], arrays)
 	runtime.KeepAlive(in)
 	mode.record(op, in, out, first)
 	return out
@@ -161,6 +175,7 @@ func RunKernel(k *kernels.Kernel, options any, out []Spec, in ...*Tensor) []*Ten
 	} else {
 		check(k.Name, c.Run(k, options, made, arrays(in)...))
 	}
+	mode.tape.note(kernelCall{k: k, options: options}, made, arrays(in))
 	return results
 }
 

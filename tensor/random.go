@@ -80,6 +80,7 @@ func (x *Tensor) NextKey() (key Key, seeded bool) {
 }
 
 func (t *Tape) nextKey() Key {
+	t.refuse("draws random numbers")
 	if t.random == nil {
 		t.random = nextKeys()
 	}

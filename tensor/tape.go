@@ -19,6 +19,7 @@ type Tape struct {
 	random      *Key          // the next key that NextKey returns
 	seeded      bool          // whether random follows from Seed or SeedAt
 	autocast    dtype.Type    // the type that products are computed in; Invalid if their operands' type
+	recorder    *recorder     // of the operations, for Compile; nil for none
 	pool        *storage.Pool // of the step's memory on its device; nil for the memory that steps share
 
 	used       []*block // in the order in which they were taken
@@ -72,7 +73,7 @@ func (t *Tape) Input(a storage.Array) *Tensor {
 // Scope returns the results of f. In a step that records nothing it gives back the memory of
 // all other tensors that f has computed, which cannot be read afterwards. A nil Tape is no step.
 func (t *Tape) Scope(f func() []*Tensor) []*Tensor {
-	if t == nil || !t.noGrad {
+	if t == nil || !t.noGrad || t.recorder != nil {
 		return f()
 	}
 	first := len(t.used)
@@ -88,7 +89,7 @@ func (t *Tape) Scope(f func() []*Tensor) []*Tensor {
 // Release gives the memory of xs back, and of all views of them, in a step that records
 // nothing, unless one of kept shares it. They cannot be read afterwards.
 func (t *Tape) Release(xs, kept []*Tensor) {
-	if t == nil || !t.noGrad {
+	if t == nil || !t.noGrad || t.recorder != nil {
 		return
 	}
 	for _, x := range xs {

@@ -158,6 +158,7 @@ func (x *Tensor) Item() float64 {
 func Values[T dtype.Go](x *Tensor) []T {
 	x.checkAlive("values")
 	x.checkFormat("values", nil)
+	x.tape.refuse("reads values")
 	defer countRead(x.array, time.Now())
 	elems, err := storage.Read[T](x.array)
 	check("values", err)

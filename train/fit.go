@@ -282,7 +282,7 @@ func (t *trainer) begin() error {
 // unless that is nil.
 func (t *trainer) openValidation(val dataset.Dataset) (err error) {
 	t.val = val
-	if t.validator, err = t.r.predictor(); err != nil || val == nil {
+	if t.validator, err = t.r.predictor(false); err != nil || val == nil {
 		return err
 	}
 	if t.valBinding, err = t.r.bindTraining(val.Fields()); err != nil {

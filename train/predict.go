@@ -20,7 +20,10 @@ import (
 )
 
 // A Predictor runs a model on any number of samples. On the CPU it computes a few at a
-// time, so that activations stay in the cache.
+// time, so that activations stay in the cache, and plans the model once for each number: see [tensor.Program]. When
+// its weights change, it plans again.
+//
+// Once its settings are made, goroutines may share a Predictor. Each of several at a time computes on a thread of its own.
 type Predictor struct {
 	BatchSize   int        // samples computed at a time
 	OutputShape []int      // shape of the output for a sample
@@ -36,6 +39,7 @@ type Predictor struct {
 	outputs  int  // of the model
 	device   storage.Device
 	final    func(out *tensor.Tensor) *tensor.Tensor
+	programs *programs // nil where models are not planned
 }
 
 // The size of the largest activation that batches are chosen for: it fits into a
@@ -90,6 +94,9 @@ func NewPredictor(model nn.Module, d storage.Device, features ...Feature) (_ *Pr
 	if batch > 0 {
 		p.BatchSize = batch
 	}
+	if d == storage.CPU {
+		p.programs = &programs{}
+	}
 	return p, p.setFinal(p.final)
 }
 
@@ -97,6 +104,7 @@ func NewPredictor(model nn.Module, d storage.Device, features ...Feature) (_ *Pr
 func (p *Predictor) setFinal(final func(*tensor.Tensor) *tensor.Tensor) (err error) {
 	defer panics.Recover(&err)
 	p.final = final
+	p.programs.forget()
 	xs := make([]storage.Array, len(p.features))
 	for i, f := range p.features {
 		t := f.Type
@@ -122,7 +130,16 @@ func (p *Predictor) forward(t *tensor.Tape, xs []storage.Array) *tensor.Tensor {
 		if err != nil {
 			tensor.Fail("predict", err, "%v", err)
 		}
-		inputs[i] = p.features[i].Apply(t.Input(moved))
+		inputs[i] = t.Input(moved)
+	}
+	return p.forwardTensors(inputs)
+}
+
+// forwardTensors is forward of tensors on the device.
+func (p *Predictor) forwardTensors(xs []*tensor.Tensor) *tensor.Tensor {
+	inputs := make([]*tensor.Tensor, len(xs))
+	for i, x := range xs {
+		inputs[i] = p.features[i].Apply(x)
 	}
 	outputs := nn.Call("", p.model, inputs...)
 	if p.output >= len(outputs) {
@@ -201,14 +218,18 @@ func (r *Run) Predictor() (*Predictor, error) {
 	if err := r.useAverages(true); err != nil {
 		return nil, err
 	}
-	return r.predictor()
+	return r.predictor(true)
 }
 
-func (r *Run) predictor() (*Predictor, error) {
+// predictor returns a predictor, of a model that is planned or, because its weights will change, is not.
+func (r *Run) predictor(planned bool) (*Predictor, error) {
 	r.setTF32()
 	p, err := NewPredictor(r.Model, r.Device, r.Inputs...)
 	if err != nil {
 		return p, err
+	}
+	if !planned {
+		p.programs = nil
 	}
 	p.targets, p.classes = r.Targets, r.Classifies()
 	if p.arranged, err = r.savedArrangements(); err != nil {
@@ -259,6 +280,9 @@ func (p *Predictor) predictInto(out storage.Array, check bool, inputs []storage.
 			if err := p.features[i].checkArray(block[i], first); err != nil {
 				return err
 			}
+		}
+		if planned, err := p.programs.run(p, rows(out, first, end), block); planned {
+			return err
 		}
 		return tensor.Infer(func(t *tensor.Tape) error {
 			return p.forward(t, block).CopyTo(rows(out, first, end))
@@ -378,7 +402,7 @@ func (r *Run) EvaluateTogether(ctx context.Context, d dataset.Dataset, g collect
 		return t, err
 	}
 	defer func() { err = cmp.Or(err, r.useAverages(averaged)) }()
-	p, err := r.predictor()
+	p, err := r.predictor(false)
 	if err != nil {
 		return t, err
 	}

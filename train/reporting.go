@@ -111,7 +111,7 @@ func (r *Run) worst(ctx context.Context, p *report.Report, samples dataset.Datas
 		return err
 	}
 	defer func() { err = cmp.Or(err, r.useAverages(averaged)) }()
-	predictor, err := r.predictor()
+	predictor, err := r.predictor(false)
 	if err != nil {
 		return err
 	}

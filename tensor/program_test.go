@@ -1,0 +1,189 @@
+package tensor_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// normal returns normal numbers, which depend on the seed.
+func normal(t *testing.T, seed uint64, shape ...int) storage.Array {
+	t.Helper()
+	a, err := storage.Make(storage.CPU, dtype.Float32, shape...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tensor.FillNormal(a, 0, 1, tensor.Key{Seed: seed, Stream: 7})
+	return a
+}
+
+// layers returns functions of images (N, 16, 9, 8), each of operations that a program fuses, packs or leaves alone.
+func layers(t *testing.T) map[string]func(x *tensor.Tensor) *tensor.Tensor {
+	w := func(seed uint64, shape ...int) *tensor.Tensor { return tensor.FromArray(normal(t, seed, shape...)) }
+	norm := func(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+		c := x.Shape()[1]
+		return tensor.BatchNorm(x, w(1, c), w(2, c), tensor.BatchNormOptions{RunningMean: normal(t, 3, c), RunningVar: w(4, c).Mul(w(4, c)).Array(), Act: act})
+	}
+	conv := func(x *tensor.Tensor, out, k int, o tensor.ConvOptions) *tensor.Tensor {
+		return tensor.Conv(x, w(5, out, x.Shape()[1]/max(o.Groups, 1), k, k), w(6, out), o)
+	}
+	same := tensor.ConvOptions{Padding: tensor.Pad(1, 1)}
+	return map[string]func(x *tensor.Tensor) *tensor.Tensor{
+		"conv, norm and relu": func(x *tensor.Tensor) *tensor.Tensor { return norm(conv(x, 32, 3, same), tensor.ReLUActivation) },
+		"conv with silu": func(x *tensor.Tensor) *tensor.Tensor {
+			return norm(conv(x, 20, 1, tensor.ConvOptions{}), tensor.SiLUActivation)
+		},
+		"strided and dilated": func(x *tensor.Tensor) *tensor.Tensor {
+			return conv(x, 7, 3, tensor.ConvOptions{Stride: [3]int{2, 1}, Dilation: [3]int{1, 2}}).ReLU()
+		},
+		"depthwise and limits": func(x *tensor.Tensor) *tensor.Tensor {
+			return norm(conv(x, 16, 3, tensor.ConvOptions{Groups: 16, Padding: tensor.Pad(1, 1), Stride: [3]int{2, 2}}), tensor.NoActivation).Hardtanh(0, 1)
+		},
+		"depthwise, wide": func(x *tensor.Tensor) *tensor.Tensor {
+			return conv(x, 16, 5, tensor.ConvOptions{Groups: 16, Padding: tensor.Pad(2, 2)})
+		},
+		"groups": func(x *tensor.Tensor) *tensor.Tensor {
+			return norm(conv(x, 8, 3, tensor.ConvOptions{Groups: 4}), tensor.ReLUActivation)
+		},
+		"residual": func(x *tensor.Tensor) *tensor.Tensor {
+			y := conv(x, 16, 1, tensor.ConvOptions{})
+			return norm(conv(norm(conv(y, 16, 3, same), tensor.ReLUActivation), 16, 3, same), tensor.NoActivation).Add(y).ReLU()
+		},
+		"residual of the input": func(x *tensor.Tensor) *tensor.Tensor { return conv(x, 16, 3, same).Add(x).ReLU() },
+		"used twice":            func(x *tensor.Tensor) *tensor.Tensor { y := conv(x, 16, 3, same); return y.ReLU().Add(y) },
+		"concatenated":          func(x *tensor.Tensor) *tensor.Tensor { y := conv(x, 16, 3, same); return tensor.Cat(1, y, x, y.ReLU()) },
+		"dense": func(x *tensor.Tensor) *tensor.Tensor {
+			return tensor.Linear(conv(x, 4, 3, same).MaxPool(tensor.PoolOptions{Kernel: [3]int{2, 2}}).Flatten(1), w(7, 33, 64), w(8, 33), tensor.GELUActivation)
+		},
+		"constants": func(x *tensor.Tensor) *tensor.Tensor { return x.Mul(w(9, 16, 1, 1).Exp().AddScalar(1)) },
+		"views": func(x *tensor.Tensor) *tensor.Tensor {
+			return conv(x, 5, 3, same).Slice(2, 1, 8, 2).Transpose(1, 3).Reshape(x.Shape()[0], -1)
+		},
+	}
+}
+
+func TestProgramsComputeWhatTheyRecord(t *testing.T) {
+	for name, f := range layers(t) {
+		for _, n := range []int{1, 3} {
+			p, err := tensor.Compile(func(_ *tensor.Tape, xs []*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(xs[0])} },
+				tensor.InputSpec(dtype.Float32, n, 16, 9, 8))
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			for seed := range uint64(2) {
+				x := normal(t, 10+seed, n, 16, 9, 8)
+				want := f(tensor.FromArray(x))
+				got, err := storage.Make(storage.CPU, dtype.Float32, want.Shape()...)
+				if err == nil {
+					err = p.Run([]storage.Array{got}, []storage.Array{x})
+				}
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				compare(t, name, tensor.Values[float64](tensor.FromArray(got)), tensor.Values[float64](want))
+			}
+		}
+	}
+}
+
+func compare(t *testing.T, name string, got, want []float64) {
+	t.Helper()
+	scale := 1e-6
+	for _, w := range want {
+		scale = max(scale, math.Abs(w))
+	}
+	for i, w := range want {
+		if !(math.Abs(got[i]-w) <= 1e-5*scale) {
+			t.Errorf("%s, element %d: %v; want %v", name, i, got[i], w)
+			return
+		}
+	}
+}
+
+func TestProgramsKeepNaN(t *testing.T) {
+	for _, name := range []string{"conv, norm and relu", "depthwise and limits", "residual", "dense"} {
+		f := layers(t)[name]
+		p, err := tensor.Compile(func(_ *tensor.Tape, xs []*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(xs[0])} }, tensor.InputSpec(dtype.Float32, 1, 16, 9, 8))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := normal(t, 1, 1, 16, 9, 8)
+		storage.Elements[float32](x)[300] = float32(math.NaN())
+		shape := f(tensor.FromArray(x)).Shape()
+		y, err := storage.Make(storage.CPU, dtype.Float32, shape...)
+		if err == nil {
+			err = p.Run([]storage.Array{y}, []storage.Array{x})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(storage.Elements[float32](y), func(v float32) bool { return v != v }) {
+			t.Errorf("%s: NaN is lost", name)
+		}
+	}
+}
+
+func TestGoroutinesShareAProgram(t *testing.T) {
+	f := layers(t)["residual"]
+	p, err := tensor.Compile(func(_ *tensor.Tape, xs []*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(xs[0])} }, tensor.InputSpec(dtype.Float32, 2, 16, 9, 8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for g := range uint64(8) {
+		x := normal(t, 20+g, 2, 16, 9, 8)
+		want := tensor.Values[float64](f(tensor.FromArray(x)))
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for range 20 {
+				y, err := storage.Make(storage.CPU, dtype.Float32, 2, 16, 9, 8)
+				if err == nil {
+					err = p.Run([]storage.Array{y}, []storage.Array{x})
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				compare(t, "residual", tensor.Values[float64](tensor.FromArray(y)), want)
+			}
+		}()
+	}
+	all.Wait()
+}
+
+func TestProgramsRefuse(t *testing.T) {
+	w := normal(t, 1, 4, 3)
+	for want, f := range map[string]func(x *tensor.Tensor) *tensor.Tensor{
+		"compile: it reads values":                                  func(x *tensor.Tensor) *tensor.Tensor { return x.MulScalar(x.Sum().Item()) },
+		"compile: it draws random numbers":                          func(x *tensor.Tensor) *tensor.Tensor { key, _ := x.NextKey(); return x.Dropout(0.5, key) },
+		"compile: it writes to given memory":                        func(x *tensor.Tensor) *tensor.Tensor { y := x.Neg(); y.AddInPlace(x); return y },
+		"compile: it makes results of shapes that depend on values": func(x *tensor.Tensor) *tensor.Tensor { return x.MaskedSelect(x.Gt(x.Neg())) },
+	} {
+		_, err := tensor.Compile(func(_ *tensor.Tape, xs []*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(xs[0])} }, tensor.InputSpec(dtype.Float32, 2, 3))
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v; want %s", err, want)
+		}
+	}
+	p, err := tensor.Compile(func(_ *tensor.Tape, xs []*tensor.Tensor) []*tensor.Tensor {
+		return []*tensor.Tensor{tensor.Linear(xs[0], tensor.FromArray(w), nil, tensor.NoActivation)}
+	}, tensor.InputSpec(dtype.Float32, 2, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := normal(t, 1, 2, 4)
+	tensor.FillNormal(w, 0, 1, tensor.Key{Seed: 5})
+	if err := p.Run([]storage.Array{y}, []storage.Array{normal(t, 1, 2, 3)}); !errors.Is(err, tensor.ErrChanged) {
+		t.Errorf("error %v; want one about changed weights", err)
+	}
+	if err := p.Run([]storage.Array{y}, []storage.Array{normal(t, 1, 1, 3)}); err == nil {
+		t.Error("an input of another shape is not refused")
+	}
+}
