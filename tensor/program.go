@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -329,7 +330,21 @@ type session struct {
 	context Context
 }
 
-type sessionStep struct{ out, in []storage.Array }
+type sessionStep struct {
+	op      Op // a copy, because operations keep in themselves what they save
+	out, in []storage.Array
+}
+
+// ownCopy returns a copy of op.
+func ownCopy(op Op) Op {
+	v := reflect.ValueOf(op)
+	if v.Kind() != reflect.Pointer {
+		return op
+	}
+	own := reflect.New(v.Type().Elem())
+	own.Elem().Set(v.Elem())
+	return own.Interface().(Op)
+}
 
 // An inputUse is an operand that reads an input: its offset is that of the input's first element, plus offset.
 type inputUse struct {
@@ -360,7 +375,7 @@ func (p *Program) newSession() (*session, error) {
 		return arrays
 	}
 	for i, step := range p.steps {
-		s.steps[i] = sessionStep{place(step.out), place(step.in)}
+		s.steps[i] = sessionStep{ownCopy(step.op), place(step.out), place(step.in)}
 	}
 	s.outputs = place(p.outputs)
 	return s, nil
@@ -442,7 +457,7 @@ func (step *programStep) run(c *Context, at *sessionStep) error {
 		return step.packed.Run(&at.out[0], &at.in[0])
 	}
 	defer c.releaseTemps()
-	return step.op.Forward(c, at.out, at.in)
+	return at.op.Forward(c, at.out, at.in)
 }
 
 func (p *Program) check(ys, xs []storage.Array) error {
