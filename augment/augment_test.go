@@ -19,7 +19,7 @@ var samplesOf = map[string][]map[string]any{
 	"affine":       {{"angle": 20, "scale": []float64{0.5, 1.5}, "shear_x": 0.2, "shift_x": 1, "translate_y": 0.2, "hflip": 0.5}, {"size": []int{5, 6}, "p": 1, "border": "edge"}, {"angle": 30, "p": 0.5, "interpolation": "nearest"}},
 	"rotate":       {{"angle": 45, "border": "reflect"}},
 	"resize":       {{"size": []int{20, 9}}, {"size": 5, "interpolation": "area"}, {"size": 21, "interpolation": "nearest"}},
-	"color":       {{"brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1}},
+	"color":        {{"brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1}},
 	"gamma":        {{"gamma": 0.5}},
 	"noise":        {{"std": 0.1}},
 	"blur":         {{"sigma": []float64{0.5, 2}}},
@@ -342,7 +342,7 @@ func TestUnsuitableFieldsAreRefused(t *testing.T) {
 		{one, "affine", map[string]any{"size": 5, "p": 0.5}},     // not always the same size
 		{one, "jitter", map[string]any{"std": 1}},                // of signals
 		{one, "affine", map[string]any{"angle": []int{5, 1, 2}}}, // no range
-		{one, "color", map[string]any{"hue": 0.7}},              // more than half the circle
+		{one, "color", map[string]any{"hue": 0.7}},               // more than half the circle
 	} {
 		if _, err := newLoader(test.s, test.name, test.settings, dataset.Options{BatchSize: 2}); err == nil {
 			t.Errorf("%s %v: no error", test.name, test.settings)

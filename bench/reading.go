@@ -105,7 +105,12 @@ func keptEpochs(name func(folders) string) func(folders) (task, error) {
 
 // epochs returns what loads the next epoch of d.
 func epochs(d dataset.Dataset) (once func() error, err error) {
-	l, err := dataset.NewLoader(d, dataset.Options{BatchSize: batchSize})
+	return epochsOf(d, dataset.Options{BatchSize: batchSize})
+}
+
+// epochsOf is epochs with other options.
+func epochsOf(d dataset.Dataset, o dataset.Options) (once func() error, err error) {
+	l, err := dataset.NewLoader(d, o)
 	if err != nil {
 		return nil, err
 	}

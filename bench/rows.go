@@ -47,6 +47,8 @@ var rows = []row{
 	{name: "training step, GPT of 4 layers, width 256, 256 tokens, batch 8", bar: 0.65, prepare: gptStep},
 	{name: "128 tokens of GPT of 4 layers, width 256, after 32", bar: 0.8, prepare: generation},
 	{name: "epoch of MNIST, LeNet, batch 128", bar: 0.9, prepare: epoch},
+	{name: "augment 512 images 3x32x32: crop, flip, colors, affine", bar: 0.33, prepare: augmented(512, 32)},
+	{name: "augment 32 images 3x224x224: crop, flip, colors, affine", bar: 0.33, prepare: augmented(32, 224)},
 	{name: "matmul 64, float32", bar: 1.05, prepare: binary((*tensor.Tensor).MatMul, 64, 64)},
 	{name: "matmul 512, float32", bar: 1.05, prepare: binary((*tensor.Tensor).MatMul, 512, 512)},
 	{name: "matmul 2048, float32", bar: 1.05, prepare: binary((*tensor.Tensor).MatMul, 2048, 2048)},

@@ -66,8 +66,8 @@ type Colors struct {
 }
 
 var (
-	_ [unsafe.Sizeof(C.h5k_image{})]byte   = [unsafe.Sizeof(Image{})]byte{}
-	_ [unsafe.Sizeof(C.h5k_warp{})]byte    = [unsafe.Sizeof(Warp{})]byte{}
+	_ [unsafe.Sizeof(C.h5k_image{})]byte  = [unsafe.Sizeof(Image{})]byte{}
+	_ [unsafe.Sizeof(C.h5k_warp{})]byte   = [unsafe.Sizeof(Warp{})]byte{}
 	_ [unsafe.Sizeof(C.h5k_colors{})]byte = [unsafe.Sizeof(Colors{})]byte{}
 )
 

@@ -88,11 +88,35 @@ static void outer_bytes(const h5k_warp *w, const h5k_image *from, const uint8_t 
 }
 
 /* One sample for each pixel is written without sums. */
-INLINE void inner_bytes(const positions *p, const uint8_t *x, int64_t row, int64_t pixel, uint8_t *y, int64_t step) {
+static void inner_bytes(const positions *p, const uint8_t *x, int64_t row, int64_t pixel, uint8_t *y, int64_t step) {
 	for (int64_t i = p->from; i < p->to; i++) {
 		const uint8_t *q = x + p->at[i];
 		y[i * step] = (bilinear(q[0], q[pixel], q[row], q[row + pixel], p->fx[i], p->fy[i]) + 32768) >> 16;
 	}
+}
+
+/* The same of adjacent pixels: pairs of neighbours are collected one by one, and averaged many at a time. */
+static void adjacent_bytes(const positions *p, const uint8_t *x, int64_t row, uint8_t *y) {
+	uint16_t above[CHUNK], below[CHUNK];
+	uint8_t mean[CHUNK];
+	int64_t n = p->to - p->from;
+	const int32_t *at = p->at + p->from;
+	const uint16_t *fx = p->fx + p->from, *fy = p->fy + p->from;
+	for (int64_t i = 0; i < n; i++) {
+		memcpy(above + i, x + at[i], 2);
+		memcpy(below + i, x + at[i] + row, 2);
+	}
+	for (int64_t i = 0; i < n; i++) {
+		uint16_t f = fx[i], a = above[i], b = below[i];
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+		uint16_t up = (a & 255) * (256 - f) + (a >> 8) * f, down = (b & 255) * (256 - f) + (b >> 8) * f;
+#else
+		uint16_t up = (a >> 8) * (256 - f) + (a & 255) * f, down = (b >> 8) * (256 - f) + (b & 255) * f;
+#endif
+		uint32_t v = (uint32_t)up * (uint16_t)(256 - fy[i]) + (uint32_t)down * fy[i];
+		mean[i] = (v + 32768) >> 16;
+	}
+	memcpy(y + p->from, mean, n > 0 ? n : 0);
 }
 
 static void one_sample(const h5k_warp *w, const h5k_image *to, uint8_t *y, const h5k_image *from, const uint8_t *x, const positions *p, int64_t n) {
@@ -107,7 +131,7 @@ static void one_sample(const h5k_warp *w, const h5k_image *to, uint8_t *y, const
 		for (int64_t i = p->to; i < n; i++)
 			y[i * to->pixel] = (sum[i] + 32768) >> 16;
 		if (from->pixel == 1 && to->pixel == 1)
-			inner_bytes(p, x, from->row, 1, y, 1);
+			adjacent_bytes(p, x, from->row, y);
 		else
 			inner_bytes(p, x, from->row, from->pixel, y, to->pixel);
 	}
@@ -195,30 +219,41 @@ INLINE int32_t grey_of(int32_t r, int32_t g, int32_t b) { return (19595 * r + 38
 
 /* The hue of (r, g, b), in sixths of 4096, is turned by a: the largest and the smallest stay what they are, and the third
  * follows from the fraction of the sixth. The quotient of floats is exact: both are integers below 2²⁴. */
+INLINE int32_t select(int32_t condition, int32_t a, int32_t b) { return (-condition & a) | ((condition - 1) & b); }
+
 INLINE void turn(uint8_t *r8, uint8_t *g8, uint8_t *b8, int32_t a) {
-	int32_t r = *r8, g = *g8, b = *b8;
+	int32_t r = *r8, g = *g8, b = *b8; /* masks choose instead of branches, so that loops are vectorized */
 	int32_t hi = r > g ? r : g, lo = r < g ? r : g;
 	hi = hi > b ? hi : b, lo = lo < b ? lo : b;
-	int32_t span = hi - lo;
-	int32_t base = hi == r ? 0 : hi == g ? 8192 : 16384;
-	int32_t rise = hi == r ? g - b : hi == g ? b - r : r - g;
-	int32_t steep = (int32_t)((float)((rise < 0 ? -rise : rise) * 4096) / (float)(span + (span == 0)));
-	int32_t hue = base + (rise < 0 ? -steep : steep) + a;
-	hue = hue < 0 ? hue + 24576 : hue;
-	hue = hue >= 24576 ? hue - 24576 : hue;
+	int32_t span = hi - lo, red = hi == r, green = hi == g;
+	int32_t base = select(red, 0, select(green, 8192, 16384));
+	int32_t rise = select(red, g - b, select(green, b - r, r - g));
+	int32_t sign = rise >> 31;
+	int32_t steep = (int32_t)((float)(((rise ^ sign) - sign) * 4096) / (float)(span + (span == 0)));
+	int32_t hue = base + ((steep ^ sign) - sign) + a;
+	hue += 24576 & (hue >> 31);
+	hue -= 24576 & -(hue >= 24576);
 	int32_t sixth = hue >> 12, part = (span * (hue & 4095) + 2048) >> 12;
-	int32_t mid = sixth & 1 ? hi - part : lo + part;
-	*r8 = sixth == 0 || sixth == 5 ? hi : sixth == 1 || sixth == 4 ? mid : lo;
-	*g8 = sixth == 1 || sixth == 2 ? hi : sixth == 0 || sixth == 3 ? mid : lo;
-	*b8 = sixth == 3 || sixth == 4 ? hi : sixth == 2 || sixth == 5 ? mid : lo;
+	int32_t mid = select(sixth & 1, hi - part, lo + part);
+	*r8 = select((sixth == 0) | (sixth == 5), hi, select((sixth == 1) | (sixth == 4), mid, lo));
+	*g8 = select((sixth == 1) | (sixth == 2), hi, select((sixth == 0) | (sixth == 3), mid, lo));
+	*b8 = select((sixth == 3) | (sixth == 4), hi, select((sixth == 2) | (sixth == 5), mid, lo));
 }
 
 INLINE void color_bytes_of(int what, const h5k_colors *g, uint8_t *x, int32_t a, int64_t step) {
 	int64_t n = g->n, ch = g->channel;
 	uint8_t *p = x, *q = x + ch, *r = x + 2 * ch;
 	if (what == H5K_HUE) {
-		for (int64_t i = 0; i < n; i++)
-			turn(p + i * step, q + i * step, r + i * step, a);
+		for (int64_t first = 0; first < n; first += CHUNK) { /* of copies, which do not overlap */
+			uint8_t red[CHUNK], green[CHUNK], blue[CHUNK];
+			int64_t some = n - first < CHUNK ? n - first : CHUNK;
+			for (int64_t i = 0; i < some; i++)
+				red[i] = p[(first + i) * step], green[i] = q[(first + i) * step], blue[i] = r[(first + i) * step];
+			for (int64_t i = 0; i < some; i++)
+				turn(red + i, green + i, blue + i, a);
+			for (int64_t i = 0; i < some; i++)
+				p[(first + i) * step] = red[i], q[(first + i) * step] = green[i], r[(first + i) * step] = blue[i];
+		}
 		return;
 	}
 	if (what == H5K_SATURATION) {
