@@ -19,13 +19,13 @@ type AffineOptions struct {
 	FlipY         float64  `json:"vflip,omitempty"`             // probability of an image upside down
 	Angle         Range    `json:"angle,omitempty"`             // in degrees, clockwise, around the center; a number v is -v to v
 	ShiftX        Range    `json:"shift_x,omitempty"`           // to the right, of the largest distance at which the image, if it is larger than the result, still covers it, or else is inside: -1 to 1
-	ShiftY        Range    `json:"shift_y,omitempty"`           // downwards, likewise
+	ShiftY        Range    `json:"shift_y,omitempty"`           // downwards, as shift_x
 	TranslateX    Range    `json:"translate_x,omitempty"`       // to the right, as a part of the width of the result; a number v is -v to v
 	TranslateY    Range    `json:"translate_y,omitempty"`       // downwards, as a part of the height
-	Size          nn.Sizes `json:"size,omitempty"`              // height and width of the result; those of the image if absent
+	Size          nn.Sizes `json:"size,omitempty"`              // height and width of the result; the size of the image if absent
 	MaxSuper      int      `json:"max_supersampling,omitempty"` // at most as many samples, along both axes, are averaged for a pixel where the image is made smaller; 3 if 0
 	Interpolation string   `json:"interpolation,omitempty"`     // bilinear or nearest; bilinear if empty. Masks are always nearest
-	Border        Border   `json:"border,omitempty"`            // what is outside of the image: constant, edge or reflect; constant if empty
+	Border        Border   `json:"border,omitempty"`            // pixels outside of the image: constant, edge or reflect; constant if empty
 	Fill          float64  `json:"fill,omitempty"`              // the constant
 	P             float64  `json:"p"`                           // probability; 1 if absent
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/h5dnn/h5dnn/nn"
 )
 
-// A Kind says what a field is to augmentations.
+// A Kind is the role of a field in augmentations.
 type Kind string
 
 // The kinds of fields. Names in configurations.
@@ -39,7 +39,7 @@ type Field struct {
 	Classes      int  // of a Label; 0 if it is not known
 }
 
-// A Sample is the fields of one sample, or of what is made of one, in row-major order.
+// A Sample is the fields of one sample, each in row-major order.
 type Sample struct {
 	Fields []Field
 	Data   [][]byte
@@ -47,7 +47,7 @@ type Sample struct {
 
 // An Augmentation changes samples. Its methods are called concurrently.
 type Augmentation interface {
-	// Changes reports whether Apply writes fields of a kind. The others stay what they are.
+	// Changes reports whether Apply writes fields of a kind. Others do not change.
 	Changes(k Kind) bool
 	// Output returns the fields of the samples that Apply makes of samples with these fields, in the same order.
 	Output(fields []Field) ([]Field, error)

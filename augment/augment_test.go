@@ -126,7 +126,7 @@ func newLoader(s specimen, name string, settings map[string]any, o dataset.Optio
 	return dataset.NewLoader(d, o)
 }
 
-// load adds the fields of the samples of an epoch from start on to what by row is known.
+// load adds the fields of the samples of an epoch, from start on, to rows.
 func load(t *testing.T, l *dataset.Loader, epoch, start int, rows map[int][][]byte) {
 	t.Helper()
 	for b, err := range l.Epoch(t.Context(), epoch, start) {

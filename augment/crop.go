@@ -7,7 +7,7 @@ import (
 
 // CropOptions are the settings of a Crop.
 type CropOptions struct {
-	Size    nn.Sizes `json:"size,omitempty"`    // height and width of the result; those of the image if absent
+	Size    nn.Sizes `json:"size,omitempty"`    // height and width of the result; the size of the image if absent
 	Padding nn.Sizes `json:"padding,omitempty"` // pixels that are added to each side first: rows and columns
 	Center  bool     `json:"center,omitempty"`  // the crop is in the center instead of a random place
 	Border  Border   `json:"border,omitempty"`  // of the padding: constant, edge or reflect; constant if empty

@@ -99,7 +99,7 @@ func (f Field) check() error {
 	return nil
 }
 
-// frameOf returns the first image or mask among fields; its Shape is nil if there is none.
+// frameOf returns the first image or mask among fields; its Shape is nil without one.
 func frameOf(fields []Field) Field {
 	for _, f := range fields {
 		if f.Kind == Image || f.Kind == Mask {

@@ -44,10 +44,10 @@ type move struct {
 	borders
 }
 
-// A Border says what is outside of an image: constant, edge or reflect.
+// A Border names the pixels outside of an image: constant, edge or reflect.
 type Border string
 
-// borders are what is outside of images.
+// borders are the pixels outside of images.
 type borders struct {
 	border Border
 	fill   float64
@@ -136,7 +136,7 @@ func (m move) filling(f Field) []byte {
 	return b
 }
 
-// moveRows moves an image whose pixels stay what they are, row by row, and reports whether it could.
+// moveRows moves an image by whole pixels, row by row, and reports whether it could.
 func (m move) moveRows(out Field, dst []byte, f Field, src []byte) bool {
 	to, from := out.image(), f.image()
 	x, y, mirrored, upsideDown, ok := m.shift(from)

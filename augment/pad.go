@@ -5,7 +5,7 @@ import "github.com/h5dnn/h5dnn/nn"
 // PadOptions are the settings of a Pad.
 type PadOptions struct {
 	Padding nn.Sizes `json:"padding"`          // pixels that are added to each side: rows and columns
-	Border  Border   `json:"border,omitempty"` // what they are: constant, edge or reflect; constant if empty
+	Border  Border   `json:"border,omitempty"` // new pixels: constant, edge or reflect; constant if empty
 	Fill    float64  `json:"fill,omitempty"`   // the constant
 }
 

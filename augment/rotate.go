@@ -3,7 +3,7 @@ package augment
 // RotateOptions are the settings of a Rotate.
 type RotateOptions struct {
 	Angle  Range   `json:"angle"`            // in degrees, clockwise, around the center; a number v is -v to v
-	Border Border  `json:"border,omitempty"` // what is outside of the image: constant, edge or reflect; constant if empty
+	Border Border  `json:"border,omitempty"` // pixels outside of the image: constant, edge or reflect; constant if empty
 	Fill   float64 `json:"fill,omitempty"`   // the constant
 	P      float64 `json:"p"`                // probability; 1 if absent
 }

@@ -25,7 +25,7 @@ func previewCommand() *cli.Command {
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the picture to `FILE`", Value: "preview.png"},
 			&cli.IntFlag{Name: "count", Usage: "`NUMBER` of samples", Value: 16},
 			&cli.IntFlag{Name: "epoch", Usage: "`EPOCH` of training, from 1", Value: 1},
-			&cli.Uint64Flag{Name: "seed", Usage: "`SEED` of the order and the augmentation", DefaultText: "that of CONFIG.yaml"},
+			&cli.Uint64Flag{Name: "seed", Usage: "`SEED` of the order and the augmentation", DefaultText: "as CONFIG.yaml has it"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 			forceFlag(),
 		},

@@ -53,7 +53,7 @@ type Image struct{ C, H, W, Channel, Row, Pixel int64 }
 
 // A Warp says where the pixels of an image come from: h5k_warp of images.h, field by field.
 type Warp struct {
-	M       [6]int64 // from (column, row) of the result to those of the source, times 2³²
+	M       [6]int64 // maps (column, row) of the result to (column, row) of the source, times 2³²
 	Samples int64    // for each pixel, along both axes
 	Border  int64
 	Fill    float64
