@@ -5,14 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/models/weights"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/onnx"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
 )
 
 // Load returns the model in the named file, which says how it is made: a model of Keras (.keras, .h5), an ONNX model, a run of h5dnn, or
@@ -45,9 +50,10 @@ func (s *Source) module() (nn.Module, error) {
 
 // LoadWeights copies the weights in the named file into a model of the same parameters, which is built: a state_dict of
 // PyTorch (.pt, .safetensors, …) with PyTorch's names or the names of the model, a run of h5dnn, or a model of Keras whose
-// layers have the model's names. States of optimizers are left out. Parameters that the file lacks, and arrays that the
-// model lacks, are an error, and nothing is copied then.
-func LoadWeights(model nn.Module, name string) error {
+// layers have the model's names, or else all of them others, and arrays of the same shapes in the same order. States of optimizers are left out. Parameters that the file lacks, and arrays that the
+// model lacks, are an error, and nothing is copied then; those that except names, or matches as path.Match does, stay as
+// they are, or are left out.
+func LoadWeights(model nn.Module, name string, except ...string) error {
 	source, err := Open(name)
 	if err != nil {
 		return err
@@ -60,9 +66,7 @@ func LoadWeights(model nn.Module, name string) error {
 		if err != nil {
 			return err
 		}
-		for name, a := range nn.StateDict(from) {
-			found[name] = a
-		}
+		found = namedAs(model, from, except)
 	case H5dnn:
 		for _, e := range source.Entries {
 			if name, ok := strings.CutPrefix(e.Name, runModel); ok {
@@ -74,18 +78,81 @@ func LoadWeights(model nn.Module, name string) error {
 			return err
 		}
 	}
-	err = nn.LoadStateDict(model, func(yield func(string, storage.Array) bool) {
-		for name, a := range found {
-			if !yield(name, a) {
-				return
-			}
-		}
-	})
-	if err != nil {
+	if err := leaveOut(model, found, except); err != nil {
+		return err
+	}
+	if err := nn.LoadStateDict(model, maps.All(found)); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }
+
+// namedAs returns the state of from. If none of its names is in model, and its arrays are as many and have the shapes of the model's, but
+// those that except matches, they have the model's names in the same order.
+func namedAs(model, from nn.Module, except []string) map[string]storage.Array {
+	state := func(m nn.Module) (names []string, arrays map[string]storage.Array) {
+		arrays = maps.Collect(nn.StateDict(m))
+		for name := range nn.StateDict(m) {
+			if !slices.ContainsFunc(except, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }) {
+				names = append(names, name)
+			}
+		}
+		return names, arrays
+	}
+	theirs, found := state(from)
+	ours, want := state(model)
+	alike := len(theirs) == len(ours)
+	for i := 0; alike && i < len(ours); i++ {
+		_, common := found[ours[i]]
+		alike = !common && slices.Equal(found[theirs[i]].Shape, want[ours[i]].Shape)
+	}
+	if alike {
+		renamed := maps.Clone(found)
+		for i, name := range theirs {
+			delete(renamed, name)
+			renamed[ours[i]] = found[name]
+		}
+		return renamed
+	}
+	return found
+}
+
+// leaveOut puts the arrays of the model in the place of those that except matches. A pattern that matches nothing is an error.
+func leaveOut(model nn.Module, found map[string]storage.Array, except []string) error {
+	state := maps.Collect(nn.StateDict(model))
+	for _, pattern := range except {
+		matched := false
+		for _, arrays := range []map[string]storage.Array{found, state} {
+			for _, name := range slices.Collect(maps.Keys(arrays)) {
+				if ok, err := path.Match(pattern, name); err != nil {
+					return fmt.Errorf("pattern %q: %w", pattern, err)
+				} else if !ok {
+					continue
+				}
+				matched = true
+				if a, ok := state[name]; ok {
+					found[name] = a
+				} else {
+					delete(found, name)
+				}
+			}
+		}
+		if !matched {
+			return errkind.Errorf(storage.ErrState, "no parameter is %q; names are such as %s", pattern, firstName(state))
+		}
+	}
+	return nil
+}
+
+// firstName returns the first name of arrays.
+func firstName(arrays map[string]storage.Array) string {
+	for _, name := range slices.Sorted(maps.Keys(arrays)) {
+		return name
+	}
+	return "none"
+}
+
+var _ = train.RegisterWeights(LoadWeights)
 
 // stateOf returns the arrays of a state_dict by the names that a model of h5dnn gives them.
 func (s *Source) stateOf(model nn.Module) (map[string]storage.Array, error) {

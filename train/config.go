@@ -18,6 +18,7 @@ import (
 type Config struct {
 	Data      dataconfig.Config `json:"data"`
 	Model     any               `json:"model"`               // a preset or layers, as nn.FromConfig reads them
+	Initial   Initial           `json:"initial,omitzero"`    // first weights from a file; at random if absent
 	Classes   int               `json:"classes,omitempty"`   // of a preset; as many as the labels have if 0
 	Loss      any               `json:"loss"`                // as nn.LossFromConfig reads it
 	Optimizer any               `json:"optimizer"`           // as nn.OptimizerFromConfig reads it
@@ -107,6 +108,9 @@ func (c Config) Check() error {
 		return wrong(fmt.Sprintf("cannot be %d; want 0 for all there are", c.Threads), "threads")
 	}
 	if err := c.checkShards(); err != nil {
+		return err
+	}
+	if err := c.Initial.check(); err != nil {
 		return err
 	}
 	return c.checkNames()

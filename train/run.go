@@ -120,6 +120,9 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (_ *Run, e
 	if err != nil {
 		return nil, r.adviseLayout(err)
 	}
+	if err := r.Config.Initial.load(r.Model); err != nil {
+		return nil, err
+	}
 	r.Targets = r.targetsFor(r.targets)
 	bound, err := r.bindTraining(data.Train.Fields())
 	if err != nil {

@@ -52,6 +52,20 @@ class TwoTargets(nn.Module):
         return self.kind(features), self.place(features)
 
 
+class Transfer(nn.Sequential):
+    """Begins with the layers of base.pt, but the last, and keeps its convolutions."""
+
+    def __init__(self):
+        layers = []
+        for before, after in ((1, 16), (16, 32), (32, 32)):
+            layers += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+        super().__init__(*layers, nn.Flatten(), nn.Linear(512, 64), nn.ReLU(), nn.Linear(64, 3))
+        base = torch.load(os.path.join(EXAMPLES, "transfer", "base.pt"))
+        self.load_state_dict({k: v for k, v in base.items() if not k.startswith("12.")}, strict=False)
+        for layer in list(self)[:9]:
+            layer.requires_grad_(False)
+
+
 class Tagger(nn.Module):
     def __init__(self):
         super().__init__()
@@ -129,6 +143,15 @@ def sentences(f, part):
     return torch.from_numpy(f[part + "/tokens"][:]).long(), torch.from_numpy(f[part + "/tags"][:]).long()
 
 
+def kinds(f, part):
+    rows = slice(100 if part == "train" else None)
+    return images(f[part + "/images"])[rows], torch.from_numpy(f[part + "/kinds"][:]).long()[rows]
+
+
+def kind_scores(out, y):
+    return {"accuracy": (out.argmax(1) == y).double().mean().item()}
+
+
 def tag_scores(out, y):
     return {"accuracy": (out.argmax(1) == y)[y != -100].double().mean().item()}
 
@@ -148,6 +171,7 @@ def token_scores(out, y):
 TASKS = {  # configuration, data, model, arrays, loss, scores, learning rate, epochs, batch
     "segmentation": ("segmentation/unet.yaml", "segmentation/shapes.h5", UNet, pixels, F.cross_entropy, pixel_scores, 2e-3, 6, 16),
     "targets": ("targets/targets.yaml", "segmentation/shapes.h5", TwoTargets, places, place_loss, place_scores, 1e-3, 15, 32),
+    "transfer": ("transfer/frozen.yaml", "segmentation/shapes.h5", Transfer, kinds, F.cross_entropy, kind_scores, 1e-3, 60, 16),
     "tagger": ("tagger/tagger.yaml", "tagger/sentences.h5", Tagger, sentences, F.cross_entropy, tag_scores, 2e-3, 10, 32),
     "characters": ("characters/characters.yaml", "characters/pieces.h5", Characters, integers("bytes", "package"), F.cross_entropy, class_scores, 1e-3, 8, 64),
     "gpt": ("gpt/gpt.yaml", "gpt/text.h5", GPT, integers("bytes", "next"), F.cross_entropy, token_scores, 1e-3, 4, 32),

@@ -403,6 +403,11 @@ func configOf(c *cli.Context) (train.Config, error) {
 			for _, names := range []dataconfig.Names{config.Data.File, config.Data.YFile, config.Data.ValFile, config.Data.ValYFile} {
 				beside(name, names)
 			}
+			initial := []string{config.Initial.File}
+			if beside(name, initial); initial[0] != "" {
+				config.Initial.File = initial[0]
+				addInput(c.Context, initial[0], nil)
+			}
 			failed = override(c, config)
 		})
 		if failed != nil {

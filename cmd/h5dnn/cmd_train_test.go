@@ -352,3 +352,48 @@ func TestConvertedModelsAreTrained(t *testing.T) {
 		}
 	}
 }
+
+// TestTrainingBeginsWithWeightsOfAFile trains a model whose first layer is that of another and stays as it is.
+func TestTrainingBeginsWithWeightsOfAFile(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	digits, err := filepath.Abs("../../testdata/digits.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := "data: {file: " + digits + ", x: train/images, y: train/labels}\nepochs: 1\nmodel: [flatten, {dense: 8}, relu, {dense: 10}]\n"
+	first := write("first.yaml", data)
+	second := write("second.yaml", data+"seed: 2\ninitial: {file: first.h5, except: [3.*]}\noptimizer: {adam: {groups: [{params: [1.*], freeze: true}]}}\n")
+	for _, args := range [][]string{{"train", first, "-o", filepath.Join(folder, "first.h5")}, {"train", second, "-o", filepath.Join(folder, "second.h5")}} {
+		if code, _, errs := in(t, t.Context(), args...); code != 0 {
+			t.Fatalf("%v: %s", args, errs)
+		}
+	}
+	values := func(run, array string) string {
+		t.Helper()
+		code, out, errs := in(t, t.Context(), "slice", filepath.Join(folder, run)+":/model/"+array)
+		if code != 0 || out == "" {
+			t.Fatal(errs)
+		}
+		return out
+	}
+	for array, same := range map[string]bool{"1.weight": true, "3.weight": false} {
+		if (values("first.h5", array) == values("second.h5", array)) != same {
+			t.Errorf("%s is or is not the first model's", array)
+		}
+	}
+	if code, _, out := in(t, t.Context(), "train", second, "-o", filepath.Join(folder, "first.h5"), "--force"); code == 0 {
+		t.Errorf("the file of the first weights was replaced: %s", out)
+	}
+	missing := write("missing.yaml", data+"initial: nothing.pt\n")
+	if code, _, out := in(t, t.Context(), "train", missing, "-o", filepath.Join(folder, "third.h5")); code == 0 || !strings.Contains(out, "nothing.pt") {
+		t.Errorf("a file that is missing: %s", out)
+	}
+}

@@ -65,6 +65,8 @@ func page(root string) (string, error) {
 	source.settings(&b, reflect.ValueOf(defaults))
 	b.WriteString("\n### targets\n\nThe settings of each target in `targets: {NAME: …}`; a loss alone is `NAME: mse`.\n\n")
 	source.settings(&b, reflect.ValueOf(train.TargetConfig{}))
+	b.WriteString("\n### initial\n\nThe settings of `initial:`; a file alone is `initial: model.pt`.\n\n")
+	source.settings(&b, reflect.ValueOf(train.Initial{}))
 	b.WriteString("\n## data\n\nThe settings in `data:`, which say what the samples are. `h5dnn help train` explains ROWS.\n\n")
 	source.settings(&b, reflect.ValueOf(dataconfig.Config{}))
 	b.WriteString("\n### split\n\nThe settings in `data: split:`, where it is not text.\n\n")

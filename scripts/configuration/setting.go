@@ -36,6 +36,7 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[dataconfig.Normalize]():          "`auto`, `none`, `MEAN/STD`, `{mean, std}` or `{scale, shift}`, or one of these by input",
 	reflect.TypeFor[dataconfig.Missing]():            "`error`, `mean`, `previous`, a number or `ignore`, or one of these by input and target",
 	reflect.TypeFor[dataconfig.ClassNames]():         "list of names, or lists by target",
+	reflect.TypeFor[train.Initial]():                 "file, or the settings of initial below",
 	reflect.TypeFor[map[string]train.TargetConfig](): "the settings of targets below, by target",
 	reflect.TypeFor[augment.Range]():                 "number, or `[lowest, highest]`",
 	reflect.TypeFor[map[string]augment.Kind]():       "name by field",
