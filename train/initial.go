@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -44,7 +43,7 @@ func (i Initial) load(model nn.Module) error {
 	case i.File == "":
 		return nil
 	case readWeights == nil:
-		return errkind.Errorf(storage.ErrState, "initial: no reader of weights; import package models")
+		return fmt.Errorf("initial: no reader of weights; import package models: %w", storage.ErrState)
 	}
 	if err := readWeights(model, i.File, i.Except...); err != nil {
 		return fmt.Errorf("initial: %w", err)

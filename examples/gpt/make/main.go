@@ -42,11 +42,9 @@ func save(file, text string, n int) error {
 		return err
 	}
 	all := map[string]*tensor.Tensor{}
-	for part, text := range map[string][]byte{"train": train, "val": val} {
-		there, count := (len(text)-1)/length, n
-		if part == "val" {
-			count = n / 4
-		}
+	for i, part := range []string{"train", "val"} {
+		text, count := [][]byte{train, val}[i], []int{n, n / 4}[i]
+		there := (len(text) - 1) / length
 		if count = min(count, there); count < 1 {
 			return fmt.Errorf("-n %d of %d bytes; want a sequence of %d for each of training and validation", n, len(text), length)
 		}
