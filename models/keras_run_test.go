@@ -22,11 +22,11 @@ func TestRunsOfKerasModelsPredict(t *testing.T) {
 		}
 		predictsAsKeras(t, name, plan, kerasFiles+strings.TrimSuffix(name, filepath.Ext(name))+".npz")
 	}
-	for _, name := range []string{"rms", "rnn"} {
-		plan, err := kerasRun(t, "testdata/"+name+".keras", models.Options{})
+	for _, name := range []string{"rms.keras", "rnn.keras", "sequences.keras", "sequences2.h5"} {
+		plan, err := kerasRun(t, "testdata/"+name, models.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		predictsAsKeras(t, name, plan, "testdata/"+name+".npz")
+		predictsAsKeras(t, name, plan, "testdata/"+strings.TrimSuffix(name, filepath.Ext(name))+".npz")
 	}
 }

@@ -131,8 +131,11 @@ func (c layerCase) compare(t *testing.T, d storage.Device) {
 	for i, x := range xs {
 		samples[i] = x.Shape[1:]
 	}
-	if s, err := nn.Summarize(c.build(t, d), samples...); err != nil || !slices.Equal(s.Rows[len(s.Rows)-1].Output, c.oracle[c.key+"/out"].Shape[1:]) {
-		t.Errorf("summary %v, %v", s, err)
+	s, err := nn.Summarize(c.build(t, d), samples...)
+	if err != nil {
+		t.Errorf("summary: %v", err)
+	} else if last := s.Rows[len(s.Rows)-1].Output; last != nil && !slices.Equal(last, c.oracle[c.key+"/out"].Shape[1:]) { // nil for several outputs
+		t.Errorf("summary %v", s)
 	}
 	for buffer, b := range nn.Buffers(m) {
 		c.same(t, exact, c.key+"/after/"+buffer, tensor.FromArray(b.Array).CPU())

@@ -302,7 +302,7 @@ func (c recurrence) scan(steps *tensor.Tensor, state, counts []*tensor.Tensor, w
 		switch {
 		case counts == nil:
 			output = next[0]
-		case c.ZeroOutputForMask && (c.ReturnSequences || i < len(inputs)-1):
+		case c.ZeroOutputForMask:
 			output = tensor.Where(counts[i], next[0], zero)
 		default:
 			output = tensor.Where(counts[i], next[0], output)

@@ -113,6 +113,8 @@ type value struct {
 	// first, one after another. Nil if the order is that of Keras.
 	flat  [][]int
 	parts []value // that were joined to flat, if there are several
+	mask  string  // node of a mask (N, steps) of the steps that count; "" if all do
+	steps bool    // it is a mask itself
 }
 
 // A builder collects the nodes of a graph.
@@ -285,13 +287,15 @@ func (b *builder) call(layer *Layer, path string, call Arguments, in []value) ([
 	if err := first(l.failed(), b.err); err != nil {
 		return nil, layerError(path, l.Class, notRun, err)
 	}
-	return []value{out}, nil
+	return out, nil
 }
 
-func (b *builder) layer(l *settings, in []value) value {
+// layer adds the nodes of a layer, and returns its outputs; none if it fails.
+func (b *builder) layer(l *settings, in []value) []value {
 	c := classes[l.Class]
+	in = withMask(l, in)
 	switch {
-	case c.nodes == nil && c.module == nil:
+	case c.nodes == nil && c.module == nil && c.outputs == nil:
 		l.refuse("layers of this class are not translated")
 	case len(in) == 0:
 		l.invalid("no inputs")
@@ -303,31 +307,78 @@ func (b *builder) layer(l *settings, in []value) value {
 		l.refuse("it is called with %s=True", l.call.Flags[0])
 	}
 	if l.failed() != nil {
-		return value{}
+		return nil
 	}
 	shapes, err := shapesOfClass(l, c, shapesOfValues(in))
 	if err != nil {
-		return value{}
+		return nil
 	}
-	var out value
-	if c.nodes != nil {
-		out = c.nodes(b, l, in)
-	} else {
-		m := c.module(l, [][]int{in[0].shape})
-		if out = in[0]; c.axes != nil {
-			out = c.axes(b, l, out)
+	var out []value
+	switch {
+	case c.outputs != nil:
+		out = c.outputs(b, l, in)
+	case c.nodes != nil:
+		out = []value{c.nodes(b, l, in)}
+	default:
+		m, v := c.module(l, [][]int{in[0].shape}), in[0]
+		if c.axes != nil {
+			v = c.axes(b, l, v)
 		}
-		out = b.module(l, out, m)
-	}
-	out.shape = shapes[0]
-	if l.Class != "Concatenate" {
-		out.parts = nil
+		out = []value{b.module(l, v, m)}
 	}
 	if l.failed() != nil {
-		return value{}
+		return nil
 	}
-	return b.activated(l, out)
+	for i := range out {
+		out[i].shape = shapes[i]
+		if l.Class != "Concatenate" {
+			out[i].parts = nil
+		}
+	}
+	if c.outputs == nil {
+		out[0].mask = maskBehind(l, c, in)
+		out[0] = b.activated(l, out[0])
+	}
+	return out
 }
+
+// withMask returns the inputs of a call without the mask that Keras 3 writes among its arguments, which the first has instead.
+func withMask(l *settings, in []value) []value {
+	if strings.HasPrefix(l.Class, "ops.") {
+		return in
+	}
+	i := slices.IndexFunc(in, func(v value) bool { return v.steps })
+	if i < 0 {
+		return in
+	}
+	in = slices.Clone(in)
+	in[0].mask = in[i].node
+	if i == 0 || slices.ContainsFunc(in[i+1:], func(v value) bool { return v.steps }) {
+		l.refuse("masks as its inputs")
+	}
+	return slices.Delete(in, i, i+1)
+}
+
+// maskBehind returns the mask of the output of a layer: that of its inputs for layers that compute each step by itself, and none for others.
+func maskBehind(l *settings, c class, in []value) string {
+	mask := in[0].mask
+	for _, v := range in {
+		if c.several && v.mask != mask || v.mask != "" && usesMask[l.Class] {
+			l.refuse("a mask of its inputs, from a Masking or an Embedding with mask_zero")
+		}
+	}
+	if c.kept || c.several || passesMask[l.Class] {
+		return mask
+	}
+	return ""
+}
+
+var (
+	// passesMask are the classes of layers whose output has the mask of the input, besides those that keep its features and those of several inputs.
+	passesMask = map[string]bool{"Dense": true, "TimeDistributed": true, "LayerNormalization": true, "GroupNormalization": true}
+	// usesMask are the classes of layers that compute something else with a mask.
+	usesMask = map[string]bool{"GlobalAveragePooling1D": true, "MultiHeadAttention": true, "Attention": true, "AdditiveAttention": true, "GroupQueryAttention": true, "Softmax": true}
+)
 
 // module adds a module, or its parts, for a layer.
 func (b *builder) module(l *settings, v value, m *module) value {

@@ -16,11 +16,12 @@ func TestSettingsOfNodes(t *testing.T) {
 	for _, c := range []struct{ layer, want string }{
 		{`"BatchNormalization", "config": {"name": "l", "momentum": 0.75}`, `"momentum":0.25`},
 		{`"CuDNNGRU", "config": {"name": "l", "units": 2}`, `{"gru":{`},
-		{`"GRU", "config": {"name": "l", "units": 2, "reset_after": false}`, "reset_after=False"},
+		{`"GRU", "config": {"name": "l", "units": 2, "reset_after": false}`, `"reset_after":false`},
 		{`"GRU", "config": {"name": "l", "units": 2, "reset_after": true, "go_backwards": true}`, `"go_backwards":true`},
-		{`"SimpleRNN", "config": {"name": "l", "units": 2}`, `"nonlinearity":"tanh"`},
+		{`"SimpleRNN", "config": {"name": "l", "units": 2}`, `{"rnn":{`},
 		{`"SimpleRNN", "config": {"name": "l", "units": 2, "activation": "relu"}`, `"nonlinearity":"relu"`},
-		{`"LSTM", "config": {"name": "l", "units": 2, "activation": "relu"}`, "activation relu"},
+		{`"LSTM", "config": {"name": "l", "units": 2, "activation": "relu"}`, `"activation":"relu"`},
+		{`"LSTM", "config": {"name": "l", "units": 2, "stateful": true}`, "stateful"},
 	} {
 		m, err := Parse(fmt.Sprintf(`{"class_name": "Sequential", "config": {"name": "s", "layers": [
 			{"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 4, 3]}}, {"class_name": %s}]}}`, c.layer))

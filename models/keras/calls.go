@@ -62,6 +62,10 @@ func connect(m *Model, g graph) error {
 			l := &m.Layers[i]
 			l.Calls, l.Arguments = append(l.Calls, refsOf(node)), append(l.Arguments, argumentsOf(node))
 		}
+		if calls := callsOfKeras3(o); strings.HasPrefix(m.Layers[i].Class, "ops.") && len(calls) == 1 {
+			m.Layers[i].Config = maps.Clone(m.Layers[i].Config)
+			m.Layers[i].Config[operands] = calls[0]["args"]
+		}
 	}
 	m.Inputs, m.Outputs = refsOf(g.config["input_layers"]), refsOf(g.config["output_layers"])
 	if len(m.Inputs) == 0 || len(m.Outputs) == 0 {
@@ -69,6 +73,9 @@ func connect(m *Model, g graph) error {
 	}
 	return checkRefs(m)
 }
+
+// operands is the setting that the operands of an operation of Keras 3 are kept as, tensors and numbers.
+const operands = "operands of the call"
 
 // callsOfKeras3 returns the calls of a layer that are objects of arguments, as in Keras 3. Keras 2
 // has objects of inputs by name.
@@ -86,7 +93,7 @@ func callsOfKeras3(o map[string]any) (calls []map[string]any) {
 // lacks the setting of the layer.
 func isOperation(o map[string]any) bool {
 	class := textIn(o, "class_name")
-	merges := classes[class].several && class != "MultiHeadAttention"
+	merges := classes[class].several && classes[class].outputs == nil && !strings.HasSuffix(class, "Attention")
 	return slices.ContainsFunc(callsOfKeras3(o), func(call map[string]any) bool {
 		args, _ := call["args"].([]any)
 		if len(args) == 0 {

@@ -2,13 +2,14 @@ package keras
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/models/weights"
 )
 
 // Bidirectional: the parameters of the layer that goes backwards end in _reverse.
 var _ = register(class{
-	shapes: bidirectionalShapes, module: bidirectionalModule, axes: asInKeras,
+	shapes: bidirectionalShapes, module: bidirectionalModule, outputs: bidirectionalOutputs, several: true,
 	variables: func(l *settings) []Variable {
 		list := variablesOf(l.wrapped("layer"))
 		return append(within("forward/", "forward_layer", list), within("backward/", "backward_layer", list)...)
@@ -22,6 +23,13 @@ var _ = register(class{
 		return both
 	},
 	links: bidirectionalLinks,
+	own: func(l *settings) []weights.Link {
+		forward, backward := directionsOf(l)
+		if l.failed() != nil {
+			return nil
+		}
+		return append(linksOfDirection(l, forward, "forward/", "", ownRecurrentLinks), linksOfDirection(l, backward, "backward/", "_reverse", ownRecurrentLinks)...)
+	},
 	samples: []Layer{
 		sample(map[string]any{"merge_mode": "concat", "layer": map[string]any{"class_name": "LSTM", "config": map[string]any{"units": 2.0}}},
 			w("forward/kernel", 3, 8), w("forward/recurrent_kernel", 2, 8), w("forward/bias", 8),
@@ -35,33 +43,47 @@ var _ = register(class{
 }, "Bidirectional")
 
 func bidirectionalLinks(l *settings) []weights.Link {
-	if mode, ok := l.Config["merge_mode"]; ok && mode != "concat" {
+	if mode := mergeMode(l); mode != "concat" {
 		l.fail(notInPyTorch("merge_mode %v; PyTorch concatenates the two directions", mode))
 	}
-	forward := recurrentWithin(l, "layer")
+	forward, backward := directionsOf(l)
 	if forward.Config["go_backwards"] == true {
 		l.fail(notInPyTorch("go_backwards of the layer within, which swaps the directions"))
 	}
-	backward := recurrentWithin(l, "layer")
+	if l.failed() != nil {
+		return nil
+	}
+	return append(linksOfDirection(l, forward, "forward/", "", recurrentLinks), linksOfDirection(l, backward, "backward/", "_reverse", recurrentLinks)...)
+}
+
+// mergeMode returns the name of how both directions are merged: concat, sum, mul, ave, or none.
+func mergeMode(l *settings) string {
+	if mode, ok := l.Config["merge_mode"]; ok && mode == nil {
+		return "none"
+	}
+	return l.Text("merge_mode", "concat")
+}
+
+// directionsOf returns both layers, which are of one kind.
+func directionsOf(l *settings) (forward, backward *settings) {
+	forward = recurrentWithin(l, "layer")
+	backward = recurrentWithin(l, "layer")
 	if l.Config["backward_layer"] != nil {
 		backward = recurrentWithin(l, "backward_layer")
 		if backward.Class != forward.Class || backward.Config["units"] != forward.Config["units"] {
 			l.fail(notInPyTorch("layers of two kinds: %s and %s", forward.Class, backward.Class))
 		}
 	}
-	if l.failed() != nil {
-		return nil
-	}
-	return append(linksOfDirection(l, forward, "forward/", ""), linksOfDirection(l, backward, "backward/", "_reverse")...)
+	return forward, backward
 }
 
 // linksOfDirection returns the links of one of both layers, whose weights in l begin with a prefix, and whose
-// parameters end in a suffix.
-func linksOfDirection(l, inner *settings, prefix, suffix string) []weights.Link {
+// parameters end in a suffix, by a rule of one layer.
+func linksOfDirection(l, inner *settings, prefix, suffix string, rule func(*settings) []weights.Link) []weights.Link {
 	inner.Config = maps.Clone(inner.Config)
 	delete(inner.Config, "go_backwards")
 	inner.Weights = weightsBelow(l, prefix)
-	links := recurrentLinks(inner)
+	links := rule(inner)
 	for i, link := range links {
 		links[i].From, links[i].To = affixed(prefix, link.From, ""), affixed("", link.To, suffix)
 	}
@@ -94,15 +116,20 @@ func affixed(prefix string, names []string, suffix string) []string {
 }
 
 func bidirectionalShapes(l *settings, in [][]int) [][]int {
-	inner := l.wrapped("layer")
-	if inner.Class != "LSTM" && inner.Class != "GRU" && inner.Class != "SimpleRNN" {
-		l.refuse("around a %s", inner.Class)
+	inner := recurrentWithin(l, "layer")
+	if l.failed() != nil {
+		return nil
 	}
 	shapes := recurrentShapes(inner, in)
-	if l.Text("merge_mode", "concat") == "concat" {
-		shapes[0][len(shapes[0])-1] *= 2
+	output, states := shapes[0], shapes[1:]
+	outputs := [][]int{output}
+	switch mergeMode(l) {
+	case "concat":
+		output[len(output)-1] *= 2
+	case "none":
+		outputs = append(outputs, output)
 	}
-	return shapes
+	return slices.Concat(outputs, states, states)
 }
 
 func bidirectionalModule(l *settings, in [][]int) *module {
@@ -113,8 +140,25 @@ func bidirectionalModule(l *settings, in [][]int) *module {
 	inner.Weights = weightsBelow(l, "forward/")
 	m := recurrentModule(inner, in)
 	m.settings["bidirectional"] = true
-	if mode := l.Text("merge_mode", ""); mode != "concat" {
-		m.notRun = unsupported("merge_mode %q", mode)
+	if mode := mergeMode(l); mode != "concat" {
+		m.settings["merge_mode"] = mode
 	}
 	return m
+}
+
+// bidirectionalOutputs adds a recurrent layer of two directions.
+func bidirectionalOutputs(b *builder, l *settings, in []value) []value {
+	forward, backward := directionsOf(l)
+	if l.failed() != nil {
+		return nil
+	}
+	for _, f := range recurrentActivations {
+		if a, b := activationOf(forward, f.setting, f.otherwise), activationOf(backward, f.setting, f.otherwise); a != b {
+			l.refuse("%s of one direction %s, of the other %s", f.setting, a, b)
+		}
+	}
+	m := bidirectionalModule(l, shapesOfValues(in))
+	forward.Weights = weightsBelow(l, "forward/")
+	b.setRecurrence(forward, m)
+	return b.recur(l, forward, m, in, 2)
 }

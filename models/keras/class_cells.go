@@ -25,13 +25,21 @@ var (
 		module: func(l *settings, in [][]int) *module {
 			layers, _ := layersOf(l)
 			m := recurrentModule(layers[0], in)
-			if m.pytorch["num_layers"] = len(layers); len(layers) > 1 {
-				m.notRun = unsupported("%d cells, one on another", len(layers))
-			}
+			m.pytorch["num_layers"] = len(layers)
 			return m
 		},
-		axes:  asInKeras,
+		outputs: cellOutputs, several: true,
 		links: cellLinks,
+		own: func(l *settings) (links []weights.Link) {
+			layers, prefixes := layersOf(l)
+			for i, one := range layers {
+				for _, link := range ownRecurrentLinks(one) {
+					link.From, link.To = affixed(prefixes[i], link.From, ""), affixed(partOf(i, len(layers)), link.To, "")
+					links = append(links, link)
+				}
+			}
+			return links
+		},
 		samples: []Layer{
 			sample(map[string]any{"cell": map[string]any{"class_name": "LSTMCell", "config": map[string]any{"units": 2.0}}},
 				w("kernel", 3, 8), w("recurrent_kernel", 2, 8), w("bias", 8)),
@@ -44,6 +52,33 @@ var (
 		},
 	}, "RNN")
 )
+
+// cellOutputs adds the layers of an RNN, one after another.
+func cellOutputs(b *builder, l *settings, in []value) []value {
+	layers, _ := layersOf(l)
+	if len(layers) > 1 && (len(in) > 1 || l.Bool("return_state", false)) {
+		l.refuse("states of %d cells, one on another", len(layers))
+	}
+	for i, one := range layers {
+		m := recurrentModule(one, shapesOfValues(in))
+		b.setRecurrence(one, m)
+		m.part = strings.TrimSuffix(partOf(i, len(layers)), ".")
+		shapes := recurrentShapes(one, shapesOfValues(in))
+		if in = b.recur(l, one, m, in, 1); l.failed() != nil {
+			return nil
+		}
+		in[0].shape = shapes[0]
+	}
+	return in
+}
+
+// partOf returns what the names of parameters of cell i of n begin with.
+func partOf(i, n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "cell" + strconv.Itoa(i) + "."
+}
 
 // cellLinks returns the links of the layers of an RNN.
 func cellLinks(l *settings) (links []weights.Link) {
@@ -109,6 +144,9 @@ func layersOf(l *settings) (layers []*settings, prefixes []string) {
 		delete(layer.Config, "cell")
 		if i < len(cells)-1 {
 			layer.Config["return_sequences"] = true
+		}
+		if i > 0 {
+			delete(layer.Config, "go_backwards") // the first has turned the steps round
 		}
 		layers = append(layers, l.of(layer))
 	}

@@ -8,7 +8,7 @@ import (
 
 // Embedding: both have a table (vocabulary, width).
 var _ = register(class{
-	variables: fixed(positions("embeddings")...), module: embeddingModule, axes: asInKeras,
+	variables: fixed(positions("embeddings")...), module: embeddingModule, outputs: embeddingOutputs,
 	shapes: func(l *settings, in [][]int) [][]int {
 		return [][]int{append(slices.Clone(in[0]), l.Int("output_dim", 0))}
 	},
@@ -28,8 +28,18 @@ func embeddingModule(l *settings, _ [][]int) *module {
 	m := constructed("embedding", "nn.Embedding num_embeddings embedding_dim", map[string]any{})
 	m.size("num_embeddings", l.sizeOr(l.Int("input_dim", 0), "embeddings", 0)).size("embedding_dim", l.sizeOr(l.Int("output_dim", 0), "embeddings", 1))
 	if l.Bool("mask_zero", false) {
-		m.notRun = unsupported("mask_zero, by which later layers skip steps")
 		m.differs = notInPyTorch("mask_zero: PyTorch has no masks; pass the lengths of the sequences")
 	}
 	return m
+}
+
+// embeddingOutputs adds an embedding, and the mask of integers that are not 0.
+func embeddingOutputs(b *builder, l *settings, in []value) []value {
+	tokens := b.last(in[0])
+	rows := b.module(l, tokens, embeddingModule(l, nil))
+	rows.mask = ""
+	if l.Bool("mask_zero", false) {
+		rows.mask = b.add(l, "mask", "masking", tokens.node) + ".1"
+	}
+	return []value{rows}
 }

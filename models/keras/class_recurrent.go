@@ -2,6 +2,7 @@ package keras
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/models/weights"
@@ -30,9 +31,9 @@ func recurrentClass(gates, biases int) class {
 	}
 	arrays := []Weight{w("kernel", in, gates*units), w("recurrent_kernel", units, gates*units), bias}
 	return class{
-		variables: recurrent, shapes: recurrentShapes, module: recurrentModule, axes: asInKeras,
+		variables: recurrent, shapes: recurrentShapes, module: recurrentModule, outputs: recurrentOutputs, several: true,
 		arrays: shaped(map[string]string{"kernel": fmt.Sprintf("features %d*units", gates), "recurrent_kernel": fmt.Sprintf("units %d*units", gates)}),
-		links:  recurrentLinks,
+		links:  recurrentLinks, own: ownRecurrentLinks,
 		samples: []Layer{
 			sample(map[string]any{"units": units, "use_bias": true}, arrays...),
 			sample(map[string]any{"units": units, "use_bias": false}, arrays[:2]...),
@@ -40,16 +41,24 @@ func recurrentClass(gates, biases int) class {
 	}
 }
 
-// recurrentLinks returns the links of a recurrent layer.
+// recurrentLinks returns the links of a recurrent layer to the parameters of a module of PyTorch.
 func recurrentLinks(l *settings) []weights.Link {
 	if reason := cannotRecur(l); reason != "" {
 		l.fail(notInPyTorch("%s", reason))
 	}
+	return ownRecurrentLinks(l)
+}
+
+// ownRecurrentLinks returns the links of a recurrent layer to parameters that are named as PyTorch's.
+func ownRecurrentLinks(l *settings) []weights.Link {
 	product, both := weights.TransposeOp(1, 0), weights.SumOp
 	if l.Class == "GRU" {
 		gates := weights.GatesOp(0, 1, 0, 2)
 		product = weights.Chain(product, gates)
-		both = weights.Chain(weights.InverseOp(weights.ConcatOp(0, 2)), weights.ReshapeOp([]int{1, -1}, []int{-1}), gates)
+		if resetsAfter(l) {
+			both = weights.Chain(weights.InverseOp(weights.ConcatOp(0, 2)), weights.ReshapeOp([]int{1, -1}, []int{-1}))
+		}
+		both = weights.Chain(both, gates)
 	}
 	links := []weights.Link{
 		linked("kernel", "weight_ih_l0", product),
@@ -61,16 +70,17 @@ func recurrentLinks(l *settings) []weights.Link {
 	return links
 }
 
-// cannotRecur says why the modules of PyTorch and package nn cannot compute what l does, in one direction or
-// the other; "" if they can.
+// resetsAfter reports whether a GRU multiplies the product of the state by the reset gate, and not the state.
+func resetsAfter(l *settings) bool {
+	bias, ok := l.Weight("bias")
+	return l.Bool("reset_after", true) && (!ok || bias.Array.Rank() != 1)
+}
+
+// cannotRecur says why the modules of PyTorch cannot compute what l does; "" if they can.
 func cannotRecur(l *settings) string {
 	activation, recurrent := activationOf(l, "activation", "tanh"), activationOf(l, "recurrent_activation", "sigmoid")
-	resets := l.Bool("reset_after", true)
-	if bias, ok := l.Weight("bias"); ok && l.Class == "GRU" && bias.Array.Rank() == 1 {
-		resets = false
-	}
 	switch {
-	case l.Class == "GRU" && !resets:
+	case l.Class == "GRU" && !resetsAfter(l):
 		return "reset_after=False, which multiplies the state by the reset gate before the product"
 	case l.Class == "SimpleRNN" && activation == "relu":
 	case activation != "tanh":
@@ -94,15 +104,29 @@ func activationOf(l *settings, setting, otherwise string) string {
 	return l.Text(setting, otherwise)
 }
 
+// recurrentShapes returns the shapes of the output and, with return_state, of the state.
 func recurrentShapes(l *settings, in [][]int) [][]int {
 	units := l.Int("units", 0)
-	switch {
-	case len(in[0]) != 2:
+	if len(in[0]) != 2 {
 		l.invalid("input of shape %v; want steps and features", in[0])
-	case l.Bool("return_sequences", false):
-		return [][]int{{in[0][0], units}}
+		return [][]int{{units}}
 	}
-	return [][]int{{units}}
+	shapes := [][]int{{units}}
+	if l.Bool("return_sequences", false) {
+		shapes[0] = []int{in[0][0], units}
+	}
+	if l.Bool("return_state", false) {
+		shapes = append(shapes, slices.Repeat([][]int{{units}}, statesOf(l))...)
+	}
+	return shapes
+}
+
+// statesOf returns the number of tensors of a layer's state.
+func statesOf(l *settings) int {
+	if l.Class == "LSTM" {
+		return 2
+	}
+	return 1
 }
 
 // convRecurrentShapes returns the shape of a convolution over each step.
@@ -134,15 +158,92 @@ func recurrentModule(l *settings, in [][]int) *module {
 		m.settings["go_backwards"] = true
 		m.differs = notInPyTorch("go_backwards; reverse the sequences instead")
 	}
-	if reason := cannotRecur(l); reason != "" {
-		m.notRun = unsupported("%s", reason)
-	}
-	for _, setting := range []string{"return_state", "stateful", "time_major"} {
+	return m
+}
+
+// recurrentOutputs adds a recurrent layer.
+func recurrentOutputs(b *builder, l *settings, in []value) []value {
+	m := recurrentModule(l, shapesOfValues(in))
+	b.setRecurrence(l, m)
+	return b.recur(l, l, m, in, 1)
+}
+
+// recurrentActivations are settings of recurrent layers.
+var recurrentActivations = []struct{ setting, otherwise string }{{"activation", "tanh"}, {"recurrent_activation", "sigmoid"}}
+
+// setRecurrence sets what package nn computes and PyTorch does not.
+func (b *builder) setRecurrence(l *settings, m *module) {
+	for _, setting := range []string{"stateful", "time_major"} {
 		if l.Bool(setting, false) {
-			m.notRun = unsupported("%s", setting)
+			l.refuse("%s", setting)
 		}
 	}
-	return m
+	delete(m.settings, "nonlinearity")
+	for _, f := range recurrentActivations {
+		if l.Class == "SimpleRNN" && f.setting == "recurrent_activation" || activationOf(l, f.setting, f.otherwise) == f.otherwise {
+			continue
+		}
+		name := f.setting
+		if l.Class == "SimpleRNN" {
+			name = "nonlinearity"
+		}
+		m.settings[name] = b.activationWithin(l, l.Config[f.setting])
+	}
+	if l.Class == "GRU" && !resetsAfter(l) {
+		m.settings["reset_after"] = false
+	}
+}
+
+// activationWithin describes an activation as a setting of a layer of package nn.
+func (b *builder) activationWithin(l *settings, setting any) any {
+	within := &builder{version: b.version, modules: map[string]string{}, emitted: map[string]string{}, taken: map[string]bool{"x": true}}
+	y := within.activation(l.of(&Layer{Class: l.Class, Name: "f", Config: l.Config}), "y", setting, value{node: "x", shape: []int{-1}})
+	switch {
+	case len(within.nodes) == 0:
+		return []any{}
+	case len(within.nodes) == 1:
+		return within.nodes[0].(map[string]any)["layer"]
+	}
+	return map[string]any{"graph": map[string]any{"inputs": []any{"x"}, "nodes": within.nodes, "outputs": []any{y.node}}}
+}
+
+// recur adds the node of a recurrent layer l, whose settings on sequences, states and masks are those of inner, in some directions.
+func (b *builder) recur(l, inner *settings, m *module, in []value, directions int) []value {
+	x, states, outputs := b.last(in[0]), in[1:], 1
+	from := []string{x.node}
+	if x.mask != "" {
+		m.settings["masked"], from = true, append(from, x.mask)
+		if inner.Bool("zero_output_for_mask", false) || directions > 1 && inner.Bool("return_sequences", false) {
+			m.settings["zero_output_for_mask"] = true
+		}
+	}
+	if len(states) != 0 && len(states) != directions*statesOf(inner) {
+		l.refuse("%d inputs; want none but the steps, or %d states", len(in), directions*statesOf(inner))
+	}
+	for _, s := range states {
+		from = append(from, b.last(s).node)
+	}
+	if m.settings["merge_mode"] == "none" {
+		outputs++
+	}
+	if inner.Bool("return_state", false) {
+		m.settings["return_state"] = true
+		outputs += directions * statesOf(inner)
+	}
+	b.flat[l.path] = x.flat
+	node := b.add(l, m.part, m.config(), from...)
+	if m.part != "" {
+		b.modules[l.path+"/"+m.part] = b.emitted[l.path+"/"+m.part]
+	}
+	if !inner.Bool("return_sequences", false) {
+		x.mask = ""
+	}
+	values := []value{{node: node, mask: x.mask}}
+	for i := 0; outputs > 1 && i < outputs; i++ {
+		values = append(values[:i], value{node: fmt.Sprintf("%s.%d", node, i)})
+		values[0].mask = x.mask
+	}
+	return values
 }
 
 // recurrent returns the variables of the cell of an LSTM, GRU or SimpleRNN.

@@ -57,9 +57,26 @@ var (
 			return r.layer("UpSampling"+dimension(len(scale)), l.Name, config, in[0])
 		},
 	}}, "UpSampling1D", "UpSampling2D", "UpSampling3D")
-	_ = register(class{kept: true, differs: func(*settings) error {
+	_ = register(class{kept: true, outputs: maskingOutputs, differs: func(*settings) error {
 		return notInPyTorch("later layers skip the steps that it masks; PyTorch's modules take packed sequences")
 	}}, "Masking")
+	_ = register(class{outputs: func(b *builder, l *settings, in []value) []value {
+		list, _ := l.Config[operands].([]any)
+		if len(list) != 2 || len(in) != 1 || len(in[0].shape) > 2 {
+			l.refuse("it is not the mask of a Masking or an Embedding")
+			return in
+		}
+		number := l.of(&Layer{Class: l.Class, Name: l.Name, Config: map[string]any{"mask_value": list[1]}})
+		mask := b.add(l, "", map[string]any{"masking": map[string]any{"mask_value": number.Float("mask_value", 0)}}, b.last(in[0]).node)
+		return []value{{node: mask + ".1", steps: true}}
+	}}, "ops.NotEqual")
+	_ = register(class{shapes: func(l *settings, in [][]int) [][]int { return [][]int{in[0][:max(0, len(in[0])-1)]} },
+		outputs: func(_ *builder, l *settings, in []value) []value { // which the mask of NotEqual is already
+			if axes := l.Ints("axis"); !in[0].steps || len(in[0].shape) != 2 || len(axes) != 1 || axes[0] != -1 || l.Bool("keepdims", false) {
+				l.refuse("it is not the mask of a Masking")
+			}
+			return in
+		}}, "ops.Any", "Any")
 	_ = register(class{variables: variablesOfFile, nodes: passing,
 		shapes: func(l *settings, _ [][]int) [][]int {
 			l.refuse("it is a program that the file holds")
@@ -70,6 +87,14 @@ var (
 		}}, "Lambda")
 	_ = register(class{shapes: repeatShapes, nodes: repeatNodes}, "RepeatVector")
 )
+
+// maskingOutputs adds a layer whose second output is the mask.
+func maskingOutputs(b *builder, l *settings, in []value) []value {
+	v := b.last(in[0])
+	node := b.add(l, "", map[string]any{"masking": map[string]any{"mask_value": l.Float("mask_value", 0)}}, v.node)
+	v.node, v.mask = node+".0", node+".1"
+	return []value{v}
+}
 
 func passing(_ *builder, _ *settings, in []value) value { return in[0] }
 

@@ -32,6 +32,8 @@ type class struct {
 	axes func(b *builder, l *settings, v value) value
 	// nodes adds the layers of package nn, where they are not one module of one input.
 	nodes func(b *builder, l *settings, in []value) value
+	// outputs is nodes for layers with several outputs, or whose outputs have masks.
+	outputs func(b *builder, l *settings, in []value) []value
 
 	// links returns how the weights of l map to the parameters. An error of kind
 	// ErrUnsupported names the setting that PyTorch does not have. Nil for layers without weights.

@@ -1,7 +1,6 @@
 package keras_test
 
 import (
-	"errors"
 	"maps"
 	"math"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/models/keras"
-	"github.com/h5dnn/h5dnn/models/weights"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
@@ -36,16 +34,9 @@ func TestTranslatedModelsPredictWhatKerasPredicted(t *testing.T) {
 		}
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			base := strings.TrimSuffix(name, filepath.Ext(name))
-			_, kind, _ := strings.Cut(filepath.Base(base), "_")
 			f := serializetest.Open(t, name)
 			m := f.(*kerasfile.File).Model()
 			translation, err := keras.ToH5dnn(m, keras.LinkOptions{})
-			if kind == "cells" {
-				if !errors.Is(err, weights.ErrUnsupported) || !strings.Contains(err.Error(), "each (TimeDistributed) does not run in h5dnn: around a Sequential") {
-					t.Errorf("error %v; want one about the layer around a model", err)
-				}
-				return
-			}
 			if err != nil {
 				t.Fatal(err)
 			}

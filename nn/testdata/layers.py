@@ -274,6 +274,8 @@ layers = {  # by description: the layer and the shapes of its inputs, or integer
         (Fn(lambda net, x: torch.cat(list(net(x)[1]), 1), nn.GRU(2, 3, bidirectional=True, batch_first=True)), (2, 4, 2)),
     '{"gru": {"hidden_size": 3, "input_size": 2, "reset_after": false, "activation": "relu", "recurrent_activation": "hardsigmoid", "dtype": "float64"}}':
         (Fn(gru_reset_before, nn.GRU(2, 3, batch_first=True)), (2, 4, 2)),
+    '{"masking": {"mask_value": 0.5}}': (Fn(lambda x: torch.where((x != 0.5).any(-1, keepdim=True), x, 0)), (2, 4, 2)),
+    '{"time_distributed": {"layer": {"linear": {"in_features": 4, "out_features": 3, "dtype": "float64"}}}}': (Fn(lambda net, x: net["layer"](x), nn.ModuleDict({"layer": nn.Linear(4, 3)})), (2, 5, 4)),
 }
 ours = {"weight": "gamma", "bias": "beta"}
 
