@@ -64,8 +64,8 @@ func rnnCell(d *direction, x *tensor.Tensor, state []*tensor.Tensor) []*tensor.T
 func gruCell(d *direction, x *tensor.Tensor, state []*tensor.Tensor) []*tensor.Tensor {
 	h := state[0]
 	product := tensor.Linear(h, d.recurrent, d.bias, tensor.NoActivation)
-	z := d.f[0](d.limited(d.gate(x, 0).Add(d.gate(product, 0))))
-	r := d.f[0](d.limited(d.gate(x, 1).Add(d.gate(product, 1))))
+	both := d.f[0](d.limited(x.Narrow(1, 0, 2*d.hidden).Add(product.Narrow(1, 0, 2*d.hidden))))
+	z, r := d.gate(both, 0), d.gate(both, 1)
 	var n *tensor.Tensor
 	if d.integer("linear_before_reset", 0) != 0 {
 		n = r.Mul(d.gate(product, 2))
@@ -80,34 +80,32 @@ func gruCell(d *direction, x *tensor.Tensor, state []*tensor.Tensor) []*tensor.T
 	return one(n.Add(z.Mul(h.Sub(n))))
 }
 
-// lstmCell has the gates i, o, f and c.
+// lstmCell has the gates i, o, f and c. The first three have one activation, and are computed at once where the cell
+// does not add to their sums.
 func lstmCell(d *direction, x *tensor.Tensor, state []*tensor.Tensor) []*tensor.Tensor {
 	h, c := state[0], state[1]
-	sums := x.Add(tensor.Linear(h, d.recurrent, d.bias, tensor.NoActivation))
-	gate := func(i int, f function, peephole *tensor.Tensor) *tensor.Tensor {
+	sums := d.limited(x.Add(tensor.Linear(h, d.recurrent, d.bias, tensor.NoActivation)))
+	candidate := d.f[1](d.gate(sums, 3))
+	if d.peephole == nil && d.integer("input_forget", 0) == 0 {
+		gates := d.f[0](sums.Narrow(1, 0, 3*d.hidden))
+		next := d.gate(gates, 2).Mul(c).Add(d.gate(gates, 0).Mul(candidate))
+		return []*tensor.Tensor{d.gate(gates, 1).Mul(d.f[2](next)), next}
+	}
+	sums = x.Add(tensor.Linear(h, d.recurrent, d.bias, tensor.NoActivation))
+	gate := func(i, peephole int, c *tensor.Tensor) *tensor.Tensor {
 		g := d.gate(sums, i)
-		if d.peephole != nil && peephole != nil {
-			g = g.Add(peephole.Mul(d.peephole.Narrow(0, i*d.hidden, d.hidden)))
-		}
-		return f(d.limited(g))
-	}
-	input := gate(0, d.f[0], c)
-	var forget *tensor.Tensor
-	if d.integer("input_forget", 0) != 0 {
-		forget = input.RSubScalar(1)
-	} else {
-		f := d.gate(sums, 2)
 		if d.peephole != nil {
-			f = f.Add(c.Mul(d.peephole.Narrow(0, 2*d.hidden, d.hidden)))
+			g = g.Add(c.Mul(d.peephole.Narrow(0, peephole*d.hidden, d.hidden)))
 		}
-		forget = d.f[0](d.limited(f))
+		return d.f[0](d.limited(g))
 	}
-	next := forget.Mul(c).Add(input.Mul(gate(3, d.f[1], nil)))
-	output := d.gate(sums, 1)
-	if d.peephole != nil {
-		output = output.Add(next.Mul(d.peephole.Narrow(0, d.hidden, d.hidden)))
+	input := gate(0, 0, c)
+	forget := input.RSubScalar(1)
+	if d.integer("input_forget", 0) == 0 {
+		forget = gate(2, 2, c)
 	}
-	return []*tensor.Tensor{d.f[0](d.limited(output)).Mul(d.f[2](next)), next}
+	next := forget.Mul(c).Add(input.Mul(candidate))
+	return []*tensor.Tensor{gate(1, 1, next).Mul(d.f[2](next)), next}
 }
 
 // activations returns the functions of direction number at, by default those named.

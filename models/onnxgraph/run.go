@@ -106,15 +106,20 @@ func (m *Model) forward(inputs []*tensor.Tensor) []*tensor.Tensor {
 	return m.record(shapes, inputs)
 }
 
-// start returns the values that are there before the first step.
+// start returns the values that are there before the first step. Constants are tensors of this call alone, because
+// views of a tensor change it.
 func (m *Model) start(known, inputs []*tensor.Tensor) []*tensor.Tensor {
 	values := slices.Clone(known)
 	for at, x := range values {
-		if x != nil && x.Len() > 1 && x.DType().IsFloat() {
+		if x == nil {
+			continue
+		}
+		if x.Len() > 1 && x.DType().IsFloat() {
 			if w := m.Weights[m.names[at]]; w != nil {
-				values[at] = w.Tensor
+				x = w.Tensor
 			}
 		}
+		values[at] = x.Detach()
 	}
 	for i, in := range m.inputs {
 		values[in.number] = inputs[i]

@@ -30,7 +30,7 @@ var (
 	_ = simple("ConstantOfShape", 9, func(c *call) *tensor.Tensor {
 		shape := c.shape(c.list(0))
 		if value := c.tensors["value"]; value != nil {
-			return value.Reshape(repeat(1, len(shape))...).Expand(shape...)
+			return value.Detach().Reshape(repeat(1, len(shape))...).Expand(shape...)
 		}
 		return tensor.Zeros(dtype.Float32, repeat(1, len(shape))...).Expand(shape...)
 	})
