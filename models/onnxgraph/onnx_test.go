@@ -92,6 +92,39 @@ func agrees(m *onnxgraph.Model, want map[string]storage.Array, prefix string, re
 			return fmt.Errorf("round %d: %w", round, err)
 		}
 	}
+	return compiledAgrees(m, want, prefix, relative)
+}
+
+// compiledAgrees is agrees of the program that predictors run, for models that can be compiled.
+func compiledAgrees(m *onnxgraph.Model, want map[string]storage.Array, prefix string, relative float64) error {
+	var inputs []storage.Array
+	var specs []tensor.Spec
+	for i := range m.Inputs() {
+		x := want[fmt.Sprintf("%sin_%d", prefix, i)]
+		inputs, specs = append(inputs, x), append(specs, tensor.InputSpec(x.Type, x.Shape...))
+	}
+	var results []*tensor.Tensor
+	p, err := tensor.Compile(func(_ *tensor.Tape, xs []*tensor.Tensor) []*tensor.Tensor {
+		results = m.ForwardAll(xs)
+		return results
+	}, specs...)
+	if err != nil || len(inputs) == 0 {
+		return nil
+	}
+	outputs := make([]storage.Array, len(results))
+	for i, y := range results {
+		if outputs[i], err = storage.Make(storage.CPU, y.DType(), y.Shape()...); err != nil {
+			return err
+		}
+	}
+	if err := p.Run(outputs, inputs); err != nil {
+		return fmt.Errorf("compiled: %w", err)
+	}
+	for i, y := range outputs {
+		if err := same(tensor.FromArray(y), want[fmt.Sprintf("%sout_%d", prefix, i)], relative); err != nil {
+			return fmt.Errorf("compiled: output %d: %w", i, err)
+		}
+	}
 	return nil
 }
 
@@ -231,16 +264,26 @@ func BenchmarkExported(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Run(strings.TrimSuffix(filepath.Base(name), ".onnx"), func(b *testing.B) {
+			var inputs []storage.Array
+			var specs []tensor.Spec
+			for i := range m.Inputs() {
+				x := values[fmt.Sprintf("in_%d", i)]
+				inputs, specs = append(inputs, x), append(specs, tensor.InputSpec(x.Type, x.Shape...))
+			}
+			var outputs []storage.Array
+			p, err := tensor.Compile(func(_ *tensor.Tape, xs []*tensor.Tensor) []*tensor.Tensor {
+				ys := m.ForwardAll(xs)
+				for _, y := range ys {
+					a, _ := storage.Make(storage.CPU, y.DType(), y.Shape()...)
+					outputs = append(outputs, a)
+				}
+				return ys
+			}, specs...)
+			if err != nil {
+				b.Skip(err)
+			}
 			for b.Loop() {
-				err := tensor.Infer(func(tape *tensor.Tape) error {
-					var inputs []*tensor.Tensor
-					for i := range m.Inputs() {
-						inputs = append(inputs, tape.Input(values[fmt.Sprintf("in_%d", i)]))
-					}
-					m.ForwardAll(inputs)
-					return nil
-				})
-				if err != nil {
+				if err := p.Run(outputs, inputs); err != nil {
 					b.Fatal(err)
 				}
 			}
