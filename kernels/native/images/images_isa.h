@@ -74,12 +74,12 @@ INLINE uint32_t bilinear(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_
 	return (a * (256 - fx) + b * fx) * (256 - fy) + (c * (256 - fx) + d * fx) * fy;
 }
 
-static void outer_bytes(const h5k_warp *w, const h5k_image *from, const uint8_t *x, const positions *p, int64_t i, int64_t end, uint64_t *sum) {
+static void outer_bytes(const h5k_warp *w, const h5k_image *from, const uint8_t *x, const positions *p, int64_t i, int64_t end, uint32_t *sum) {
 	uint8_t fill = w->fill;
 	for (; i < end; i++) {
 		int64_t px = p->x[i] >> 32, py = p->y[i] >> 32, b = w->border;
 		if (b == H5K_CONSTANT && (px < -1 || py < -1 || px >= from->w || py >= from->h)) {
-			sum[i] += (uint64_t)fill << 16;
+			sum[i] += (uint32_t)fill << 16;
 			continue;
 		}
 		sum[i] += bilinear(tap_uint8_t(from, x, px, py, b, fill), tap_uint8_t(from, x, px + 1, py, b, fill),
@@ -95,10 +95,9 @@ static void inner_bytes(const positions *p, const uint8_t *x, int64_t row, int64
 	}
 }
 
-/* The same of adjacent pixels: pairs of neighbours are collected one by one, and averaged many at a time. */
-static void adjacent_bytes(const positions *p, const uint8_t *x, int64_t row, uint8_t *y) {
+/* The same of adjacent pixels, as sums: pairs of neighbours are collected one by one, and combined many at a time. */
+INLINE void adjacent_sums(const positions *p, const uint8_t *x, int64_t row, uint32_t *restrict v) {
 	uint16_t above[CHUNK], below[CHUNK];
-	uint8_t mean[CHUNK];
 	int64_t n = p->to - p->from;
 	const int32_t *at = p->at + p->from;
 	const uint16_t *fx = p->fx + p->from, *fy = p->fy + p->from;
@@ -113,14 +112,24 @@ static void adjacent_bytes(const positions *p, const uint8_t *x, int64_t row, ui
 #else
 		uint16_t up = (a >> 8) * (256 - f) + (a & 255) * f, down = (b >> 8) * (256 - f) + (b & 255) * f;
 #endif
-		uint32_t v = (uint32_t)up * (uint16_t)(256 - fy[i]) + (uint32_t)down * fy[i];
-		mean[i] = (v + 32768) >> 16;
+		v[i] += (uint32_t)up * (uint16_t)(256 - fy[i]) + (uint32_t)down * fy[i];
 	}
+}
+
+static void adjacent_bytes(const positions *p, const uint8_t *x, int64_t row, uint8_t *y) {
+	uint32_t v[CHUNK];
+	uint8_t mean[CHUNK];
+	int64_t n = p->to - p->from;
+	for (int64_t i = 0; i < n; i++)
+		v[i] = 32768;
+	adjacent_sums(p, x, row, v);
+	for (int64_t i = 0; i < n; i++)
+		mean[i] = v[i] >> 16;
 	memcpy(y + p->from, mean, n > 0 ? n : 0);
 }
 
 static void one_sample(const h5k_warp *w, const h5k_image *to, uint8_t *y, const h5k_image *from, const uint8_t *x, const positions *p, int64_t n) {
-	uint64_t sum[CHUNK];
+	uint32_t sum[CHUNK];
 	for (int64_t c = 0; c < to->c; c++, x += from->channel, y += to->channel) {
 		if (p->from > 0 || p->to < n)
 			memset(sum, 0, n * sizeof *sum);
@@ -144,9 +153,11 @@ INLINE void sample_at(const h5k_warp *w, int64_t x, int64_t y, int64_t i, int64_
 	*py = clamped(w->m[5]) + w->m[3] * x + w->m[4] * y + (w->m[3] * u + w->m[4] * v) / (2 * s);
 }
 
+/* The sums of at most 16² samples for each pixel are below 2³². */
+enum { TOGETHER = 4 }; /* channels that share positions */
+
 static void warp_bytes(const h5k_warp *w, const h5k_image *to, void *y, const h5k_image *from, const void *x) {
 	positions p;
-	uint64_t sum[CHUNK];
 	int64_t s = w->samples, px, py;
 	for (int64_t r = 0; r < to->h; r++)
 		for (int64_t first = 0; first < to->w; first += CHUNK) {
@@ -158,22 +169,30 @@ static void warp_bytes(const h5k_warp *w, const h5k_image *to, void *y, const h5
 				one_sample(w, to, out, from, x, &p, n);
 				continue;
 			}
-			for (int64_t c = 0; c < to->c; c++) {
-				const uint8_t *in = (const uint8_t *)x + c * from->channel;
-				memset(sum, 0, n * sizeof *sum);
-				for (int64_t j = 0; j < s; j++)
-					for (int64_t i = 0; i < s; i++) {
-						sample_at(w, first, r, i, j, &px, &py);
-						place(&p, from, n, px, py, w->m[0], w->m[3], 1 << 23);
-						outer_bytes(w, from, in, &p, 0, p.from, sum);
-						outer_bytes(w, from, in, &p, p.to, n, sum);
-						for (int64_t k = p.from; k < p.to; k++) {
-							const uint8_t *q = in + p.at[k];
-							sum[k] += bilinear(q[0], q[from->pixel], q[from->row], q[from->row + from->pixel], p.fx[k], p.fy[k]);
+			for (int64_t c = 0; c < to->c; c += TOGETHER) {
+				uint32_t sum[TOGETHER][CHUNK];
+				int64_t some = to->c - c < TOGETHER ? to->c - c : TOGETHER;
+				memset(sum, 0, some * sizeof *sum);
+				for (int64_t j = 0; j < s * s; j++) {
+					sample_at(w, first, r, j % s, j / s, &px, &py);
+					place(&p, from, n, px, py, w->m[0], w->m[3], 1 << 23);
+					for (int64_t k = 0; k < some; k++) {
+						const uint8_t *in = (const uint8_t *)x + (c + k) * from->channel;
+						outer_bytes(w, from, in, &p, 0, p.from, sum[k]);
+						outer_bytes(w, from, in, &p, p.to, n, sum[k]);
+						if (from->pixel == 1) {
+							adjacent_sums(&p, in, from->row, sum[k] + p.from);
+							continue;
+						}
+						for (int64_t i = p.from; i < p.to; i++) {
+							const uint8_t *q = in + p.at[i];
+							sum[k][i] += bilinear(q[0], q[from->pixel], q[from->row], q[from->row + from->pixel], p.fx[i], p.fy[i]);
 						}
 					}
-				for (int64_t i = 0; i < n; i++)
-					out[c * to->channel + i * to->pixel] = (sum[i] + 32768 * s * s) / (65536 * s * s);
+				}
+				for (int64_t k = 0; k < some; k++)
+					for (int64_t i = 0; i < n; i++)
+						out[(c + k) * to->channel + i * to->pixel] = (sum[k][i] + (uint32_t)(32768 * s * s)) / (uint32_t)(65536 * s * s);
 			}
 		}
 }
