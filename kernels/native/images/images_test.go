@@ -2,9 +2,11 @@ package images_test
 
 import (
 	"bytes"
+	"math"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels/native/images"
 )
 
@@ -168,6 +170,39 @@ func TestColorsOfBytesAreTheirDefinition(t *testing.T) {
 				for c := range 3 {
 					if want := change.of(i, c); int(got[at(i, c)]) != want {
 						t.Fatalf("change %d by %d of %v, channel %d: got %d, want %d", change.what, change.amount, []byte{x[at(i, 0)], x[at(i, 1)], x[at(i, 2)]}, c, got[at(i, c)], want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestWarpedFloatsAreRoundedOnce compares bilinear samples of floats with float64 in Go, within one unit in the last place.
+func TestWarpedFloatsAreRoundedOnce(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 40 {
+		g := layout(1+r.Int64N(3), 4+r.Int64N(12), 4+r.Int64N(12), false)
+		inBytes, gotBytes := make([]byte, 4*g.C*g.H*g.W), make([]byte, 4*g.C*g.H*g.W)
+		in, got := dtype.Cast[float32](inBytes), dtype.Cast[float32](gotBytes)
+		for i := range in {
+			in[i] = r.Float32()
+		}
+		w := &images.Warp{Samples: 1, Border: images.BorderEdge}
+		for i := range w.M {
+			w.M[i] = int64(r.Float64() * (1 << 32))
+		}
+		w.Apply(images.Floats, g, gotBytes, g, inBytes)
+		for c := range g.C {
+			for y := range g.H {
+				for x := range g.W {
+					px, py := w.M[0]*x+w.M[1]*y+w.M[2], w.M[3]*x+w.M[4]*y+w.M[5]
+					at := func(dx, dy int64) float64 {
+						return float64(in[c*g.Channel+min(max(py>>32+dy, 0), g.H-1)*g.Row+min(max(px>>32+dx, 0), g.W-1)])
+					}
+					fx, fy := float64(px&(1<<32-1))*0x1p-32, float64(py&(1<<32-1))*0x1p-32
+					want := float32((1-fy)*((1-fx)*at(0, 0)+fx*at(1, 0)) + fy*((1-fx)*at(0, 1)+fx*at(1, 1)))
+					if have := got[c*g.Channel+y*g.Row+x]; have != want && have != math.Nextafter32(want, have) {
+						t.Fatalf("(%d, %d) of %+v by %+v: got %v, want %v", x, y, *g, *w, have, want)
 					}
 				}
 			}
