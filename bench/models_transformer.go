@@ -42,10 +42,11 @@ func tokens(shape ...int) storage.Array {
 // gptStep is a training step of gpt.
 func gptStep(folders) (task, error) {
 	model, opt, x, y := gpt(), nn.NewSGD(nn.SGDOptions{LearningRate: 0.01}), tokens(8, 256), tokens(8, 256)
+	lossOf := nn.NewCrossEntropyLoss(nn.CrossEntropyLossOptions{})
 	once := func() error {
 		var failed error
 		err := tensor.Step(func(t *tensor.Tape) error {
-			loss := tensor.CrossEntropy(model.Forward(t.Input(x)), t.Input(y))
+			loss := lossOf.Forward(model.Forward(t.Input(x)), t.Input(y), nil).Value()
 			failed = opt.Step(nn.Parameters(model), tensor.Gradients(loss))
 			return nil
 		})

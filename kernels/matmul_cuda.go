@@ -101,12 +101,14 @@ type epilogue struct {
 
 // tryLibrary computes z = x·y and e with the GPU's library, and returns false if that does not take it.
 func (c *Call) tryLibrary(p *native.Product, z, x, y *storage.Array, e epilogue) (bool, error) {
-	if e.activated == nil {
-		e.activated = z
-	}
 	library, ok := launch.Library[launch.Multiplier](c.gpu)
-	if !ok || p.Axes > 1 || p.K == 0 || !adjacent(e.bias) {
+	switch {
+	case !ok || p.Axes > 2 || p.K == 0 || !adjacent(e.bias):
 		return false, nil
+	case p.Axes == 2:
+		return c.tryLibraryTwice(p, z, x, y, e)
+	case e.activated == nil:
+		e.activated = z
 	}
 	q := launch.Product{
 		Type: z.Type, M: int(p.M), N: int(p.N), K: int(p.K), Batches: 1,
@@ -126,6 +128,30 @@ func (c *Call) tryLibrary(p *native.Product, z, x, y *storage.Array, e epilogue)
 		return done, err
 	}
 	return true, c.activate(e.activated, z, e.act)
+}
+
+// tryLibraryTwice is tryLibrary of a product with two batch axes that cannot be joined, such as those of the heads of attention (B, T, H, D) -> (B,
+// H, T, D): a call for each index of the shorter one.
+func (c *Call) tryLibraryTwice(p *native.Product, z, x, y *storage.Array, e epilogue) (done bool, err error) {
+	outer, inner := 0, 1
+	if p.Batch[1] < p.Batch[0] {
+		outer, inner = 1, 0
+	}
+	part := *p
+	part.Axes, part.Batch[0], part.XBatch[0], part.YBatch[0], part.ZBatch[0] = 1, p.Batch[inner], p.XBatch[inner], p.YBatch[inner], p.ZBatch[inner]
+	for i := range p.Batch[outer] {
+		at := func(a *storage.Array, step int64) *storage.Array {
+			v := a.View
+			v.Offset += int(i * step)
+			moved := a.With(v)
+			return &moved
+		}
+		done, err = c.tryLibrary(&part, at(z, p.ZBatch[outer]), at(x, p.XBatch[outer]), at(y, p.YBatch[outer]), e)
+		if !done || err != nil {
+			return false, err // tiles compute all of z then
+		}
+	}
+	return done, nil
 }
 
 // adjacent reports whether the elements of a vector, if there is one, are contiguous.
