@@ -1,9 +1,13 @@
 package nn_test
 
 import (
+	"math"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
 )
 
 // TestPresetsHaveTheirPublishedSizes compares the number of parameters for 1000 classes with torchvision's.
@@ -42,6 +46,54 @@ func TestPresetsHaveTheirPublishedSizes(t *testing.T) {
 		}
 		if c.params > 0 && s.Params != c.params {
 			t.Errorf("%s: %d parameters; torchvision's has %d", c.name, s.Params, c.params)
+		}
+	}
+}
+
+// TestPresetsAreCompiled compares programs of presets, of which batch norms, sums and activations are parts of convolutions, with the models.
+func TestPresetsAreCompiled(t *testing.T) {
+	for name, shape := range map[string][]int{
+		"lenet": {2, 1, 28, 28}, "resnet18": {2, 3, 64, 64}, "resnet18_small": {2, 3, 16, 16}, "resnet50": {1, 3, 64, 64}, "mobilenet_v2": {1, 3, 64, 64},
+		"efficientnet_b0": {1, 3, 64, 64}, "unet": {1, 1, 16, 24}, "unet3d": {1, 1, 8, 8, 16}, "tcn": {2, 6, 40},
+	} {
+		m, err := nn.Preset(name, 10)
+		if err == nil {
+			_, err = nn.Build(m, shape[1:])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		nn.Eval(m)
+		for name, b := range nn.Buffers(m) { // statistics of no special value
+			tensor.FillUniform(b.Array, 0.5, 1.5, tensor.Key{Seed: uint64(len(name))})
+		}
+		p, err := tensor.Compile(func(_ *tensor.Tape, xs []*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{m.Forward(xs[0])} }, tensor.InputSpec(dtype.Float32, shape...))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		x, err := storage.Make(storage.CPU, dtype.Float32, shape...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(2) {
+			tensor.FillNormal(x, 0, 1, tensor.Key{Seed: seed})
+			want := m.Forward(tensor.FromArray(x).Detach())
+			y, err := storage.Make(storage.CPU, dtype.Float32, want.Shape()...)
+			if err == nil {
+				err = p.Run([]storage.Array{y}, []storage.Array{x})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			scale, worst := 1e-30, 0.0
+			got := tensor.Values[float64](tensor.FromArray(y))
+			for i, w := range tensor.Values[float64](want) {
+				scale, worst = max(scale, math.Abs(w)), max(worst, math.Abs(got[i]-w))
+			}
+			if !(worst <= 1e-5*scale) {
+				t.Errorf("%s: differs by %v of at most %v", name, worst, scale)
+			}
 		}
 	}
 }

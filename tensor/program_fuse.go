@@ -126,6 +126,11 @@ func (p *Program) joinNext(i int) bool {
 	default:
 		return false
 	}
+	if made := next.out[0].value; s.fused.options.Sum { // what is added to is where the results are
+		next.op, next.in, next.out = nil, nil, nil
+		p.rename(made, y.value)
+		return true
+	}
 	s.out, next.op = next.out, nil
 	next.in, next.out = nil, nil
 	return true
