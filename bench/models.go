@@ -202,3 +202,18 @@ func array(f *hdf5.File, path string) (storage.Array, error) {
 	}
 	return d.Array()
 }
+
+// recurrent returns an LSTM or a GRU of two layers of 256, and a product of its last output.
+func recurrent(make func(nn.RecurrentOptions) nn.Module, bidirectional bool) func() nn.Sequential {
+	return func() nn.Sequential {
+		outputs := 256
+		if bidirectional {
+			outputs = 512
+		}
+		layer := make(nn.RecurrentOptions{HiddenSize: 256, InputSize: 256, NumLayers: 2, Bidirectional: bidirectional})
+		return nn.Sequential{layer, nn.NewLinear(nn.LinearOptions{InFeatures: outputs, OutFeatures: 10})}
+	}
+}
+
+func lstm(o nn.RecurrentOptions) nn.Module { return nn.NewLSTM(nn.LSTMOptions{RecurrentOptions: o}) }
+func gru(o nn.RecurrentOptions) nn.Module  { return nn.NewGRU(nn.GRUOptions{RecurrentOptions: o}) }

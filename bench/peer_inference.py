@@ -33,6 +33,15 @@ def small_resnet18():
     return model
 
 
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.head = nn.LSTM(256, 256, 2, batch_first=True), nn.Linear(256, 10)
+
+    def forward(self, x):
+        return self.head(self.layer(x)[0][:, -1])
+
+
 class Encoder(nn.Module):
     def __init__(self):
         super().__init__()
@@ -93,6 +102,7 @@ rows = {
     'inference, ResNet-18 on 3x32x32, batch 1': image(small_resnet18, 1, 3, 32, 32),
     'inference, ResNet-18 on 3x32x32, batch 32': image(small_resnet18, 32, 3, 32, 32),
     'inference, ResNet-50 on 3x224x224, batch 1': image(zoo.resnet50, 1, 3, 224, 224),
+    'inference, LSTM of 2 layers of 256, 64 steps, batch 1': lambda: fastest(Recurrent(), torch.rand(1, 64, 256)),
     'inference, transformer encoder of 4 layers, width 256, 128 steps, batch 1': lambda: fastest(Encoder(), torch.rand(1, 128, 256)),
     'inference, MobileNetV2 on 3x224x224, batch 1': image(zoo.mobilenet_v2, 1, 3, 224, 224),
 }

@@ -162,6 +162,19 @@ def step(model, x, y, compiled):
     return once
 
 
+class Recurrent(nn.Module):
+    """Two layers of 256, and a product of the last output of each direction."""
+    def __init__(self, layer, bidirectional=False):
+        super().__init__()
+        self.layer = layer(256, 256, 2, batch_first=True, bidirectional=bidirectional)
+        self.head = nn.Linear(512 if bidirectional else 256, 10)
+
+    def forward(self, x):
+        y = self.layer(x)[0]
+        last = torch.cat([y[:, -1, :256], y[:, 0, 256:]], 1) if self.layer.bidirectional else y[:, -1]
+        return self.head(last)
+
+
 class Encoder(nn.Module):
     def __init__(self):
         super().__init__()
@@ -293,6 +306,9 @@ rows = {
     'training step, ResNet-18 on 3x32x32, batch 32': lambda: image_step(resnet18, 32, 3, 32, 32),
     'training step, U-Net on 1x64x64, batch 8': unet_step,
     'training step, CNN of 4 Conv1d and batch norms on 6x1000, batch 64': lambda: fastest(cnn1d_step),
+    'training step, LSTM of 2 layers of 256, 64 steps, batch 32': lambda: table_step(lambda: Recurrent(nn.LSTM), torch.rand(32, 64, 256)),
+    'training step, GRU of 2 layers of 256, 64 steps, batch 32': lambda: table_step(lambda: Recurrent(nn.GRU), torch.rand(32, 64, 256)),
+    'training step, bidirectional LSTM of 2 layers of 256, 64 steps, batch 32': lambda: table_step(lambda: Recurrent(nn.LSTM, True), torch.rand(32, 64, 256)),
     'training step, transformer encoder of 4 layers, width 256, 128 steps, batch 16': lambda: table_step(Encoder, torch.rand(16, 128, 256)),
     'training step, GPT of 4 layers, width 256, 256 tokens, batch 8': gpt_step,
     '128 tokens of GPT of 4 layers, width 256, after 32': generation,

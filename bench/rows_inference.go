@@ -7,6 +7,7 @@ var inferenceRows = []row{
 	{name: "inference, ResNet-18 on 3x32x32, batch 1", bar: 0.9, prepare: infer(resnet18, 1, 3, 32, 32)},
 	{name: "inference, ResNet-18 on 3x32x32, batch 32", bar: 0.9, prepare: infer(resnet18, 32, 3, 32, 32)},
 	{name: "inference, ResNet-50 on 3x224x224, batch 1", bar: 1.0, prepare: infer(resnet50, 1, 3, 224, 224)},
+	{name: "inference, LSTM of 2 layers of 256, 64 steps, batch 1", bar: 0.9, prepare: infer(recurrent(lstm, false), 1, 64, 256)},
 	{name: "inference, transformer encoder of 4 layers, width 256, 128 steps, batch 1", bar: 0.9, prepare: infer(encoder, 1, 128, 256)},
 	{name: "inference, MobileNetV2 on 3x224x224, batch 1", bar: 1.0, prepare: infer(mobileNetV2, 1, 3, 224, 224)},
 }

@@ -20,6 +20,8 @@ var presets = map[string]func(classes int) Module{
 	"unet":            func(classes int) Module { return unet(2, 32, classes) },
 	"unet3d":          func(classes int) Module { return unet(3, 16, classes) },
 	"tcn":             tcn,
+	"lstm":            lstmModel,
+	"gru":             gruModel,
 	"transformer":     textClassifier,
 	"gpt":             gpt,
 	"vit_tiny":        func(classes int) Module { return visionTransformer(16, classes) },
@@ -48,7 +50,7 @@ var presets = map[string]func(classes int) Module{
 // convolutions of 32 and 64 channels, 128 hidden units), or one whose parameters have
 // torchvision's names: resnet18, resnet34, resnet50, mobilenet_v2 and efficientnet_b0; resnet18_small and
 // resnet34_small are those for small images. unet and unet3d have an output
-// for each class and pixel, tcn takes sequences (N, C, L). transformer classifies bytes (N, T), gpt predicts
+// for each class and pixel, tcn takes sequences (N, C, L), lstm and gru sequences (N, T, F). transformer classifies bytes (N, T), gpt predicts
 // the token after each of (N, T), up to 256 of them, and vit_tiny has patches of 16 pixels, vit_tiny_small of 4. Layers take the sizes
 // of their inputs from the first batch.
 func Preset(name string, classes int) (Module, error) {

@@ -29,6 +29,8 @@ func TestPresetsHaveTheirPublishedSizes(t *testing.T) {
 		{"vit_tiny_small", 0, []int{3, 32, 32}, []int{1000}},
 		{"transformer", 0, []int{100}, []int{1000}},
 		{"gpt", 0, []int{100}, []int{1000, 100}},
+		{"lstm", 116712, []int{40, 6}, []int{1000}}, // of PyTorch's nn.LSTM(6, 64, 2) and nn.Linear(64, 1000)
+		{"gru", 103784, []int{40, 6}, []int{1000}},
 		{"tcn", 0, []int{6, 40}, []int{1000}},
 		{"resnet18_small", 0, []int{3, 32, 32}, []int{1000}},
 	} {
