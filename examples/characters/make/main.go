@@ -1,0 +1,88 @@
+// Command make writes pieces of Go's own source for examples/characters, each with the package of the standard library that it is from.
+//
+//	go run ./examples/characters/make [-n NUMBER] [FILE]
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/tensors"
+)
+
+// packages are the classes, in the order of their labels.
+var packages = []string{"crypto", "database", "encoding", "go", "image", "math", "net", "text"}
+
+const length = 128 // bytes of a piece
+
+func main() {
+	n := flag.Int("n", 8000, "pieces to train on; a quarter as many, of other files, are for validation")
+	flag.Parse()
+	file := "examples/characters/pieces.h5"
+	if flag.NArg() > 0 {
+		file = flag.Arg(0)
+	}
+	if err := save(file, *n); err != nil {
+		fmt.Fprintln(os.Stderr, "make:", err)
+		os.Exit(1)
+	}
+}
+
+func save(file string, n int) error {
+	if n < 4*len(packages) {
+		return fmt.Errorf("-n %d; want at least %d", n, 4*len(packages))
+	}
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return fmt.Errorf("go env GOROOT: %w", err)
+	}
+	all, r := map[string]*tensor.Tensor{}, rand.New(rand.NewPCG(1, 1))
+	texts := map[string][]string{}
+	for _, name := range packages {
+		train, val, err := source(filepath.Join(strings.TrimSpace(string(root)), "src", name))
+		if err != nil {
+			return err
+		}
+		texts["train"], texts["val"] = append(texts["train"], train), append(texts["val"], val)
+	}
+	for part, count := range map[string]int{"train": n, "val": n / 4} {
+		var pieces, labels []byte
+		for i := range count {
+			label := i % len(packages)
+			text := texts[part][label]
+			if len(text) <= length {
+				return fmt.Errorf("%s: %d bytes; want more than %d", packages[label], len(text), length)
+			}
+			at := r.IntN(len(text) - length)
+			pieces, labels = append(pieces, text[at:at+length]...), append(labels, byte(label))
+		}
+		all[part+"/bytes"], all[part+"/package"] = tensor.FromSlice(pieces, count, length), tensor.FromSlice(labels, count)
+	}
+	if err := tensors.SaveAll(file, all, nil); err != nil {
+		return err
+	}
+	fmt.Printf("%s: %d pieces of %d bytes to train on, %d for validation, of %d packages\n", file, n, length, n/4, len(packages))
+	return nil
+}
+
+// source returns the Go files below a folder, one after another: every fifth of them for validation.
+func source(folder string) (train, val string, err error) {
+	var texts [2]strings.Builder
+	count := 0
+	err = filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "tables.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		texts[min(1, count%5/4)].Write(text)
+		count++
+		return err
+	})
+	return texts[0].String(), texts[1].String(), err
+}
