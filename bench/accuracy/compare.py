@@ -52,6 +52,21 @@ class TwoTargets(nn.Module):
         return self.kind(features), self.place(features)
 
 
+class Circle(nn.Sequential):
+    """Convolutions around a circle."""
+
+    def __init__(self):
+        def conv(a, b):
+            return nn.Conv1d(a, b, 7, padding=3, padding_mode="circular")
+        super().__init__(conv(8, 48), nn.GELU(), conv(48, 48), nn.GELU(), conv(48, 48), nn.GELU(), conv(48, 8))
+
+    def forward(self, x):
+        x = F.gelu(self[0](x))
+        x = x + F.gelu(self[2](x))
+        x = x + F.gelu(self[4](x))
+        return self[6](x)
+
+
 class Transfer(nn.Sequential):
     """Begins with the layers of base.pt, but the last, and keeps its convolutions."""
 
@@ -152,6 +167,15 @@ def kind_scores(out, y):
     return {"accuracy": (out.argmax(1) == y).double().mean().item()}
 
 
+def times(f, part):
+    u = torch.from_numpy(f[part + "/u"][:])
+    return u[:, :8], u[:, 8:]
+
+
+def field_scores(out, y):
+    return {"mean_absolute_error": (out - y).abs().double().mean().item(), "r2": (1 - (out - y).double().square().sum((0, 2)) / (y - y.mean((0, 2), keepdim=True)).double().square().sum((0, 2))).mean().item()}
+
+
 def tag_scores(out, y):
     return {"accuracy": (out.argmax(1) == y)[y != -100].double().mean().item()}
 
@@ -172,6 +196,7 @@ TASKS = {  # configuration, data, model, arrays, loss, scores, learning rate, ep
     "segmentation": ("segmentation/unet.yaml", "segmentation/shapes.h5", UNet, pixels, F.cross_entropy, pixel_scores, 2e-3, 6, 16),
     "targets": ("targets/targets.yaml", "segmentation/shapes.h5", TwoTargets, places, place_loss, place_scores, 1e-3, 15, 32),
     "transfer": ("transfer/frozen.yaml", "segmentation/shapes.h5", Transfer, kinds, F.cross_entropy, kind_scores, 1e-3, 60, 16),
+    "fields": ("fields/fields.yaml", "fields/burgers.h5", Circle, times, F.mse_loss, field_scores, 2e-3, 15, 32),
     "tagger": ("tagger/tagger.yaml", "tagger/sentences.h5", Tagger, sentences, F.cross_entropy, tag_scores, 2e-3, 10, 32),
     "characters": ("characters/characters.yaml", "characters/pieces.h5", Characters, integers("bytes", "package"), F.cross_entropy, class_scores, 1e-3, 8, 64),
     "gpt": ("gpt/gpt.yaml", "gpt/text.h5", GPT, integers("bytes", "next"), F.cross_entropy, token_scores, 1e-3, 4, 32),
