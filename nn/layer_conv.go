@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"slices"
+
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -13,7 +15,7 @@ type ConvOptions struct {
 	InChannels   int            `json:"in_channels,omitempty"`   // taken from the first input if 0
 	KernelSize   Sizes          `json:"kernel_size"`             // required
 	Stride       Sizes          `json:"stride"`                  // 1 if nil
-	Padding      Sizes          `json:"padding"`                 // zeros at the beginning of each axis
+	Padding      Sizes          `json:"padding"`                 // zeros at the beginning of each axis; same keeps the size, valid is 0
 	PaddingAfter Sizes          `json:"padding_after,omitempty"` // zeros at the end of each axis; Padding if nil
 	Dilation     Sizes          `json:"dilation,omitempty"`      // distance between the elements of a window; 1 if nil
 	Groups       int            `json:"groups,omitempty"`        // channels are connected within groups only; 1 if 0
@@ -64,10 +66,28 @@ func newConv(layer string, rank int, o ConvOptions) Convolution {
 func expandConv(layer string, rank int, kernel, stride, padding, after, dilation *Sizes) {
 	*kernel = kernel.expand(layer, "kernel size", rank, 0)
 	*stride = stride.expand(layer, "stride", rank, 1)
+	if len(*padding) == 1 && (*padding)[0] == same {
+		*padding, *after = samePadding(layer, *kernel, *stride, dilation.expand(layer, "dilation", rank, 1), *after)
+	}
 	*padding = padding.expand(layer, "padding", rank, 0)
 	*after = after.expandGiven(layer, "padding after", rank)
 	*dilation = dilation.expandGiven(layer, "dilation", rank)
 	checkWindow(layer, *kernel, *stride, *padding)
+}
+
+// samePadding returns the padding before and after each axis that keeps sizes.
+func samePadding(layer string, kernel, stride, dilation, given Sizes) (before, after Sizes) {
+	for i, k := range kernel {
+		if stride[i] != 1 || given != nil {
+			tensor.Fail(layer, views.ErrShape, "padding same with stride %v and padding after %v; want stride 1 and none", []int(stride), []int(given))
+		}
+		all := dilation[i] * (k - 1)
+		before, after = append(before, all/2), append(after, all-all/2)
+	}
+	if slices.Equal(before, after) {
+		after = nil
+	}
+	return before, after
 }
 
 // checkConv fails unless the optional settings of a convolution are possible.

@@ -833,3 +833,30 @@ func ExampleSummarize() {
 	// 61706
 	// {0 conv2d [6 28 28] 156}
 }
+
+func TestPaddingByName(t *testing.T) {
+	for _, c := range []struct {
+		layer string
+		want  []int
+	}{
+		{`{"conv2d": {"out_channels": 2, "kernel_size": [4, 3], "dilation": [1, 2], "padding": "same"}}`, []int{1, 2, 7, 9}},
+		{`{"conv1d": {"out_channels": 2, "kernel_size": 5, "padding": "valid"}}`, []int{1, 2, 3}},
+	} {
+		m, err := nn.FromConfig(json.RawMessage(c.layer))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		x := tensor.Zeros(dtype.Float32, append([]int{1, 3}, c.want[2:]...)...)
+		if c.want[2] == 3 {
+			x = tensor.Zeros(dtype.Float32, 1, 3, 7)
+		}
+		if got := m.Forward(x).Shape(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: output %v; want %v", c.layer, got, c.want)
+		}
+	}
+	_, err := nn.FromConfig(json.RawMessage(`{"conv1d": {"out_channels": 2, "kernel_size": 5, "stride": 2, "padding": "same"}}`))
+	if err == nil || !strings.Contains(err.Error(), "want stride 1") {
+		t.Errorf("error %v; want one about the stride", err)
+	}
+}

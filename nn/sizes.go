@@ -2,6 +2,7 @@ package nn
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -12,8 +13,22 @@ import (
 // or a stride. A single number holds for all axes.
 type Sizes []int
 
-// UnmarshalJSON reads n or [n, m, …].
+// Same is the padding of a convolution with stride 1 whose output has the size of its input, PyTorch's "same": of an odd number of
+// zeros one more is at the end. Configurations write same, and valid for 0.
+var Same = Sizes{same}
+
+const same = math.MinInt
+
+// UnmarshalJSON reads n, [n, m, …], "same" or "valid".
 func (s *Sizes) UnmarshalJSON(text []byte) error {
+	switch string(text) {
+	case `"same"`:
+		*s = Same
+		return nil
+	case `"valid"`:
+		*s = Sizes{0}
+		return nil
+	}
 	each, err := config.OneOrMore[int](text)
 	if err != nil || len(each) == 0 {
 		return config.Errorf("cannot be %.40s; want a number or a list of numbers", text)
