@@ -15,6 +15,7 @@ type PackedConv struct {
 	direct       native.Direct
 	winograd     *native.Winograd // in the place of direct where that is faster
 	weight, bias []float32
+	weight8      []byte // of 8 bits, in the place of weight
 	act          Activation
 }
 
@@ -23,6 +24,7 @@ type PackOptions struct {
 	ConvOptions
 	Low, High float64 // limits of the results; none if both are 0
 	Sum       bool    // whether the results are added to y, before activation and limits
+	Int8      bool    // whether weights are rounded to 8 bits, with a scale for each channel of y, and x with one for each image; not of single channels
 }
 
 // geometry describes the convolution of x (N, C, …) by w (O, C/groups, …) to y, or the product of x (N, in) and w (out, in) as
@@ -81,9 +83,12 @@ func PackConv(o PackOptions, y, x views.View, w, b storage.Array) (*PackedConv, 
 			return nil, fmt.Errorf("pack bias: %w", err)
 		}
 	}
-	if p.winograd != nil {
+	switch {
+	case o.Int8 && p.direct.Depthwise == 0:
+		p.weight8, err = p.direct.Pack8(weights)
+	case p.winograd != nil:
 		p.weight, err = p.winograd.Pack(weights)
-	} else {
+	default:
 		p.weight, err = p.direct.Pack(weights)
 	}
 	return p, err
@@ -128,9 +133,12 @@ func (p *PackedConv) describe(g *conv, o PackOptions) {
 // Run sets y, or adds to it, from x, which have the layouts that the weights were packed for.
 func (p *PackedConv) Run(y, x *storage.Array) (err error) {
 	ys, xs := fromFirst[float32](y), fromFirst[float32](x)
-	if p.winograd != nil {
+	switch {
+	case p.weight8 != nil:
+		err = p.direct.Run8(ys, xs, p.weight8, p.bias)
+	case p.winograd != nil:
 		err = p.winograd.RunPacked(ys, xs, p.weight, p.bias)
-	} else {
+	default:
 		err = p.direct.Run(ys, xs, p.weight, p.bias)
 	}
 	y.BumpVersion()
@@ -141,7 +149,10 @@ func (p *PackedConv) Run(y, x *storage.Array) (err error) {
 }
 
 // Bytes returns the size of the packed weights.
-func (p *PackedConv) Bytes() int { return 4 * (len(p.weight) + len(p.bias)) }
+func (p *PackedConv) Bytes() int { return 4*(len(p.weight)+len(p.bias)) + len(p.weight8) }
+
+// Int8 reports whether the weights have 8 bits.
+func (p *PackedConv) Int8() bool { return p.weight8 != nil }
 
 // Alone runs f on a thread whose kernels use no others, for jobs that are as many as the processors.
 func Alone(f func()) { native.Alone(f) }

@@ -21,6 +21,7 @@ import (
 // sums, weights are packed, and results share buffers that are allocated once. Goroutines may share a
 // Program; while several run it, each computes on a thread of its own, so that the last bits of results may depend on how many do.
 type Program struct {
+	int8     bool
 	inputs   []Spec
 	steps    []programStep
 	outputs  []operand
@@ -103,10 +104,20 @@ func (op kernelCall) Forward(c *Context, out, in []storage.Array) error {
 
 func (kernelCall) Backward(_, _, in []*Tensor) []*Tensor { return make([]*Tensor, len(in)) }
 
+// CompileOptions are the settings of a Program.
+type CompileOptions struct {
+	Int8 bool // whether the constant weights of products and convolutions, but not of single channels, have 8 bits
+}
+
+// Compile is [CompileOptions.Compile] with the defaults.
+func Compile(f func(t *Tape, xs []*Tensor) []*Tensor, xs ...Spec) (*Program, error) {
+	return CompileOptions{}.Compile(f, xs...)
+}
+
 // Compile records f, as [Infer] runs it, for inputs of the types and shapes of xs, whose values do not matter. It fails for a
 // function that reads values, draws random numbers, writes in place or makes results of shapes that depend on values.
-func Compile(f func(t *Tape, xs []*Tensor) []*Tensor, xs ...Spec) (*Program, error) {
-	p := &Program{inputs: slices.Clone(xs)}
+func (o CompileOptions) Compile(f func(t *Tape, xs []*Tensor) []*Tensor, xs ...Spec) (*Program, error) {
+	p := &Program{inputs: slices.Clone(xs), int8: o.Int8}
 	r := &recorder{}
 	tape := &Tape{noGrad: true, recorder: r}
 	err := runStep(tape, func(t *Tape) error {
@@ -318,6 +329,16 @@ func (p *Program) Memory() (buffers, weights int) {
 		}
 	}
 	return buffers, weights
+}
+
+// Int8 returns how many products and convolutions have weights of 8 bits.
+func (p *Program) Int8() (count int) {
+	for _, s := range p.steps {
+		if s.packed != nil && s.packed.Int8() {
+			count++
+		}
+	}
+	return count
 }
 
 // A session is the memory of one call of a program.

@@ -39,6 +39,7 @@ func (p *Program) fuse() error {
 			continue
 		}
 		var err error
+		s.fused.options.Int8 = p.int8
 		if s.packed, err = kernels.PackConv(s.fused.options, s.out[0].View, s.in[0].View, s.fused.weight, s.fused.bias); err != nil {
 			return err
 		}

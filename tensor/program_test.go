@@ -194,3 +194,33 @@ func TestProgramsRefuse(t *testing.T) {
 		t.Error("an input of another shape is not refused")
 	}
 }
+
+func TestProgramsWithWeightsOf8BitsAreNear(t *testing.T) {
+	for _, name := range []string{"conv, norm and relu", "conv with silu", "strided and dilated", "residual", "dense", "views"} {
+		f := layers(t)[name]
+		p, err := tensor.CompileOptions{Int8: true}.Compile(func(_ *tensor.Tape, xs []*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(xs[0])} }, tensor.InputSpec(dtype.Float32, 3, 16, 9, 8))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Int8() == 0 {
+			t.Errorf("%s: no weights have 8 bits", name)
+		}
+		x := normal(t, 1, 3, 16, 9, 8)
+		want := f(tensor.FromArray(x))
+		y, err := storage.Make(storage.CPU, dtype.Float32, want.Shape()...)
+		if err == nil {
+			err = p.Run([]storage.Array{y}, []storage.Array{x})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		scale, worst := 0.0, 0.0
+		got := tensor.Values[float64](tensor.FromArray(y))
+		for i, w := range tensor.Values[float64](want) {
+			scale, worst = max(scale, math.Abs(w)), max(worst, math.Abs(got[i]-w))
+		}
+		if !(worst > 0 && worst <= 0.04*scale) {
+			t.Errorf("%s: differs by %v of at most %v; want some, and less than 4 %%", name, worst, scale)
+		}
+	}
+}

@@ -2,7 +2,10 @@ package train
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"sync"
+	"time"
 
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
@@ -14,7 +17,10 @@ type programs struct {
 	mu   sync.Mutex
 	of   map[int]*tensor.Program
 	seen map[int]bool
-	none bool // the model cannot be planned
+	none bool        // the model cannot be planned
+	int8 *Int8Report // of a model with weights of 8 bits; else nil
+
+	first sync.Once // the samples that the report compares
 
 	params []*nn.Parameter
 	data   []storage.Storage // of params, when the model was planned
@@ -33,6 +39,98 @@ func (ps *programs) forget() {
 	ps.of, ps.seen, ps.none, ps.params, ps.data = nil, nil, false, nil, nil
 }
 
+// An Int8Report compares the first samples that a model with weights of 8 bits has predicted with weights of float32.
+type Int8Report struct {
+	Layers     int // products and convolutions with weights of 8 bits
+	Size, Full int // bytes of weights and biases; with float32
+	Samples    int
+	Difference float64       // the largest of outputs, as a fraction of the largest output
+	Same       int           // samples whose largest output is the same one
+	Time       time.Duration // for a sample; 0 before any
+	FullTime   time.Duration // with float32
+}
+
+// Int8 makes p compute with weights of 8 bits, a scale for each output channel, and with inputs of layers that are rounded to
+// 8 bits. It is an error for a model that has no such layers, or cannot be planned. The report is complete after the first predictions.
+func (p *Predictor) Int8() (*Int8Report, error) {
+	if p.programs == nil {
+		return nil, fmt.Errorf("predict: weights of 8 bits on %v; the CPU has them: %w", p.device, storage.ErrDevice)
+	}
+	p.programs.forget()
+	p.programs.int8 = &Int8Report{}
+	return p.programs.int8, nil
+}
+
+// compare fills the report from the outputs of n samples.
+func (r *Int8Report) compare(out, full storage.Array) error {
+	y, err := storage.Read[float64](out)
+	if err != nil {
+		return err
+	}
+	want, err := storage.Read[float64](full)
+	if err != nil {
+		return err
+	}
+	largest, n := 0.0, out.Shape[0]
+	for i, w := range want {
+		largest, r.Difference = max(largest, math.Abs(w)), max(r.Difference, math.Abs(y[i]-w))
+	}
+	if largest > 0 {
+		r.Difference /= largest
+	}
+	each := len(want) / max(n, 1)
+	for i := range n {
+		if each > 0 && largestOf(y[i*each:(i+1)*each]) == largestOf(want[i*each:(i+1)*each]) {
+			r.Same++
+		}
+	}
+	r.Samples = n
+	return nil
+}
+
+// largestOf returns the position of the largest element.
+func largestOf(x []float64) (at int) {
+	for i, v := range x {
+		if v > x[at] {
+			at = i
+		}
+	}
+	return at
+}
+
+// runInt8 is run of the first samples with weights of 8 bits, and with those of float32.
+func (ps *programs) runInt8(p *Predictor, program *tensor.Program, out storage.Array, block []storage.Array) error {
+	r := ps.int8
+	full, err := p.compile(tensor.CompileOptions{}, block)
+	if err != nil {
+		return err
+	}
+	want, err := storage.Make(storage.CPU, out.Type, out.Shape...)
+	if err != nil {
+		return err
+	}
+	timed := func(program *tensor.Program, out storage.Array) (time.Duration, error) {
+		var began time.Time
+		for range 2 { // the first allocates
+			began = time.Now()
+			if err := program.Run([]storage.Array{out}, block); err != nil {
+				return 0, err
+			}
+		}
+		return time.Since(began) / time.Duration(max(1, out.Shape[0])), nil
+	}
+	if r.FullTime, err = timed(full, want); err != nil {
+		return err
+	}
+	if r.Time, err = timed(program, out); err != nil {
+		return err
+	}
+	r.Layers = program.Int8()
+	_, r.Size = program.Memory()
+	r.Full = nn.SizeOf(p.model).Params * 4
+	return r.compare(out, want)
+}
+
 // run computes out from the samples of block by a plan. It returns false where there is none: for a model that cannot be planned,
 // and for the first samples of a number other than the predictor's, which may be the only ones.
 func (ps *programs) run(p *Predictor, out storage.Array, block []storage.Array) (done bool, err error) {
@@ -42,7 +140,17 @@ func (ps *programs) run(p *Predictor, out storage.Array, block []storage.Array) 
 	for range 2 {
 		program, err := ps.get(p, block)
 		if program == nil || err != nil {
-			return false, err
+			return err != nil, err
+		}
+		if ps.int8 != nil {
+			compared := false
+			ps.first.Do(func() {
+				compared = true
+				err = ps.runInt8(p, program, out, block)
+			})
+			if compared {
+				return true, err
+			}
 		}
 		if !ps.replaced() {
 			if err = program.Run([]storage.Array{out}, block); !errors.Is(err, tensor.ErrChanged) {
@@ -77,20 +185,19 @@ func (ps *programs) get(p *Predictor, block []storage.Array) (*tensor.Program, e
 	if ps.of == nil {
 		ps.of, ps.seen = map[int]*tensor.Program{}, map[int]bool{}
 	}
-	if n != p.BatchSize && !ps.seen[n] || len(ps.of) >= mostPrograms {
+	if ps.int8 == nil && (n != p.BatchSize && !ps.seen[n] || len(ps.of) >= mostPrograms) {
 		ps.seen[n] = true
 		return nil, nil
 	}
-	inputs := make([]tensor.Spec, len(block))
-	for i, x := range block {
-		inputs[i] = tensor.InputSpec(x.Type, x.Shape...)
-	}
-	program, err := tensor.Compile(func(t *tensor.Tape, xs []*tensor.Tensor) []*tensor.Tensor {
-		return []*tensor.Tensor{p.forwardTensors(xs)}
-	}, inputs...)
-	if err != nil {
+	program, err := p.compile(tensor.CompileOptions{Int8: ps.int8 != nil}, block)
+	switch {
+	case err != nil && ps.int8 != nil:
+		return nil, fmt.Errorf("predict: with weights of 8 bits: %w", err)
+	case err != nil:
 		ps.none = true
 		return nil, nil
+	case ps.int8 != nil && program.Int8() == 0:
+		return nil, fmt.Errorf("predict: no layer of the model has weights of 8 bits: dense ones and convolutions of float32 have: %w", storage.ErrState)
 	}
 	ps.of[n] = program
 	if ps.params == nil {
@@ -99,4 +206,15 @@ func (ps *programs) get(p *Predictor, block []storage.Array) (*tensor.Program, e
 		}
 	}
 	return program, nil
+}
+
+// compile plans the model for samples as those of block.
+func (p *Predictor) compile(o tensor.CompileOptions, block []storage.Array) (*tensor.Program, error) {
+	inputs := make([]tensor.Spec, len(block))
+	for i, x := range block {
+		inputs[i] = tensor.InputSpec(x.Type, x.Shape...)
+	}
+	return o.Compile(func(t *tensor.Tape, xs []*tensor.Tensor) []*tensor.Tensor {
+		return []*tensor.Tensor{p.forwardTensors(xs)}
+	}, inputs...)
 }

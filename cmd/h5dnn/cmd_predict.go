@@ -42,6 +42,7 @@ func predictCommand() *cli.Command {
 			&cli.StringFlag{Name: "as", Usage: "classes (by name where they have names), indices (of classes), probabilities, values (of a regression) or outputs (of the last layer)", DefaultText: "values or outputs"},
 			&cli.StringFlag{Name: "select", Usage: "`NAME` or number of one output, of a model of several", DefaultText: "all"},
 			&cli.StringFlag{Name: "model", Usage: "`FILE` with the architecture of a MODEL that holds weights only: YAML with the layers, Keras's config.json, a whole model or a run"},
+			&cli.StringFlag{Name: "weights", Usage: "float32 or int8, with a scale for each channel; size, time and outputs are compared on the first samples", DefaultText: "float32"},
 			unknownFlag(),
 			forceFlag(),
 			followFlag(), fromFlag(), voidFlag(),
@@ -119,15 +120,19 @@ func predict(c *cli.Context) error {
 	if err := toOutput(c, format, predicted); err != nil {
 		return err
 	}
+	for _, o := range outputs {
+		printInt8(c, o.int8)
+	}
 	return shared.end()
 }
 
 // A modelOutput is an output of a model, predicted on its own.
 type modelOutput struct {
 	*train.Predictor
-	name    string   // of the array of predictions
-	classes []string // names; nil if there are none
-	texts   []string // strings that the outputs stand for by their positions; nil if they are numbers
+	name    string            // of the array of predictions
+	classes []string          // names; nil if there are none
+	int8    *train.Int8Report // nil for weights of float32
+	texts   []string          // strings that the outputs stand for by their positions; nil if they are numbers
 }
 
 // askedOutputs returns the outputs of the named run that --select asks for, all without it, as
@@ -136,6 +141,9 @@ func askedOutputs(c *cli.Context, run *train.Run, name string, imported bool) ([
 	as, err := askedKind(c, run, name, imported)
 	if err != nil {
 		return nil, err
+	}
+	if w := c.String("weights"); w != "" && w != "float32" && w != "int8" {
+		return nil, fmt.Errorf("--weights %s: want float32 or int8", w)
 	}
 	p, err := run.Predictor()
 	if err != nil {
@@ -157,6 +165,11 @@ func askedOutputs(c *cli.Context, run *train.Run, name string, imported bool) ([
 			return nil, err
 		}
 		o := modelOutput{Predictor: p, name: of, classes: run.Config.Data.ClassNames[of]}
+		if c.String("weights") == "int8" {
+			if o.int8, err = p.Int8(); err != nil {
+				return nil, err
+			}
+		}
 		if m, ok := run.Model.(*onnxgraph.Model); ok {
 			o.texts = m.Outputs()[i].Texts
 		}
@@ -169,6 +182,16 @@ func askedOutputs(c *cli.Context, run *train.Run, name string, imported bool) ([
 		outputs[0].name = "predictions"
 	}
 	return outputs, nil
+}
+
+// printInt8 prints what weights of 8 bits have changed.
+func printInt8(c *cli.Context, r *train.Int8Report) {
+	if r == nil || r.Samples == 0 {
+		return
+	}
+	const mib = 1 << 20
+	fmt.Fprintf(c.App.ErrWriter, "note: int8: %d layers, %.2f MiB of weights instead of %.2f; of the first %d samples outputs differ by at most %.2g %% of the largest, and the largest is the same in %d; %.3f ms a sample instead of %.3f\n",
+		r.Layers, float64(r.Size)/mib, float64(r.Full)/mib, r.Samples, 100*r.Difference, r.Same, 1e3*r.Time.Seconds(), 1e3*r.FullTime.Seconds())
 }
 
 // predictorOf returns a predictor of an output of a run, as one of predictionKinds.

@@ -1,0 +1,186 @@
+/* One instruction set's loops: included by int8_v*.c and int8_vnni.c, which set the compiler's target and define
+ * H5K_INT8_LOOPS, the table to fill. */
+#include "int8.h"
+#include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+#if defined(__AVX512VNNI__)
+enum { BYTES = 64, VECTORS = 2, BLOCK = 14, GROUP = 4 };
+typedef uint8_t element;
+typedef int8_t weight;
+#elif defined(__AVX512BW__)
+enum { BYTES = 64, VECTORS = 2, BLOCK = 14, GROUP = 2 };
+#elif defined(__AVX2__)
+enum { BYTES = 32, VECTORS = 2, BLOCK = 6, GROUP = 2 };
+#else
+enum { BYTES = 16, VECTORS = 2, BLOCK = 4, GROUP = 2 };
+#endif
+#if !defined(__AVX512VNNI__)
+typedef int16_t element;
+typedef int16_t weight;
+#endif
+
+typedef float vec __attribute__((vector_size(BYTES)));
+typedef int32_t ivec __attribute__((vector_size(BYTES)));
+typedef int16_t svec __attribute__((vector_size(BYTES)));
+enum { LANES = BYTES / sizeof(float), WIDTH = VECTORS * LANES };
+
+/* multiplied returns sum plus the products of a group of elements, the same for all lanes, and the weights of each lane. */
+INLINE ivec multiplied(ivec sum, int32_t x, ivec w) {
+#if defined(__AVX512VNNI__)
+	return (ivec)_mm512_dpbusd_epi32((__m512i)sum, _mm512_set1_epi32(x), (__m512i)w);
+#elif defined(__AVX512BW__)
+	return sum + (ivec)_mm512_madd_epi16(_mm512_set1_epi32(x), (__m512i)w);
+#elif defined(__AVX2__)
+	return sum + (ivec)_mm256_madd_epi16(_mm256_set1_epi32(x), (__m256i)w);
+#elif defined(__SSE2__)
+	return sum + (ivec)_mm_madd_epi16(_mm_set1_epi32(x), (__m128i)w);
+#else
+	int16_t a[2], b[2 * LANES];
+	memcpy(a, &x, sizeof a);
+	memcpy(b, &w, sizeof b);
+	for (int i = 0; i < LANES; i++)
+		sum[i] += a[0] * b[2 * i] + a[1] * b[2 * i + 1];
+	return sum;
+#endif
+}
+
+INLINE vec load(const float *p) {
+	vec v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+INLINE vec load_some(const float *p, int64_t n) {
+	vec v = {0};
+	for (int64_t i = 0; i < n; i++)
+		v[i] = p[i];
+	return v;
+}
+
+INLINE vec choose(ivec mask, vec a, vec b) { return (vec)((mask & (ivec)a) | (~mask & (ivec)b)); }
+
+INLINE void panel(const h5k_int8_block *p, int pixels, int vectors) {
+	ivec total[BLOCK][VECTORS];
+	int64_t at[BLOCK];
+	const char *w = p->w;
+#pragma GCC unroll 16
+	for (int i = 0; i < pixels; i++) {
+		at[i] = p->at[i] * GROUP * sizeof(element);
+#pragma GCC unroll 2
+		for (int j = 0; j < vectors; j++)
+			total[i][j] = (ivec){0};
+	}
+	for (int64_t s = 0; s < p->segments; s++) {
+		const char *x = p->x + p->segment[s] * GROUP * sizeof(element);
+		for (int64_t k = 0; k < p->run; k++, x += GROUP * sizeof(element), w += vectors * BYTES) {
+			ivec u[VECTORS];
+#pragma GCC unroll 2
+			for (int j = 0; j < vectors; j++)
+				memcpy(&u[j], w + j * BYTES, BYTES);
+#pragma GCC unroll 16
+			for (int i = 0; i < pixels; i++) {
+				int32_t group;
+				memcpy(&group, x + at[i], sizeof group);
+#pragma GCC unroll 2
+				for (int j = 0; j < vectors; j++)
+					total[i][j] = multiplied(total[i][j], group, u[j]);
+			}
+		}
+	}
+	vec low = p->low - (vec){0}, high = p->high - (vec){0};
+#pragma GCC unroll 2
+	for (int j = 0; j < vectors; j++) {
+		int64_t n = p->columns - j * LANES;
+		vec b = {0}, by = p->scale * load(p->w_scale + j * LANES), zero = p->zero * load(p->w_sum + j * LANES);
+		if (p->b)
+			b = n >= LANES ? load(p->b + j * LANES) : load_some(p->b + j * LANES, n);
+#pragma GCC unroll 16
+		for (int i = 0; i < pixels; i++) {
+			float *y = p->y + i * p->y_step + j * LANES;
+			vec v = (__builtin_convertvector(total[i][j], vec) - zero) * by + b;
+			if (p->sum)
+				v += n >= LANES ? load(y) : load_some(y, n);
+			v = choose(v < low, low, v);
+			v = choose(v > high, high, v);
+			if (n >= LANES)
+				memcpy(y, &v, sizeof v);
+			else
+				for (int64_t l = 0; l < n; l++)
+					y[l] = v[l];
+		}
+	}
+}
+
+#define PANEL(pixels) \
+	case pixels: \
+		if (p->columns > LANES) \
+			panel(p, pixels, 2); \
+		else \
+			panel(p, pixels, 1); \
+		break;
+
+static void product(const h5k_int8_block *p, int64_t pixels) {
+	switch (pixels) {
+		PANEL(1)
+		PANEL(2)
+		PANEL(3)
+		PANEL(4)
+#if defined(__AVX2__)
+		PANEL(5)
+		PANEL(6)
+#endif
+#if defined(__AVX512F__)
+		PANEL(7)
+		PANEL(8)
+		PANEL(9)
+		PANEL(10)
+		PANEL(11)
+		PANEL(12)
+		PANEL(13)
+		PANEL(14)
+#endif
+	}
+}
+
+static const float v_nan = __builtin_nanf("");
+
+/* range extends low and high, which include 0, to n elements of x; high is NaN if one of them is. */
+static void range(int64_t n, const float *x, float *low, float *high) {
+	vec l = *low - (vec){0}, h = *high - (vec){0};
+	ivec bad = {0};
+	for (int64_t i = 0; i < n; i += LANES) {
+		vec v = n - i >= LANES ? load(x + i) : load_some(x + i, n - i);
+		l = choose(v < l, v, l);
+		h = choose(v > h, v, h);
+		bad |= v != v;
+	}
+	for (int k = 0; k < LANES; k++) {
+		*low = l[k] < *low ? l[k] : *low;
+		*high = bad[k] || *high != *high ? v_nan : h[k] > *high ? h[k] : *high;
+	}
+}
+
+static void quantize(int64_t n, const float *x, float inverse, float zero, void *q) {
+	element *to = q;
+	for (int64_t i = 0; i < n; i++) {
+		float v = x[i] * inverse + zero;
+		v = v > 0 ? v : 0;
+		to[i] = (int32_t)((v < 255 ? v : 255) + 0.5f);
+	}
+}
+
+const h5k_int8_loops H5K_INT8_LOOPS = {
+	.lanes = LANES,
+	.width = WIDTH,
+	.block = BLOCK,
+	.group = GROUP,
+	.bytes = sizeof(element),
+	.product = product,
+	.range = range,
+	.quantize = quantize,
+};
