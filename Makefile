@@ -121,6 +121,7 @@ golden: setup ## rewrite the expected output in cmd/h5dnn/testdata, and the gene
 	go test ./cmd/h5dnn -run TestScripts -rewrite
 	go test ./tensor -run TestDevicesComputeWhatIsListed -rewrite
 	go test ./nn -run 'TestTrainingTable|TestLayersTable' -rewrite
+	go test ./models/keras -run TestKerasColumnOfLayers -rewrite
 	go test ./train -run TestCallbacksTable -rewrite
 
 .PHONY: oracle

@@ -22,7 +22,7 @@ type AttentionOptions struct {
 }
 
 // Attention is softmax(score)·value of Keras's Attention and AdditiveAttention, for query (N, T, features), value (N, S, width) and key
-// (N, S, features), which is value if there is none. The scores are scale·q·k (Luong et al., arXiv:1508.04025), weight·Σ tanh(scale·(q + k)), or
+// (N, S, features), or without a third input value. The scores are scale·q·k (Luong et al., arXiv:1508.04025), weight·Σ tanh(scale·(q + k)), or
 // Σ scale·tanh(q + k) (Bahdanau et al., arXiv:1409.0473).
 type Attention struct {
 	AttentionOptions

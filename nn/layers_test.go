@@ -241,13 +241,16 @@ func TestLayersTable(t *testing.T) {
 		}
 		page += fmt.Sprintf("| %s | %d | %s | ✓ | ✓ | ✓ | ✓ |\n", r.Name, count[r.Name], gradient[r.Name])
 	}
-	const file = "../docs/layers.md"
+	const file, keras = "../docs/layers.md", "\n## Classes of Keras" // which the tests of package models/keras write
+	text, err := os.ReadFile(file)
+	have, rest, _ := strings.Cut(string(text), keras)
 	if *rewrite {
-		if err := os.WriteFile(file, []byte(page), 0o666); err != nil {
+		have = page
+		if err := os.WriteFile(file, []byte(page+keras+rest), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if have, err := os.ReadFile(file); err != nil || string(have) != page {
+	if err != nil || have != page {
 		t.Errorf("docs/layers.md is not what is registered and compared (%v); run make golden", err)
 	}
 }

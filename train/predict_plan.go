@@ -131,7 +131,7 @@ func (ps *programs) runInt8(p *Predictor, program *tensor.Program, out storage.A
 	return r.compare(out, want)
 }
 
-// run computes out from the samples of block by a plan. It returns false where there is none: for a model that cannot be planned,
+// run computes out from the samples of block by a plan. It returns false without one: for a model that cannot be planned,
 // and for the first samples of a number other than the predictor's, which may be the only ones.
 func (ps *programs) run(p *Predictor, out storage.Array, block []storage.Array) (done bool, err error) {
 	if ps == nil {

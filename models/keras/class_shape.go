@@ -99,7 +99,7 @@ func maskingOutputs(b *builder, l *settings, in []value) []value {
 func passing(_ *builder, _ *settings, in []value) value { return in[0] }
 
 // dropoutClass is the class of a layer of package nn that drops parts of its input in training; named returns the name of the class
-// for an input of so many axes.
+// for an input of that rank.
 func dropoutClass(layer string, named func(rank int) string) class {
 	c := class{training: true, kept: true, module: func(l *settings, _ [][]int) *module {
 		return constructed(layer, "", map[string]any{"p": l.Float("rate", 0.5)})

@@ -51,7 +51,11 @@ func save(file string, n int) error {
 		}
 		texts["train"], texts["val"] = append(texts["train"], train), append(texts["val"], val)
 	}
-	for part, count := range map[string]int{"train": n, "val": n / 4} {
+	for _, part := range []string{"train", "val"} {
+		count := n
+		if part == "val" {
+			count = n / 4
+		}
 		var pieces, labels []byte
 		for i := range count {
 			label := i % len(packages)
