@@ -29,6 +29,7 @@ func generateCommand() *cli.Command {
 			&cli.Uint64Flag{Name: "seed", Usage: "of the draws, a `NUMBER`"},
 			&cli.IntFlag{Name: "context", Usage: "`NUMBER` of bytes that the model takes at once, if its positions do not limit it", DefaultText: "all"},
 			&cli.BoolFlag{Name: "no-cache", Usage: "compute all bytes again for each new one"},
+			followFlag(),
 			&cli.BoolFlag{Name: "time", Usage: "print how long a byte took to standard error"},
 			deviceFlag(),
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},

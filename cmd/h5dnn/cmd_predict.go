@@ -20,6 +20,7 @@ import (
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/models/onnxgraph"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/onnx"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 	"github.com/h5dnn/h5dnn/views"
@@ -431,3 +432,6 @@ func (p *predictionSource) compute(first, end int) ([]byte, error) {
 func (p *predictionSource) rowBytes() int {
 	return views.Of(p.model.OutputShape...).Len() * p.model.Type.Size()
 }
+
+// missingOperators returns the operators of a graph that h5dnn does not compute, with the numbers of their nodes.
+func missingOperators(g *onnx.Graph) map[string]int { return onnxgraph.Missing(g) }

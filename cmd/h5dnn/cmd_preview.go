@@ -27,7 +27,7 @@ func previewCommand() *cli.Command {
 			&cli.IntFlag{Name: "epoch", Usage: "`EPOCH` of training, from 1", Value: 1},
 			&cli.Uint64Flag{Name: "seed", Usage: "`SEED` of the order and the augmentation", DefaultText: "as CONFIG.yaml has it"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
-			forceFlag(),
+			forceFlag(), followFlag(),
 		},
 		Action: preview,
 	}

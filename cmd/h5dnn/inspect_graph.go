@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
-	"github.com/h5dnn/h5dnn/models/onnxgraph"
 	"github.com/h5dnn/h5dnn/serialize/onnx"
 )
 
@@ -52,10 +51,9 @@ func showGraph(w io.Writer, model onnx.Model) error {
 	if err := columns.Flush(); err != nil {
 		return err
 	}
-	counts := onnxgraph.Counts(g)
-	fmt.Fprintf(w, "    operators  %s\n", printable(strings.Join(onnxgraph.Counted(counts), ", ")))
-	if missing := onnxgraph.Missing(g); len(missing) > 0 {
-		fmt.Fprintf(w, "    not computed by h5dnn  %s\n", printable(strings.Join(onnxgraph.Counted(missing), ", ")))
+	fmt.Fprintf(w, "    operators  %s\n", printable(strings.Join(onnx.Counted(g.Counts()), ", ")))
+	if missing := missingOperators(g); len(missing) > 0 {
+		fmt.Fprintf(w, "    not computed by h5dnn  %s\n", printable(strings.Join(onnx.Counted(missing), ", ")))
 	}
 	return nil
 }

@@ -91,12 +91,12 @@ func TestPredictSaysHowItDiffersFromKeras(t *testing.T) {
 func TestConvertToARunNamesTheWayOut(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const config = `{"class_name": "Sequential", "config": {"name": "s", "layers": [{"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 2]}},
-		{"class_name": "Dense", "config": {"name": "d", "units": 1, "use_bias": false, "activation": "log_softmax"}}]}}`
+		{"class_name": "Dense", "config": {"name": "d", "units": 1, "use_bias": false, "activation": "sparsemax"}}]}}`
 	kernel := serialize.Entry{Name: "d/kernel", Array: storage.From([]float32{1, 2}, 2, 1)}
 	if err := serialize.Save("m.keras", "keras", serialize.Contents{Entries: serialize.Entries(kernel), Meta: map[string]string{"model_config": config, "keras_version": "3.1.0"}}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := output(t, "h5dnn convert m.keras run.h5"), "does not run in h5dnn: activation log_softmax (--framework keras writes a file that Keras loads)"; !strings.Contains(got, want) {
+	if got, want := output(t, "h5dnn convert m.keras run.h5"), "does not run in h5dnn: activation sparsemax (--framework keras writes a file that Keras loads)"; !strings.Contains(got, want) {
 		t.Errorf("%q; want %q", got, want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/onnx"
 )
 
 // What computes needs cgo. Without it the program reads, slices and converts.
@@ -30,12 +31,18 @@ func trainCommand() *cli.Command { return withoutCgo("train", "train a model") }
 func previewCommand() *cli.Command {
 	return withoutCgo("preview", "draw samples as training sees them")
 }
+func generateCommand() *cli.Command {
+	return withoutCgo("generate", "continue a text by a model of its bytes")
+}
 func evalCommand() *cli.Command    { return withoutCgo("eval", "evaluate a trained model") }
 func predictCommand() *cli.Command { return withoutCgo("predict", "apply a trained model") }
 func runsCommand() *cli.Command    { return withoutCgo("runs", "compare run files") }
 func reportCommand() *cli.Command  { return withoutCgo("report", "write a page about a run") }
 func initCommand() *cli.Command    { return withoutCgo("init", "write a configuration for a data file") }
 func devicesCommand() *cli.Command { return withoutCgo("devices", "show CPU, GPUs and libraries") }
+
+// missingOperators are not named: none are computed.
+func missingOperators(*onnx.Graph) map[string]int { return nil }
 
 // frameworkFlags are none: architectures need package nn.
 var frameworkFlags []cli.Flag

@@ -147,7 +147,7 @@ func (b *builder) addNodes(nodes []onnx.Node, opsets map[string]int, in *scope, 
 		}
 		r := rules[operator{n.Domain, n.Op}]
 		if r == nil {
-			b.missing[fullName(n)]++
+			b.missing[n.FullName()]++
 			continue
 		}
 		made := &node{op: n.Op, name: n.Name, opset: opsets[n.Domain], attributes: attributes, rule: r}

@@ -26,7 +26,7 @@ type Layers struct {
 type MissingLayersError struct{ Counts map[string]int }
 
 func (e *MissingLayersError) Error() string {
-	return "no layer of h5dnn computes the nodes " + strings.Join(Counted(e.Counts), ", ") + "; predict runs the graph as it is"
+	return "no layer of h5dnn computes the nodes " + strings.Join(onnx.Counted(e.Counts), ", ") + "; predict runs the graph as it is"
 }
 
 // Unwrap returns dtype.ErrType, the kind of what is not supported.

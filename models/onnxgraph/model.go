@@ -11,7 +11,6 @@ package onnxgraph
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -66,28 +65,7 @@ type node struct {
 type MissingOperatorsError struct{ Counts map[string]int }
 
 func (e *MissingOperatorsError) Error() string {
-	return "h5dnn does not compute the operators " + strings.Join(Counted(e.Counts), ", ") + "; h5dnn help onnx lists those that it does"
-}
-
-// Counted returns the names in counts with their numbers, such as Conv (20), the most frequent first.
-func Counted(counts map[string]int) []string {
-	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
-	})
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s (%d)", name, counts[name])
-	}
-	return names
-}
-
-// Counts returns the number of nodes of each operator, the domain in front of those that are not ONNX's own. Functions
-// are operators.
-func Counts(g *onnx.Graph) map[string]int {
-	counts := map[string]int{}
-	for _, n := range g.Nodes {
-		counts[fullName(n)]++
-	}
-	return counts
+	return "h5dnn does not compute the operators " + strings.Join(onnx.Counted(e.Counts), ", ") + "; h5dnn help onnx lists those that it does"
 }
 
 // Missing returns the number of nodes of each operator that h5dnn does not compute, in the graph and its functions.
@@ -100,7 +78,7 @@ func Missing(g *onnx.Graph) map[string]int {
 	count := func(nodes []onnx.Node) {
 		for _, n := range nodes {
 			if key := (operator{n.Domain, n.Op}); rules[key] == nil && !functions[key] {
-				missing[fullName(n)]++
+				missing[n.FullName()]++
 			}
 		}
 	}
@@ -109,13 +87,6 @@ func Missing(g *onnx.Graph) map[string]int {
 		count(f.Nodes)
 	}
 	return missing
-}
-
-func fullName(n onnx.Node) string {
-	if n.Domain == "" {
-		return n.Op
-	}
-	return n.Domain + "." + n.Op
 }
 
 // Unwrap returns dtype.ErrType, the kind of what is not supported.
