@@ -156,7 +156,7 @@ func init() {
 	}
 	q, k, v := samples.In(2, 2, 3, 4).Rows(), samples.In(2, 2, 5, 4).Rows(), samples.In(2, 2, 5, 3).Rows()
 	samples.Register("attention", call(AttentionOptions{}), q, k, v)
-	samples.Register("attention scaled", call(AttentionOptions{Scale: 1}), samples.In(3, 4), samples.In(5, 4), samples.In(5, 4))
+	samples.Register("attention scaled", call(AttentionOptions{Scale: 1}), samples.In(2, 3, 4), samples.In(2, 5, 4), samples.In(2, 5, 4))
 	samples.Register("attention causal", call(AttentionOptions{Causal: true}), q, k, v)
 	samples.Register("attention mask", call(AttentionOptions{}), q, k, v, samples.In(2, 1, 1, 5).Of(samples.Bools).Rows())
 	samples.Register("attention bias", call(AttentionOptions{Causal: true}), q, k, v, samples.In(3, 5))
