@@ -119,10 +119,11 @@ func pixelStep[M nn.Module](make func() M, shape ...int) func(folders) (task, er
 func labelledStep[M nn.Module](make func() M, labels storage.Array, shape ...int) func(folders) (task, error) {
 	return func(folders) (task, error) {
 		model, opt, x := make(), nn.NewSGD(nn.SGDOptions{LearningRate: 0.01}), random(shape...)
+		lossOf := nn.NewCrossEntropyLoss(nn.CrossEntropyLossOptions{})
 		once := func() error {
 			var failed error
 			err := tensor.Step(func(t *tensor.Tape) error {
-				loss := tensor.CrossEntropy(model.Forward(t.Input(x)), t.Input(labels))
+				loss := lossOf.Forward(model.Forward(t.Input(x)), t.Input(labels), nil).Value()
 				failed = opt.Step(nn.Parameters(model), tensor.Gradients(loss))
 				return nil
 			})
