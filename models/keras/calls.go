@@ -63,8 +63,13 @@ func connect(m *Model, g graph) error {
 			l.Calls, l.Arguments = append(l.Calls, refsOf(node)), append(l.Arguments, argumentsOf(node))
 		}
 		if calls := callsOfKeras3(o); strings.HasPrefix(m.Layers[i].Class, "ops.") && len(calls) == 1 {
+			args, _ := calls[0]["args"].([]any)
+			if class := strings.TrimPrefix(m.Layers[i].Class, "ops."); merging[class] && !slices.ContainsFunc(args, func(v any) bool { return len(refsOf(v)) != 1 }) {
+				m.Layers[i].Class = class
+				continue
+			}
 			m.Layers[i].Config = maps.Clone(m.Layers[i].Config)
-			m.Layers[i].Config[operands] = calls[0]["args"]
+			m.Layers[i].Config[operands] = args
 		}
 	}
 	m.Inputs, m.Outputs = refsOf(g.config["input_layers"]), refsOf(g.config["output_layers"])
@@ -73,6 +78,9 @@ func connect(m *Model, g graph) error {
 	}
 	return checkRefs(m)
 }
+
+// merging are the operations that are layers, too, if all their operands are tensors: x + y is Add of both.
+var merging = map[string]bool{"Add": true, "Subtract": true, "Multiply": true, "Maximum": true, "Minimum": true}
 
 // operands is the setting that the operands of an operation of Keras 3 are kept as, tensors and numbers.
 const operands = "operands of the call"

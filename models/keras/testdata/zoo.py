@@ -96,6 +96,16 @@ def normalized():
 
 
 @graph
+def operators():
+    i = keras.Input(image)
+    a, b = L.Conv2D(4, 3)(i), L.Conv2D(4, 3)(i)
+    if extension == ".h5":
+        return keras.Model(i, L.Add()([a, b]))
+    s = L.GlobalAveragePooling2D(keepdims=True)(a)
+    return keras.Model(i, L.Dense(2)(L.Flatten()(keras.ops.maximum(a * s - b, a + b))))
+
+
+@graph
 def squeeze_excite():
     i = keras.Input(image)
     a = L.Conv2D(4, 3)(i)
