@@ -51,8 +51,8 @@ func (s *Source) module() (nn.Module, error) {
 // LoadWeights copies the weights in the named file into a model of the same parameters, which is built: a state_dict of
 // PyTorch (.pt, .safetensors, …) with PyTorch's names or the names of the model, a run of h5dnn, or a model of Keras whose
 // layers have the model's names, or else all of them others, and arrays of the same shapes in the same order. States of optimizers are left out. Parameters that the file lacks, and arrays that the
-// model lacks, are an error, and nothing is copied then; those that except names, or matches as path.Match does, stay as
-// they are, or are left out.
+// model lacks, are an error, and nothing is copied then. Parameters that a pattern in except matches (path.Match) stay as they are,
+// and such arrays of the file are left out.
 func LoadWeights(model nn.Module, name string, except ...string) error {
 	source, err := Open(name)
 	if err != nil {
@@ -87,8 +87,8 @@ func LoadWeights(model nn.Module, name string, except ...string) error {
 	return nil
 }
 
-// namedAs returns the state of from. If none of its names is in model, and its arrays are as many and have the shapes of the model's, but
-// those that except matches, they have the model's names in the same order.
+// namedAs returns the state of from, without the names that except matches under the names of model, in order, if both have the same
+// number of arrays with the same shapes and no name in common.
 func namedAs(model, from nn.Module, except []string) map[string]storage.Array {
 	state := func(m nn.Module) (names []string, arrays map[string]storage.Array) {
 		arrays = maps.Collect(nn.StateDict(m))

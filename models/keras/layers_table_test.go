@@ -51,7 +51,7 @@ graphs, and preprocessing that acts in training only is left out.
 		}
 	}
 	if string(text) != before+page {
-		t.Error("the classes of Keras in docs/layers.md are not those that are registered; run make golden")
+		t.Error("docs/layers.md has other classes of Keras than the registry; run make golden")
 	}
 }
 
