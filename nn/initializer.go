@@ -1,11 +1,10 @@
 package nn
 
 import (
-	"fmt"
-	"maps"
+	"encoding/json"
 	"math"
-	"slices"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 )
@@ -15,46 +14,58 @@ import (
 type Fill func(a storage.Array, key tensor.Key)
 
 // An Initializer returns the initial values of the weight and the bias of a layer
-// with the given fan-in and fan-out.
-type Initializer func(fanIn, fanOut int) (weight, bias Fill)
-
-// initializers by name: Kaiming's by He et al., arXiv:1502.01852, Xavier's by
-// Glorot and Bengio, AISTATS 2010.
-var initializers = map[string]Initializer{
-	// PyTorch's default: Kaiming's rule for a leaky ReLU of slope √5.
-	"kaiming": func(in, _ int) (weight, bias Fill) {
-		bound := 1 / math.Sqrt(float64(in))
-		return UniformFill(bound), UniformFill(bound)
-	},
-	"he_uniform": func(in, _ int) (weight, bias Fill) { return UniformFill(math.Sqrt(6 / float64(in))), ConstantFill(0) },
-	"he_normal":  func(in, _ int) (weight, bias Fill) { return NormalFill(math.Sqrt(2 / float64(in))), ConstantFill(0) },
-	"xavier": func(in, out int) (weight, bias Fill) {
-		return UniformFill(math.Sqrt(6 / float64(in+out))), ConstantFill(0)
-	},
-	"normal": func(_, _ int) (weight, bias Fill) { return NormalFill(1), ConstantFill(0) }, // as PyTorch fills tables of embeddings
-	"xavier_normal": func(in, out int) (weight, bias Fill) {
-		return NormalFill(math.Sqrt(2 / float64(in+out))), ConstantFill(0)
-	},
-	"zeros": func(_, _ int) (weight, bias Fill) { return ConstantFill(0), ConstantFill(0) },
-	"ones":  func(_, _ int) (weight, bias Fill) { return ConstantFill(1), ConstantFill(0) },
+// with the given fan-in and fan-out. It fails for settings that it cannot satisfy.
+type Initializer interface {
+	Fills(fanIn, fanOut int) (weight, bias Fill)
 }
 
-// RegisterInitializer makes an initializer available under name. It panics if the
-// name is taken.
-func RegisterInitializer(name string, i Initializer) {
-	if _, taken := initializers[name]; taken {
-		panic(fmt.Sprintf("nn: initializer %q registered twice", name))
-	}
-	initializers[name] = i
+var initializers = factory[Initializer]{kind: "initializer"}
+
+// RegisterInitializer makes initializers of type I available under name, which are made of
+// their settings as configurations have them. It panics if the name is taken.
+func RegisterInitializer[I Initializer](name string, defaults I) bool {
+	return register(&initializers, name, func(i I) I { return i }, defaults)
 }
 
-// fillsOf returns the fills of the named initializer.
-func fillsOf(layer, name string, fanIn, fanOut int) (weight, bias Fill) {
-	i, ok := initializers[name]
-	if !ok {
-		tensor.Fail(layer, ErrConfig, "no initializer %q; known are %v", name, slices.Sorted(maps.Keys(initializers)))
+// An InitializerSetting is an initializer as a setting of a layer: its name, or JSON of
+// {name: settings}.
+type InitializerSetting string
+
+// UnmarshalJSON takes a name, or {name: settings}, and refuses what is no initializer.
+func (s *InitializerSetting) UnmarshalJSON(text []byte) error {
+	var name string
+	if json.Unmarshal(text, &name) == nil {
+		*s = InitializerSetting(name)
+		return nil
 	}
-	return i(fanIn, fanOut)
+	*s = InitializerSetting(text)
+	_, err := s.initializer()
+	return err
+}
+
+// MarshalJSON returns the name, or {name: settings}.
+func (s InitializerSetting) MarshalJSON() ([]byte, error) {
+	if json.Valid([]byte(s)) {
+		return []byte(s), nil
+	}
+	return json.Marshal(string(s))
+}
+
+func (s InitializerSetting) initializer() (Initializer, error) {
+	text, err := s.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return initializers.build(text, nil)
+}
+
+// fillsOf returns the fills of an initializer.
+func fillsOf(layer string, s InitializerSetting, fanIn, fanOut int) (weight, bias Fill) {
+	i, err := s.initializer()
+	if err != nil {
+		tensor.Fail(layer, ErrConfig, "initializer: %v", err)
+	}
+	return i.Fills(fanIn, fanOut)
 }
 
 // UniformFill draws from the uniform distribution over ±bound.
@@ -67,7 +78,29 @@ func NormalFill(std float64) Fill {
 	return func(a storage.Array, key tensor.Key) { tensor.FillNormal(a, 0, std, key) }
 }
 
+// TruncatedNormalFill draws from the part of the normal distribution between low and high: the inverse of its
+// distribution function of uniform numbers.
+func TruncatedNormalFill(mean, std, low, high float64) Fill {
+	erf := func(x float64) float64 { return math.Erf((x - mean) / (std * math.Sqrt2)) }
+	return hostFill(func(shape []int, key tensor.Key) *tensor.Tensor {
+		x := key.Uniform(dtype.Float64, erf(low), erf(high), shape...).Erfinv()
+		return x.MulScalar(std*math.Sqrt2).AddScalar(mean).Clamp(low, high)
+	})
+}
+
 // ConstantFill sets every element to value.
 func ConstantFill(value float64) Fill {
 	return func(a storage.Array, _ tensor.Key) { tensor.FromArray(a).Fill(value) }
+}
+
+// hostFill sets the elements to values, of float64, which are computed on the host: they are the same on every device.
+func hostFill(values func(shape []int, key tensor.Key) *tensor.Tensor) Fill {
+	return func(a storage.Array, key tensor.Key) {
+		if a.Data.Device() == tensor.Meta {
+			return
+		}
+		if err := values(a.Shape, key).Array().CopyTo(a); err != nil {
+			tensor.Fail("initializer", err, "%v", err)
+		}
+	}
 }

@@ -11,18 +11,18 @@ import (
 
 // ConvOptions are the settings of Conv1d, Conv2d and Conv3d.
 type ConvOptions struct {
-	OutChannels  int            `json:"out_channels"`            // required
-	InChannels   int            `json:"in_channels,omitempty"`   // taken from the first input if 0
-	KernelSize   Sizes          `json:"kernel_size"`             // required
-	Stride       Sizes          `json:"stride"`                  // 1 if nil
-	Padding      Sizes          `json:"padding"`                 // zeros at the beginning of each axis; same keeps the size, valid is 0
-	PaddingAfter Sizes          `json:"padding_after,omitempty"` // zeros at the end of each axis; Padding if nil
-	Dilation     Sizes          `json:"dilation,omitempty"`      // distance between the elements of a window; 1 if nil
-	Groups       int            `json:"groups,omitempty"`        // channels are connected within groups only; 1 if 0
-	NoBias       Negated        `json:"bias"`
-	Initializer  string         `json:"initializer"`    // kaiming if empty
-	DType        dtype.Type     `json:"dtype,omitzero"` // the first input's if absent
-	Device       storage.Device `json:"-" nn:"-"`       // the first input's if nil
+	OutChannels  int                `json:"out_channels"`            // required
+	InChannels   int                `json:"in_channels,omitempty"`   // taken from the first input if 0
+	KernelSize   Sizes              `json:"kernel_size"`             // required
+	Stride       Sizes              `json:"stride"`                  // 1 if nil
+	Padding      Sizes              `json:"padding"`                 // zeros at the beginning of each axis; same keeps the size, valid is 0
+	PaddingAfter Sizes              `json:"padding_after,omitempty"` // zeros at the end of each axis; Padding if nil
+	Dilation     Sizes              `json:"dilation,omitempty"`      // distance between the elements of a window; 1 if nil
+	Groups       int                `json:"groups,omitempty"`        // channels are connected within groups only; 1 if 0
+	NoBias       Negated            `json:"bias"`
+	Initializer  InitializerSetting `json:"initializer"`    // kaiming if empty
+	DType        dtype.Type         `json:"dtype,omitzero"` // the first input's if absent
+	Device       storage.Device     `json:"-" nn:"-"`       // the first input's if nil
 }
 
 // Conv1d is the cross-correlation of x (N, in, L) with Weight (out, in/groups,

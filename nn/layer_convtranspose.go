@@ -9,19 +9,19 @@ import (
 
 // ConvTransposeOptions are the settings of ConvTranspose1d, 2d and 3d.
 type ConvTransposeOptions struct {
-	OutChannels   int            `json:"out_channels"`            // required
-	InChannels    int            `json:"in_channels,omitempty"`   // taken from the first input if 0
-	KernelSize    Sizes          `json:"kernel_size"`             // required
-	Stride        Sizes          `json:"stride"`                  // 1 if nil
-	Padding       Sizes          `json:"padding"`                 // left out at the beginning of each axis
-	PaddingAfter  Sizes          `json:"padding_after,omitempty"` // left out at the end of each axis; Padding if nil
-	OutputPadding Sizes          `json:"output_padding"`          // added at the end of each axis, less than the stride
-	Dilation      Sizes          `json:"dilation,omitempty"`      // distance between the elements of a window; 1 if nil
-	Groups        int            `json:"groups,omitempty"`        // channels are connected within groups only; 1 if 0
-	NoBias        Negated        `json:"bias"`
-	Initializer   string         `json:"initializer"`    // kaiming if empty
-	DType         dtype.Type     `json:"dtype,omitzero"` // the first input's if absent
-	Device        storage.Device `json:"-" nn:"-"`       // the first input's if nil
+	OutChannels   int                `json:"out_channels"`            // required
+	InChannels    int                `json:"in_channels,omitempty"`   // taken from the first input if 0
+	KernelSize    Sizes              `json:"kernel_size"`             // required
+	Stride        Sizes              `json:"stride"`                  // 1 if nil
+	Padding       Sizes              `json:"padding"`                 // left out at the beginning of each axis
+	PaddingAfter  Sizes              `json:"padding_after,omitempty"` // left out at the end of each axis; Padding if nil
+	OutputPadding Sizes              `json:"output_padding"`          // added at the end of each axis, less than the stride
+	Dilation      Sizes              `json:"dilation,omitempty"`      // distance between the elements of a window; 1 if nil
+	Groups        int                `json:"groups,omitempty"`        // channels are connected within groups only; 1 if 0
+	NoBias        Negated            `json:"bias"`
+	Initializer   InitializerSetting `json:"initializer"`    // kaiming if empty
+	DType         dtype.Type         `json:"dtype,omitzero"` // the first input's if absent
+	Device        storage.Device     `json:"-" nn:"-"`       // the first input's if nil
 }
 
 // ConvTranspose1d is the transposed convolution of x (N, in, L) with Weight (in,

@@ -8,12 +8,12 @@ import (
 
 // DenseOptions are the settings of a Dense.
 type DenseOptions struct {
-	OutFeatures int            `json:"out_features"`          // required
-	InFeatures  int            `json:"in_features,omitempty"` // taken from the first input if 0
-	NoBias      Negated        `json:"bias"`
-	Initializer string         `json:"initializer"`    // kaiming if empty
-	DType       dtype.Type     `json:"dtype,omitzero"` // the first input's if absent
-	Device      storage.Device `json:"-" nn:"-"`       // the first input's if nil
+	OutFeatures int                `json:"out_features"`          // required
+	InFeatures  int                `json:"in_features,omitempty"` // taken from the first input if 0
+	NoBias      Negated            `json:"bias"`
+	Initializer InitializerSetting `json:"initializer"`    // kaiming if empty
+	DType       dtype.Type         `json:"dtype,omitzero"` // the first input's if absent
+	Device      storage.Device     `json:"-" nn:"-"`       // the first input's if nil
 }
 
 // Dense is a Linear that takes its number of features from its first input, as

@@ -11,12 +11,12 @@ import (
 
 // EmbeddingOptions are the settings of an Embedding.
 type EmbeddingOptions struct {
-	NumEmbeddings int            `json:"num_embeddings"`        // rows of the table: integers are 0 to one less; required
-	EmbeddingDim  int            `json:"embedding_dim"`         // numbers of a row; required
-	PaddingIdx    *int           `json:"padding_idx,omitempty"` // integer whose row begins as zeros and is not trained; none if nil
-	Initializer   string         `json:"initializer"`           // normal, the standard normal distribution, if empty
-	DType         dtype.Type     `json:"dtype,omitzero"`        // float32 if absent
-	Device        storage.Device `json:"-" nn:"-"`              // the CPU if nil
+	NumEmbeddings int                `json:"num_embeddings"`        // rows of the table: integers are 0 to one less; required
+	EmbeddingDim  int                `json:"embedding_dim"`         // numbers of a row; required
+	PaddingIdx    *int               `json:"padding_idx,omitempty"` // integer whose row begins as zeros and is not trained; none if nil
+	Initializer   InitializerSetting `json:"initializer"`           // normal, the standard normal distribution, if empty
+	DType         dtype.Type         `json:"dtype,omitzero"`        // float32 if absent
+	Device        storage.Device     `json:"-" nn:"-"`              // the CPU if nil
 }
 
 // Embedding gives integers (…), such as the numbers of words, the rows of Weight (num, dim) that they count: (…, dim). The

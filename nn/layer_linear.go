@@ -8,12 +8,12 @@ import (
 
 // LinearOptions are the settings of a Linear.
 type LinearOptions struct {
-	InFeatures  int            `json:"in_features"`  // required
-	OutFeatures int            `json:"out_features"` // required
-	NoBias      Negated        `json:"bias"`
-	Initializer string         `json:"initializer"`    // kaiming if empty
-	DType       dtype.Type     `json:"dtype,omitzero"` // float32 if absent
-	Device      storage.Device `json:"-" nn:"-"`       // the CPU if nil
+	InFeatures  int                `json:"in_features"`  // required
+	OutFeatures int                `json:"out_features"` // required
+	NoBias      Negated            `json:"bias"`
+	Initializer InitializerSetting `json:"initializer"`    // kaiming if empty
+	DType       dtype.Type         `json:"dtype,omitzero"` // float32 if absent
+	Device      storage.Device     `json:"-" nn:"-"`       // the CPU if nil
 }
 
 // Linear is x·Weightᵀ + Bias, for x (N, …, in) and Weight (out, in).

@@ -12,21 +12,21 @@ import (
 
 // RecurrentOptions are the settings that RNN, LSTM and GRU have in common.
 type RecurrentOptions struct {
-	HiddenSize        int            `json:"hidden_size"`                    // numbers of a state; required
-	InputSize         int            `json:"input_size,omitempty"`           // features of a step; taken from the first input if 0
-	NumLayers         int            `json:"num_layers"`                     // layers, each of which takes the steps of the one before; 1 if 0
-	NoBias            Negated        `json:"bias"`                           // add two biases, to the products of input and state
-	Dropout           float64        `json:"dropout,omitempty"`              // probability of dropping an element between two layers
-	Bidirectional     bool           `json:"bidirectional,omitempty"`        // go through the steps in both directions
-	MergeMode         string         `json:"merge_mode,omitempty"`           // concat, sum, mul or ave of both directions, or none for two outputs; concat if empty
-	ReturnSequences   bool           `json:"return_sequences,omitempty"`     // return the output of each step, instead of the last one's
-	ReturnState       bool           `json:"return_state,omitempty"`         // return the states after the last step as further outputs
-	GoBackwards       bool           `json:"go_backwards,omitempty"`         // begin at the last step; outputs are in that order
-	Masked            bool           `json:"masked,omitempty"`               // take a second input that says which steps count: lengths (N), or a mask (N, steps) that is not 0 there
-	ZeroOutputForMask bool           `json:"zero_output_for_mask,omitempty"` // outputs of steps that do not count are 0, instead of the output before
-	Initializer       string         `json:"initializer"`                    // the default is uniform over ±1/√hidden_size, also for biases; kaiming if empty
-	DType             dtype.Type     `json:"dtype,omitzero"`                 // the first input's if absent
-	Device            storage.Device `json:"-" nn:"-"`                       // the first input's if nil
+	HiddenSize        int                `json:"hidden_size"`                    // numbers of a state; required
+	InputSize         int                `json:"input_size,omitempty"`           // features of a step; taken from the first input if 0
+	NumLayers         int                `json:"num_layers"`                     // layers, each of which takes the steps of the one before; 1 if 0
+	NoBias            Negated            `json:"bias"`                           // add two biases, to the products of input and state
+	Dropout           float64            `json:"dropout,omitempty"`              // probability of dropping an element between two layers
+	Bidirectional     bool               `json:"bidirectional,omitempty"`        // go through the steps in both directions
+	MergeMode         string             `json:"merge_mode,omitempty"`           // concat, sum, mul or ave of both directions, or none for two outputs; concat if empty
+	ReturnSequences   bool               `json:"return_sequences,omitempty"`     // return the output of each step, instead of the last one's
+	ReturnState       bool               `json:"return_state,omitempty"`         // return the states after the last step as further outputs
+	GoBackwards       bool               `json:"go_backwards,omitempty"`         // begin at the last step; outputs are in that order
+	Masked            bool               `json:"masked,omitempty"`               // take a second input that says which steps count: lengths (N), or a mask (N, steps) that is not 0 there
+	ZeroOutputForMask bool               `json:"zero_output_for_mask,omitempty"` // outputs of steps that do not count are 0, instead of the output before
+	Initializer       InitializerSetting `json:"initializer"`                    // the default is uniform over ±1/√hidden_size, also for biases; kaiming if empty
+	DType             dtype.Type         `json:"dtype,omitzero"`                 // the first input's if absent
+	Device            storage.Device     `json:"-" nn:"-"`                       // the first input's if nil
 }
 
 var recurrentDefaults = RecurrentOptions{NumLayers: 1, Initializer: "kaiming"}

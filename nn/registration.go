@@ -8,7 +8,7 @@ import (
 
 // A Registration is a name that configurations can use.
 type Registration struct {
-	Kind     string       // layer, loss, metric, optimizer, schedule, or that of a [Kind]
+	Kind     string       // layer, initializer, loss, metric, optimizer, schedule, or that of a [Kind]
 	Name     string       // as Describe writes it
 	Aliases  []string     // other names, in lower case without separators
 	Type     reflect.Type // of what it makes
@@ -17,7 +17,7 @@ type Registration struct {
 
 // Registrations lists what is registered, by kind and name.
 func Registrations() []Registration {
-	all := slices.Concat(layers.registrations(), losses.registrations(), metrics.registrations(), optimizers.registrations(), schedules.registrations())
+	all := slices.Concat(layers.registrations(), initializers.registrations(), losses.registrations(), metrics.registrations(), optimizers.registrations(), schedules.registrations())
 	slices.SortFunc(all, func(a, b Registration) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})

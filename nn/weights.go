@@ -35,7 +35,7 @@ type WeightSpec struct {
 	Window      []int // of a convolution
 	Transposed  bool  // whether Weight is inputs × outputs
 	NoBias      Negated
-	Initializer *string
+	Initializer *InitializerSetting
 	DType       *dtype.Type
 	Device      *storage.Device
 }

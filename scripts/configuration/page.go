@@ -22,7 +22,7 @@ and [tokens](../examples/tagger/tagger.yaml). ` + "`h5dnn init DATA.h5`" + ` wri
 ` + "`h5dnn train --print-config`" + ` prints all settings of a run, with defaults and what follows from
 the data, each with its origin: a flag, a line, the data or the default. Saved in the same folder, the output is a configuration of the same run.
 
-A layer, loss, metric, optimizer, schedule, augmentation or callback is a name (` + "`relu`" + `), or a name with settings
+A layer, initializer, loss, metric, optimizer, schedule, augmentation or callback is a name (` + "`relu`" + `), or a name with settings
 (` + "`dropout: {p: 0.3}`" + `); a single value is that of the first setting (` + "`dropout: 0.3`" + `). Names are read without
 regard to case, blanks, ` + "`_`" + ` and ` + "`-`" + `. A setting without a default is 0, false or empty if it is left out.
 
@@ -33,6 +33,8 @@ Written by ` + "`make golden`" + ` from the code. ` + "`h5dnn help NAME`" + ` pr
 var sections = []struct{ kind, heading, text string }{
 	{"layer", "Layers", "A model is the name of a preset (" + strings.Join(nn.Presets(), ", ") + ") or a list of layers. " +
 		"N is the number of samples, C of channels or features, L, D, H and W are sizes."},
+	{"initializer", "Initializers", "The initial values of the weights of a layer: `initializer: orthogonal`, `initializer: {normal: {std: 0.02}}`. The fan-in of a layer is its number of " +
+		"inputs times the size of its window, the fan-out likewise of its outputs. The names of Keras and of PyTorch have their laws: `he_normal` is truncated, `kaiming_normal` is not."},
 	{"loss", "Losses", "What training minimizes."},
 	{"metric", "Metrics", "What is reported besides the loss."},
 	{"optimizer", "Optimizers", "How gradients change the parameters. `betas: [0.9, 0.999]`, as PyTorch has them, are `beta1` and `beta2`. " +

@@ -23,6 +23,7 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[nn.Nodes]():                      "list of `{name, layer, from}`",
 	reflect.TypeFor[nn.Submodule]():                  "layer or list of layers",
 	reflect.TypeFor[nn.ScheduleSetting]():            "schedule",
+	reflect.TypeFor[nn.InitializerSetting]():         "initializer",
 	reflect.TypeFor[[]nn.ParamGroup]():               "list of `{params, lr, weight_decay}`",
 	reflect.TypeFor[dtype.Type]():                    "element type",
 	reflect.TypeFor[config.Choice]():                 "yes, no or auto",
