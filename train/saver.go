@@ -38,10 +38,18 @@ type snapshot struct {
 	arrays []storage.Array
 }
 
+// lockPatience is how long LockFile waits for a program that was killed: its files are closed a
+// moment after it has left the list of processes.
+const lockPatience = 2 * time.Second
+
 // LockFile keeps other programs from training into the named run file until Unlock, or
-// until this process ends.
+// until this process ends. It waits up to two seconds for a lock that another program has.
 func LockFile(name string) (*FileLock, error) {
 	l, err := atomicfile.Lock(name)
+	for late := time.Now().Add(lockPatience); errors.Is(err, atomicfile.ErrLocked) && time.Now().Before(late); {
+		time.Sleep(10 * time.Millisecond)
+		l, err = atomicfile.Lock(name)
+	}
 	if errors.Is(err, atomicfile.ErrLocked) {
 		err = fmt.Errorf("%s: another program is training into it: %w", name, storage.ErrState)
 	}
