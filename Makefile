@@ -148,9 +148,10 @@ nvrtc: setup ## compile the GPU kernels with NVRTC, if it is installed
 	go test ./cuda -run TestNVRTCCompilesAllKernels -count 1 -v -nvrtc
 
 .PHONY: big
-big: setup ## test all types and layouts, and more than 2^31 elements, in the interpreter (minutes, 5 GiB)
+big: setup ## test all types and layouts, and more than 2^31 elements, in the interpreter, and 100,000 arrays (minutes, 5 GiB)
 	go test ./tensor -run TestDevicesAgree -count 1 -timeout 60m -whole
 	go test ./cuda -run TestMoreThan2GiElements -count 1 -v -timeout 60m -big
+	go test ./cmd/h5dnn -run TestManyArrays -count 1 -many-arrays 100000
 
 .PHONY: conformance
 conformance: build ## compare with h5py on the files in CORPUS
