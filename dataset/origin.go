@@ -12,6 +12,8 @@ type Origin struct {
 	Steps   int      // rows in a sample, along its first axis; 0 if a sample is a row
 	Stride  int      // rows from one row of a sample to the next; 0 counts as 1
 	Columns []string // names of the elements along the last axis of a row; nil if they have none
+
+	clip *ClippedWindow // beyond whose ends rows stand for its first and last; nil if there are none
 }
 
 // An Element is an element of an array that samples come from.
@@ -46,6 +48,9 @@ func (o Origin) element(f Field, row, i int) Element {
 	}
 	if o.Steps > 0 {
 		e.Row, e.Index = e.Row+e.Index[0]*max(1, o.Stride), e.Index[1:]
+	}
+	if o.clip != nil {
+		e.Row = min(max(e.Row, o.clip.First), o.clip.Last)
 	}
 	if n := len(e.Index); n > 0 && e.Index[n-1] < len(o.Columns) {
 		e.Column = o.Columns[e.Index[n-1]]

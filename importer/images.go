@@ -5,11 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"image"
-	"image/color"
-	"image/draw"
-	_ "image/jpeg"
-	_ "image/png"
 	"math"
 	"os"
 	"path/filepath"
@@ -20,6 +15,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/internal/parallel"
+	"github.com/h5dnn/h5dnn/internal/pictures"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -36,7 +32,7 @@ func openImages(folder, at string, budget *storage.Budget) ([]*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	pictures := picturesIn(folder, entries, -1)
+	files := picturesIn(folder, entries, -1)
 	var classes []string
 	for _, e := range entries {
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
@@ -47,18 +43,18 @@ func openImages(folder, at string, budget *storage.Budget) ([]*Array, error) {
 			return nil, err
 		}
 		if found := picturesIn(filepath.Join(folder, e.Name()), inside, len(classes)); len(found) > 0 {
-			classes, pictures = append(classes, e.Name()), append(pictures, found...)
+			classes, files = append(classes, e.Name()), append(files, found...)
 		}
 	}
 	switch {
-	case len(pictures) == 0:
+	case len(files) == 0:
 		return nil, fmt.Errorf("%s: no .png, .jpg or .jpeg files in the folder or its subfolders", folder)
-	case len(classes) > 0 && pictures[0].class < 0:
-		return nil, fmt.Errorf("%s: %s is beside folders of images; move it to the folder of its class", folder, pictures[0].name)
+	case len(classes) > 0 && files[0].class < 0:
+		return nil, fmt.Errorf("%s: %s is beside folders of images; move it to the folder of its class", folder, files[0].name)
 	case len(classes) > maxClasses:
 		return nil, fmt.Errorf("%s: %d folders; at most %d classes are supported", folder, len(classes), maxClasses)
 	}
-	return imported(folder, strings.TrimSuffix(at, "/"), pictures, classes, budget)
+	return imported(folder, strings.TrimSuffix(at, "/"), files, classes, budget)
 }
 
 func picturesIn(folder string, entries []os.DirEntry, class int) (list []imageFile) {
@@ -72,11 +68,11 @@ func picturesIn(folder string, entries []os.DirEntry, class int) (list []imageFi
 }
 
 // imported checks the size of every image and returns the arrays of the images.
-func imported(folder, at string, pictures []imageFile, classes []string, budget *storage.Budget) ([]*Array, error) {
-	var first image.Config
+func imported(folder, at string, files []imageFile, classes []string, budget *storage.Budget) ([]*Array, error) {
+	var first pictures.Format
 	colours := false
-	for k, p := range pictures {
-		c, err := imageConfig(p.name, budget)
+	for k, p := range files {
+		c, err := formatOf(p.name, budget)
 		if err != nil {
 			return nil, err
 		}
@@ -84,27 +80,27 @@ func imported(folder, at string, pictures []imageFile, classes []string, budget 
 			first = c
 		}
 		if c.Width != first.Width || c.Height != first.Height {
-			return nil, fmt.Errorf("%s is %dx%d, and %s %dx%d; make all images of one size first", p.name, c.Width, c.Height, pictures[0].name, first.Width, first.Height)
+			return nil, fmt.Errorf("%s is %dx%d, and %s %dx%d; make all images of one size first", p.name, c.Width, c.Height, files[0].name, first.Width, first.Height)
 		}
-		colours = colours || c.ColorModel != color.GrayModel && c.ColorModel != color.Gray16Model
+		colours = colours || !c.Gray
 	}
-	in := &Array{From: folder, Path: at + "/images", Type: dtype.Uint8, Shape: []int{len(pictures), first.Height, first.Width}}
+	in := &Array{From: folder, Path: at + "/images", Type: dtype.Uint8, Shape: []int{len(files), first.Height, first.Width}}
 	if colours {
 		in.Shape = append(in.Shape, 3)
 		in.Note = "red, green, blue"
 		in.Attrs = []Attr{{Name: "layout", Value: "nhwc"}}
 	}
 	in.Each = func(ctx context.Context, put func(storage.Array) error) error {
-		return in.decode(ctx, pictures, put, budget)
+		return in.decode(ctx, files, put, budget)
 	}
 	if len(classes) == 0 {
 		return []*Array{in}, nil
 	}
-	labels := &Array{From: folder, Path: at + "/labels", Type: classType(len(classes)), Shape: []int{len(pictures)}}
+	labels := &Array{From: folder, Path: at + "/labels", Type: classType(len(classes)), Shape: []int{len(files)}}
 	labels.Attrs = []Attr{{Name: "classes", Value: classes}}
 	labels.Each = func(_ context.Context, put func(storage.Array) error) error {
-		numbers := make([]int32, len(pictures))
-		for k, p := range pictures {
+		numbers := make([]int32, len(files))
+		for k, p := range files {
 			numbers[k] = int32(p.class)
 		}
 		made, err := storage.Make(storage.CPU, labels.Type, len(numbers))
@@ -117,37 +113,30 @@ func imported(folder, at string, pictures []imageFile, classes []string, budget 
 	return []*Array{in, labels, {From: folder, Path: at + "/classes", Texts: classes}}, nil
 }
 
-// pixelBytes is how many bytes of memory a pixel takes at most while an image is decoded: 16
-// bits of four channels, and a converted copy.
-const pixelBytes = 12
-
-// imageConfig returns the size of an image, which the budget must allow to decode.
-func imageConfig(name string, budget *storage.Budget) (image.Config, error) {
+// formatOf returns the size of an image, which the budget must allow to decode.
+func formatOf(name string, budget *storage.Budget) (pictures.Format, error) {
 	file, err := storage.OpenFile(name)
 	if err != nil {
-		return image.Config{}, err
+		return pictures.Format{}, err
 	}
 	defer file.Close()
-	c, _, err := image.DecodeConfig(bufio.NewReader(file))
-	if err == nil && (c.Width < 1 || c.Height < 1) {
-		err = fmt.Errorf("an image of %dx%d pixels", c.Width, c.Height)
-	}
+	f, err := pictures.FormatOf(bufio.NewReader(file))
 	if err == nil {
-		err = budget.Allocate(min(c.Width, math.MaxInt/pixelBytes/c.Height)*c.Height*pixelBytes, fileSize(name))
+		err = budget.Allocate(min(f.Width, math.MaxInt/pictures.BytesPerPixel/f.Height)*f.Height*pictures.BytesPerPixel, fileSize(name))
 	}
 	if err != nil {
-		return c, fmt.Errorf("%s: %w", name, err)
+		return f, fmt.Errorf("%s: %w", name, err)
 	}
-	return c, nil
+	return f, nil
 }
 
 // decode decodes images side by side, some MiB of them at a time.
-func (in *Array) decode(ctx context.Context, pictures []imageFile, put func(storage.Array) error, budget *storage.Budget) error {
-	size := in.Bytes() / len(pictures)
-	atOnce := max(1, min(runtime.GOMAXPROCS(0), budget.Limit()/(in.Shape[1]*in.Shape[2]*pixelBytes)))
-	block := max(1, min(len(pictures), blocks.Size/size))
-	for at := 0; at < len(pictures); at += block {
-		some := pictures[at:min(at+block, len(pictures))]
+func (in *Array) decode(ctx context.Context, files []imageFile, put func(storage.Array) error, budget *storage.Budget) error {
+	size := in.Bytes() / len(files)
+	atOnce := max(1, min(runtime.GOMAXPROCS(0), budget.Limit()/(in.Shape[1]*in.Shape[2]*pictures.BytesPerPixel)))
+	block := max(1, min(len(files), blocks.Size/size))
+	for at := 0; at < len(files); at += block {
+		some := files[at:min(at+block, len(files))]
 		rows, err := storage.Make(storage.CPU, dtype.Uint8, append([]int{len(some)}, in.Shape[1:]...)...)
 		if err != nil {
 			return err
@@ -176,31 +165,12 @@ func (in *Array) decode1(name string, to []byte) error {
 		return err
 	}
 	defer file.Close()
-	picture, _, err := image.Decode(bufio.NewReader(file))
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	box := picture.Bounds()
-	if box.Dy() != in.Shape[1] || box.Dx() != in.Shape[2] {
-		return fmt.Errorf("%s: its size changed while it was read", name)
-	}
+	channels := 3
 	if len(in.Shape) == 3 {
-		gray := &image.Gray{Pix: to, Stride: box.Dx(), Rect: image.Rect(0, 0, box.Dx(), box.Dy())}
-		draw.Draw(gray, gray.Rect, picture, box.Min, draw.Src)
-		return nil
+		channels = 1
 	}
-	if _, ok := picture.(*image.YCbCr); ok { // as JPEG has it, and draw knows it best
-		rgba := image.NewRGBA(box)
-		draw.Draw(rgba, box, picture, box.Min, draw.Src)
-		picture = rgba
-	}
-	at := 0
-	for y := box.Min.Y; y < box.Max.Y; y++ {
-		for x := box.Min.X; x < box.Max.X; x++ {
-			c := color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)
-			to[at], to[at+1], to[at+2] = c.R, c.G, c.B
-			at += 3
-		}
+	if err := pictures.Decode(to, bufio.NewReader(file), in.Shape[1], in.Shape[2], channels); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func override(c *cli.Context, settings *train.Config) error {
 		"shuffle": &d.Shuffle, "episodes": &d.Episodes, "layout": &d.Layout, "device": &settings.Device, "precision": &settings.Precision,
 	})
 	setFlags(c, c.Int, map[string]*int{
-		"length": &d.Length, "steps": &d.Steps, "y-steps": &d.YSteps, "window": &d.Window,
+		"length": &d.Length, "steps": &d.Steps, "y-steps": &d.YSteps, "pad-before": &d.PadBefore, "pad-after": &d.PadAfter, "window": &d.Window,
 		"classes": &settings.Classes, "epochs": &settings.Epochs, "batch": &settings.BatchSize, "threads": &settings.Threads, "shards": &settings.Shards,
 		"keep": &settings.Keep,
 	})
@@ -56,7 +56,7 @@ func override(c *cli.Context, settings *train.Config) error {
 func overrideParsed(c *cli.Context, settings *train.Config) error {
 	d := &settings.Data
 	if err := overridePaths(c, map[string]*dataconfig.Paths{
-		"x": &d.X, "y": &d.Y, "val-x": &d.ValX, "val-y": &d.ValY, "x-offsets": &d.XOffsets, "x-columns": &d.XColumns, "frames": &d.Frames, "categorical": &d.Categorical.Paths,
+		"x": &d.X, "y": &d.Y, "val-x": &d.ValX, "val-y": &d.ValY, "x-offsets": &d.XOffsets, "x-columns": &d.XColumns, "frames": &d.Frames, "images": &d.Images, "categorical": &d.Categorical.Paths,
 	}); err != nil {
 		return err
 	}

@@ -36,7 +36,10 @@ type Config struct {
 	Length      int           `json:"length,omitempty"`      // to which rows of different lengths are cut or padded; the longest if 0
 	Steps       int           `json:"steps,omitempty"`       // neighbouring rows that make one sample; 1 if 0
 	Frames      Paths         `json:"frames,omitempty"`      // rows of a window that an input has, such as ::5 for every fifth; all if absent
+	Images      Paths         `json:"images,omitempty"`      // rgb or gray: rows of an input are PNG or JPEG files, and decoded to rows of pixels
 	Episodes    string        `json:"episodes,omitempty"`    // integers or strings that the rows of an episode share, lengths of episodes, or the rows where they begin; windows stay within one
+	PadBefore   int           `json:"pad_before,omitempty"`  // rows before an episode's first with which windows begin, copies of it
+	PadAfter    int           `json:"pad_after,omitempty"`   // rows after an episode's last with which windows end, copies of it
 	YSteps      int           `json:"y_steps,omitempty"`     // the last of them that are targets; all, or 1 with YAhead, if 0
 	YAhead      *int          `json:"y_ahead,omitempty"`     // rows from the last input to the first target: 1 forecasts the next row; 0, for rows of the window, is to be written where a dataset is input and target
 	Rows        Names         `json:"rows,omitempty"`        // filters, all of which a row must pass: [slice], PATH of a mask or list, PATH==VALUE, PATH in [A, B]; all rows if empty
@@ -87,8 +90,8 @@ func (c Config) CheckSamples() error {
 		return wrong("val_x and val_y go together; name both or neither")
 	case len(c.ValX) > 0 && (!slices.Equal(c.ValX.names("x"), c.X.names("x")) || !slices.Equal(c.ValY.names("y"), c.Y.names("y"))):
 		return wrong("val_x and val_y have other names than x and y", "val_x")
-	case slices.Concat(c.Y, c.ValY, c.Lengths, c.XOffsets, c.XColumns, c.Frames, c.Categorical.Paths).several() != nil:
-		return wrong("%v; only x takes lists of columns", slices.Concat(c.Y, c.ValY, c.Lengths, c.XOffsets, c.XColumns, c.Frames, c.Categorical.Paths).several().columns(), "y")
+	case slices.Concat(c.Y, c.ValY, c.Lengths, c.XOffsets, c.XColumns, c.Frames, c.Images, c.Categorical.Paths).several() != nil:
+		return wrong("%v; only x takes lists of columns", slices.Concat(c.Y, c.ValY, c.Lengths, c.XOffsets, c.XColumns, c.Frames, c.Images, c.Categorical.Paths).several().columns(), "y")
 	case c.X.several() != nil && len(c.XOffsets)+len(c.Lengths) > 0:
 		return wrong("rows of different lengths are no columns of an input; name two inputs", "x")
 	case len(c.ValRows) > 0 && len(c.ValX) == 0:
@@ -107,10 +110,16 @@ func (c Config) CheckSamples() error {
 		return wrong("want at most as many as steps; y_ahead: 1 forecasts rows after them", "y_steps")
 	case c.Steps < 2 && len(c.Frames) > 0:
 		return wrong("frames are rows of a window; set steps", "frames")
+	case c.PadBefore < 0 || c.PadBefore > c.span()-1:
+		return wrong("want from 0 to %d rows, as one row of a window is the episode's", c.span()-1, "pad_before")
+	case c.PadAfter < 0 || c.PadAfter > c.span()-1:
+		return wrong("want from 0 to %d rows, as one row of a window is the episode's", c.span()-1, "pad_after")
 	case c.span() < 2 && c.Episodes != "":
 		return wrong("windows stay within an episode; set steps", "episodes")
 	case c.Steps > 1 && len(c.Lengths) > 0:
 		return wrong("rows of different lengths cannot be windows of several steps too", "lengths")
+	case slices.ContainsFunc(c.Images, func(p NamedPath) bool { return channels[p.Path] == 0 }):
+		return wrong("want rgb or gray", "images")
 	case c.Length < 0:
 		return wrong("cannot be negative", "length")
 	case len(c.XColumns) > 0 && len(c.XOffsets) == 0:
@@ -175,9 +184,9 @@ func (c Config) checkNames() error {
 	for _, s := range []struct {
 		name  string
 		paths Paths
-	}{{"lengths", c.Lengths}, {"x_columns", c.XColumns}, {"x_offsets", c.XOffsets}, {"frames", c.Frames}, {"categorical", c.Categorical.Paths}} {
+	}{{"lengths", c.Lengths}, {"x_columns", c.XColumns}, {"x_offsets", c.XOffsets}, {"frames", c.Frames}, {"images", c.Images}, {"categorical", c.Categorical.Paths}} {
 		for _, p := range s.paths {
-			if p.Name == "" && len(inputs) > 1 && s.name != "categorical" && s.name != "frames" {
+			if p.Name == "" && len(inputs) > 1 && !slices.Contains([]string{"categorical", "frames", "images"}, s.name) {
 				return wrong("there are several inputs; name the one that %s is for", p.Path, s.name)
 			}
 			if p.Name != "" && !slices.Contains(inputs, p.Name) {

@@ -99,7 +99,7 @@ func (c Config) data(seed uint64, training, validation []*part) (*Data, error) {
 		d.fixed[f.Name] = f.fixed
 	}
 	long, err := c.dropShort(training)
-	d.Notes = noteShort(d.Notes, len(training)-len(long), len(training), c.span())
+	d.Notes = noteShort(d.Notes, len(training)-len(long), len(training), c.shortest())
 	if err == nil && slices.ContainsFunc(training[0].fields, func(f field) bool { return f.Role == dataset.Target }) {
 		d.targets, err = concat(long, c.targets)
 	}

@@ -92,3 +92,72 @@ func TestFramesOfWindows(t *testing.T) {
 		t.Errorf("frames of an input that is not there: %v", err)
 	}
 }
+
+// TestWindowsBeyondEpisodes begin before their episode or end after it, with copies of its first and last row, in
+// every order, and wherever rows are stored.
+func TestWindowsBeyondEpisodes(t *testing.T) {
+	files := library()
+	files["a:lengths"] = storage.From([]int32{7, 1, 8, 4}, 4)
+	c := dataconfig.Config{File: dataconfig.Names{"a"}, X: dataconfig.Paths{{Name: "all", Path: "x"}, {Name: "some", Path: "x"}}, Steps: 5,
+		Y: dataconfig.Path("x"), YAhead: new(1), Frames: dataconfig.Paths{{Name: "some", Path: "::2"}}, Episodes: "lengths", PadBefore: 4, PadAfter: 2}
+	for _, test := range []struct {
+		path     string
+		episodes [][2]int
+	}{
+		{"x", [][2]int{{0, 6}, {7, 7}, {8, 15}, {16, 19}}}, {"/e/*/x", [][2]int{{0, 5}, {6, 7}, {8, 16}}}, // as groups, one shorter than a window
+	} {
+		path, want := test.path, [][9]float32(nil) // five rows, three of them again, and the next one
+		for _, bounds := range test.episodes {
+			for start := bounds[0] - 4; start+5 <= bounds[1]+2; start++ {
+				var rows [9]float32
+				for k, at := range []int{0, 1, 2, 3, 4, 0, 2, 4, 5} {
+					rows[k] = float32(min(max(start+at, bounds[0]), bounds[1]))
+				}
+				want = append(want, rows)
+			}
+		}
+		if c.X[0].Path, c.X[1].Path, c.Y = path, path, dataconfig.Path(path); path != "x" {
+			c.Episodes = ""
+		}
+		if err := c.Check(); err != nil {
+			t.Fatal(err)
+		}
+		data, err := dataconfig.Open(c, 1, files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data.Train.Len() != len(want) {
+			t.Fatalf("%d windows, want %d", data.Train.Len(), len(want))
+		}
+		seen := 0
+		for b, err := range dataset.Load(t.Context(), data.Train, dataset.Options{BatchSize: 4, Shuffle: dataset.Exact}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, row := range b.Rows {
+				var got [9]float32
+				copy(got[:], storage.Elements[float32](b.Fields[0])[k*5:][:5])
+				copy(got[5:], storage.Elements[float32](b.Fields[1])[k*3:][:3])
+				copy(got[8:], storage.Elements[float32](b.Fields[2])[k:][:1])
+				if seen++; got != want[row] {
+					t.Errorf("%s: window %d: rows %v, want %v", path, row, got, want[row])
+				}
+				for i := range 5 {
+					if at := dataset.Locate(data.Train, 0, row, i); path == "x" && float32(at.Row) != want[row][i] {
+						t.Errorf("row %d of window %d is said to be row %d, want %v", i, row, at.Row, want[row][i])
+					}
+				}
+			}
+		}
+		if seen != len(want) {
+			t.Errorf("%d samples of %d", seen, len(want))
+		}
+	}
+	for _, wrong := range []dataconfig.Config{{PadBefore: 5}, {PadAfter: -1}} {
+		c := c
+		c.PadBefore, c.PadAfter, c.YAhead, c.Y = wrong.PadBefore, wrong.PadAfter, nil, nil
+		if err := c.CheckSamples(); !errors.Is(err, config.ErrInvalid) {
+			t.Errorf("%+v: %v", wrong, err)
+		}
+	}
+}

@@ -171,6 +171,9 @@ func (c Config) openInput(p *part, name string, at NamedPath) error {
 		}
 		paths, found = append(paths, path), append(found, one)
 	}
+	if c.Images.of(name) != "" && len(paths) == 1 {
+		return c.openArray(p, name, paths[0], found[0])
+	}
 	if first := found[0]; len(paths) > 1 || first.Texts != nil || first.Names != nil && c.encoding(name) != asStored || c.Categories[c.X.of(name)] != nil {
 		return c.openColumns(p, name, paths, found)
 	}
@@ -180,7 +183,16 @@ func (c Config) openInput(p *part, name string, at NamedPath) error {
 // openArray adds an input that is an array of numbers, and its lengths, if c names them.
 func (c Config) openArray(p *part, name, path string, found Found) (err error) {
 	in := dataset.NamedArray{Name: name, Array: found.Array, From: originOf(p.file, path)}
-	if found.Ragged != nil {
+	layout := p.recordedLayout(path)
+	if as := c.Images.of(name); as != "" {
+		if in.Array, err = images(p.file+": "+path, found, channels[as]); err != nil {
+			return err
+		}
+		found.Ragged = nil
+		if layout = ""; channels[as] == 3 {
+			layout = "nhwc"
+		}
+	} else if found.Ragged != nil {
 		rows := *found.Ragged
 		if rows.Type.IsFloat() && c.Missing.For(name).Rule == Previous {
 			rows = rows.FillPrevious()
@@ -193,7 +205,7 @@ func (c Config) openArray(p *part, name, path string, found Found) (err error) {
 		return err
 	}
 	p.fields = append(p.fields, field{
-		NamedArray: in, path: path, layout: p.recordedLayout(path),
+		NamedArray: in, path: path, layout: layout,
 		ragged: found.Ragged != nil && c.XColumns.of(name) == "",
 	})
 	lengths := dataset.NamedArray{Name: name + " lengths", Role: dataset.Length, LengthOf: name}
@@ -212,6 +224,21 @@ func (c Config) openArray(p *part, name, path string, found Found) (err error) {
 	default:
 		return p.add(p.file, at, lengths)
 	}
+}
+
+// channels are the numbers of channels of images.
+var channels = map[string]int{"rgb": 3, "gray": 1}
+
+// images returns the images that rows of bytes hold.
+func images(name string, found Found, channels int) (storage.Array, error) {
+	if found.Ragged != nil {
+		return found.Ragged.Images(channels)
+	}
+	rows, err := dataset.ByteRows(name, found.Array)
+	if err != nil {
+		return found.Array, err
+	}
+	return rows.Images(channels)
 }
 
 // recordedClasses returns the names of classes that an attribute of an array of
@@ -376,26 +403,65 @@ func (c Config) targets(p *part) (dataset.Dataset, error) {
 // fields returns the samples of p with some of their fields.
 func (c Config) fields(p *part, wanted func(field) bool) (dataset.Dataset, error) {
 	var all []dataset.NamedArray
+	var rows []dataset.WindowRows
+	span, padded := c.span(), c.PadBefore+c.PadAfter > 0
 	for _, f := range p.fields {
 		if !wanted(f) {
 			continue
 		}
-		n, err := c.windows(f.NamedArray)
+		at := f.NamedArray
+		if padded && p.len() < span {
+			at.Array = storage.Array{Type: at.Array.Type, View: views.Of(append([]int{span}, at.Array.Shape[1:]...)...)} // for its shape
+		}
+		n, err := c.windows(at)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.name(), err)
 		}
-		all = append(all, n)
+		all, rows = append(all, n), append(rows, windowRows(f.NamedArray, n))
+	}
+	if padded && p.len() < span {
+		return dataset.ClipWindows(nil, rows, c.clippedWindows(p))
 	}
 	d, err := dataset.FromArrays(all...)
-	if err != nil || p.keep == nil && p.runs == nil {
+	if err != nil || p.keep == nil && p.runs == nil && !padded {
 		return d, err
 	}
-	span := c.span()
+	if padded {
+		return dataset.ClipWindows(d, rows, c.clippedWindows(p))
+	}
 	starts := p.rows().WindowStarts(span)
 	if p.runs != nil {
 		starts = slices.DeleteFunc(starts, func(row int) bool { return p.runs[row] != p.runs[row+span-1] })
 	}
 	return dataset.Subset(d, starts)
+}
+
+// windowRows returns the rows of an array that are the samples of n, its windows.
+func windowRows(rows, n dataset.NamedArray) dataset.WindowRows {
+	w := dataset.WindowRows{NamedArray: rows, Offsets: []int{n.From.Row - rows.From.Row}}
+	if w.Axis = n.From.Steps > 0; w.Axis {
+		for range n.Array.Shape[1] - 1 {
+			w.Offsets = append(w.Offsets, w.Offsets[len(w.Offsets)-1]+max(1, n.From.Stride))
+		}
+	}
+	return w
+}
+
+// clippedWindows returns the windows of the episodes of p, with those that begin before one or end after it.
+func (c Config) clippedWindows(p *part) (list []dataset.ClippedWindow) {
+	rows, span := p.rows(), c.span()
+	for k := 0; k < len(rows); {
+		n := 1
+		for k+n < len(rows) && rows[k+n] == rows[k]+n && (p.runs == nil || p.runs[rows[k]] == p.runs[rows[k+n]]) {
+			n++
+		}
+		first, last := rows[k], rows[k]+n-1
+		for start := first - c.PadBefore; start+span-1 <= last+c.PadAfter; start++ {
+			list = append(list, dataset.ClippedWindow{Start: start, First: first, Last: last})
+		}
+		k += n
+	}
+	return list
 }
 
 // concat returns the samples of several parts, made by make, one after the other.

@@ -42,7 +42,7 @@ func (c Config) Inputs(files Files, sources []Source) (dataset.Dataset, []string
 		return nil, nil, err
 	}
 	d, err := concat(long, c.samples)
-	return d, episodeNotes(long, len(parts), c.span()), err
+	return d, episodeNotes(long, len(parts), c.shortest()), err
 }
 
 // sourceParts finds the parts at sources: in each file of a pattern, each match of the stars of the first source.

@@ -148,12 +148,15 @@ func firstOf(v views.View) views.View {
 	return one
 }
 
+// shortest is the number of rows of the shortest episode that has a sample.
+func (c Config) shortest() int { return max(1, c.span()-c.PadBefore-c.PadAfter) }
+
 // dropShort returns the parts that are long enough for one sample.
 func (c Config) dropShort(parts []*part) ([]*part, error) {
-	span := c.span()
-	long := slices.DeleteFunc(slices.Clone(parts), func(p *part) bool { return p.len() < span })
+	least := c.shortest()
+	long := slices.DeleteFunc(slices.Clone(parts), func(p *part) bool { return p.len() < least })
 	if len(long) == 0 && len(parts) > 0 {
-		return nil, fmt.Errorf("%s: none of %d parts is %d steps long: %w", parts[0].name(), len(parts), span, views.ErrShape)
+		return nil, fmt.Errorf("%s: none of %d parts is %d steps long: %w", parts[0].name(), len(parts), least, views.ErrShape)
 	}
 	return long, nil
 }

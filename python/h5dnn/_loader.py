@@ -46,7 +46,10 @@ class Loader:
     transform    a function of a batch, whose result is yielded in its place
     index        the name of a field with the indices of the samples, after rows, if given
     format       of the files, as for File
-    settings     other settings of data in a run's configuration (docs/configuration.md), such as x_offsets, missing
+    settings     other settings of data in a run's configuration (docs/configuration.md), such as
+                 pad_before=3   windows begin up to 3 rows before an episode, with copies of its first row; pad_after likewise
+                 images={"pixels": "rgb"}   rows of bytes are PNG or JPEG files, which the threads decode; or "gray"
+                 x_offsets, missing
     """
 
     def __init__(self, paths: str | os.PathLike | Iterable[str | os.PathLike], fields: Mapping[str, str | list[str]], batch_size: int = 64,

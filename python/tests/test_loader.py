@@ -1,5 +1,6 @@
 """Batches: their content, order, memory and errors."""
 import gc
+import io
 import os
 import pickle
 import threading
@@ -221,6 +222,48 @@ def test_frames_and_episodes_in_one_file():
             assert sorted(starts) == [*range(7), *range(15, 25)]
         with refused(ValueError, "frames"):
             h5dnn.Loader(path, {"frames": "frames"}, frames={"frames": "::2"})
+
+
+def test_windows_before_an_episode():
+    with folder() as at:
+        path = os.path.join(at, "x.npz")
+        np.savez(path, x=np.arange(30.0), lengths=[12, 3, 15])
+        l = h5dnn.Loader(path, {"x": "x"}, steps=4, episodes="lengths", pad_before=3, batch_size=7, index="row")
+        assert l.samples == 30
+        starts = np.repeat([0, 12, 15], [12, 3, 15])
+        for b in l:
+            assert (b["x"] == np.maximum(b["row"][:, None] + np.arange(-3, 1), starts[b["row"]][:, None])).all()
+        with refused(ValueError, "pad_before"):
+            h5dnn.Loader(path, {"x": "x"}, steps=4, pad_before=4)
+
+
+def test_encoded_images():
+    h5py, image = need("h5py"), need("PIL.Image").Image
+    with folder() as at:
+        path, pixels, files = os.path.join(at, "x.h5"), [], []
+        for k in range(30):
+            picture = image.fromarray((np.random.default_rng(k).random((5, 4, 3)) * 255).astype(np.uint8)).resize((40, 32))
+            file = io.BytesIO()
+            picture.save(file, ("png", "jpeg")[k % 2])
+            files.append(np.frombuffer(file.getvalue(), np.uint8))
+            pixels.append(np.asarray(image.open(file)).astype(int))
+        pixels, most = np.array(pixels), max(map(len, files))
+        with h5py.File(path, "w") as f:
+            rows = f.create_dataset("rows", (30,), h5py.vlen_dtype(np.uint8))
+            for k, file in enumerate(files):
+                rows[k] = file
+            f["padded"] = np.array([np.pad(file, (0, most - len(file))) for file in files])
+        l = h5dnn.Loader(path, {"rows": "rows", "padded": "padded"}, images="rgb", steps=6, frames={"rows": "::2"}, batch_size=4, index="row")
+        assert l.fields == {"rows": ("uint8", (3, 32, 40, 3)), "padded": ("uint8", (6, 32, 40, 3))}
+        for b in l:
+            first = b["row"][:, None]
+            assert abs(b["rows"] - pixels[first + [0, 2, 4]]).max() <= 3  # decoders of JPEG round differently
+            assert (b["padded"][:, ::2] == b["rows"]).all()
+        assert h5dnn.Loader(path, {"x": "rows"}, images="gray").fields == {"x": ("uint8", (32, 40))}
+        with refused(ValueError, "rgb or gray"):
+            h5dnn.Loader(path, {"x": "rows"}, images="cmyk")
+    with refused(h5dnn.Error, "rows of bytes"):
+        h5dnn.Loader(DIGITS, {"x": "train/labels"}, images="rgb")
 
 
 def test_cells_of_csr():
