@@ -46,6 +46,9 @@ func (o PackOptions) geometry(y, x, w views.View) (g conv, ok bool) {
 	if g.set(o.ConvOptions) != nil || g.groups > 1 && !g.depthwise() || !hasStrides(g.y, channelsLast(y.Shape)) {
 		return g, false
 	}
+	if depth := spatial(g.w); g.depthwise() && depth.Shape[2]*depth.Shape[3] > native.DepthwiseRows {
+		return g, false
+	}
 	for axis, stride := range x.Stride {
 		if stride < 0 && x.Shape[axis] > 1 {
 			return g, false

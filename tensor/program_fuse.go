@@ -197,10 +197,10 @@ func (p *Program) rename(from, to int) {
 	change(p.outputs)
 }
 
-// onlyUser returns the step that alone reads all of y, the result of step i, once, or -1.
+// onlyUser returns the step that alone reads all of y, the result of step i, once, or -1. Steps before i read what it adds to.
 func (p *Program) onlyUser(i int, y operand) int {
 	user, count := -1, 0
-	for k := range p.steps {
+	for k := i + 1; k < len(p.steps); k++ {
 		for _, o := range p.steps[k].in {
 			if o.value == y.value {
 				count++
@@ -216,7 +216,7 @@ func (p *Program) onlyUser(i int, y operand) int {
 			return -1
 		}
 	}
-	if count != 1 || user <= i {
+	if count != 1 {
 		return -1
 	}
 	return user

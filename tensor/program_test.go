@@ -59,6 +59,13 @@ func layers(t *testing.T) map[string]func(x *tensor.Tensor) *tensor.Tensor {
 			y := conv(conv(conv(x, 16, 3, same).ReLU(), 16, 3, same).ReLU(), 16, 3, same)
 			return conv(y.Add(conv(x, 16, 1, tensor.ConvOptions{})).ReLU(), 16, 1, tensor.ConvOptions{})
 		},
+		"residuals in a row": func(x *tensor.Tensor) *tensor.Tensor {
+			y := conv(x, 16, 1, tensor.ConvOptions{}).ReLU()
+			for range 3 {
+				y = conv(conv(y, 32, 1, tensor.ConvOptions{}).ReLU(), 16, 1, tensor.ConvOptions{}).Add(y).ReLU()
+			}
+			return y
+		},
 		"residual of the input": func(x *tensor.Tensor) *tensor.Tensor { return conv(x, 16, 3, same).Add(x).ReLU() },
 		"used twice":            func(x *tensor.Tensor) *tensor.Tensor { y := conv(x, 16, 3, same); return y.ReLU().Add(y) },
 		"concatenated":          func(x *tensor.Tensor) *tensor.Tensor { y := conv(x, 16, 3, same); return tensor.Cat(1, y, x, y.ReLU()) },

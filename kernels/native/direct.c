@@ -71,11 +71,13 @@ static int64_t padded(const h5k_direct *g, int axis) {
 	return (g->y_size[axis] - 1) * g->stride[axis] + (g->window[axis] - 1) * g->dilation[axis] + 1;
 }
 
-/* in_place reports whether the windows of all results lie in x, whose channels are adjacent. */
+/* in_place reports whether the windows of all results lie in x, whose channels are adjacent; those of a depthwise convolution may reach out. */
 static int in_place(const job *q) {
 	const h5k_direct *g = q->g;
 	if (g->c > 1 && g->x[1] != 1)
 		return 0;
+	if (g->depthwise)
+		return 1;
 	for (int i = 0; i < 3; i++)
 		if (g->pad[i] || q->size[i] > g->x_size[i])
 			return 0;
@@ -106,14 +108,27 @@ static void copy_rows(void *arg, int64_t from, int64_t to) {
 	}
 }
 
-/* The offset of the window of result i. */
-static int64_t window_of(const job *q, int64_t i) {
+/* The offsets of the windows of n results from the first on: only the first takes divisions. */
+static void windows_of(const job *q, int64_t first, int64_t n, int64_t *at) {
 	const int64_t *size = q->g->y_size, *stride = q->g->stride;
-	int64_t at = i % size[2] * stride[2] * q->step[2];
-	i /= size[2];
-	at += i % size[1] * stride[1] * q->step[1];
-	i /= size[1];
-	return at + i % size[0] * stride[0] * q->step[0] + i / size[0] * q->step[3];
+	const int64_t across = stride[2] * q->step[2], down = stride[1] * q->step[1], deep = stride[0] * q->step[0];
+	int64_t i = first % size[2], r = first / size[2] % size[1], p = first / size[2] / size[1] % size[0], image = first / size[2] / size[1] / size[0];
+	int64_t offset = image * q->step[3] + p * deep + r * down + i * across;
+	for (int64_t k = 0; k < n; k++, offset += across) {
+		at[k] = offset;
+		if (++i < size[2])
+			continue;
+		i = 0;
+		offset += down - size[2] * across;
+		if (++r < size[1])
+			continue;
+		r = 0;
+		offset += deep - size[1] * down;
+		if (++p < size[0])
+			continue;
+		p = 0;
+		offset += q->step[3] - size[0] * deep;
+	}
 }
 
 /* Tasks from to to: task i is panel i % panels of the pixels of chunk i / panels. */
@@ -128,8 +143,7 @@ static void product_part(void *arg, int64_t from, int64_t to) {
 			.at = at, .y_step = g->o, .columns = least(g->o - j, q->loops->width), .sum = g->sum, .low = g->low, .high = g->high};
 		for (int64_t block = q->blocks * chunk / q->chunks; block < q->blocks * (chunk + 1) / q->chunks; block++) {
 			int64_t first = pixels * block / q->blocks, last = pixels * (block + 1) / q->blocks;
-			for (int64_t i = first; i < last; i++)
-				at[i - first] = window_of(q, i);
+			windows_of(q, first, last - first, at);
 			p.y = q->y + first * g->o + j;
 			q->loops->product(&p, last - first);
 		}
@@ -140,8 +154,16 @@ static void product_part(void *arg, int64_t from, int64_t to) {
 static void depthwise_part(void *arg, int64_t from, int64_t to) {
 	const job *q = arg;
 	const h5k_direct *g = q->g;
-	for (int64_t row = from; row < to; row++)
-		q->loops->depthwise(g, q->step, q->x + window_of(q, row * g->y_size[2]), q->w, q->b, q->y + row * g->y_size[2] * g->c);
+	const float *rows[H5K_DIRECT_ROWS];
+	for (int64_t row = from; row < to; row++) {
+		int64_t r = row % g->y_size[1] * g->stride[1] - g->pad[1], p = row / g->y_size[1] % g->y_size[0] * g->stride[0] - g->pad[0], n = row / g->y_size[1] / g->y_size[0];
+		for (int64_t t = 0; t < g->window[0] * g->window[1]; t++) {
+			int64_t deep = p + t / g->window[1] * g->dilation[0], down = r + t % g->window[1] * g->dilation[1];
+			int inside = deep >= 0 && deep < g->x_size[0] && down >= 0 && down < g->x_size[1];
+			rows[t] = inside ? q->x + n * q->step[3] + deep * q->step[0] + down * q->step[1] : NULL;
+		}
+		q->loops->depthwise(g, rows, q->step[2], q->w, q->b, q->y + row * g->y_size[2] * g->c);
+	}
 }
 
 /* plan divides the work: each thread has its own panels, and reads their weights once, or its own pixels. */
@@ -160,7 +182,7 @@ static int short_of(const h5k_direct *g, int64_t x_len, int64_t y_len, int64_t p
 	int64_t x_last = (g->n - 1) * g->x[0] + (g->c - 1) * g->x[1];
 	for (int i = 0; i < 3; i++)
 		x_last += (g->x_size[i] - 1) * g->x[2 + i];
-	return x_len <= x_last || y_len < pixels_of(g) * g->o || packed_len < h5k_direct_packed(g) || (b && b_len < g->o) || (g->depthwise && g->o != g->c);
+	return x_len <= x_last || y_len < pixels_of(g) * g->o || packed_len < h5k_direct_packed(g) || (b && b_len < g->o) || (g->depthwise && (g->o != g->c || g->window[0] * g->window[1] > H5K_DIRECT_ROWS));
 }
 
 int h5k_direct_run(const h5k_direct *g, float *y, int64_t y_len, const float *x, int64_t x_len, const float *packed, int64_t packed_len, const float *b, int64_t b_len) {
@@ -191,6 +213,7 @@ int h5k_direct_run(const h5k_direct *g, float *y, int64_t y_len, const float *x,
 		int64_t across = merged ? 0 : s % g->window[2], rest = merged ? s : s / g->window[2];
 		q.segment[s] = across * g->dilation[2] * q.step[2] + rest % g->window[1] * g->dilation[1] * q.step[1] + rest / g->window[1] * g->dilation[0] * q.step[0];
 	}
+	h5k_direct whole = *g;
 	int64_t threads = h5k_threads();
 	double work = (double)pixels_of(g) * g->o * volume(g->window) * (g->depthwise ? 1 : g->c);
 	int64_t grain = work < ALONE ? INT64_MAX : 2;
@@ -199,6 +222,9 @@ int h5k_direct_run(const h5k_direct *g, float *y, int64_t y_len, const float *x,
 		int64_t rows = g->n * q.size[0] * q.size[1];
 		h5k_spread(rows, rows * q.size[2] * g->c < 1 << 16 ? INT64_MAX : 2, copy_rows, &q);
 		q.x = q.padded;
+		memcpy(whole.x_size, q.size, sizeof whole.x_size);
+		memset(whole.pad, 0, sizeof whole.pad);
+		q.g = &whole;
 	}
 	if (g->depthwise)
 		h5k_spread(pixels_of(g) / g->y_size[2], grain, depthwise_part, &q);

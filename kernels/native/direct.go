@@ -22,6 +22,9 @@ type Direct struct {
 
 var _ [unsafe.Sizeof(C.h5k_direct{})]byte = [unsafe.Sizeof(Direct{})]byte{}
 
+// DepthwiseRows is the most rows that a window of a depthwise Direct has: Window[0]·Window[1].
+const DepthwiseRows = C.H5K_DIRECT_ROWS
+
 func (g *Direct) c() *C.h5k_direct { return (*C.h5k_direct)(unsafe.Pointer(g)) }
 
 // Pack returns the weights w (O, C, window), or (C, 1, window), as Run takes them.

@@ -18,6 +18,9 @@ typedef struct {
 	float low, high;   /* y is limited to; NaN stays NaN */
 } h5k_direct;
 
+/* A depthwise convolution has at most so many rows in a window: window[0]·window[1]. */
+enum { H5K_DIRECT_ROWS = 64 };
+
 /* The number of elements of the packed weights; the instruction set decides. */
 int64_t h5k_direct_packed(const h5k_direct *g);
 
@@ -41,9 +44,9 @@ typedef struct {
 typedef struct {
 	int lanes, width, block; /* of a vector; channels of a panel; pixels that are computed at once, at most */
 	void (*product)(const h5k_direct_block *p, int64_t pixels);
-	/* Row r of results of a depthwise convolution, of y_size[2] pixels: x is the padded image's first pixel of
-	 * the row's windows, w has rows of c weights, rounded up to vectors. */
-	void (*depthwise)(const h5k_direct *g, const int64_t *step, const float *x, const float *w, const float *b, float *y);
+	/* A row of results of a depthwise convolution, of y_size[2] pixels: rows are the window's rows of x, from their first pixel on, NULL for zeros;
+	 * pixels are step apart. w has rows of c weights, rounded up to vectors. */
+	void (*depthwise)(const h5k_direct *g, const float *const *rows, int64_t step, const float *w, const float *b, float *y);
 } h5k_direct_loops;
 
 #endif

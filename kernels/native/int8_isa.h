@@ -1,33 +1,15 @@
 /* One instruction set's loops: included by int8_v*.c and int8_vnni.c, which set the compiler's target and define
  * H5K_INT8_LOOPS, the table to fill. */
 #include "int8.h"
-#include <string.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
-#define INLINE static inline __attribute__((always_inline))
+#include "panels.h"
 
 #if defined(__AVX512VNNI__)
-enum { BYTES = 64, VECTORS = 2, BLOCK = 14, GROUP = 4 };
+enum { GROUP = 4 };
 typedef uint8_t element;
-typedef int8_t weight;
-#elif defined(__AVX512BW__)
-enum { BYTES = 64, VECTORS = 2, BLOCK = 14, GROUP = 2 };
-#elif defined(__AVX2__)
-enum { BYTES = 32, VECTORS = 2, BLOCK = 6, GROUP = 2 };
 #else
-enum { BYTES = 16, VECTORS = 2, BLOCK = 4, GROUP = 2 };
-#endif
-#if !defined(__AVX512VNNI__)
+enum { GROUP = 2 };
 typedef int16_t element;
-typedef int16_t weight;
 #endif
-
-typedef float vec __attribute__((vector_size(BYTES)));
-typedef int32_t ivec __attribute__((vector_size(BYTES)));
-typedef int16_t svec __attribute__((vector_size(BYTES)));
-enum { LANES = BYTES / sizeof(float), WIDTH = VECTORS * LANES };
 
 /* multiplied returns sum plus the products of a group of elements, the same for all lanes, and the weights of each lane. */
 INLINE ivec multiplied(ivec sum, int32_t x, ivec w) {
@@ -48,21 +30,6 @@ INLINE ivec multiplied(ivec sum, int32_t x, ivec w) {
 	return sum;
 #endif
 }
-
-INLINE vec load(const float *p) {
-	vec v;
-	memcpy(&v, p, sizeof v);
-	return v;
-}
-
-INLINE vec load_some(const float *p, int64_t n) {
-	vec v = {0};
-	for (int64_t i = 0; i < n; i++)
-		v[i] = p[i];
-	return v;
-}
-
-INLINE vec choose(ivec mask, vec a, vec b) { return (vec)((mask & (ivec)a) | (~mask & (ivec)b)); }
 
 INLINE void panel(const h5k_int8_block *p, int pixels, int vectors) {
 	ivec total[BLOCK][VECTORS];
@@ -92,59 +59,21 @@ INLINE void panel(const h5k_int8_block *p, int pixels, int vectors) {
 			}
 		}
 	}
-	vec low = p->low - (vec){0}, high = p->high - (vec){0};
+	const vec low = p->low - (vec){0}, high = p->high - (vec){0};
 #pragma GCC unroll 2
 	for (int j = 0; j < vectors; j++) {
 		int64_t n = p->columns - j * LANES;
 		vec b = {0}, by = p->scale * load(p->w_scale + j * LANES), zero = p->zero * load(p->w_sum + j * LANES);
 		if (p->b)
-			b = n >= LANES ? load(p->b + j * LANES) : load_some(p->b + j * LANES, n);
+			b = load_some(p->b + j * LANES, n);
 #pragma GCC unroll 16
-		for (int i = 0; i < pixels; i++) {
-			float *y = p->y + i * p->y_step + j * LANES;
-			vec v = (__builtin_convertvector(total[i][j], vec) - zero) * by + b;
-			if (p->sum)
-				v += n >= LANES ? load(y) : load_some(y, n);
-			v = choose(v < low, low, v);
-			v = choose(v > high, high, v);
-			if (n >= LANES)
-				memcpy(y, &v, sizeof v);
-			else
-				for (int64_t l = 0; l < n; l++)
-					y[l] = v[l];
-		}
+		for (int i = 0; i < pixels; i++)
+			finish((__builtin_convertvector(total[i][j], vec) - zero) * by + b, p->y + i * p->y_step + j * LANES, n, p->sum, low, high);
 	}
 }
 
-#define PANEL(pixels) \
-	case pixels: \
-		if (p->columns > LANES) \
-			panel(p, pixels, 2); \
-		else \
-			panel(p, pixels, 1); \
-		break;
-
 static void product(const h5k_int8_block *p, int64_t pixels) {
-	switch (pixels) {
-		PANEL(1)
-		PANEL(2)
-		PANEL(3)
-		PANEL(4)
-#if defined(__AVX2__)
-		PANEL(5)
-		PANEL(6)
-#endif
-#if defined(__AVX512F__)
-		PANEL(7)
-		PANEL(8)
-		PANEL(9)
-		PANEL(10)
-		PANEL(11)
-		PANEL(12)
-		PANEL(13)
-		PANEL(14)
-#endif
-	}
+	switch (pixels) { PANELS }
 }
 
 static const float v_nan = __builtin_nanf("");
