@@ -283,6 +283,9 @@ h5dnn_status h5dnn_loader_start(h5dnn_loader loader, int64_t epoch, int64_t star
  * the given number of milliseconds, the status is H5DNN_AGAIN. Another n than the number of the
  * loader's fields is an error, and the batch is kept for the next call.
  *
+ * A sparse input (csr in data) has three fields, which its part of csr in the description names: values, the column of
+ * each in the place of columns, and in the place of lengths the offsets of rows, one more than there are samples.
+ *
  * The memory of an array is reused for later batches once it is freed, and every tensor exported
  * from it deleted. After the error of a batch the next call returns the next batch. */
 h5dnn_status h5dnn_loader_next(h5dnn_loader loader, int64_t milliseconds, int32_t n, h5dnn_array *fields, h5dnn_array *rows,

@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 	"unsafe"
@@ -46,6 +48,7 @@ type loader struct {
 	*dataset.Loader
 	samples dataset.Dataset
 	data    *dataconfig.Data
+	csr     []string // inputs whose batches are sparse matrices
 	files   datafiles.Files
 	pool    *pool
 	cancel  context.CancelFunc // ends reads of files
@@ -126,6 +129,7 @@ func (s loaderSettings) open() (_ *loader, err error) {
 	if l.Loader, err = dataset.NewLoader(l.samples, o); err != nil {
 		return nil, err
 	}
+	l.csr = slices.Sorted(maps.Keys(l.data.CSR))
 	l.pool.spare = l.Plan().InFlight * len(l.Fields())
 	return l, nil
 }
@@ -218,7 +222,7 @@ func h5dnn_loader_about(h C.h5dnn_loader, out **C.char) C.h5dnn_status {
 		return putJSON(out, map[string]any{
 			"fields": fields, "total": l.samples.Len(), "samples": p.Samples, "batches": p.Batches, "batch_size": o.BatchSize, "seed": o.Seed,
 			"shuffle": p.Shuffle.String(), "window": p.Window, "blocks": p.Blocks, "memory": p.Memory, "amplification": p.Amplification,
-			"notes": append(append([]string{}, l.data.Notes...), p.Notes...), "class_names": l.data.ClassNames, "categories": l.data.Categories,
+			"notes": append(append([]string{}, l.data.Notes...), p.Notes...), "class_names": l.data.ClassNames, "categories": l.data.Categories, "csr": l.data.CSR,
 		})
 	})
 }
@@ -262,7 +266,11 @@ func (l *loader) run(ctx context.Context, e *epoch, number, start int) {
 			continue
 		}
 		b.Retain()
-		e.send(ctx, batch{fields: b.Fields, rows: rows, consumed: b.Consumed})
+		fields, err := l.compact(b.Fields)
+		if err != nil {
+			rows.Data.(*block).release()
+		}
+		e.send(ctx, batch{fields: fields, rows: rows, consumed: b.Consumed, err: err})
 	}
 }
 
@@ -422,7 +430,8 @@ func (l *loader) read(rows []int) (b batch, err error) {
 		}
 		return b, err
 	}
-	return batch{fields: into.Fields}, nil
+	b.fields, err = l.compact(into.Fields)
+	return b, err
 }
 
 //export h5dnn_loader_close

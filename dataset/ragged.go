@@ -142,11 +142,8 @@ func Sparse(name string, values, columns, offsets storage.Array, width int) (Rag
 		return Ragged{}, fmt.Errorf("dataset: %s: columns of %v, offsets of shape %v; want integers, and one offset more than there are rows: %w", name, columns.Type, offsets.Shape, views.ErrShape)
 	}
 	if width == 0 {
-		err := forEachPart(columns, func(part []int64, _ int) error {
-			width = max(width, int(slices.Max(part))+1)
-			return nil
-		})
-		if err != nil {
+		var err error
+		if width, err = Width(columns); err != nil {
 			return Ragged{}, fmt.Errorf("dataset: %s: columns: %w", name, err)
 		}
 	}
@@ -166,4 +163,27 @@ func Sparse(name string, values, columns, offsets storage.Array, width int) (Rag
 		return fetch(dst, dense, first, n)
 	}
 	return r, nil
+}
+
+// Width returns how many columns a sparse matrix has at least, with values in the given columns.
+func Width(columns storage.Array) (width int, err error) {
+	err = forEachPart(columns, func(part []int64, _ int) error {
+		width = max(width, int(slices.Max(part))+1)
+		return nil
+	})
+	return width, err
+}
+
+// Compact copies the elements of padded rows to dst, without their padding: the first n of row k, where n is
+// lengths[k], and each has size bytes. It returns their number.
+func Compact(dst, rows []byte, lengths []int64, size int) (total int) {
+	if len(lengths) == 0 {
+		return 0
+	}
+	row := len(rows) / len(lengths)
+	for k, n := range lengths {
+		copy(dst[total*size:], rows[k*row:][:int(n)*size])
+		total += int(n)
+	}
+	return total
 }

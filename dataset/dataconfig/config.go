@@ -33,6 +33,7 @@ type Config struct {
 	Lengths     Paths         `json:"lengths,omitempty"`     // how many rows of each sample of an input are data: a path, or auto where rows have different lengths
 	XOffsets    Paths         `json:"x_offsets,omitempty"`   // where X is cut into rows of different lengths, as an indptr
 	XColumns    Paths         `json:"x_columns,omitempty"`   // of a sparse matrix (CSR): the column of each element of X
+	CSR         Names         `json:"csr,omitempty"`         // inputs whose batches are sparse matrices, of a group of CSR or of XOffsets and XColumns; for loaders in Python, not for models
 	Length      int           `json:"length,omitempty"`      // to which rows of different lengths are cut or padded; the longest if 0
 	Steps       int           `json:"steps,omitempty"`       // neighbouring rows that make one sample; 1 if 0
 	Frames      Paths         `json:"frames,omitempty"`      // rows of a window that an input has, such as ::5 for every fifth; all if absent
@@ -75,6 +76,9 @@ func (c *Config) UnmarshalJSON(text []byte) error {
 func (c Config) Check() error {
 	if len(c.File) > 0 && len(c.X) > 0 && len(c.Y) == 0 {
 		return wrong("name the dataset of targets (labels)", "y")
+	}
+	if len(c.CSR) > 0 {
+		return wrong("models take dense rows; leave it out", "csr")
 	}
 	return c.CheckSamples()
 }
@@ -122,6 +126,8 @@ func (c Config) CheckSamples() error {
 		return wrong("want rgb or gray", "images")
 	case c.Length < 0:
 		return wrong("cannot be negative", "length")
+	case len(c.CSR) > 0 && c.Steps > 1:
+		return wrong("rows of a sparse matrix cannot be windows of several steps too", "csr")
 	case len(c.XColumns) > 0 && len(c.XOffsets) == 0:
 		return wrong("rows of a sparse matrix need x_offsets too", "x_columns")
 	case c.Layout != "" && c.Layout != "nchw" && c.Layout != "nhwc":
@@ -164,6 +170,11 @@ func (c Config) checkNames() error {
 		}
 	}
 	inputs, targets := names[:len(c.X)], names[len(c.X):]
+	for _, name := range c.CSR {
+		if !slices.Contains(inputs, name) {
+			return config.At(config.Unknown("input", name, inputs), "csr")
+		}
+	}
 	for _, name := range sortedKeys(c.Normalize.Fields) {
 		if !slices.Contains(names, name) {
 			return config.At(config.Unknown("input or target", name, names), "normalize", name)

@@ -22,6 +22,8 @@ type Data struct {
 	Categories Categories
 	// Layouts are the image layouts, nchw or nhwc, that files record for inputs.
 	Layouts map[string]string
+	// CSR are the inputs whose batches are sparse matrices.
+	CSR map[string]CSRInput
 
 	config  Config
 	ragged  map[string]bool   // inputs whose rows have different lengths
@@ -93,7 +95,18 @@ func (c Config) data(seed uint64, training, validation []*part) (*Data, error) {
 	if d.Categories, err = c.encode(slices.Concat(training, validation)); err != nil {
 		return nil, err
 	}
+	if err := padCSR(slices.Concat(training, validation)); err != nil {
+		return nil, err
+	}
 	d.Layouts, d.ragged = recorded(training)
+	d.CSR = map[string]CSRInput{}
+	for _, f := range training[0].fields {
+		if f.csr != nil && slices.Contains(c.CSR, f.Name) {
+			in := csrNames(f.Name)
+			in.Width = f.csr.width
+			d.CSR[f.Name] = in
+		}
+	}
 	d.fixed = map[string][]bool{}
 	for _, f := range training[0].fields {
 		d.fixed[f.Name] = f.fixed

@@ -28,6 +28,8 @@ type field struct {
 	layout string // of images, as the file records it
 	ragged bool   // rows have different lengths, and are padded
 
+	csr *csrPart // of a sparse input
+
 	columns []field // that encode joins; nil if the array is in the file
 	fixed   []bool  // whether each column along the last axis is a category's, which is not standardized
 }
@@ -163,6 +165,9 @@ const autoLengths = "auto"
 
 // openInput adds an input to p, and its lengths, if c names them.
 func (c Config) openInput(p *part, name string, at NamedPath) error {
+	if slices.Contains(c.CSR, name) {
+		return c.openCSR(p, name, at)
+	}
 	paths, found := make([]string, 0, 1), make([]Found, 0, 1)
 	for _, path := range at.columns() {
 		one, path, err := c.findInput(p, name, path)

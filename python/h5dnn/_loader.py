@@ -39,6 +39,8 @@ class Loader:
     frames       rows of the window that a field has, by field: {"pixels": "::5"}; only these are read
     episodes     the path of what divides rows into episodes, within which windows stay: integers or strings that the
                  rows of an episode share, lengths of episodes, or the rows where they begin
+    csr          fields whose batches are sparse: scipy.sparse.csr_matrix, or torch.sparse_csr_tensor. Their path is a
+                 group of CSR, such as X of an .h5ad, or of its values, beside x_columns and x_offsets
     memory       bytes, at most; 512 MiB, or what is needed, by default
     workers      threads that read; one a processor by default
     rank, world_size  the share of the samples that this process loads; of torch.distributed, where it is initialized
@@ -54,7 +56,7 @@ class Loader:
 
     def __init__(self, paths: str | os.PathLike | Iterable[str | os.PathLike], fields: Mapping[str, str | list[str]], batch_size: int = 64,
                  shuffle: str | bool = "auto", seed: int = 0, *, drop_last: bool = False, window: int = 0, rows: str | list[str] | None = None,
-                 steps: int = 0, frames: Mapping[str, str] | None = None, episodes: str | None = None, memory: int = 0, workers: int = 0,
+                 steps: int = 0, frames: Mapping[str, str] | None = None, episodes: str | None = None, csr: str | list[str] | None = None, memory: int = 0, workers: int = 0,
                  rank: int | None = None, world_size: int | None = None, to: str = "numpy", transform: Callable[[dict], Any] | None = None,
                  index: str | None = None, format: str = "", **settings: Any):
         names = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
@@ -64,7 +66,7 @@ class Loader:
             raise ValueError(f"shuffle={shuffle!r}; want auto, exact, window or none")
         data = {"file": [os.fsdecode(name) for name in names], "x": dict(fields), "shuffle": _SHUFFLE[shuffle],
                 "window": window, "steps": steps, "categorical": "codes", **settings}
-        data.update({name: dict(value) if name == "frames" else value for name, value in (("rows", rows), ("frames", frames), ("episodes", episodes)) if value is not None})
+        data.update({name: dict(value) if name == "frames" else value for name, value in (("rows", rows), ("frames", frames), ("episodes", episodes), ("csr", csr)) if value is not None})
         self._begin({"data": data, "batch_size": batch_size, "drop_last": drop_last, "seed": seed, "memory": memory,
                      "workers": workers, "format": format}, rank, world_size, to, transform, index, list(fields))
 
@@ -102,8 +104,12 @@ class Loader:
             if self._to == "numpy" and f["dtype"] not in NUMPY:
                 raise _library.DTypeError(f"{f['name']} holds {f['dtype']}, which NumPy does not have; load it with to='torch'")
         self._names = [f["name"] for f in fields]
-        if self._order is None or sorted(self._order) != sorted(self._names):
-            self._order = self._names
+        self._csr = self._about["csr"]
+        parts = [name for x in self._csr.values() for name in (x["columns"], x["lengths"])]
+        if self._csr and self._to == "numpy":
+            _scipy()
+        if self._order is None or sorted(self._order) != sorted(set(self._names) - set(parts)):
+            self._order = [name for name in self._names if name not in parts]
         if self._index in self._names:
             raise ValueError(f"index={self._index!r} is the name of a field; choose another one")
 
@@ -118,12 +124,13 @@ class Loader:
     @property
     def fields(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """The fields of a batch: the type and the shape of one sample, by name."""
-        return {f["name"]: (f["dtype"], tuple(f["shape"])) for f in self._about["fields"]}
+        kinds = {f["name"]: (f["dtype"], tuple(f["shape"])) for f in self._about["fields"]}
+        return {name: (kinds[name][0], (self._csr[name]["width"],)) if name in self._csr else kinds[name] for name in self._order}
 
     @property
     def plan(self) -> dict[str, Any]:
         """How samples are loaded: order, window, memory, and notes on what to know."""
-        return {k: v for k, v in self._about.items() if k != "fields"}
+        return {k: v for k, v in self._about.items() if k not in ("fields", "csr")}
 
     @property
     def samples(self) -> int:
@@ -185,10 +192,20 @@ class Loader:
 
     def _batch(self, handles, rows):
         arrays = dict(zip(self._names, map(self._array, [Handle.of("free", h) for h in handles])))
-        batch = {name: arrays[name] for name in self._order}
+        batch = {name: self._sparse(arrays, name) if name in self._csr else arrays[name] for name in self._order}
         if self._index:
             batch[self._index] = rows if self._to == "numpy" else _torch(rows, "int64")
         return batch if self.transform is None else self.transform(batch)
+
+    def _sparse(self, arrays, name):
+        """The rows of a sparse field as a matrix in the memory of its three arrays."""
+        about = self._csr[name]
+        values, columns, offsets = arrays[name], arrays[about["columns"]], arrays[about["lengths"]]
+        shape = len(offsets) - 1, about["width"]
+        if self._to == "numpy":
+            return _scipy().csr_matrix((values, columns, offsets), shape=shape)
+        import torch
+        return torch.sparse_csr_tensor(offsets, columns, values, size=shape, check_invariants=False)  # the library has looked at the columns
 
     def _array(self, handle):
         array, kind = _library.show(handle)
@@ -262,6 +279,14 @@ class _Epoch:
     def _resume(self):
         """Goes on in the child of a fork."""
         self.__init__(self.loader)
+
+
+def _scipy():
+    try:
+        import scipy.sparse
+    except ImportError as error:
+        raise ImportError("csr: sparse matrices need SciPy; install it, or load them with to='torch'") from error
+    return scipy.sparse
 
 
 def _torch(array, kind):

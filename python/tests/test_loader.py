@@ -282,6 +282,42 @@ def test_cells_of_csr():
         assert (b["x"] == whole[b["row"]]).all() and (b["some"] == whole[b["row"]][:, [3, 1]]).all()
 
 
+def test_batches_of_csr():
+    sparse = need("scipy.sparse").sparse
+    cells, other = os.path.join(TESTDATA, "cells.h5ad"), os.path.join(TESTDATA, "episodes.h5")
+    with h5dnn.open(cells) as f, h5dnn.open(other) as g:
+        whole, dense = f["X"][()], g["csr/dense"][()]
+    in_parts = {"x_columns": "csr/indices", "x_offsets": "csr/indptr", "length": 9}
+    for path, fields, settings, want in ((cells, {"x": "X", "n": "obs/n"}, {}, whole), (other, {"x": "csr/data"}, in_parts, dense)):
+        l = h5dnn.Loader(path, fields, csr="x", index="row", batch_size=4, **settings)
+        assert l.fields["x"] == (str(want.dtype), want.shape[1:]) and list(l.fields) == list(fields)
+        seen = []
+        for epoch in range(3):
+            for b in l:
+                assert isinstance(b["x"], sparse.csr_matrix) and list(b) == [*fields, "row"]
+                assert (b["x"].toarray() == want[b["row"]]).all() and b["x"].nnz == (want[b["row"]] != 0).sum()
+                seen.append((b["x"], b["row"]))
+        assert all((x.toarray() == want[row]).all() for x, row in seen)
+        assert (l.read([3, 0, 3])["x"].toarray() == want[[3, 0, 3]]).all()
+        assert sum(b["x"].shape[0] for b in h5dnn.Loader(path, fields, csr=["x"], rows="[1:4]", **settings)) == 3
+    (both,) = h5dnn.Loader([cells, cells], {"x": "X"}, csr="x", shuffle=False)
+    assert (both["x"].toarray() == np.concatenate([whole, whole])).all()
+    with refused(ValueError, "csr"):
+        h5dnn.Loader(cells, {"x": "X"}, csr="y")
+    with refused(h5dnn.Error, ""):
+        h5dnn.Loader(cells, {"x": "layers/dense"}, csr="x")
+    with refused(TypeError, "CSC"):
+        h5dnn.Loader(cells, {"x": "layers/columns"}, csr="x")
+    with folder() as at:
+        path = os.path.join(at, "x.npz")
+        np.savez(path, data=np.ones(3, np.float32), indices=np.array([0, 4, 1]), indptr=np.array([0, 2, 3]))
+        with refused(IndexError, "column 4"):
+            list(h5dnn.Loader(path, {"x": "data"}, csr="x", x_columns="indices", x_offsets="indptr", length=4))
+    torch = need("torch")
+    for b in h5dnn.Loader(cells, {"x": "X"}, csr="x", index="row", to="torch", batch_size=4):
+        assert b["x"].layout == torch.sparse_csr and (b["x"].to_dense().numpy() == whole[b["row"]]).all()
+
+
 def test_bfloat16_needs_torch():
     path = os.path.join(TESTDATA, "newtypes.h5")
     with h5dnn.open(path) as f:
