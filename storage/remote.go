@@ -59,7 +59,8 @@ func RegisterRemote(scheme string, open func(ctx context.Context, url string) (R
 var remotes = struct {
 	sync.Mutex
 	open map[string]func(context.Context, string) (Remote, error)
-}{open: map[string]func(context.Context, string) (Remote, error){}}
+	list map[string]func(context.Context, string) ([]string, error)
+}{open: map[string]func(context.Context, string) (Remote, error){}, list: map[string]func(context.Context, string) ([]string, error){}}
 
 // IsURL reports whether a name is a URL, such as https://example.org/x.h5, and not the name of a file.
 func IsURL(name string) bool {

@@ -125,7 +125,7 @@ func inFolder(folder string) string {
 
 // followFlag allows external links, external data and virtual datasets.
 func followFlag() cli.Flag {
-	return &cli.StringFlag{Name: followName, Usage: "open files in `FOLDER` that this one refers to; by default none"}
+	return &cli.StringFlag{Name: followName, Usage: "open files in `FOLDER`, or below a URL, that this one refers to; by default none"}
 }
 
 const followName = "follow"

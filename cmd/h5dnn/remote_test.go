@@ -207,3 +207,29 @@ func TestRemoteCacheIsReused(t *testing.T) {
 		}
 	}
 }
+
+// TestPatternsOfURLsAreTrainedOn: braces at any server, stars where files are listed.
+func TestPatternsOfURLsAreTrainedOn(t *testing.T) {
+	withDigits(t)
+	content, err := os.ReadFile("testdata/digits.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := remotetest.NewServer(t, map[string][]byte{"lab/digits_08.h5": content, "lab/digits_09.h5": content, "lab/notes.txt": nil}, remotetest.Settings{})
+	t.Setenv("AWS_ENDPOINT_URL", s.URL)
+	t.Setenv("AWS_NO_SIGN_REQUEST", "yes")
+	for k, pattern := range []string{s.URL + "lab/digits_{08..09}.h5", "s3://lab/digits_*.h5"} {
+		run := fmt.Sprintf("run%d.h5", k)
+		status, out, errs := in(t, context.Background(), "train", "--data", pattern, "--x", "train/images", "--y", "train/labels", "--epochs", "1", "--threads", "1", "-o", run)
+		if status != 0 || !strings.Contains(out, "2874 samples") {
+			t.Fatalf("%s: status %d: %s%s", pattern, status, out, errs)
+		}
+		if status, out, errs = in(t, context.Background(), "predict", run, pattern+":/test/images", "-o", "p.h5", "--force"); status != 0 {
+			t.Errorf("predict %s: status %d: %s%s", pattern, status, out, errs)
+		}
+	}
+	status, _, errs := in(t, context.Background(), "train", "--data", s.URL+"lab/*.h5", "--x", "train/images", "--y", "train/labels")
+	if status != 2 || !strings.Contains(errs, "do not list files") || strings.Count(errs, "\n") != 1 {
+		t.Errorf("status %d: %s", status, errs)
+	}
+}

@@ -3,6 +3,7 @@
 package datafiles
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -63,10 +64,14 @@ func (f Files) File(name string) (inspect.File, error) {
 func (f Files) Glob(pattern string) ([]string, error) { return Glob(pattern) }
 
 // Glob lists the files that a pattern names, demo_2 before demo_10. A file with exactly that
-// name takes precedence over a pattern.
+// name takes precedence over a pattern. See [storage.GlobURLs] for URLs.
 func Glob(pattern string) ([]string, error) {
-	_, err := os.Stat(pattern)
-	if err == nil || storage.IsURL(pattern) || !strings.ContainsAny(pattern, "*?[") {
+	if storage.IsURL(pattern) {
+		names, err := storage.GlobURLs(context.Background(), pattern)
+		slices.SortFunc(names, hdf5.CompareNames)
+		return names, err
+	}
+	if _, err := os.Stat(pattern); err == nil || !strings.ContainsAny(pattern, "*?[") {
 		return []string{pattern}, nil
 	}
 	names, err := filepath.Glob(pattern)

@@ -21,7 +21,8 @@ _SHUFFLE = {True: "auto", False: "none", "auto": "auto", "none": "none", "exact"
 class Loader:
     """Batches of samples from arrays in files: an iterator of dicts of arrays, by field.
 
-    paths are files, patterns of files (demo_*.h5) or URLs, whose samples follow one another. fields are the paths of
+    paths are files, URLs, or patterns of them (demo_*.h5, s3://bucket/*.h5, https://host/shard-{000..012}.h5), whose samples
+    follow one another. fields are the paths of
     arrays in them, by the names of the fields; a path may have stars for the groups of episodes, and end in a
     [slice]. Element i of the first axis of every array is sample i.
 

@@ -55,7 +55,7 @@ type File struct {
 // Options configure how a file is opened. The zero value is suitable for files from
 // untrusted sources.
 type Options struct {
-	// Follow names a folder. External links, external raw data and virtual datasets may
+	// Follow names a folder, or a URL. External links, external raw data and virtual datasets may
 	// refer to files in it. If it is empty, no other file is opened.
 	Follow string
 
@@ -137,6 +137,9 @@ func open(f *File, size int64, options []Options) (*File, error) {
 	}
 	if f.dir == "" {
 		f.dir = f.options.Follow
+		if storage.IsURL(f.name) && storage.IsURL(f.dir) {
+			f.dir = storage.Folder(f.name)
+		}
 	}
 	err := f.start(size)
 	if err == nil && f.options.Follow != "" {

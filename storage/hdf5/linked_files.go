@@ -1,12 +1,14 @@
 package hdf5
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,10 +21,10 @@ import (
 )
 
 // linkedFiles are a file and the files that it refers to, directly or through others. All
-// are in one folder. Neither ".." nor a symbolic link leads out of it.
+// are in one folder, or below one URL. Neither ".." nor a symbolic link leads out of it.
 type linkedFiles struct {
-	folder string // absolute
-	root   *os.Root
+	folder string   // absolute, or a URL without a slash at its end
+	root   *os.Root // nil for a URL
 
 	mu    sync.Mutex
 	files map[string]*linkedFile // by path relative to the folder
@@ -30,7 +32,10 @@ type linkedFiles struct {
 
 // A linkedFile is an open file of the folder.
 type linkedFile struct {
-	file *os.File
+	file interface {
+		io.ReaderAt
+		io.Closer
+	}
 	size int64
 	hdf5 *File // nil for raw data
 }
@@ -40,6 +45,15 @@ const maxLinkedFiles = 4096
 
 // allowFolder lets f open files of a folder.
 func (f *File) allowFolder(folder string) error {
+	if storage.IsURL(folder) {
+		f.linked = &linkedFiles{folder: strings.TrimSuffix(folder, "/"), files: map[string]*linkedFile{}}
+		if remote, ok := f.r.(storage.Remote); ok {
+			if at, err := f.resolveName(path.Base(f.name)); err == nil {
+				f.linked.files[at] = &linkedFile{remote, int64(f.size), f}
+			}
+		}
+		return nil
+	}
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
 		return err
@@ -62,7 +76,10 @@ func (f *File) allowFolder(folder string) error {
 func (m *linkedFiles) close(f *File) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all := []error{m.root.Close()}
+	var all []error
+	if m.root != nil {
+		all = append(all, m.root.Close())
+	}
 	for _, path := range slices.Sorted(maps.Keys(m.files)) {
 		switch other := m.files[path]; other.hdf5 {
 		case f:
@@ -94,6 +111,9 @@ func (f *File) resolveName(name string) (string, error) {
 	if f.linked == nil {
 		return "", &NotFollowedError{name}
 	}
+	if f.linked.root == nil {
+		return f.resolveURL(name)
+	}
 	beside := func(name string) (string, error) {
 		absolute, err := filepath.Abs(filepath.Join(f.dir, name))
 		if err != nil {
@@ -113,6 +133,27 @@ func (f *File) resolveName(name string) (string, error) {
 	return path, nil
 }
 
+// resolveURL is resolveName below a URL, where an absolute name is of a file beside f.
+func (f *File) resolveURL(name string) (string, error) {
+	base, beside := f.linked.folder+"/", ""
+	if strings.HasPrefix(f.dir, base) {
+		beside = f.dir[len(base):]
+	}
+	at, inside := strings.CutPrefix(name, base)
+	switch {
+	case storage.IsURL(name) && inside:
+		at = path.Clean(at)
+	case path.IsAbs(name):
+		at = path.Join(beside, path.Base(name))
+	case !storage.IsURL(name):
+		at = path.Join(beside, name)
+	}
+	if storage.IsURL(name) && !inside || outside(at) {
+		return "", fmt.Errorf("file %q is not below %s, the only URL at which files may be opened: %w", storage.WithoutSecrets(name), storage.WithoutSecrets(f.linked.folder), storage.ErrState)
+	}
+	return at, nil
+}
+
 func outside(path string) bool {
 	return path == ".." || strings.HasPrefix(path, ".."+string(filepath.Separator))
 }
@@ -126,9 +167,14 @@ func (f *File) linkedFile(name string) (g *File, err error) {
 		if g = l.hdf5; g != nil {
 			return nil
 		}
-		g = &File{name: path, dir: filepath.Dir(path), r: l.file, file: l.file, close: l.file.Close, linked: f.linked, options: f.options, chunks: f.chunks}
+		g = &File{name: path, dir: filepath.Dir(path), r: l.file, close: l.file.Close, linked: f.linked, options: f.options, chunks: f.chunks}
+		if storage.IsURL(path) {
+			g.name, g.dir = storage.WithoutSecrets(path), storage.Folder(path)
+		} else {
+			g.file, _ = l.file.(*os.File)
+		}
 		if err := g.start(l.size); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", g.name, err)
 		}
 		l.hdf5 = g
 		return nil
@@ -140,7 +186,7 @@ func (f *File) linkedFile(name string) (g *File, err error) {
 }
 
 // externalFile returns the file of raw data that f refers to by name.
-func (f *File) externalFile(name string) (file *os.File, err error) {
+func (f *File) externalFile(name string) (file io.ReaderAt, err error) {
 	err = f.follow(name, func(l *linkedFile, _ string) error {
 		file = l.file
 		return nil
@@ -158,25 +204,39 @@ func (f *File) follow(name string, use func(l *linkedFile, path string) error) e
 	m := f.linked
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	absolute := filepath.Join(m.folder, path)
 	l := m.files[path]
 	if l == nil {
 		if len(m.files) >= maxLinkedFiles {
 			return fmt.Errorf("refers to more than %d files", maxLinkedFiles)
 		}
-		file, err := m.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-		if err != nil {
+		if l, err = m.open(f.options.Context, path); err != nil {
 			return err
 		}
-		size, err := regularSize(file)
-		if err != nil {
-			file.Close()
-			return fmt.Errorf("%s: %w", absolute, err)
-		}
-		l = &linkedFile{file: file, size: size}
 		m.files[path] = l
 	}
-	return use(l, absolute)
+	return use(l, storage.InFolder(m.folder, path))
+}
+
+// open opens a file of the folder.
+func (m *linkedFiles) open(ctx context.Context, path string) (*linkedFile, error) {
+	absolute := storage.InFolder(m.folder, path)
+	if m.root == nil {
+		remote, err := storage.OpenRemote(ctx, absolute)
+		if err != nil {
+			return nil, err
+		}
+		return &linkedFile{file: remote, size: remote.Size()}, nil
+	}
+	file, err := m.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	size, err := regularSize(file)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", absolute, err)
+	}
+	return &linkedFile{file: file, size: size}, nil
 }
 
 // followExternalLink returns the object that an external link leads to.
@@ -253,7 +313,7 @@ func (d *Dataset) readExternal(buf []byte, at int) error {
 	return fmt.Errorf("its external files lack %d bytes", len(buf))
 }
 
-// LinkedFiles returns the existing files that f refers to and may open, directly or
+// LinkedFiles returns the existing local files that f refers to and may open, directly or
 // through others: targets of external links, sources of virtual datasets and files of raw
 // data. It visits every object of these files.
 func (f *File) LinkedFiles() (all []fs.FileInfo) {
@@ -270,7 +330,11 @@ func (f *File) LinkedFiles() (all []fs.FileInfo) {
 	f.linked.mu.Lock()
 	defer f.linked.mu.Unlock()
 	for _, l := range f.linked.files {
-		if info, err := l.file.Stat(); err == nil && l.hdf5 != f {
+		file, local := l.file.(*os.File)
+		if !local || l.hdf5 == f {
+			continue
+		}
+		if info, err := file.Stat(); err == nil {
 			all = append(all, info)
 		}
 	}

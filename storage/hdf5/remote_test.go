@@ -2,6 +2,7 @@ package hdf5_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -113,4 +114,89 @@ func TestRemoteRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	count("one chunk", 1, 70<<10)
+}
+
+// TestFilesThatReferToOthersByURL: external links, raw data and virtual datasets below one URL are what they are in a
+// folder, and no other file is opened.
+func TestFilesThatReferToOthersByURL(t *testing.T) {
+	files := map[string][]byte{}
+	names, err := filepath.Glob("testdata/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if content, err := os.ReadFile(name); err == nil {
+			files["a folder/"+filepath.Base(name)] = content
+		}
+	}
+	s := remotetest.NewServer(t, files, remotetest.Settings{})
+	ctx := remote.NewContext(context.Background(), remote.NewClient(remote.Options{Retries: -1}))
+	for _, name := range []string{"virtual.h5", "external.h5"} {
+		local, err := hdf5.Open("testdata/"+name, hdf5.Options{Follow: "testdata"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer local.Close()
+		far, err := hdf5.Open(s.URL+"a%20folder/"+name, hdf5.Options{Follow: s.URL + "a%20folder/", Context: ctx})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer far.Close()
+		elsewhere, err := hdf5.Open(s.URL+"a%20folder/"+name, hdf5.Options{Follow: s.URL + "other", Context: ctx})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer elsewhere.Close()
+		compared, failed := 0, 0
+		for o := range local.Walk() {
+			path := o.Path
+			want, err1 := contentOf(local, path)
+			got, err2 := contentOf(far, path)
+			if (err1 == nil) != (err2 == nil) || want != got {
+				t.Errorf("%s: %s: %.60q, %v; want %.60q, %v", name, path, got, err2, want, err1)
+			}
+			if err1 == nil && want != "" {
+				compared++
+			}
+			if _, err := contentOf(elsewhere, path); err != nil && err1 == nil {
+				failed++
+			}
+		}
+		t.Logf("%s: %d datasets, %d of which need other files", name, compared, failed)
+		if compared == 0 || failed == 0 {
+			t.Errorf("%s: %d datasets compared, %d of which need other files", name, compared, failed)
+		}
+	}
+	f, err := hdf5.Open(s.URL+"a%20folder/virtual.h5", hdf5.Options{Follow: s.URL + "a%20folder", Context: ctx})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, name := range []string{"../secret.h5", "x/../../secret.h5", "http://other.example/x.h5", s.URL + "secret.h5", "..", s.URL + "a%20folder/../secret.h5"} {
+		if _, err := f.Linked(name); !errors.Is(err, storage.ErrState) {
+			t.Errorf("a link to %s: %v", name, err)
+		}
+	}
+}
+
+// contentOf returns the elements of a dataset, reached through links, as text; nothing for a group.
+func contentOf(f *hdf5.File, path string) (string, error) {
+	o, err := f.Lookup(path)
+	if err != nil || o.Kind != hdf5.KindDataset {
+		return "", err
+	}
+	d, err := o.Dataset()
+	if err != nil {
+		return "", err
+	}
+	a, err := d.Array()
+	if err != nil {
+		return "", err
+	}
+	on, err := a.To(storage.CPU)
+	if err != nil {
+		return "", err
+	}
+	b, _ := on.Bytes()
+	return fmt.Sprint(a.Shape, string(b)), nil
 }

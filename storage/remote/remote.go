@@ -29,6 +29,7 @@ func init() {
 	for _, scheme := range []string{"http", "https", "s3"} {
 		storage.RegisterRemote(scheme, open)
 	}
+	storage.RegisterLister("s3", func(ctx context.Context, pattern string) ([]string, error) { return clientOf(ctx).list(ctx, pattern) })
 }
 
 // Options configure a Client. The zero value means the defaults.
@@ -127,16 +128,20 @@ func Default() *Client { return defaultClient.Load() }
 // SetDefault makes c the default client.
 func SetDefault(c *Client) { defaultClient.Store(c) }
 
+// clientOf returns the client of a context, or the default one.
+func clientOf(ctx context.Context) *Client {
+	if c, ok := ctx.Value(clientKey{}).(*Client); ok {
+		return c
+	}
+	return Default()
+}
+
 // open implements [storage.OpenRemote].
 func open(ctx context.Context, url string) (storage.Remote, error) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	c, ok := ctx.Value(clientKey{}).(*Client)
-	if !ok {
-		c = Default()
-	}
-	f, err := c.Open(ctx, url)
+	f, err := clientOf(ctx).Open(ctx, url)
 	if err != nil {
 		return nil, err
 	}

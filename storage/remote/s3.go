@@ -20,6 +20,7 @@ import (
 // A bucket is a file in a bucket of S3, or of a server with its protocol.
 type bucket struct {
 	name, key string
+	query     string // of requests for lists of keys
 	settings  awsSettings
 	who       *identity
 
@@ -69,7 +70,7 @@ func (b *bucket) url() (*url.URL, error) {
 	} else {
 		path = strings.TrimSuffix(u.Path, "/") + "/" + b.name + "/" + b.key
 	}
-	u.Path, u.RawPath = path, s3utils.EncodePath(path)
+	u.Path, u.RawPath, u.RawQuery = path, s3utils.EncodePath(path), b.query
 	return u, nil
 }
 

@@ -4,8 +4,11 @@ package remotetest
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -174,6 +177,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 			w.Header().Set("X-Amz-Bucket-Region", settings.Region)
 		}
 		answer(w, http.StatusForbidden, refusal)
+	case q.URL.Query().Get("list-type") == "2":
+		s.list(w, r.Path, q.URL.Query())
 	case !found:
 		answer(w, http.StatusNotFound, "NoSuchKey")
 	default:
@@ -191,6 +196,33 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 			<-q.Context().Done()
 		}
 	}
+}
+
+// KeysPerPage is the number of files in one answer to a request for a list.
+const KeysPerPage = 3
+
+// list answers with a part of the list of the files of a bucket.
+func (s *Server) list(w http.ResponseWriter, bucket string, query url.Values) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var keys []string
+	for path := range s.files {
+		key, inside := strings.CutPrefix(path, strings.TrimSuffix(bucket, "/")+"/")
+		if inside && strings.HasPrefix(key, query.Get("prefix")) && key > query.Get("continuation-token") {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	w.Header().Set("Content-Type", "application/xml")
+	fmt.Fprintf(w, "<ListBucketResult><IsTruncated>%v</IsTruncated>", len(keys) > KeysPerPage)
+	if len(keys) > KeysPerPage {
+		keys = keys[:KeysPerPage]
+		fmt.Fprintf(w, "<NextContinuationToken>%s</NextContinuationToken>", html.EscapeString(keys[len(keys)-1]))
+	}
+	for _, key := range keys {
+		fmt.Fprintf(w, "<Contents><Key>%s</Key></Contents>", html.EscapeString(key))
+	}
+	fmt.Fprint(w, "</ListBucketResult>")
 }
 
 // etag returns the ETag of a content, which is computed once.
