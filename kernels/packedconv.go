@@ -133,8 +133,9 @@ func (p *PackedConv) describe(g *conv, o PackOptions) {
 	}
 }
 
-// Run sets y, or adds to it, from x, which have the layouts that the weights were packed for.
-func (p *PackedConv) Run(y, x *storage.Array) (err error) {
+// Run sets y, the one output, or adds to it, from x, the one input, which have the layouts that the weights were packed for.
+func (p *PackedConv) Run(out, in []storage.Array) (err error) {
+	y, x := &out[0], &in[0]
 	ys, xs := fromFirst[float32](y), fromFirst[float32](x)
 	switch {
 	case p.weight8 != nil:

@@ -31,32 +31,12 @@ func NewGRU(o GRUOptions) *GRU {
 
 func newGRU(o GRUOptions) *GRU {
 	g := &GRU{GRUOptions: o}
-	g.prepare(recurrence{RecurrentOptions: &g.RecurrentOptions, layer: "gru", gates: 3, states: 1, step: g.step})
+	cell := tensor.GRUCell
+	if g.ResetBefore {
+		cell = tensor.GRUBeforeCell
+	}
+	g.prepare(recurrence{RecurrentOptions: &g.RecurrentOptions, layer: "gru", cell: cell, gate: g.RecurrentActivation, activation: g.Activation})
 	return g
-}
-
-func (g *GRU) step(x *tensor.Tensor, state []*tensor.Tensor, w cellWeights) []*tensor.Tensor {
-	sigmoid := func(x *tensor.Tensor) *tensor.Tensor {
-		return activated(g.RecurrentActivation, (*tensor.Tensor).Sigmoid, x)
-	}
-	h, size := state[0], g.HiddenSize
-	parts := x.Split(1, 2*size, size)
-	var gates []*tensor.Tensor
-	var candidate *tensor.Tensor // what the state adds to it
-	if !g.ResetBefore {
-		product := tensor.Linear(h, w.hh, w.biasHH, tensor.NoActivation).Split(1, 2*size, size)
-		gates = sigmoid(parts[0].Add(product[0])).Chunk(1, 2)
-		candidate = gates[0].Mul(product[1])
-	} else {
-		weight, bias := w.hh.Split(0, 2*size, size), []*tensor.Tensor{nil, nil}
-		if w.biasHH != nil {
-			bias = w.biasHH.Split(0, 2*size, size)
-		}
-		gates = sigmoid(parts[0].Add(tensor.Linear(h, weight[0], bias[0], tensor.NoActivation))).Chunk(1, 2)
-		candidate = tensor.Linear(gates[0].Mul(h), weight[1], bias[1], tensor.NoActivation)
-	}
-	n := activated(g.Activation, (*tensor.Tensor).Tanh, parts[1].Add(candidate))
-	return []*tensor.Tensor{n.Add(gates[1].Mul(h.Sub(n)))}
 }
 
 // Config returns the settings of g, input_size among them once g is built.

@@ -30,22 +30,8 @@ func NewLSTM(o LSTMOptions) *LSTM {
 
 func newLSTM(o LSTMOptions) *LSTM {
 	l := &LSTM{LSTMOptions: o}
-	l.prepare(recurrence{RecurrentOptions: &l.RecurrentOptions, layer: "lstm", gates: 4, states: 2, projSize: l.ProjSize, step: l.step})
+	l.prepare(recurrence{RecurrentOptions: &l.RecurrentOptions, layer: "lstm", cell: tensor.LSTMCell, projSize: l.ProjSize, gate: l.RecurrentActivation, activation: l.Activation})
 	return l
-}
-
-func (l *LSTM) step(x *tensor.Tensor, state []*tensor.Tensor, w cellWeights) []*tensor.Tensor {
-	gates := x.Add(tensor.Linear(state[0], w.hh, w.biasHH, tensor.NoActivation)).Chunk(1, 4)
-	sigmoid := func(x *tensor.Tensor) *tensor.Tensor {
-		return activated(l.RecurrentActivation, (*tensor.Tensor).Sigmoid, x)
-	}
-	tanh := func(x *tensor.Tensor) *tensor.Tensor { return activated(l.Activation, (*tensor.Tensor).Tanh, x) }
-	c := sigmoid(gates[1]).Mul(state[1]).Add(sigmoid(gates[0]).Mul(tanh(gates[2])))
-	h := sigmoid(gates[3]).Mul(tanh(c))
-	if w.hr != nil {
-		h = tensor.Linear(h, w.hr, nil, tensor.NoActivation)
-	}
-	return []*tensor.Tensor{h, c}
 }
 
 // Config returns the settings of l, input_size among them once l is built.

@@ -23,13 +23,8 @@ func NewRNN(o RNNOptions) *RNN {
 
 func newRNN(o RNNOptions) *RNN {
 	r := &RNN{RNNOptions: o}
-	r.prepare(recurrence{RecurrentOptions: &r.RecurrentOptions, layer: "rnn", gates: 1, states: 1, step: r.step})
+	r.prepare(recurrence{RecurrentOptions: &r.RecurrentOptions, layer: "rnn", cell: tensor.RNNCell, activation: r.Nonlinearity})
 	return r
-}
-
-func (r *RNN) step(x *tensor.Tensor, state []*tensor.Tensor, w cellWeights) []*tensor.Tensor {
-	sum := x.Add(tensor.Linear(state[0], w.hh, w.biasHH, tensor.NoActivation))
-	return []*tensor.Tensor{activated(r.Nonlinearity, (*tensor.Tensor).Tanh, sum)}
 }
 
 // Config returns the settings of r, input_size among them once r is built.

@@ -43,11 +43,10 @@ type Recurrent struct {
 type recurrence struct {
 	*RecurrentOptions
 	layer    string
-	gates    int // rows of the weights by hidden_size
-	states   int // tensors of a state, of which the first is the output of a step
+	cell     tensor.Cell
 	projSize int // of the output of a step; hidden_size if 0
-	// step returns the state after a step: from x (N, gates·hidden_size), the product of its input and weight_ih with bias_ih.
-	step func(x *tensor.Tensor, state []*tensor.Tensor, w cellWeights) []*tensor.Tensor
+	// activations of the gates, and of the candidate and the cell; sigmoid and tanh if nil
+	gate, activation Submodule
 }
 
 // cellWeights are the parameters of one layer in one direction.
@@ -114,11 +113,11 @@ func (r *Recurrent) build(inputs int, device storage.Device, t dtype.Type) {
 				}
 				r.RegisterParameter(name, alloc.param(fill, r.init.key(name), shape...))
 			}
-			add("weight_ih", c.gates*c.HiddenSize, inputs)
-			add("weight_hh", c.gates*c.HiddenSize, c.output())
+			add("weight_ih", c.cell.Gates()*c.HiddenSize, inputs)
+			add("weight_hh", c.cell.Gates()*c.HiddenSize, c.output())
 			if !c.NoBias {
-				add("bias_ih", c.gates*c.HiddenSize)
-				add("bias_hh", c.gates*c.HiddenSize)
+				add("bias_ih", c.cell.Gates()*c.HiddenSize)
+				add("bias_hh", c.cell.Gates()*c.HiddenSize)
 			}
 			if c.projSize > 0 {
 				add("weight_hr", c.projSize, c.HiddenSize)
@@ -196,28 +195,36 @@ func (r *Recurrent) ForwardStates(x, mask *tensor.Tensor, states []*tensor.Tenso
 		for _, direction := range c.directions() {
 			var state []*tensor.Tensor
 			if len(states) > 0 {
-				state, states = states[:c.states], states[c.states:]
+				state, states = states[:c.cell.States()], states[c.cell.States():]
 			}
-			var results []*tensor.Tensor
-			results, state = c.scan(steps, state, counts, r.weights(layer, direction), c.GoBackwards != (direction != ""))
+			backwards := c.GoBackwards != (direction != "")
+			y, state := c.recur(steps, state, counts, r.weights(layer, direction), backwards)
 			after = append(after, state...)
 			switch {
-			case last && !c.ReturnSequences:
-				outputs = append(outputs, results[len(results)-1])
-				continue
-			case direction != "":
-				slices.Reverse(results)
+			case !last || c.ReturnSequences:
+			case counts == nil:
+				y = state[0]
+			case backwards:
+				y = y.Select(0, 0)
+			default:
+				y = y.Select(0, -1)
 			}
-			outputs = append(outputs, tensor.Stack(0, results...))
+			outputs = append(outputs, y)
 		}
 		if !last {
-			if steps = tensor.Cat(2, outputs...); c.Dropout > 0 {
+			if steps = outputs[0]; len(outputs) > 1 {
+				steps = tensor.Cat(2, outputs...)
+			}
+			if c.Dropout > 0 {
 				steps = r.Module("dropout").Forward(steps)
 			}
 		}
 	}
 	if c.ReturnSequences {
 		for i, y := range outputs {
+			if c.GoBackwards {
+				y = y.Flip(0)
+			}
 			outputs[i] = y.Transpose(0, 1)
 		}
 	}
@@ -243,13 +250,13 @@ func (c recurrence) merged(outputs []*tensor.Tensor) []*tensor.Tensor {
 
 // checkStates fails unless there are no states, or all of them.
 func (c recurrence) checkStates(x *tensor.Tensor, states []*tensor.Tensor) {
-	want := c.NumLayers * len(c.directions()) * c.states
+	want := c.NumLayers * len(c.directions()) * c.cell.States()
 	if len(states) != 0 && len(states) != want {
 		tensor.Fail(c.layer, views.ErrShape, "%d states; want none, or %d", len(states), want)
 	}
 	for i, s := range states {
 		size := c.output()
-		if i%c.states > 0 {
+		if i%c.cell.States() > 0 {
 			size = c.HiddenSize
 		}
 		if !slices.Equal(s.Shape(), []int{x.Shape()[0], size}) {
@@ -280,56 +287,23 @@ func countingSteps(layer string, x, mask *tensor.Tensor) []*tensor.Tensor {
 	return mask.Reshape(n, steps, 1).Unbind(1)
 }
 
-// scan goes through steps (steps, N, features) in one direction. It returns the outputs in the order of computing, and the state after the last
-// step. A nil state is zeros.
-func (c recurrence) scan(steps *tensor.Tensor, state, counts []*tensor.Tensor, w cellWeights, backwards bool) (outputs, after []*tensor.Tensor) {
-	inputs := tensor.Linear(steps, w.ih, w.biasIH, tensor.NoActivation).Unbind(0)
-	if backwards {
-		slices.Reverse(inputs)
-		counts = slices.Clone(counts)
-		slices.Reverse(counts)
+// recur goes through steps (steps, N, features) in one direction. It returns the outputs (steps, N, hidden_size), and the state after
+// the last step. A nil state is zeros.
+func (c recurrence) recur(steps *tensor.Tensor, state, counts []*tensor.Tensor, w cellWeights, backwards bool) (y *tensor.Tensor, after []*tensor.Tensor) {
+	o := tensor.RecurrentOptions{
+		Cell: c.cell, Reverse: backwards, ZeroOutput: c.ZeroOutputForMask, Projection: w.hr,
+		Gate: function(c.gate), Activation: function(c.activation),
 	}
-	if state == nil {
-		state = c.zeros(inputs[0])
-	}
-	var zero, output *tensor.Tensor
 	if counts != nil {
-		zero = tensor.ZerosLike(state[0])
-		output = zero
+		o.Counts = func(t int) *tensor.Tensor { return counts[t] }
 	}
-	for i, x := range inputs {
-		next := c.step(x, state, w)
-		switch {
-		case counts == nil:
-			output = next[0]
-		case c.ZeroOutputForMask:
-			output = tensor.Where(counts[i], next[0], zero)
-		default:
-			output = tensor.Where(counts[i], next[0], output)
-		}
-		if counts != nil {
-			for k := range next {
-				next[k] = tensor.Where(counts[i], next[k], state[k])
-			}
-		}
-		state, outputs = next, append(outputs, output)
-	}
-	return outputs, state
+	return tensor.Recurrent(tensor.Linear(steps, w.ih, w.biasIH, tensor.NoActivation), w.hh, w.biasHH, state, o)
 }
 
-// zeros returns the state before the first step, whose projected input is x.
-func (c recurrence) zeros(x *tensor.Tensor) []*tensor.Tensor {
-	zeros := []*tensor.Tensor{tensor.ZerosLike(x.Narrow(1, 0, c.output()))}
-	for range c.states - 1 {
-		zeros = append(zeros, tensor.ZerosLike(x.Narrow(1, 0, c.HiddenSize)))
-	}
-	return zeros
-}
-
-// activated returns the activation of x: by a module, or without one by a function.
-func activated(m Submodule, otherwise func(*tensor.Tensor) *tensor.Tensor, x *tensor.Tensor) *tensor.Tensor {
+// function returns the activation of a module, or nil without one.
+func function(m Submodule) func(x *tensor.Tensor) *tensor.Tensor {
 	if m.Module == nil {
-		return otherwise(x)
+		return nil
 	}
-	return m.Forward(x)
+	return m.Forward
 }

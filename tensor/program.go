@@ -48,8 +48,15 @@ type operand struct {
 type programStep struct {
 	op      Op
 	out, in []operand
-	packed  *kernels.PackedConv // computes out from the first of in, in the place of op
-	fused   *fusedStep          // while the program is built
+	packed  packedStep // computes out from in, in the place of op
+	fused   *fusedStep // while the program is built
+}
+
+// A packedStep computes an operation by weights that are packed.
+type packedStep interface {
+	Run(out, in []storage.Array) error
+	Bytes() int
+	Int8() bool
 }
 
 // A recorder takes down the operations of a step.
@@ -475,7 +482,7 @@ func (p *Program) execute(s *session) error {
 
 func (step *programStep) run(c *Context, at *sessionStep) error {
 	if step.packed != nil {
-		return step.packed.Run(&at.out[0], &at.in[0])
+		return step.packed.Run(at.out, at.in)
 	}
 	defer c.releaseTemps()
 	return at.op.Forward(c, at.out, at.in)

@@ -35,17 +35,27 @@ func (p *Program) fuse() error {
 				p.watch(o.Data)
 			}
 		}
+		if op, ok := s.op.(*recurrent); ok && op.packs(s) {
+			s.packed = kernels.PackRecurrent(op.options, s.in[1].Array)
+		}
 		if s.fused == nil {
 			continue
 		}
-		var err error
 		s.fused.options.Int8 = p.int8
-		if s.packed, err = kernels.PackConv(s.fused.options, s.out[0].View, s.in[0].View, s.fused.weight, s.fused.bias); err != nil {
+		packed, err := kernels.PackConv(s.fused.options, s.out[0].View, s.in[0].View, s.fused.weight, s.fused.bias)
+		if err != nil {
 			return err
 		}
+		s.packed = packed
 		s.in, s.fused = s.in[:1], nil
 	}
 	return nil
+}
+
+// packs reports whether the weights of a recurrent layer are packed: constants of float32 among dense operands.
+func (op *recurrent) packs(s *programStep) bool {
+	w := s.in[1]
+	return w.value < 0 && w.Type == dtype.Float32 && !slices.ContainsFunc(slices.Concat(s.in, s.out), func(o operand) bool { return !o.Contiguous() })
 }
 
 // fusedOf describes a convolution or product by constants, or returns nil for other steps.
