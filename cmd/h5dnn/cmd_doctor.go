@@ -7,13 +7,16 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/dataset/datafiles"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/remote"
 )
 
 func doctorCommand() *cli.Command {
@@ -24,7 +27,8 @@ func doctorCommand() *cli.Command {
 		Description: "Opens all data as train does and says what it can be, inputs or labels, which values are missing and where,\n" +
 			"and how long an epoch takes to read and decode. Data of more than 256 MiB is looked at in parts, which are\n" +
 			"named. Repacking is advised if it made an extract of this file faster, beside the same extract as it is\n" +
-			"stored. Without FILE, shows the devices of this machine.",
+			"stored. Of an HDF5 file of 16 MiB and more it also says what listing it at a URL takes, 20 ms and 1 Gbit/s\n" +
+			"away, by a model of the server. Without FILE, shows the devices of this machine.",
 		Flags: []cli.Flag{allFlag("show each of many alike datasets (demo_0 … demo_23)"), followFlag(), fromFlag(), voidFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
@@ -64,10 +68,84 @@ type doctor struct {
 	checkpoint bool           // the file holds a model's weights, not data
 	elsewhere  bool           // some data is in other files, which were not opened
 	damaged    bool           // some data cannot be read
+	remote     *remoteCost    // nil if it is not known
 }
 
 // manyMembers is where groups with a symbol table become slow.
 const manyMembers = 10000
+
+// A remoteCost is what listing a file takes at a URL.
+type remoteCost struct {
+	requests, bytes int64
+	seconds         float64
+	ended           bool // before the time was up
+	paged           int  // requests after repacking, about; 0 if it is not known
+}
+
+// leastRemote is the size of files from which on remote costs are of interest. mostRemote limits the time for the model.
+const (
+	leastRemote = 16 << 20
+	mostRemote  = 5 * time.Second
+)
+
+// listRemotely lists a local HDF5 file by a client whose server is 20 ms and 1 Gbit/s away.
+func (d *doctor) listRemotely() (*remoteCost, error) {
+	local, err := storage.OpenFile(d.name)
+	if err != nil {
+		return nil, err
+	}
+	defer local.Close()
+	size := fileSize(d.name)
+	client := remote.NewClient(remote.Options{Transport: &remote.Model{File: local, Size: int64(size), Latency: 20 * time.Millisecond, Rate: 125e6}})
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(remote.NewContext(d.ctx, client), mostRemote)
+	defer cancel()
+	begin := time.Now()
+	page, err := listFile(ctx, "http://model/x.h5")
+	cost := &remoteCost{seconds: time.Since(begin).Seconds(), ended: ctx.Err() == nil}
+	if err != nil && cost.ended {
+		return nil, nil // of what is damaged, others tell
+	}
+	stats := client.Stats()
+	cost.requests, cost.bytes = stats.Requests, stats.Bytes
+	if page > 0 {
+		cost.paged = 2 + int(cost.bytes)/page
+	}
+	return cost, d.ctx.Err()
+}
+
+// listFile reads what inspect lists of a file, and returns the size of pages that repack would choose for it.
+func listFile(ctx context.Context, name string) (page int, err error) {
+	f, err := hdf5.Open(name, hdf5.Options{Context: ctx})
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	for o := range f.Walk() {
+		if o.Kind == hdf5.KindDataset {
+			_, err = o.Dataset()
+		}
+		if _, failed := o.Attributes(); err == nil {
+			err = failed
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return pageSize("auto", f)
+}
+
+// String says what listing takes.
+func (c *remoteCost) String() string {
+	text := fmt.Sprintf("at a URL, 20 ms and 1 Gbit/s away: listing takes %s of %s, %s s", plural(int(c.requests), "request"), arrayfmt.Bytes(int(c.bytes)), twoDigits(c.seconds))
+	if !c.ended {
+		text = fmt.Sprintf("at a URL, 20 ms and 1 Gbit/s away: listing takes more than %s and %v", plural(int(c.requests), "request"), mostRemote)
+	}
+	return text
+}
 
 // mostMeasured is the number of candidates that are timed, the largest ones.
 const mostMeasured = 4
@@ -98,6 +176,11 @@ func (d *doctor) examine(path string) error {
 			p.path = nameOf(p.paths, found)
 		}
 		d.candidates = append(d.candidates, p)
+	}
+	if h5, ok := d.file.(inspect.HDF5); ok && !storage.IsURL(d.name) && h5.Size() >= leastRemote && path == "" {
+		if d.remote, err = d.listRemotely(); err != nil {
+			return err
+		}
 	}
 	return d.look()
 }

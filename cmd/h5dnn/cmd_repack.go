@@ -32,11 +32,13 @@ func repackCommand() *cli.Command {
 			"                               that can grow, and PyTables' arrays, in uncompressed chunks of whole rows\n" +
 			"  --chunks 256,28,28           chunk shape; rows=256 for whole rows; auto\n" +
 			"  --filter shuffle,deflate:4   filter pipeline in this order: shuffle, deflate[:level], lz4,\n" +
-			"                               zstd[:level], fletcher32; or none",
+			"                               zstd[:level], fletcher32; or none\n" +
+			"  --paged auto                 headers and indexes together, in pages that programs fetch whole from URLs",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "chunks", Usage: "chunk `SHAPE`: 256,28,28, rows=256 or auto"},
 			&cli.StringSliceFlag{Name: "filter", Usage: "chunk `FILTERS`: deflate:4, shuffle, fletcher32, lz4, zstd:3, none"},
 			&cli.StringFlag{Name: "layout", Usage: "contiguous, chunked or train"},
+			&cli.StringFlag{Name: "paged", Usage: "allocate space in pages of `SIZE` (paged aggregation), for reading at URLs: auto, or 64KiB to 16MiB"},
 			&cli.StringSliceFlag{Name: "path", Usage: "change only datasets at or below `PATH`"},
 			&cli.StringFlag{Name: "memory", Value: "256MiB", Usage: "approximate `MEMORY` limit"},
 			&cli.BoolFlag{Name: "no-verify", Usage: "do not compare OUT with IN"},
@@ -104,10 +106,15 @@ func repack(c *cli.Context) error {
 			return err
 		}
 	}
+	page, err := pageSize(c.String("paged"), file)
+	if err != nil {
+		return err
+	}
 	before := fileSize(in)
 	bar := newMeter(c.App.ErrWriter, "repack", wanted.work(file, !c.Bool("no-verify")))
 	report, err := hdf5write.Repack(c.Context, file, out, hdf5write.RepackOptions{
 		Layout: wanted.layoutOf, Memory: memory, SkipVerify: c.Bool("no-verify"), DryRun: c.Bool("dry-run"), Complete: c.Bool("in-place"), Materialize: followed(c.Context) != "",
+		PageSize: page,
 		Progress: func(_ string, bytes int) { bar.add(bytes) },
 	})
 	bar.end()
@@ -133,6 +140,48 @@ func repack(c *cli.Context) error {
 		return err
 	}
 	return lossStatus(c, report.Lost)
+}
+
+// pageSize returns the size of the pages that are asked for, or 0. auto is large enough that few pages hold the headers
+// and indexes of a file: 1 KiB of each object and 40 bytes of each chunk.
+func pageSize(text string, f *hdf5.File) (int, error) {
+	const least, most = 64 << 10, 16 << 20
+	const wide = 1 << 20 // chunks do not cross pages, so that small pages have gaps
+	switch text {
+	case "":
+		return 0, nil
+	case "auto":
+		metadata := 0
+		for o := range f.Walk() {
+			metadata += 1 << 10
+			if o.Kind != hdf5.KindDataset {
+				continue
+			}
+			if d, err := o.Dataset(); err == nil && d.Chunks != nil {
+				chunks := 40
+				for axis, n := range d.Shape {
+					chunks *= max(1, n/max(1, d.Chunks[axis]))
+				}
+				metadata += min(chunks, most)
+			}
+		}
+		page := least
+		if f.Size() > 16*wide {
+			page = wide
+		}
+		for page < most && 4*page < metadata {
+			page *= 2
+		}
+		return page, nil
+	}
+	page, err := parseBytes(text)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("--paged %w", err)
+	case page < least || page > most:
+		return 0, fmt.Errorf("--paged %s; want auto, or 64KiB to 16MiB", text)
+	}
+	return page, nil
 }
 
 // leastMemory is the lowest memory limit given to the garbage collector.

@@ -47,6 +47,15 @@ func (d *doctor) show(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "not to train on: %s\n", someOf(some, d.each))
 	}
+	if d.remote != nil {
+		fmt.Fprintln(w, d.remote)
+		switch {
+		case d.remote.paged == 0:
+			fmt.Fprintln(w, "  advice: h5dnn repack --paged auto puts headers together, which few requests fetch")
+		case int(d.remote.requests) > 2*d.remote.paged:
+			fmt.Fprintf(w, "  advice: about %d requests after h5dnn repack --paged auto\n", d.remote.paged)
+		}
+	}
 	fmt.Fprintf(w, "%s  %s to train on, %s\n", printable(d.name), plural(d.datasets(), "dataset"), plural(warned, "warning"))
 	verdict, command := d.verdict()
 	_, err := fmt.Fprintf(w, "verdict: %s\nrun: %s\n", printable(verdict), printable(command))
@@ -246,8 +255,12 @@ func (d *doctor) json(w io.Writer) error {
 		items = append(items, f)
 	}
 	verdict, command := d.verdict()
-	return encodeLine(w, fields{{"file", d.name}, {"datasets", items}, {"unusable", findings(d.unusable)}, {"warnings", findings(d.warnings)},
-		{"verdict", verdict}, {"command", command}})
+	f := fields{{"file", d.name}, {"datasets", items}, {"unusable", findings(d.unusable)}, {"warnings", findings(d.warnings)},
+		{"verdict", verdict}, {"command", command}}
+	if r := d.remote; r != nil {
+		f = append(f, field{"remote", fields{{"requests", r.requests}, {"bytes", r.bytes}, {"seconds", r.seconds}, {"complete", r.ended}, {"requests_if_paged", r.paged}}})
+	}
+	return encodeLine(w, f)
 }
 
 func (p *trainingCandidate) missingFields() []fields {

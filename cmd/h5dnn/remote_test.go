@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 	"github.com/h5dnn/h5dnn/storage/remote/remotetest"
 )
 
@@ -231,5 +233,45 @@ func TestPatternsOfURLsAreTrainedOn(t *testing.T) {
 	status, _, errs := in(t, context.Background(), "train", "--data", s.URL+"lab/*.h5", "--x", "train/images", "--y", "train/labels")
 	if status != 2 || !strings.Contains(errs, "do not list files") || strings.Count(errs, "\n") != 1 {
 		t.Errorf("status %d: %s", status, errs)
+	}
+}
+
+// TestDoctorSaysWhatListingCosts: a file of many headers takes many requests at a URL, and few in pages.
+func TestDoctorSaysWhatListingCosts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	w, err := hdf5write.Create("x.h5", hdf5write.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range 48 {
+		err := w.WriteWith(fmt.Sprintf("/g%d/d%d", k%5, k), storage.From(make([]float32, 90<<10), 90, 1024), hdf5write.Layout{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errs := in(t, context.Background(), "repack", "x.h5", "paged.h5", "--paged", "auto"); status != 0 {
+		t.Fatal(errs)
+	}
+	cost := func(name string) (requests int) {
+		status, out, errs := in(t, context.Background(), "doctor", name, "--json")
+		var said struct {
+			Remote struct {
+				Requests int
+				Complete bool
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &said); status != 0 || err != nil || !said.Remote.Complete {
+			t.Fatalf("%s: status %d, %v: %s%s", name, status, err, out, errs)
+		}
+		return said.Remote.Requests
+	}
+	if before, after := cost("x.h5"), cost("paged.h5"); after > 4 || before < after {
+		t.Errorf("%d requests, %d in pages", before, after)
+	}
+	if _, out, _ := in(t, context.Background(), "doctor", "x.h5"); !strings.Contains(out, "at a URL, 20 ms and 1 Gbit/s away: listing takes") {
+		t.Errorf("doctor says nothing of URLs: %s", out)
 	}
 }

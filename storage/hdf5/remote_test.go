@@ -20,9 +20,13 @@ import (
 // manyDatasets writes a file of datasets of 8 MiB each, in chunks of 64 KiB of noise, and returns its content. The
 // headers and the indexes of chunks are all over the file.
 func manyDatasets(t *testing.T, n int, filters ...filter.Filter) []byte {
+	return manyDatasetsWith(t, n, hdf5write.CreateOptions{}, filters...)
+}
+
+func manyDatasetsWith(t *testing.T, n int, o hdf5write.CreateOptions, filters ...filter.Filter) []byte {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "x.h5")
-	w, err := hdf5write.Create(name, hdf5write.CreateOptions{})
+	w, err := hdf5write.Create(name, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +118,26 @@ func TestRemoteRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	count("one chunk", 1, 70<<10)
+}
+
+// TestPagedFilesTakeFewRequests: in pages, the headers and indexes of chunks of a file are in few places.
+func TestPagedFilesTakeFewRequests(t *testing.T) {
+	f, s := served(t, manyDatasetsWith(t, 8, hdf5write.CreateOptions{PageSize: 1 << 20}, filter.Deflate(1)))
+	for o := range f.Walk() {
+		if o.Kind != hdf5.KindDataset {
+			continue
+		}
+		d, err := o.Dataset()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chunks, err := d.StoredChunks(); err != nil || len(chunks) != 128 {
+			t.Fatalf("%s: %d chunks, %v", o.Path, len(chunks), err)
+		}
+	}
+	if requests, bytes := s.Requests(); len(requests) > 5 || bytes > 4<<20 {
+		t.Errorf("%d requests of %d bytes; want at most 5 of 4 MiB", len(requests), bytes)
+	}
 }
 
 // TestFilesThatReferToOthersByURL: external links, raw data and virtual datasets below one URL are what they are in a

@@ -56,6 +56,9 @@ type Options struct {
 	// URL: in a process that ends before they change.
 	Linger bool
 
+	// Transport sends the requests, such as those to a [Model]. nil stands for connections to servers.
+	Transport http.RoundTripper
+
 	// Stall is the time without any byte after which a request is repeated. 0 means 30 s.
 	Stall time.Duration
 }
@@ -80,7 +83,11 @@ type Client struct {
 func NewClient(o Options) *Client {
 	o.Memory, o.Requests = cmp.Or(o.Memory, 128<<20), cmp.Or(o.Requests, 16)
 	o.Retries, o.Delay, o.Stall = cmp.Or(o.Retries, 5), cmp.Or(o.Delay, 100*time.Millisecond), cmp.Or(o.Stall, 30*time.Second)
-	return &Client{o: o, http: newHTTP(o.Requests), slots: make(chan struct{}, o.Requests), open: map[*File]bool{}, sizes: map[string]int64{}}
+	client := newHTTP(o.Requests)
+	if o.Transport != nil {
+		client.Transport = o.Transport
+	}
+	return &Client{o: o, http: client, slots: make(chan struct{}, o.Requests), open: map[*File]bool{}, sizes: map[string]int64{}}
 }
 
 // Stats are what the files of a client have cost so far.

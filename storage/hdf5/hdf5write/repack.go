@@ -42,8 +42,9 @@ type RepackOptions struct {
 	// SkipVerify skips reading the copy and comparing it with the original.
 	SkipVerify bool
 
-	// NoSync is that of [CreateOptions].
-	NoSync bool
+	// NoSync and PageSize are those of [CreateOptions].
+	NoSync   bool
+	PageSize int
 
 	// Progress, unless nil, is called with the number of bytes of elements that were
 	// copied or compared.
@@ -77,7 +78,7 @@ func Repack(ctx context.Context, f *hdf5.File, path string, o RepackOptions) (Re
 	if o.DryRun {
 		return r.report, errors.Join(r.copy(), r.refuseLoss())
 	}
-	w, err := Create(path, CreateOptions{NoSync: o.NoSync, UserBlock: f.UserBlock()})
+	w, err := Create(path, CreateOptions{NoSync: o.NoSync, UserBlock: f.UserBlock(), PageSize: o.PageSize})
 	if err != nil {
 		return RepackReport{}, err
 	}

@@ -49,6 +49,10 @@ type CreateOptions struct {
 	// other programs: 0, or a power of two from 512 on.
 	UserBlock int
 
+	// PageSize is the number of bytes of pages in which the space of the file is allocated, so that headers and
+	// indexes are together: 0 for none, or 512 and more.
+	PageSize int
+
 	// Space is the number of bytes that the file will have at least. Create returns an error
 	// if its disk has no room for them.
 	Space int64
@@ -64,7 +68,7 @@ func Create(path string, o CreateOptions) (*Writer, error) {
 		out.Discard()
 		return nil, err
 	}
-	file, err := libhdf5.CreateFile(out.Name(), o.UserBlock)
+	file, err := libhdf5.CreateFile(out.Name(), o.UserBlock, o.PageSize)
 	if err != nil {
 		out.Discard()
 		return nil, err

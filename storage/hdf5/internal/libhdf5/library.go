@@ -115,10 +115,10 @@ func (f *File) Close() error {
 }
 
 // CreateFile creates or truncates a file that begins with a user block of the given
-// size: 0, or a power of two from 512 on.
-func CreateFile(path string, userBlock int) (*File, error) {
+// size: 0, or a power of two from 512 on. Its space is allocated in pages of some bytes, unless these are 0.
+func CreateFile(path string, userBlock, page int) (*File, error) {
 	id, err := call(func(msg *C.char, size C.size_t) C.int64_t {
-		return C.shim_create(cString(path), C.uint64_t(userBlock), msg, size)
+		return C.shim_create(cString(path), C.uint64_t(userBlock), C.uint64_t(page), msg, size)
 	})
 	if err != nil {
 		return nil, err

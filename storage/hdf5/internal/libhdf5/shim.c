@@ -132,7 +132,7 @@ static herr_t limit_metadata(hid_t access)
 // Objects smaller than aligned_from bytes are packed: headers, heaps, the smallest arrays.
 enum { alignment = 4096, aligned_from = 1024 };
 
-int64_t shim_create(const char *path, uint64_t userblock, H5DNN_MESSAGE)
+int64_t shim_create(const char *path, uint64_t userblock, uint64_t page, H5DNN_MESSAGE)
 {
 	shim_quiet();
 	scoped access = H5Pcreate(H5P_FILE_ACCESS);
@@ -145,6 +145,10 @@ int64_t shim_create(const char *path, uint64_t userblock, H5DNN_MESSAGE)
 	TRY(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
 	TRY(H5Pset_userblock(creation, userblock));
 	TRY(H5Pset_obj_track_times(creation, 0)); // of the root
+	if (page > 0) {
+		TRY(H5Pset_file_space_strategy(creation, H5F_FSPACE_STRATEGY_PAGE, 0, 1));
+		TRY(H5Pset_file_space_page_size(creation, page));
+	}
 	return check(open_unlocked(path, creation, access), text, size);
 }
 

@@ -25,7 +25,7 @@ extern int h5dnn_has_file_locking; // whether the library that was loaded has H5
 int64_t shim_start(H5DNN_MESSAGE);
 
 // userblock is the size of the user block: 0, or a power of two from 512 on.
-int64_t shim_create(const char *path, uint64_t userblock, H5DNN_MESSAGE);
+int64_t shim_create(const char *path, uint64_t userblock, uint64_t page, H5DNN_MESSAGE);
 int64_t shim_open(const char *path, H5DNN_MESSAGE); // for reading
 int64_t shim_close(int64_t id, H5DNN_MESSAGE);      // not for files
 

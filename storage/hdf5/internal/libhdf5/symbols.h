@@ -21,7 +21,7 @@
 	X(H5Pget_chunk_cache) X(H5Pget_external_count) X(H5Pget_layout) X(H5Pget_mdc_config) X(H5Pset_alignment) \
 	X(H5Pset_alloc_time) X(H5Pset_char_encoding) X(H5Pset_chunk) X(H5Pset_chunk_cache) \
 	X(H5Pset_create_intermediate_group) X(H5Pset_deflate) X(H5Pset_elink_cb) X(H5Pset_external) X(H5Pset_virtual) X(H5Rcreate) X(H5Pset_fclose_degree) \
-	X(H5Pset_file_locking) X(H5Pset_fill_time) X(H5Pset_fill_value) X(H5Pset_filter) X(H5Pset_layout) \
+	X(H5Pset_file_locking) X(H5Pset_file_space_page_size) X(H5Pset_file_space_strategy) X(H5Pset_fill_time) X(H5Pset_fill_value) X(H5Pset_filter) X(H5Pset_layout) \
 	X(H5Pset_libver_bounds) X(H5Pset_link_creation_order) X(H5Pset_obj_track_times) X(H5Pset_mdc_config) X(H5Pset_userblock) X(H5Sclose) X(H5Scopy) \
 	X(H5Screate) X(H5Screate_simple) X(H5Sget_select_npoints) X(H5Sget_simple_extent_dims) \
 	X(H5Sget_simple_extent_ndims) X(H5Sget_simple_extent_npoints) X(H5Sget_simple_extent_type) \

@@ -14,12 +14,12 @@ var errWithoutCgo = errors.New("this program was built without cgo, which writin
 // A File is a file that is open in the library.
 type File struct{}
 
-func Version() (string, error)              { return "", errWithoutCgo }
-func CreateFile(string, int) (*File, error) { return nil, errWithoutCgo }
-func OpenFile(string) (*File, error)        { return nil, errWithoutCgo }
-func Type(dtype.Type) (ID, error)           { return 0, errWithoutCgo }
-func DecodeType([]byte) (ID, error)         { return 0, errWithoutCgo }
-func NewProperties() (ID, error)            { return 0, errWithoutCgo }
+func Version() (string, error)                   { return "", errWithoutCgo }
+func CreateFile(string, int, int) (*File, error) { return nil, errWithoutCgo }
+func OpenFile(string) (*File, error)             { return nil, errWithoutCgo }
+func Type(dtype.Type) (ID, error)                { return 0, errWithoutCgo }
+func DecodeType([]byte) (ID, error)              { return 0, errWithoutCgo }
+func NewProperties() (ID, error)                 { return 0, errWithoutCgo }
 
 func (id ID) Close() error                                          { return errWithoutCgo }
 func (id ID) Extend([]int) error                                    { return errWithoutCgo }
