@@ -213,7 +213,11 @@ func (g *conv) empty() bool { return g.x.Len() == 0 || g.w.Len() == 0 || g.y.Len
 // An operand whose layout neither takes is copied.
 func (g conv) optimized() error {
 	f, ok := g.winograd()
-	if g.stores() && !(ok && g.act != NoActivation && hasStrides(g.z, channelsLast(g.z.Shape))) {
+	takes, stores := isImage, g.stores()
+	if ok {
+		takes = isChannelsLast
+	}
+	if stores && !(ok && g.act != NoActivation && takes(g.z)) {
 		before := g
 		before.y, before.act = g.z, NoActivation
 		if err := before.optimized(); err != nil {
@@ -226,10 +230,10 @@ func (g conv) optimized() error {
 		written bool
 		ok      bool
 	}{
-		{&g.x, g.op == native.ConvGradXOp, isImage(g.x)},
+		{&g.x, g.op == native.ConvGradXOp, takes(g.x)},
 		{&g.w, g.op == native.ConvGradWOp, hasStrides(g.w, rowMajor(g.w.Shape))},
 		{&g.b, g.op == native.ConvGradWOp, g.b == nil || g.b.Shape[0] == 1 || g.b.Stride[0] == 1},
-		{&g.y, g.op == native.ConvOp, isImage(g.y)},
+		{&g.y, g.op == native.ConvOp, takes(g.y)},
 	} {
 		if o.ok {
 			continue
@@ -238,6 +242,9 @@ func (g conv) optimized() error {
 		here, err := storage.Make(storage.CPU, there.Type, there.Shape...)
 		if err != nil {
 			return err
+		}
+		if here.Rank() > 2 && o.a != &g.w {
+			here = here.With(views.ChannelsLast(here.Shape...))
 		}
 		if *o.a = &here; o.written {
 			defer copyElements(there, &here)
@@ -254,7 +261,7 @@ func (g conv) optimized() error {
 		return f.GradX(x, y, w)
 	case g.op == native.ConvGradWOp:
 		return f.GradW(w, b, x, y)
-	case g.stores():
+	case stores:
 		return f.Conv(fromFirst[float32](g.z), x, w, b, activationOps[g.act], y)
 	case g.act == ReLUActivation:
 		f.ReLU = 1
@@ -267,16 +274,14 @@ func (g conv) optimized() error {
 func (g *conv) stores() bool { return g.op == native.ConvOp && g.z != g.y }
 
 // winograd describes the convolution to Winograd's algorithm, and reports whether that is to compute it:
-// windows of 3x3, or of 3 to 7 elements along one of at most two axes, with stride 1 over channels-last images.
+// windows of 3x3, or of 3 to 7 elements along one of at most two axes, with stride 1, over images that are or become
+// channels-last.
 func (g *conv) winograd() (f native.Winograd, ok bool) {
 	rank := g.x.Rank()
 	if rank > 4 || g.groups != 1 || g.stride != [3]int{1, 1, 1} || g.dilation != [3]int{1, 1, 1} {
 		return f, false
 	}
 	x, y := channelsLast(g.x.Shape), channelsLast(g.y.Shape)
-	if !hasStrides(g.x, x) || !hasStrides(g.y, y) {
-		return f, false
-	}
 	f = native.Winograd{N: int64(g.x.Shape[0]), C: int64(g.x.Shape[1]), O: int64(g.y.Shape[1]),
 		XSize: [2]int64{1, 1}, YSize: [2]int64{1, 1}, Window: [2]int64{1, 1}}
 	f.X[0], f.Y[0] = int64(x[0]), int64(y[0])
@@ -306,10 +311,10 @@ func (g *conv) problem() native.Problem {
 		q.X[i], q.W[i], q.Y[i] = int64(g.x.Shape[i]), int64(g.w.Shape[i]), int64(g.y.Shape[i])
 		q.XStride[i], q.WStride[i], q.YStride[i] = int64(x[i]), int64(w[i]), int64(y[i])
 	}
-	if !hasStrides(g.x, channelsLast(g.x.Shape)) {
+	if !isChannelsLast(g.x) {
 		q.Reordered |= native.ReordersX
 	}
-	if !hasStrides(g.y, channelsLast(g.y.Shape)) {
+	if !isChannelsLast(g.y) {
 		q.Reordered |= native.ReordersY
 	}
 	for i := range rank - 2 {
@@ -351,13 +356,15 @@ func hasStrides(a *storage.Array, strides [5]int) bool {
 
 // isImage reports whether a is dense in one of the two layouts of images.
 func isImage(a *storage.Array) bool {
-	return hasStrides(a, channelsLast(a.Shape)) || hasStrides(a, rowMajor(a.Shape))
+	return isChannelsLast(a) || hasStrides(a, rowMajor(a.Shape))
 }
+
+func isChannelsLast(a *storage.Array) bool { return hasStrides(a, channelsLast(a.Shape)) }
 
 // imageStrides returns the strides of an image. An image that is both row-major and
 // channels-last, because of axes of size 1, counts as channels-last.
 func imageStrides(a *storage.Array) [5]int {
-	if hasStrides(a, channelsLast(a.Shape)) {
+	if isChannelsLast(a) {
 		return channelsLast(a.Shape)
 	}
 	return rowMajor(a.Shape)

@@ -124,7 +124,7 @@ func (p *PackedConv) describe(g *conv, o PackOptions) {
 	if o.Sum {
 		d.Sum = 1
 	}
-	if f, _ := g.winograd(); !depthwise && f.N > 0 && f.FasterPacked() && (!limited || d.Low == 0 && d.High == float32(math.Inf(1))) {
+	if f, _ := g.winograd(); !depthwise && f.N > 0 && isChannelsLast(g.x) && isChannelsLast(g.y) && f.FasterPacked() && (!limited || d.Low == 0 && d.High == float32(math.Inf(1))) {
 		f.Sum = d.Sum
 		if d.Low == 0 {
 			f.ReLU = 1

@@ -66,7 +66,7 @@ func (op cat) Infer(in []Spec) []Spec {
 		}
 		shape[op.axis] += x.Shape[op.axis]
 	}
-	return one(in[0].Type, views.Of(shape...))
+	return one(in[0].Type, views.Like(views.View{Shape: shape, Stride: in[0].Stride}))
 }
 
 // equalBut reports whether a and b agree on all axes but one.
