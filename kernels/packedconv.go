@@ -16,6 +16,7 @@ type PackedConv struct {
 	winograd     *native.Winograd // in the place of direct where that is faster
 	weight, bias []float32
 	weight8      []byte // of 8 bits, in the place of weight
+	quantized    Quantized
 	act          Activation
 }
 
@@ -24,7 +25,38 @@ type PackOptions struct {
 	ConvOptions
 	Low, High float64 // limits of the results; none if both are 0
 	Sum       bool    // whether the results are added to y, before activation and limits
-	Int8      bool    // whether weights are rounded to 8 bits, with a scale for each channel of y, and x with one for each image; not of single channels
+	Quantized Quantized
+	Int8      bool // whether weights are rounded to 8 bits, with a scale for each channel of y, and x with one for each image; not of single channels
+}
+
+// A Quantized says that x stands for integers: it is rounded to (clamp(round(x/Scale) + Zero, 0, 255) − Zero)·Scale. A Scale of 0 says nothing.
+type Quantized struct{ Scale, Zero float32 }
+
+// Is8Bits reports whether weights (O, …), float32 in host memory, are integers from -127 to 127 times a scale for each O, such as a
+// product with weights of 8 bits computes with, and whether it is the faster one for x and y.
+func (o PackOptions) Is8Bits(y, x views.View, w storage.Array) bool {
+	if !o.Faster8(y, x, w.View) {
+		return false
+	}
+	weights, err := storage.Read[float32](w)
+	if err != nil {
+		return false
+	}
+	_, _, exact := native.Quantize8(weights, w.Shape[0])
+	return exact
+}
+
+// Faster8 reports whether PackConv makes a faster kernel of weights of 8 bits than of float32. To round an element of x takes as long as the
+// processor needs for some multiplications, which VNNI alone does in less time than those of float32; elsewhere
+// fewer bytes of weights are faster to read, for few pixels.
+func (o PackOptions) Faster8(y, x, w views.View) bool {
+	g, ok := o.geometry(y, x, w)
+	if !ok || g.depthwise() {
+		return false
+	}
+	const rounding, few = 40, 4
+	pixels := y.Len() / w.Shape[0]
+	return pixels <= few || native.Int8Products() == 4 && w.Len()*pixels > rounding*x.Len()
 }
 
 // geometry describes the convolution of x (N, C, …) by w (O, C/groups, …) to y, or the product of x (N, in) and w (out, in) as
@@ -75,7 +107,7 @@ func PackConv(o PackOptions, y, x views.View, w, b storage.Array) (*PackedConv, 
 	if !ok || w.Type != dtype.Float32 {
 		return nil, fmt.Errorf("pack %v for %v: its weights are not packed: %w", w, x.Shape, views.ErrShape)
 	}
-	p := &PackedConv{act: o.Act}
+	p := &PackedConv{act: o.Act, quantized: o.Quantized}
 	p.describe(&g, o)
 	weights, err := storage.Read[float32](w)
 	if err != nil {
@@ -139,7 +171,7 @@ func (p *PackedConv) Run(out, in []storage.Array) (err error) {
 	ys, xs := fromFirst[float32](y), fromFirst[float32](x)
 	switch {
 	case p.weight8 != nil:
-		err = p.direct.Run8(ys, xs, p.weight8, p.bias)
+		err = p.direct.Run8(ys, xs, p.weight8, p.bias, p.quantized.Scale, p.quantized.Zero)
 	case p.winograd != nil:
 		err = p.winograd.RunPacked(ys, xs, p.weight, p.bias)
 	default:

@@ -50,6 +50,8 @@ type programStep struct {
 	out, in []operand
 	packed  packedStep // computes out from in, in the place of op
 	fused   *fusedStep // while the program is built
+
+	quantized kernels.Quantized // how the kernel rounds its input, while the program is built
 }
 
 // A packedStep computes an operation by weights that are packed.
@@ -113,7 +115,7 @@ func (kernelCall) Backward(_, _, in []*Tensor) []*Tensor { return make([]*Tensor
 
 // CompileOptions are the settings of a Program.
 type CompileOptions struct {
-	Int8 bool // whether the constant weights of products and convolutions, but not of single channels, have 8 bits
+	Int8 bool // whether the constant weights of products and convolutions have 8 bits where that is faster, but not of single channels
 }
 
 // Compile is [CompileOptions.Compile] with the defaults.
@@ -338,14 +340,18 @@ func (p *Program) Memory() (buffers, weights int) {
 	return buffers, weights
 }
 
-// Int8 returns how many products and convolutions have weights of 8 bits.
-func (p *Program) Int8() (count int) {
+// Int8 returns how many products and convolutions have weights of 8 bits, of how many whose weights are packed: those
+// that float32 is faster for, and those of single channels, keep it.
+func (p *Program) Int8() (count, of int) {
 	for _, s := range p.steps {
-		if s.packed != nil && s.packed.Int8() {
+		if s.packed == nil {
+			continue
+		}
+		if of++; s.packed.Int8() {
 			count++
 		}
 	}
-	return count
+	return count, of
 }
 
 // A session is the memory of one call of a program.

@@ -19,6 +19,7 @@ type fusedStep struct {
 
 // fuse makes steps parts of the convolutions and products before them, and packs weights.
 func (p *Program) fuse() error {
+	p.joinQuantizations()
 	for i := 0; i < len(p.steps); i++ {
 		s := &p.steps[i]
 		if s.fused = fusedOf(s); s.fused == nil {
@@ -41,7 +42,9 @@ func (p *Program) fuse() error {
 		if s.fused == nil {
 			continue
 		}
-		s.fused.options.Int8 = p.int8
+		o := &s.fused.options
+		o.Quantized = s.quantized
+		o.Int8 = s.quantized != kernels.Quantized{} || p.int8 && o.Faster8(s.out[0].View, s.in[0].View, s.fused.weight.View)
 		packed, err := kernels.PackConv(s.fused.options, s.out[0].View, s.in[0].View, s.fused.weight, s.fused.bias)
 		if err != nil {
 			return err
@@ -56,6 +59,36 @@ func (p *Program) fuse() error {
 func (op *recurrent) packs(s *programStep) bool {
 	w := s.in[1]
 	return w.value < 0 && w.Type == dtype.Float32 && !slices.ContainsFunc(slices.Concat(s.in, s.out), func(o operand) bool { return !o.Contiguous() })
+}
+
+// joinQuantizations makes the rounding of inputs parts of convolutions and products by weights of 8 bits, as models have whose values
+// are quantized and restored between layers (QDQ): the products of integers are exact.
+func (p *Program) joinQuantizations() {
+	for i := range p.steps {
+		s := &p.steps[i]
+		f := fusedOf(s)
+		if f == nil {
+			continue
+		}
+		k := slices.IndexFunc(p.steps[:i], func(t programStep) bool {
+			_, ok := t.op.(fakeQuantize)
+			return ok && t.out[0].value == s.in[0].value && slices.Equal(t.out[0].Shape, s.in[0].Shape)
+		})
+		if k < 0 || p.steps[k].in[0].value < 0 || s.in[0].Offset != 0 {
+			continue
+		}
+		from := p.steps[k].in
+		scale, low, high := FromArray(from[1].Array).scalar(), FromArray(from[2].Array).scalar(), FromArray(from[3].Array).scalar()
+		if low > 0 || high-low != 255 || !slices.Equal(from[0].Stride, s.in[0].Stride) || !f.options.Is8Bits(s.out[0].View, from[0].View, f.weight) {
+			continue
+		}
+		s.quantized = kernels.Quantized{Scale: float32(scale), Zero: float32(-low)}
+		s.in[0] = from[0]
+	}
+	p.steps = slices.DeleteFunc(p.steps, func(t programStep) bool {
+		_, ok := t.op.(fakeQuantize)
+		return ok && !p.readAfter(-1, -1, t.out[0].value)
+	})
 }
 
 // fusedOf describes a convolution or product by constants, or returns nil for other steps.

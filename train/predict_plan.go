@@ -41,7 +41,7 @@ func (ps *programs) forget() {
 
 // An Int8Report compares the first samples that a model with weights of 8 bits has predicted with weights of float32.
 type Int8Report struct {
-	Layers     int // products and convolutions with weights of 8 bits
+	Layers, Of int // products and convolutions with weights of 8 bits, and all: the others are faster in float32, or of single channels
 	Size, Full int // bytes of weights and biases; with float32
 	Samples    int
 	Difference float64       // the largest of outputs, as a fraction of the largest output
@@ -125,7 +125,7 @@ func (ps *programs) runInt8(p *Predictor, program *tensor.Program, out storage.A
 	if r.Time, err = timed(program, out); err != nil {
 		return err
 	}
-	r.Layers = program.Int8()
+	r.Layers, r.Of = program.Int8()
 	_, r.Size = program.Memory()
 	r.Full = nn.SizeOf(p.model).Params * 4
 	return r.compare(out, want)
@@ -196,7 +196,8 @@ func (ps *programs) get(p *Predictor, block []storage.Array) (*tensor.Program, e
 	case err != nil:
 		ps.none = true
 		return nil, nil
-	case ps.int8 != nil && program.Int8() == 0:
+	}
+	if _, layers := program.Int8(); ps.int8 != nil && layers == 0 {
 		return nil, fmt.Errorf("predict: no layer of the model has weights of 8 bits: dense ones and convolutions of float32 have: %w", storage.ErrState)
 	}
 	ps.of[n] = program

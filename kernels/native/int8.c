@@ -19,7 +19,11 @@ static const h5k_int8_loops *loops(void) {
 
 int h5k_int8_products(void) { return loops()->group; }
 
-enum { ALONE = 400 * 1000, LINE = 256 }; /* multiplications that are not worth waking a thread for; elements that are gathered at a time */
+enum {
+	ALONE = 400 * 1000, /* multiplications that are not worth waking a thread for */
+	LINE = 256,         /* elements that are gathered at a time */
+	PIECES = 16,        /* of an image whose range is measured */
+};
 
 /* The convolution of an image: x is a copy of it, of 8 bits, with zeros around, and channels in whole groups. */
 typedef struct {
@@ -28,7 +32,7 @@ typedef struct {
 	const float *from, *b, *w_scale, *w_sum;
 	const char *w;
 	char *x;
-	float *y, low, high, scale, zero;
+	float *y, scale, zero, lows[PIECES], highs[PIECES];
 	int64_t size[3], groups, step[3], *segment, segments, run, panels, blocks, pixels;
 } job;
 
@@ -80,7 +84,7 @@ static void read_row(const job *q, const float *row, int64_t pixels, float *low,
 	const int64_t whole = up(g->c, q->loops->group);
 	if (g->x[1] == 1 && g->x[4] == g->c && (!to || whole == g->c)) {
 		if (to)
-			q->loops->quantize(pixels * g->c, row, 1 / q->scale, q->zero, to);
+			q->loops->quantize(pixels * g->c, row, q->scale, q->zero, to);
 		else
 			q->loops->range(pixels * g->c, row, low, high);
 		return;
@@ -92,7 +96,7 @@ static void read_row(const job *q, const float *row, int64_t pixels, float *low,
 			for (int64_t k = 0; k < n; k++)
 				line[k] = row[i * g->x[4] + (c + k) * g->x[1]];
 			if (to)
-				q->loops->quantize(n, line, 1 / q->scale, q->zero, to + (i * whole + c) * q->loops->bytes);
+				q->loops->quantize(n, line, q->scale, q->zero, to + (i * whole + c) * q->loops->bytes);
 			else
 				q->loops->range(n, line, low, high);
 		}
@@ -143,16 +147,34 @@ static void product_part(void *arg, int64_t from, int64_t to) {
 	}
 }
 
-static void image(job *q, int64_t grain, int64_t threads) {
+/* Pieces from to to of the rows of x: their lowest and highest elements. */
+static void range_part(void *arg, int64_t from, int64_t to) {
+	job *q = arg;
 	const h5k_direct *g = q->g;
+	const int64_t rows = g->x_size[0] * g->x_size[1];
+	for (int64_t piece = from; piece < to; piece++)
+		for (int64_t i = rows * piece / PIECES; i < rows * (piece + 1) / PIECES; i++)
+			read_row(q, q->from + i / g->x_size[1] * g->x[2] + i % g->x_size[1] * g->x[3], g->x_size[2], &q->lows[piece], &q->highs[piece], NULL);
+}
+
+/* measure sets scale and zero so that integers from 0 to 255 cover an image and 0. */
+static void measure(job *q) {
 	float low = 0, high = 0;
-	for (int64_t p = 0; p < g->x_size[0]; p++)
-		for (int64_t r = 0; r < g->x_size[1]; r++)
-			read_row(q, q->from + p * g->x[2] + r * g->x[3], g->x_size[2], &low, &high, NULL);
+	memset(q->lows, 0, sizeof q->lows);
+	memset(q->highs, 0, sizeof q->highs);
+	h5k_spread(PIECES, volume(q->g->x_size) * q->g->c < 1 << 15 ? INT64_MAX : 2, range_part, q);
+	for (int i = 0; i < PIECES; i++) {
+		low = q->lows[i] < low ? q->lows[i] : low;
+		high = q->highs[i] > high || q->highs[i] != q->highs[i] ? q->highs[i] : high;
+	}
 	q->scale = high == low ? 1 : (high - low) / 255;
 	q->zero = (int)(-low / q->scale + 0.5f);
 	if (!(q->zero >= 0 && q->zero <= 255)) /* of infinite numbers or NaN, which the scale is, too */
 		q->zero = 0;
+}
+
+static void image(job *q, int64_t grain, int64_t threads) {
+	const h5k_direct *g = q->g;
 	int64_t rows = q->size[0] * q->size[1];
 	h5k_spread(rows, rows * q->size[2] * g->c < 1 << 15 ? INT64_MAX : 2, quantize_rows, q);
 	q->blocks = (volume(g->y_size) + q->loops->block - 1) / q->loops->block;
@@ -160,14 +182,14 @@ static void image(job *q, int64_t grain, int64_t threads) {
 	h5k_spread(q->pixels * q->panels, grain, product_part, q);
 }
 
-int h5k_int8_run(const h5k_direct *g, float *y, int64_t y_len, const float *x, int64_t x_len, const char *packed, int64_t packed_len, const float *b, int64_t b_len) {
+int h5k_int8_run(const h5k_direct *g, float *y, int64_t y_len, const float *x, int64_t x_len, const char *packed, int64_t packed_len, const float *b, int64_t b_len, float x_scale, float x_zero) {
 	const h5k_int8_loops *l = loops();
 	int64_t x_last = (g->n - 1) * g->x[0] + (g->c - 1) * g->x[1], pixels = volume(g->y_size);
 	for (int i = 0; i < 3; i++)
 		x_last += (g->x_size[i] - 1) * g->x[2 + i];
 	if (g->depthwise || x_len <= x_last || y_len < g->n * pixels * g->o || packed_len < h5k_int8_packed(g) || (b && b_len < g->o))
 		return -2;
-	job q = {.g = g, .loops = l, .b = b, .w = packed};
+	job q = {.g = g, .loops = l, .b = b, .w = packed, .scale = x_scale, .zero = x_zero};
 	q.w_scale = (const float *)(packed + up(weight_bytes(g, l), 64));
 	q.w_sum = q.w_scale + up(g->o, l->width);
 	q.panels = (g->o + l->width - 1) / l->width;
@@ -195,6 +217,8 @@ int h5k_int8_run(const h5k_direct *g, float *y, int64_t y_len, const float *x, i
 	for (int64_t n = 0; n < g->n; n++) {
 		q.from = x + n * g->x[0];
 		q.y = y + n * pixels * g->o;
+		if (x_scale == 0)
+			measure(&q);
 		image(&q, grain, grain == 2 ? h5k_threads() : 1);
 	}
 	H5K_LEAVE;

@@ -94,12 +94,14 @@ static void range(int64_t n, const float *x, float *low, float *high) {
 	}
 }
 
-static void quantize(int64_t n, const float *x, float inverse, float zero, void *q) {
+static void quantize(int64_t n, const float *x, float scale, float zero, void *q) {
+	const float to_integer = 3 << 22, most = 255 - zero; /* floats of that size are whole: the sum is rounded, to even */
 	element *to = q;
 	for (int64_t i = 0; i < n; i++) {
-		float v = x[i] * inverse + zero;
-		v = v > 0 ? v : 0;
-		to[i] = (int32_t)((v < 255 ? v : 255) + 0.5f);
+		float v = x[i] / scale;
+		v = v > -zero ? v : -zero;
+		v = v < most ? v : most;
+		to[i] = (int32_t)(v + to_integer - to_integer + zero);
 	}
 }
 

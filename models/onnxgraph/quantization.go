@@ -46,6 +46,38 @@ var (
 	})
 )
 
+// quantization joins the quantization of a value to 8 bits and back by one scale: a value that stands for integers.
+func (j *joiner) quantization(n *node) bool {
+	if n.op != "DequantizeLinear" || len(n.in) < 2 || n.in[0] < 0 || j.source[n.in[0]] == nil {
+		return false
+	}
+	q := j.source[n.in[0]]
+	if q.op != "QuantizeLinear" || len(q.in) != len(n.in) || len(n.in) < 3 || q.in[0] < 0 {
+		return false
+	}
+	var numbers [2]float64
+	var t dtype.Type
+	for i := range numbers {
+		x, y := j.m.known[q.in[1+i]], j.m.known[n.in[1+i]]
+		if x == nil || y == nil || x.Len() != 1 || y.Len() != 1 || x.DType() != y.DType() {
+			return false
+		}
+		numbers[i], t = x.Reshape().Item(), x.DType()
+		if numbers[i] != y.Reshape().Item() {
+			return false
+		}
+	}
+	limit, ok := limits[t]
+	if !ok || limit[1] > 255 || !(numbers[0] > 0) {
+		return false
+	}
+	n.in = q.in[:1]
+	n.rule = &rule{op: n.op, run: func(c *call) []*tensor.Tensor {
+		return one(c.x(0).FakeQuantize(numbers[0], int(numbers[1]), int(limit[0]), int(limit[1])))
+	}}
+	return true
+}
+
 // alongAxis gives a vector the shape in which it broadcasts along an axis; a single number stays.
 func alongAxis(v *tensor.Tensor, rank, axis int) *tensor.Tensor {
 	if v.Len() == 1 {
