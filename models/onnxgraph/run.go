@@ -236,6 +236,11 @@ func (m *Model) replay(p *plan, inputs []*tensor.Tensor) []*tensor.Tensor {
 	values := m.start(p.known, inputs)
 	tape := inputs[0].Tape()
 	views := map[storage.Storage]int{} // values by their memory
+	for _, x := range values {
+		if x != nil { // an input or a constant, which stays
+			views[x.Storage()]++
+		}
+	}
 	for _, s := range p.steps {
 		out := tape.Scope(func() []*tensor.Tensor { return s.compute(m.operands(s.node, values), false) })
 		for i, at := range s.out {
