@@ -166,7 +166,7 @@ func (s *Source) stateOf(model nn.Module) (map[string]storage.Array, error) {
 	}
 	found := map[string]storage.Array{}
 	for _, e := range s.Entries {
-		name, known := names[e.Name]
+		name, known := names[parametrized(e.Name)]
 		switch {
 		case s.isOptimizerState(e.Name) || known && name == "": // a counter
 		case known:

@@ -13,6 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/models"
 	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 
@@ -178,5 +179,55 @@ torch.save(m.state_dict(), sys.argv[1] + '/back.pt')
 	}
 	if err := models.LoadWeights(network(t, 2), folder+"/back.pt"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestParametrizedWeightsAreLoaded by the names before torch.nn.utils.parametrize and since.
+func TestParametrizedWeightsAreLoaded(t *testing.T) {
+	folder := t.TempDir()
+	pythontest.Run(t, []string{"torch"}, `
+import sys, torch, warnings
+from torch import nn
+from torch.nn.utils import parametrizations, weight_norm, spectral_norm
+warnings.simplefilter("ignore")
+torch.manual_seed(1)
+x = torch.rand(2, 3, 8, 6)
+for name, g, s in ("new", parametrizations.weight_norm, parametrizations.spectral_norm), ("old", weight_norm, spectral_norm):
+    m = nn.Sequential(g(nn.Conv2d(3, 4, 3)), nn.Flatten(), s(nn.Linear(96, 5)))
+    m(x)
+    m.eval()
+    torch.save(m.state_dict() | {"x": x, "y": m(x).detach()}, f"{sys.argv[1]}/{name}.pt")
+`, folder)
+	for _, name := range []string{"new", "old"} {
+		file := filepath.Join(folder, name+".pt")
+		model, err := nn.FromConfig([]any{
+			map[string]any{"weight_norm": map[string]any{"layer": map[string]any{"conv2d": map[string]any{"out_channels": 4, "kernel_size": 3}}}}, "flatten",
+			map[string]any{"spectral_norm": map[string]any{"layer": map[string]any{"dense": 5}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := nn.Build(model, []int{3, 8, 6}); err != nil {
+			t.Fatal(err)
+		}
+		nn.Eval(model)
+		if err := models.LoadWeights(model, file, "x", "y"); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		f, err := serialize.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		arrays := map[string]*tensor.Tensor{}
+		for e, err := range f.All() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			arrays[e.Name] = tensor.FromArray(e.Array).CPU()
+		}
+		if d := model.Forward(arrays["x"]).Sub(arrays["y"]).Abs().Max().Item(); !(d < 1e-6) {
+			t.Errorf("%s: outputs differ from PyTorch's by %v", name, d)
+		}
 	}
 }

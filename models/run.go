@@ -32,6 +32,17 @@ func kerasClass(m nn.Module) string {
 	return ""
 }
 
+// parametrizations are the names of weight norm and spectral norm before torch.nn.utils.parametrize, by those since.
+var parametrizations = strings.NewReplacer(
+	".parametrizations.weight.original0", ".weight_g", ".parametrizations.weight.original1", ".weight_v",
+	".parametrizations.weight.original", ".weight_orig", ".parametrizations.weight.0._u", ".weight_u", ".parametrizations.weight.0._v", ".weight_v",
+)
+
+// parametrized returns the name of a parameter in a layer of h5dnn that computes its weight.
+func parametrized(name string) string {
+	return strings.TrimPrefix(parametrizations.Replace("."+name), ".")
+}
+
 // A parameter is an array of a model of h5dnn and of PyTorch's.
 type parameter struct {
 	h5dnn   string // "2.gamma"; "" for a counter that h5dnn does not have
@@ -105,7 +116,7 @@ func (p *Plan) runToPyTorch() error {
 	var others []string
 	for _, e := range p.Source.Entries {
 		switch {
-		case used[e.Name] || p.taken[e.Name]:
+		case used[parametrized(e.Name)] || p.taken[e.Name]:
 		case strings.HasPrefix(e.Name, runModel):
 			p.lose(e.Name)
 		case strings.HasPrefix(e.Name, runOptimizer) && p.options.Optimizer:
@@ -306,7 +317,7 @@ func (p *Plan) importParameters(c *train.Config, model nn.Module, parameters []p
 	have := map[string]weights.Tensor{}
 	for _, e := range p.Source.Entries {
 		if !p.taken[e.Name] {
-			have[e.Name] = copied(e.Name, e)
+			have[parametrized(e.Name)] = copied(e.Name, e)
 		}
 	}
 	for _, t := range p.Tensors {

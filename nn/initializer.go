@@ -96,11 +96,8 @@ func ConstantFill(value float64) Fill {
 // hostFill sets the elements to values, of float64, which are computed on the host: they are the same on every device.
 func hostFill(values func(shape []int, key tensor.Key) *tensor.Tensor) Fill {
 	return func(a storage.Array, key tensor.Key) {
-		if a.Data.Device() == tensor.Meta {
-			return
-		}
-		if err := values(a.Shape, key).Array().CopyTo(a); err != nil {
-			tensor.Fail("initializer", err, "%v", err)
+		if a.Data.Device() != tensor.Meta {
+			assign("initializer", a, values(a.Shape, key))
 		}
 	}
 }

@@ -122,9 +122,15 @@ func (c *Convolution) Forward(x *tensor.Tensor) *tensor.Tensor {
 // ForwardActivated returns act(Forward(x)).
 func (c *Convolution) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
 	c.buildForSpatial(c.spec(), x)
+	return c.forwardWith(x, c.Weight.Tensor, c.Bias.tensorOf(), act)
+}
+
+func (c *Convolution) forwardWith(x, weight, bias *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+	checkSpatial(c.layer, x, len(c.KernelSize))
+	checkInput(c.layer, x, weight, 1, c.InChannels)
 	o := convOptions(c.Stride, c.Padding, c.PaddingAfter, c.Dilation, c.Groups)
 	o.Act = act
-	return tensor.Conv(x, c.Weight.Tensor, c.Bias.tensorOf(), o)
+	return tensor.Conv(x, weight, bias, o)
 }
 
 // Config returns the settings of c, in_channels among them once c is built.

@@ -87,10 +87,16 @@ func (c *TransposedConvolution) Forward(x *tensor.Tensor) *tensor.Tensor {
 // ForwardActivated returns act(Forward(x)).
 func (c *TransposedConvolution) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
 	c.buildForSpatial(c.spec(), x)
+	return c.forwardWith(x, c.Weight.Tensor, c.Bias.tensorOf(), act)
+}
+
+func (c *TransposedConvolution) forwardWith(x, weight, bias *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+	checkSpatial(c.layer, x, len(c.KernelSize))
+	checkInput(c.layer, x, weight, 1, c.InChannels)
 	o := tensor.ConvTransposeOptions{ConvOptions: convOptions(c.Stride, c.Padding, c.PaddingAfter, c.Dilation, c.Groups)}
 	copy(o.OutputPadding[:], c.OutputPadding)
 	o.Act = act
-	return tensor.ConvTranspose(x, c.Weight.Tensor, c.Bias.tensorOf(), o)
+	return tensor.ConvTranspose(x, weight, bias, o)
 }
 
 // Config returns the settings of c, in_channels among them once c is built.

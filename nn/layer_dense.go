@@ -48,8 +48,13 @@ func (d *Dense) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tenso
 	if !d.IsBuilt() {
 		d.BuildFor(d.spec(), x)
 	}
-	checkInput("dense", x, d.Weight, x.Rank()-1, d.InFeatures)
-	return tensor.Linear(x, d.Weight.Tensor, d.Bias.tensorOf(), act)
+	return d.forwardWith(x, d.Weight.Tensor, d.Bias.tensorOf(), act)
+}
+
+func (d *Dense) forwardWith(x, weight, bias *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+	checkFeatures("dense", x)
+	checkInput("dense", x, weight, x.Rank()-1, d.InFeatures)
+	return tensor.Linear(x, weight, bias, act)
 }
 
 // Config returns the settings of d, in_features among them once d is built.

@@ -46,9 +46,13 @@ func (l *Linear) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tens
 	if !l.IsBuilt() {
 		tensor.Fail("linear", storage.ErrState, "not built; make it by NewLinear")
 	}
+	return l.forwardWith(x, l.Weight.Tensor, l.Bias.tensorOf(), act)
+}
+
+func (l *Linear) forwardWith(x, weight, bias *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
 	checkFeatures("linear", x)
-	checkInput("linear", x, l.Weight, x.Rank()-1, l.InFeatures)
-	return tensor.Linear(x, l.Weight.Tensor, l.Bias.tensorOf(), act)
+	checkInput("linear", x, weight, x.Rank()-1, l.InFeatures)
+	return tensor.Linear(x, weight, bias, act)
 }
 
 // Config returns the settings of l.

@@ -156,7 +156,7 @@ func (m *MultiHeadAttention) projected(query, key, value *tensor.Tensor) (q, k, 
 		return x.Unflatten(-1, n, x.Shape()[2]/n).Permute(0, 2, 1, 3)
 	}
 	if m.InProjWeight != nil && query == key && key == value {
-		checkInput("multihead_attention", query, m.InProjWeight, 2, m.EmbedDim)
+		checkInput("multihead_attention", query, m.InProjWeight.Tensor, 2, m.EmbedDim)
 		parts := tensor.Linear(query, m.InProjWeight.Tensor, m.InProjBias.tensorOf(), tensor.NoActivation).Split(-1, rows[:]...)
 		return heads(parts[0], m.NumHeads), heads(parts[1], m.kvHeads()), heads(parts[2], m.kvHeads())
 	}
@@ -169,7 +169,7 @@ func (m *MultiHeadAttention) projected(query, key, value *tensor.Tensor) (q, k, 
 		biases = m.InProjBias.Split(0, rows[:]...)
 	}
 	product := func(x *tensor.Tensor, i, n int) *tensor.Tensor {
-		checkInput("multihead_attention", x, &Parameter{Tensor: weights[i]}, 2, weights[i].Shape()[1])
+		checkInput("multihead_attention", x, weights[i], 2, weights[i].Shape()[1])
 		return heads(tensor.Linear(x, weights[i], biases[i], tensor.NoActivation), n)
 	}
 	return product(query, 0, m.NumHeads), product(key, 1, m.kvHeads()), product(value, 2, m.kvHeads())

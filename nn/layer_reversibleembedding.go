@@ -17,7 +17,7 @@ func (r *ReversibleEmbedding) Forward(x *tensor.Tensor) *tensor.Tensor {
 		return r.Embedding.Forward(x)
 	}
 	checkFeatures("reversible_embedding", x)
-	checkInput("reversible_embedding", x, r.Weight, x.Rank()-1, r.EmbeddingDim)
+	checkInput("reversible_embedding", x, r.Weight.Tensor, x.Rank()-1, r.EmbeddingDim)
 	return tensor.Linear(x, r.Weight.Tensor, nil, tensor.NoActivation)
 }
 

@@ -178,7 +178,7 @@ func (r *Recurrent) built(inputs []*tensor.Tensor) recurrence {
 		device, t := r.forInput(c.layer, x, c.Device, c.DType)
 		r.build(x.Shape()[2], device, t)
 	}
-	checkInput(c.layer, x, r.Parameter("weight_ih_l0"), 2, c.InputSize)
+	checkInput(c.layer, x, r.Parameter("weight_ih_l0").Tensor, 2, c.InputSize)
 	return c
 }
 

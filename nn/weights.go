@@ -40,6 +40,8 @@ type WeightSpec struct {
 	Device      *storage.Device
 }
 
+func (w *Weights) weights() *Weights { return w }
+
 // IsBuilt reports whether the layer has its parameters.
 func (w *Weights) IsBuilt() bool { return w.Weight != nil }
 
@@ -108,7 +110,6 @@ func (w *Weights) buildForSpatial(s WeightSpec, x *tensor.Tensor) {
 	}
 	checkSpatial(s.Layer, x, len(s.Window))
 	w.BuildFor(s, x)
-	checkInput(s.Layer, x, w.Weight, 1, *s.Inputs)
 }
 
 // checkSizes fails unless there are inputs and outputs.
@@ -172,7 +173,7 @@ func checkSpatial(layer string, x *tensor.Tensor, axes int) {
 
 // checkInput fails unless x has the device and the type of weight, and that many
 // features or channels along axis.
-func checkInput(layer string, x *tensor.Tensor, weight *Parameter, axis, inputs int) {
+func checkInput(layer string, x, weight *tensor.Tensor, axis, inputs int) {
 	checkDevice(layer, x, weight.Device())
 	if x.DType() != weight.DType() && !x.AutocastEnabled() {
 		tensor.Fail(layer, dtype.ErrType, "input of %v, parameters of %v; Cast or Normalize the input", x.DType(), weight.DType())

@@ -4,7 +4,9 @@ Run by hand, with torch, torchvision and numpy: python layers.py
 Arrays: DESCRIPTION/x, or x0, x1, …, out, dy, dx, state/NAME (before), grads/NAME, after/NAME (buffers, after a step of training), where
 DESCRIPTION is that of the same layer here. The layers are in training mode, but those whose description begins with "evaluating ".
 """
+import re
 import numpy as np, torch, torch.nn as nn
+from torch.nn.utils.parametrizations import spectral_norm, weight_norm
 from torchvision import ops
 
 torch.manual_seed(1)
@@ -276,8 +278,18 @@ layers = {  # by description: the layer and the shapes of its inputs, or integer
         (Fn(gru_reset_before, nn.GRU(2, 3, batch_first=True)), (2, 4, 2)),
     '{"masking": {"mask_value": 0.5}}': (Fn(lambda x: torch.where((x != 0.5).any(-1, keepdim=True), x, 0)), (2, 4, 2)),
     '{"time_distributed": {"layer": {"linear": {"in_features": 4, "out_features": 3, "dtype": "float64"}}}}': (Fn(lambda net, x: net["layer"](x), nn.ModuleDict({"layer": nn.Linear(4, 3)})), (2, 5, 4)),
+    '{"weight_norm": {"layer": {"linear": {"in_features": 4, "out_features": 3, "dtype": "float64"}}}}': (weight_norm(nn.Linear(4, 3)), (5, 4)),
+    '{"weight_norm": {"layer": {"conv2d": {"in_channels": 3, "out_channels": 4, "kernel_size": 3, "bias": false, "dtype": "float64"}}, "dim": -1}}': (weight_norm(nn.Conv2d(3, 4, 3, bias=False), dim=None), (2, 3, 6, 5)),
+    '{"weight_norm": {"layer": {"conv_transpose1d": {"in_channels": 3, "out_channels": 2, "kernel_size": 3, "dtype": "float64"}}, "dim": 1}}': (weight_norm(nn.ConvTranspose1d(3, 2, 3), dim=1), (2, 3, 5)),
+    '{"spectral_norm": {"layer": {"linear": {"in_features": 4, "out_features": 3, "dtype": "float64"}}}}': (spectral_norm(nn.Linear(4, 3)), (5, 4)),
+    '{"spectral_norm": {"layer": {"conv2d": {"in_channels": 2, "out_channels": 3, "kernel_size": 3, "dtype": "float64"}}, "n_power_iterations": 3, "eps": 1e-6}}': (spectral_norm(nn.Conv2d(2, 3, 3), n_power_iterations=3, eps=1e-6), (2, 2, 5, 4)),
+    '{"spectral_norm": {"layer": {"conv_transpose2d": {"in_channels": 3, "out_channels": 2, "kernel_size": 2, "dtype": "float64"}}}}': (spectral_norm(nn.ConvTranspose2d(3, 2, 2)), (2, 3, 4, 3)),
+    'evaluating {"spectral_norm": {"layer": {"linear": {"in_features": 4, "out_features": 3, "dtype": "float64"}}}}': (spectral_norm(nn.Linear(4, 3)), (5, 4)),
 }
 ours = {"weight": "gamma", "bias": "beta"}
+
+
+parametrized = {"original0": "_g", "original1": "_v", "original": "_orig", "0._u": "_u", "0._v": "_v"}  # the names before torch.nn.utils.parametrize
 
 
 def renamed(net):
@@ -287,6 +299,7 @@ def renamed(net):
     for name in net.state_dict():
         path, _, last = name.rpartition(".")
         names[name] = ".".join([path] * (path != "") + [ours.get(last, last) if path in norms else last]).removeprefix("within.0.").removeprefix("1.")
+        names[name] = re.sub(r"parametrizations\.weight\.(.*)", lambda m: "weight" + parametrized[m[1]], names[name])
     return names
 
 
