@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
@@ -101,6 +103,8 @@ func resnet18() nn.Module { return preset("resnet18_small", 10, 3, 32, 32) }
 
 func resnet50() nn.Module { return preset("resnet50", 1000, 3, 224, 224) }
 
+func resnet18Large() nn.Module { return preset("resnet18", 1000, 3, 224, 224) }
+
 func mobileNetV2() nn.Module { return preset("mobilenet_v2", 1000, 3, 224, 224) }
 
 func unet() nn.Module { return preset("unet", 2, 1, 64, 64) }
@@ -150,6 +154,40 @@ func infer[M nn.Module](make func() M, shape ...int) func(folders) (task, error)
 		if err != nil {
 			return task{}, err
 		}
+		out, err := p.NewOutput(shape[0])
+		return task{once: func() error { return p.PredictInto(out, x) }, done: tensor.ReleaseMemory}, err
+	}
+}
+
+// inferInt8 is infer with weights of 8 bits. What they change in the outputs for some samples is printed.
+func inferInt8[M nn.Module](make func() M, shape ...int) func(folders) (task, error) {
+	return func(folders) (task, error) {
+		model, feature := make(), train.Feature{Shape: shape[1:]}
+		float, err := train.NewPredictor(model, storage.CPU, feature)
+		if err != nil {
+			return task{}, err
+		}
+		p, err := train.NewPredictor(model, storage.CPU, feature)
+		if err == nil {
+			_, err = p.Int8()
+		}
+		if err != nil {
+			return task{}, err
+		}
+		const samples = 16
+		several := random(append([]int{samples}, shape[1:]...)...)
+		want, err := float.Predict(several)
+		if err != nil {
+			return task{}, err
+		}
+		got, err := p.Predict(several)
+		if err != nil {
+			return task{}, err
+		}
+		difference := tensor.FromArray(got).Sub(tensor.FromArray(want)).Abs().Max().Item() / tensor.FromArray(want).Abs().Max().Item()
+		same := tensor.FromArray(got).ArgMax(1).Eq(tensor.FromArray(want).ArgMax(1)).Cast(tensor.Float32).Sum().Item()
+		fmt.Fprintf(os.Stderr, "bench: int8: outputs for %d samples differ by at most %.2g %% of the largest, and the largest is the same in %v\n", samples, 100*difference, same)
+		x := random(shape...)
 		out, err := p.NewOutput(shape[0])
 		return task{once: func() error { return p.PredictInto(out, x) }, done: tensor.ReleaseMemory}, err
 	}

@@ -96,12 +96,38 @@ def image(model, n, *size):
     return lambda: fastest(model(), torch.rand(n, *size))
 
 
+def int8_resnet18():
+    """ONNX Runtime's static quantization, a scale for each channel; what it changes is printed."""
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    class Samples(CalibrationDataReader):
+        def __init__(self, count):
+            self.left = [{name: x.numpy()} for x in torch.rand(count, 1, 3, 224, 224)]
+
+        def get_next(self):
+            return self.left.pop() if self.left else None
+
+    path = in_memory(zoo.resnet18(), torch.rand(1, 3, 224, 224))
+    name = ort.InferenceSession(path, providers=['CPUExecutionProvider']).get_inputs()[0].name
+    prepared, quantized = path + '.prepared', path + '.int8'
+    quant_pre_process(path, prepared, skip_symbolic_shape=True)
+    quantize_static(prepared, quantized, Samples(8), quant_format=QuantFormat.QDQ, per_channel=True, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
+    difference, same, largest, samples = 0, 0, 0, 16
+    for x in torch.rand(samples, 1, 3, 224, 224):
+        want, got = with_onnxruntime(path, [x.numpy()])()[0], with_onnxruntime(quantized, [x.numpy()])()[0]
+        difference, largest, same = max(difference, abs(got - want).max()), max(largest, abs(want).max()), same + int(got.argmax() == want.argmax())
+    print(f'bench: ONNX Runtime, int8: outputs for {samples} samples differ by at most {100 * difference / largest:.2g} % of the largest, and the largest is the same in {same}', file=sys.stderr)
+    return with_onnxruntime(quantized, [torch.rand(1, 3, 224, 224).numpy()])
+
+
 rows = {
     'inference, CNN 32-64-128-10, batch 1': image(cnn, 1, 1, 28, 28),
     'inference, CNN 32-64-128-10, batch 1024': image(cnn, 1024, 1, 28, 28),
     'inference, ResNet-18 on 3x32x32, batch 1': image(small_resnet18, 1, 3, 32, 32),
     'inference, ResNet-18 on 3x32x32, batch 32': image(small_resnet18, 32, 3, 32, 32),
     'inference, ResNet-50 on 3x224x224, batch 1': image(zoo.resnet50, 1, 3, 224, 224),
+    'inference, int8 ResNet-18 on 3x224x224, batch 1': int8_resnet18,
     'inference, LSTM of 2 layers of 256, 64 steps, batch 1': lambda: fastest(Recurrent(), torch.rand(1, 64, 256)),
     'inference, transformer encoder of 4 layers, width 256, 128 steps, batch 1': lambda: fastest(Encoder(), torch.rand(1, 128, 256)),
     'inference, MobileNetV2 on 3x224x224, batch 1': image(zoo.mobilenet_v2, 1, 3, 224, 224),
