@@ -195,14 +195,21 @@ func (c *call) recurrent(gates, states int, names []string, step cell) []*tensor
 				state[i] = c.elements(tensor.Zeros(x.DType(), n, hidden))
 			}
 		}
-		input := x
-		if reversed {
-			input = reversedSteps(x, lengths)
-		}
-		products := tensor.Linear(input, w.Select(0, at), inputBias, tensor.NoActivation)
-		y, last := d.loop(step, products, state, lengths, steps)
-		if reversed {
-			y = reversedSteps(y, lengths)
+		var y *tensor.Tensor
+		var last []*tensor.Tensor
+		if cell, order, ok := c.plainCell(gates, at, names, lengths); ok && steps > 0 {
+			gate := func(x *tensor.Tensor) *tensor.Tensor { return reordered(x, order, hidden) }
+			products := tensor.Linear(x, gate(w.Select(0, at)), gate(inputBias), tensor.NoActivation)
+			y, last = tensor.Recurrent(products, gate(d.recurrent), gate(d.bias), state, tensor.RecurrentOptions{Cell: cell, Reverse: reversed})
+		} else {
+			input := x
+			if reversed {
+				input = reversedSteps(x, lengths)
+			}
+			y, last = d.loop(step, tensor.Linear(input, w.Select(0, at), inputBias, tensor.NoActivation), state, lengths, steps)
+			if reversed {
+				y = reversedSteps(y, lengths)
+			}
 		}
 		ys[at] = y.Unsqueeze(1)
 		for i := range states {
@@ -222,6 +229,39 @@ func (c *call) recurrent(gates, states int, names []string, step cell) []*tensor
 		results = append(results, state)
 	}
 	return results[:min(len(results), len(c.out))]
+}
+
+// plainCell returns the cell of tensor.Recurrent that computes direction number at of a layer, and the places of its gates among those of ONNX. It
+// returns false for a layer with lengths, peepholes, limits, joined gates or other activations than those named, which is a loop of operations.
+func (c *call) plainCell(gates, at int, names []string, lengths *tensor.Tensor) (cell tensor.Cell, order []int, ok bool) {
+	if lengths != nil || c.has(7) || c.number("clip", 0) > 0 || c.integer("input_forget", 0) != 0 {
+		return 0, nil, false
+	}
+	if a, given := c.attribute("activations"); given && (len(a.Strings) < (at+1)*len(names) || !slices.Equal(a.Strings[at*len(names):][:len(names)], names)) {
+		return 0, nil, false
+	}
+	switch gates {
+	case 1:
+		return tensor.RNNCell, nil, true
+	case 4:
+		return tensor.LSTMCell, []int{0, 2, 3, 1}, true
+	}
+	if c.integer("linear_before_reset", 0) == 0 {
+		return tensor.GRUBeforeCell, []int{1, 0, 2}, true
+	}
+	return tensor.GRUCell, []int{1, 0, 2}, true
+}
+
+// reordered returns x, which may be nil, with blocks of hidden rows in another order; nil for the same.
+func reordered(x *tensor.Tensor, order []int, hidden int) *tensor.Tensor {
+	if x == nil || order == nil {
+		return x
+	}
+	blocks := make([]*tensor.Tensor, len(order))
+	for i, at := range order {
+		blocks[i] = x.Narrow(0, at*hidden, hidden)
+	}
+	return tensor.Cat(0, blocks...)
 }
 
 // reversedSteps returns x (T, N, …) with the steps in reverse, of each sequence if lengths are given.
