@@ -58,18 +58,25 @@ func inputFor(m *Model, built any) Layer {
 func connect(m *Model, g graph) error {
 	g.countFromZero()
 	for i, o := range g.layers {
+		l := &m.Layers[i]
+		if l.Class == "TFOpLambda" { // as an operation of Keras 3, if it has one
+			o = maps.Clone(o)
+			if g.operation(o); textIn(o, "class_name") != l.Class {
+				l.Class, l.Config = "ops."+textIn(o, "class_name"), configIn(o)
+			}
+		}
 		for _, node := range nodesIn(o) {
-			l := &m.Layers[i]
 			l.Calls, l.Arguments = append(l.Calls, refsOf(node)), append(l.Arguments, argumentsOf(node))
 		}
-		if calls := callsOfKeras3(o); strings.HasPrefix(m.Layers[i].Class, "ops.") && len(calls) == 1 {
+		if calls := callsOfKeras3(o); strings.HasPrefix(l.Class, "ops.") && len(calls) == 1 {
 			args, _ := calls[0]["args"].([]any)
-			if class := strings.TrimPrefix(m.Layers[i].Class, "ops."); merging[class] && !slices.ContainsFunc(args, func(v any) bool { return len(refsOf(v)) != 1 }) {
-				m.Layers[i].Class = class
+			if class, config := layerOf(strings.TrimPrefix(l.Class, "ops."), args); class != "" {
+				maps.Copy(config, l.Config)
+				l.Class, l.Config = class, config
 				continue
 			}
-			m.Layers[i].Config = maps.Clone(m.Layers[i].Config)
-			m.Layers[i].Config[operands] = args
+			l.Config = maps.Clone(l.Config)
+			l.Config[operands] = args
 		}
 	}
 	m.Inputs, m.Outputs = refsOf(g.config["input_layers"]), refsOf(g.config["output_layers"])
@@ -79,8 +86,59 @@ func connect(m *Model, g graph) error {
 	return checkRefs(m)
 }
 
-// merging are the operations that are layers, too, if all their operands are tensors: x + y is Add of both.
-var merging = map[string]bool{"Add": true, "Subtract": true, "Multiply": true, "Maximum": true, "Minimum": true}
+// layerOf returns the class and the settings of the layer that an operation of Keras 3 is, or "": x + y is Add of both, 1 - x and 2*x
+// are Rescaling.
+func layerOf(operation string, args []any) (class string, config map[string]any) {
+	tensors := 0
+	for _, v := range args {
+		tensors += len(refsOf(v))
+	}
+	config = map[string]any{}
+	switch {
+	case tensors == 2 && len(args) == 2 && slices.Contains([]string{"Add", "Subtract", "Multiply", "Maximum", "Minimum"}, operation) && len(refsOf(args[0])) == 1:
+		return operation, config
+	case tensors != 1:
+	case len(args) == 1 && operation == "Negative":
+		return "Rescaling", map[string]any{"scale": -1.0}
+	case len(args) == 1 && operationActivations[operation] != "":
+		return "Activation", map[string]any{"activation": operationActivations[operation]}
+	case len(args) == 2:
+		return rescalingOf(operation, args)
+	}
+	return "", nil
+}
+
+// operationActivations has the activations by the operations of Keras 3 that compute them without settings.
+var operationActivations = map[string]string{
+	"Relu": "relu", "Relu6": "relu6", "Tanh": "tanh", "Sigmoid": "sigmoid", "Silu": "silu", "Softplus": "softplus", "Softsign": "softsign",
+	"Selu": "selu", "Exp": "exponential",
+}
+
+// rescalingOf is layerOf of a tensor and a number, in any order.
+func rescalingOf(operation string, args []any) (class string, config map[string]any) {
+	c, behind := number(args[1])
+	before := false
+	if !behind {
+		c, before = number(args[0])
+	}
+	scale, offset := 1.0, c
+	switch {
+	case !behind && !before:
+		return "", nil
+	case operation == "Add":
+	case operation == "Subtract" && behind:
+		offset = -c
+	case operation == "Subtract":
+		scale = -1
+	case operation == "Multiply":
+		scale, offset = c, 0
+	case (operation == "Divide" || operation == "TrueDivide") && behind && c != 0:
+		scale, offset = 1/c, 0
+	default:
+		return "", nil
+	}
+	return "Rescaling", map[string]any{"scale": scale, "offset": offset}
+}
 
 // operands is the setting that the operands of an operation of Keras 3 are kept as, tensors and numbers.
 const operands = "operands of the call"

@@ -16,7 +16,8 @@ func TestCallsThatComputeOtherThings(t *testing.T) {
 		return fmt.Sprintf(`{"class_name": "__keras_tensor__", "config": {"shape": [null, 3], "dtype": "float32", "keras_history": [%q, 0, 0]}}`, name)
 	}
 	for _, c := range []struct{ class, config, calls, want string }{
-		{"Add", ``, `[{"args": [` + tensor("i") + `, 3.0], "kwargs": {}}]`, "ops.Add"},
+		{"Add", ``, `[{"args": [` + tensor("i") + `, 3.0], "kwargs": {}}]`, ""},
+		{"Divide", ``, `[{"args": [3.0, ` + tensor("i") + `], "kwargs": {}}]`, "ops.Divide"},
 		{"Multiply", ``, `[{"args": [` + tensor("i") + `, ` + tensor("i") + `], "kwargs": {}}]`, ""},
 		{"Dropout", `, "rate": 0.5`, `[[["i", 0, 0, {"training": true}]]]`, "training=True"},
 		{"BatchNormalization", ``, `[{"args": [` + tensor("i") + `], "kwargs": {"training": true}}]`, "training=True"},

@@ -98,7 +98,7 @@ def normalized():
 @graph
 def operators():
     i = keras.Input(image)
-    a, b = L.Conv2D(4, 3)(i), L.Conv2D(4, 3)(i)
+    a, b = L.Conv2D(4, 3)(1 - i / 4 * 3.0), -L.Conv2D(4, 3)(i + 2 - 0.5)
     if extension == ".h5":
         return keras.Model(i, L.Add()([a, b]))
     s = L.GlobalAveragePooling2D(keepdims=True)(a)
