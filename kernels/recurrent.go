@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A Cell is the function of one step of a recurrent layer. With gates a of x + W·h + b, of which x is the product of the input:
+// A Cell is the function of one step of a recurrent layer. With gates a of x + W·h + b, where x is the product of the input:
 //
 //	RNNCell        h′ = tanh(a)
 //	LSTMCell       i, f, g, o = σ(a₀), σ(a₁), tanh(a₂), σ(a₃); c′ = f·c + i·g; h′ = o·tanh(c′)
@@ -59,7 +59,7 @@ var Recurrent = hostOnly(define("recurrent", checkRecurrent,
 
 // RecurrentGrad is the gradients of Recurrent. In w, gates, y and, if [Cell.Extra], extra, then by the options the states before the first step, and the
 // gradients dy of y and dh and dc of the states after the last; Out dx, of a GRUCell dp (T, N, gates·H), the gradient of the products with w, which
-// is dx of other cells, and those of the states before.
+// is dx of other cells, and the gradients of the states before.
 var RecurrentGrad = hostOnly(define("recurrent grad", checkRecurrentGrad,
 	func(c *Call, o RecurrentOptions) error {
 		r := recurrentGradOf(c, o)

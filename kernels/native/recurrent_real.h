@@ -51,7 +51,7 @@ static void REAL_(product)(int rows, int vectors, int64_t terms, const REAL *x, 
 #undef TILE
 #undef TILES
 
-/* A vector of which n elements exist. */
+/* A vector, whose first n elements exist. */
 INLINE void REAL_(get)(REAL *v, const REAL *from, int64_t n) {
 	if (n == LANES) {
 		memcpy(v, from, LANES * sizeof *v);
