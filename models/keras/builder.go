@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/h5dnn/h5dnn/models/weights"
 )
 
 // A Translation is a Keras model in the terms of package nn.
@@ -20,8 +18,7 @@ type Translation struct {
 	// Notes say which layers do something in training that the graph does not.
 	Notes []string
 
-	kernels map[string]weights.Op // further operations on kernels, by the paths of layers
-	flat    map[string][][]int    // shapes of features that layers take flattened with the channels first, by path
+	flat map[string][][]int // shapes of features that layers take flattened with the channels first, by path
 }
 
 // An Input is an input of a translated model.
@@ -48,7 +45,7 @@ func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) {
 
 func newBuilder(m *Model, o LinkOptions) *builder {
 	return &builder{
-		modules: map[string]string{}, emitted: map[string]string{}, taken: map[string]bool{}, kernels: map[string]weights.Op{},
+		modules: map[string]string{}, emitted: map[string]string{}, taken: map[string]bool{},
 		version: m.Version, flat: map[string][][]int{}, given: o.Flatten,
 	}
 }
@@ -86,7 +83,7 @@ func (b *builder) translate(m *Model) (*Translation, error) {
 	if outputs := outputNames(m); len(outputs) > 1 && !slices.Equal(outputs, last) {
 		graph["output_names"] = outputs
 	}
-	return &Translation{map[string]any{"graph": graph}, b.modules, b.inputs, b.notes, b.kernels, b.flat}, nil
+	return &Translation{map[string]any{"graph": graph}, b.modules, b.inputs, b.notes, b.flat}, nil
 }
 
 // outputNames returns the names of the outputs of a model: those of the layers that they
@@ -127,8 +124,7 @@ type builder struct {
 	flat     map[string][][]int
 	flattens map[string]bool  // layers that flatten with the channels first, or not, where package nn says so
 	given    map[string][]int // shapes before layers that flatten, by their names
-	kernels  map[string]weights.Op
-	version  string // of Keras
+	version  string           // of Keras
 	notes    []string
 	err      error // the first one of values in an order that cannot be
 }

@@ -1,7 +1,6 @@
 package keras
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/models/weights"
@@ -37,28 +36,13 @@ func denseShapes(l *settings, in [][]int) [][]int {
 	return [][]int{append(slices.Clone(in[0][:len(in[0])-1]), units)}
 }
 
-// denseNodes adds a dense layer for vectors. For the last axis of a larger sample it is a
-// convolution over windows of one element.
+// denseNodes adds a dense layer for the last axis.
 func denseNodes(b *builder, l *settings, in []value) value {
 	v := in[0]
-	axes := len(v.shape) - 1
-	before, again := b.kernels[l.path]
-	m := denseModule(l, [][]int{v.shape})
-	if axes > 0 {
-		features, units := featuresOf(v.shape), m.settings["out_features"].(int)
-		if axes > 3 || features < 1 {
-			l.refuse("an input of shape %v", v.shape)
-		}
-		v = b.toFirst(v)
-		one := slices.Repeat([]int{1}, axes)
-		m = constructed(fmt.Sprintf("conv%dd", axes), "", map[string]any{"in_channels": features, "out_channels": units, "kernel_size": one, "bias": m.settings["bias"]})
-		b.kernels[l.path] = weights.ReshapeOp([]int{units, features}, append([]int{units, features}, one...))
+	if len(v.shape) > 1 {
+		v = b.last(v)
 	}
-	after, now := b.kernels[l.path]
-	if _, emitted := b.emitted[l.path+"/"]; emitted && (again != now || again != (axes > 0) || again && before.String() != after.String()) {
-		l.refuse("inputs of %d axes and of another number", len(v.shape))
-	}
-	if v = b.module(l, v, m); axes == 0 {
+	if v = b.module(l, v, denseModule(l, [][]int{v.shape})); len(v.shape) == 1 {
 		v.flat, v.parts = nil, nil
 	}
 	return v
@@ -66,8 +50,8 @@ func denseNodes(b *builder, l *settings, in []value) value {
 
 // denseSettings returns Keras's settings of a dense layer of package nn.
 func denseSettings(l *settings, v tensor) map[string]any {
-	if v.rank != 1 {
-		l.refuse("an input of %d axes", v.rank)
+	if v.rank != 1 && v.first {
+		l.refuse("an input of %d axes whose channels come first", v.rank)
 	}
 	return map[string]any{"units": l.Int("out_features", 0), "use_bias": l.Bool("bias", true), "activation": "linear"}
 }

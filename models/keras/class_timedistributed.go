@@ -88,11 +88,7 @@ func timeDistributedNodes(b *builder, l *settings, in []value) value {
 	graph := map[string]any{"graph": map[string]any{"inputs": "x", "nodes": steps.nodes, "outputs": last.node}}
 	v.node = b.add(l, "", map[string]any{"time_distributed": map[string]any{"layer": graph}}, v.node)
 	for path, name := range steps.modules {
-		within := l.path + strings.TrimPrefix(path, inner.Name)
-		b.modules[within] = v.node + ".layer." + name
-		if op, ok := steps.kernels[path]; ok {
-			b.kernels[within] = op
-		}
+		b.modules[l.path+strings.TrimPrefix(path, inner.Name)] = v.node + ".layer." + name
 	}
 	b.notes = append(b.notes, steps.notes...)
 	return v

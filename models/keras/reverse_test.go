@@ -43,6 +43,7 @@ var ours = map[string]struct {
 		{"residual": {"body": [{"conv2d": {"out_channels": 6, "kernel_size": 3, "padding": 1}}], "shortcut": {"conv2d": {"out_channels": 6, "kernel_size": 1}}}}, "globalmaxpool2d", "flatten", {"dense": 3}]`, [][]int{{2, 6, 6}}},
 	"tokens": {`[{"embedding": {"num_embeddings": 9, "embedding_dim": 4, "padding_idx": 0}}, {"permute": [2, 1]}, {"conv1d": {"out_channels": 3, "kernel_size": 3, "padding": 1}}, "relu",
 		"globalmaxpool1d", "flatten", {"dense": 2}]`, [][]int{{7}}},
+	"dense steps": {`[{"embedding": {"num_embeddings": 9, "embedding_dim": 4}}, {"dense": 3}, "relu", {"permute": [2, 1]}, "globalmaxpool1d", "flatten", {"dense": 2}]`, [][]int{{7}}},
 	"graph": {`{"graph": {"inputs": ["image", "features"], "nodes": [
 		{"name": "stem", "layer": {"conv2d": {"out_channels": 3, "kernel_size": 3}}, "from": "image"}, {"name": "flat", "layer": "flatten"},
 		{"name": "hidden", "layer": {"dense": {"out_features": 4, "in_features": 4}}, "from": "features"}, {"name": "again", "share": "hidden"},

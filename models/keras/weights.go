@@ -22,12 +22,8 @@ func (t *Translation) Links(m *Model, o LinkOptions) (plans []LayerPlan, err err
 		p.Refused = err
 		for _, link := range links {
 			link.From = affixed(path+"/", link.From, "")
-			module := t.partOf(path, link.To[0])
 			if link.To, err = t.parameters(p, link.To); err != nil {
 				return nil, err
-			}
-			if op, ok := t.kernels[module]; ok && strings.HasSuffix(link.To[0], ".weight") {
-				link.Op = weights.Chain(link.Op, op)
 			}
 			if len(link.To) > 1 || link.To[0] != "" {
 				p.Links = append(p.Links, link)
