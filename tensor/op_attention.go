@@ -5,7 +5,10 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // AttentionOptions are the settings of Attention.
@@ -23,10 +26,19 @@ type AttentionOptions struct {
 func Attention(q, k, v *Tensor, o AttentionOptions) *Tensor {
 	checkGiven("attention", q, k, v)
 	a := attention{AttentionOptions: o}
-	if a.measure(q, k, v); a.groups > 1 {
+	a.measure(q, k, v)
+	if y := a.inBlocks(q, k, v); y != nil {
+		return y
+	}
+	return a.composed(q, k, v)
+}
+
+// composed returns the attention as a composite of other operations.
+func (a attention) composed(q, k, v *Tensor) *Tensor {
+	if a.groups > 1 {
 		split := func(x *Tensor, heads int) *Tensor { return x.Unflatten(-3, heads, x.Shape()[x.Rank()-3]/heads) }
 		heads := k.Shape()[k.Rank()-3]
-		if m := o.Mask; m != nil && m.Rank() > 2 {
+		if m := a.Mask; m != nil && m.Rank() > 2 {
 			a.Mask = m.Unsqueeze(-3)
 			if m.Shape()[m.Rank()-3] > 1 {
 				a.Mask = split(m, heads)
@@ -37,6 +49,7 @@ func Attention(q, k, v *Tensor, o AttentionOptions) *Tensor {
 	return a.weighted(a.weights(q, k), v)
 }
 
+// An attention is a call of Attention.
 type attention struct {
 	AttentionOptions
 	groups int     // heads of q for each of k
@@ -69,7 +82,7 @@ func (a *attention) weights(q, k *Tensor) *Tensor {
 	case m.DType() == dtype.Bool:
 		keep = m
 	default:
-		scores = scores.Add(m.Cast(scores.DType()))
+		keep, scores = m.NeScalar(math.Inf(-1)), scores.Add(m.Cast(scores.DType()))
 	}
 	if keep == nil && !a.Causal {
 		return scores.Softmax(-1)
@@ -79,6 +92,106 @@ func (a *attention) weights(q, k *Tensor) *Tensor {
 		a.taken = keep.Any(-1, KeepDims)
 	}
 	return scores.masked(keep).Softmax(-1)
+}
+
+// inBlocks returns the attention by blocks of keys, or nil where it is a composite: for types other than float32, GPUs, masks with a gradient,
+// and tensors with names of axes.
+func (a attention) inBlocks(q, k, v *Tensor) *Tensor {
+	in := []*Tensor{q, k, v}
+	if a.Mask != nil {
+		in = append(in, a.Mask)
+	}
+	for i, x := range in {
+		if x.IsLazy() || x.format != nil || x.Device() != storage.CPU && x.Device() != Meta || x.Rank() > 4 || x.Len() == 0 || x.AutocastEnabled() || i == 3 && x.requiresGrad {
+			return nil
+		}
+		if x.DType() != dtype.Float32 && (i < 3 || x.DType() != dtype.Bool) {
+			return nil
+		}
+	}
+	shape := slices.Clone(q.Shape())
+	shape[len(shape)-1] = v.Shape()[v.Rank()-1]
+	for i, x := range in {
+		for range 4 - x.Rank() {
+			in[i] = in[i].Unsqueeze(0)
+		}
+		if i < 3 {
+			in[i] = in[i].adjacentRows()
+		}
+	}
+	if a.Mask != nil {
+		in[3] = in[3].Expand(in[0].Shape()[0], in[0].Shape()[1], in[0].Shape()[2], in[1].Shape()[2])
+	}
+	y := Apply(&blockAttention{of: a}, in...)
+	for y.Rank() > len(shape) {
+		y = y.Squeeze(0)
+	}
+	return y
+}
+
+// adjacentRows returns x, or a copy, with the elements of the last axis adjacent.
+func (x *Tensor) adjacentRows() *Tensor {
+	if last := x.Rank() - 1; x.array.Stride[last] == 1 || x.Shape()[last] == 1 {
+		return x
+	}
+	return x.Contiguous()
+}
+
+// A blockAttention is attention of rank 4 by blocks of keys. The result has the layout of the queries.
+type blockAttention struct {
+	of  attention
+	lse *Tensor // logarithms of the sums of exponentials; nil unless Backward may follow
+}
+
+func (*blockAttention) Name() string { return "attention" }
+
+func (*blockAttention) Infer(in []Spec) []Spec {
+	return one(in[0].Type, rowsLike(in[0].View, in[2].Shape[3]))
+}
+
+// rowsLike returns a dense view like v with rows of n adjacent elements along the last axis.
+func rowsLike(v views.View, n int) views.View {
+	v.Shape = append(slices.Clone(v.Shape[:3]), n)
+	if like := views.Like(v); like.Stride[3] == 1 {
+		return like
+	}
+	return views.Of(v.Shape...)
+}
+
+func (op *blockAttention) Forward(c *Context, out, in []storage.Array) error {
+	if c.Recording() {
+		var err error
+		if op.lse, err = c.Save(dtype.Float32, views.Of(in[0].Shape[:3]...)); err != nil {
+			return err
+		}
+		out = append(slices.Clone(out), op.lse.array)
+	}
+	return c.Run(kernels.Attention, op.options(), out, in...)
+}
+
+func (op *blockAttention) options() kernels.AttentionOptions {
+	o := op.of
+	return kernels.AttentionOptions{Scale: o.Scale, Causal: o.Causal, P: o.P, Seed: o.Key.Seed, Stream: o.Key.Stream}
+}
+
+// Backward computes the weights again, block by block. To be recorded, it differentiates the composite.
+func (op *blockAttention) Backward(out, grads, in []*Tensor) []*Tensor {
+	if dy := grads[0]; dy.noGrad {
+		operands := append([]*Tensor{in[0], in[1], in[2], out[0], op.lse, dy.adjacentRows()}, in[3:]...)
+		var specs []Spec
+		for _, x := range in[:3] {
+			specs = append(specs, Spec{Type: x.DType(), View: rowsLike(x.array.View, x.Shape()[3])})
+		}
+		return append(RunKernel(kernels.AttentionGrad, op.options(), specs, operands...), nil)[:len(in)]
+	}
+	seen := make([]*Tensor, 3)
+	for i, x := range in[:3] {
+		seen[i] = view(rename{}, x, x.array.View)
+	}
+	of := op.of
+	of.Mask = optional(in, 3)
+	dxs := Grad([]*Tensor{of.composed(seen[0], seen[1], seen[2])}, seen, GradOptions{Incoming: grads, CreateGraph: true, AllowUnused: true})
+	return append(dxs, nil)[:len(in)]
 }
 
 // keptBy joins a mask for scores (…, T, S), or nil, with the causal one.

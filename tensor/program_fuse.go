@@ -20,6 +20,7 @@ type fusedStep struct {
 // fuse makes steps parts of the convolutions and products before them, and packs weights.
 func (p *Program) fuse() error {
 	p.joinQuantizations()
+	p.attend()
 	for i := 0; i < len(p.steps); i++ {
 		s := &p.steps[i]
 		if s.fused = fusedOf(s); s.fused == nil {

@@ -28,7 +28,10 @@ static void REAL_(some_draws)(void *arg, int64_t from, int64_t to) {
 		uint64_t first = d->index + h5k_place(g, 2, row);
 		for (; at < end; at += DRAWN) {
 			int n = end - at < DRAWN ? end - at : DRAWN;
-			h5k_words(&w, first + at * is, is, d->seed, d->stream);
+			if (d->what == H5K_NORMAL)
+				h5k_words(&w, first + at * is, is, d->seed, d->stream, 1);
+			else
+				h5k_words(&w, first + at * is, is, d->seed, d->stream, 0);
 			switch (d->what) {
 			case H5K_UNIFORM:
 				_Pragma("omp simd") for (int k = 0; k < DRAWN; k++) z[k] = a + (b - a) * (unit * (REAL)(int32_t)(w.own[k] >> 8));
@@ -41,8 +44,11 @@ static void REAL_(some_draws)(void *arg, int64_t from, int64_t to) {
 				}
 				break;
 			case H5K_DROPOUT:
-				for (int k = 0; k < n; k++)
-					z[k] = x[(at + k) * xs];
+				if (xs == 1 && n == DRAWN)
+					memcpy(z, x + at, sizeof z);
+				else
+					for (int k = 0; k < n; k++)
+						z[k] = x[(at + k) * xs];
 				_Pragma("omp simd") for (int k = 0; k < DRAWN; k++) z[k] = w.own[k] >> 8 < least ? 0 : z[k] * b;
 			}
 			if (ys == 1 && n == DRAWN)

@@ -98,23 +98,11 @@ func attention(c *call) []*tensor.Tensor {
 		return x.Reshape(x.Size(0), x.Size(1), n, x.Size(2)/n).Transpose(1, 2)
 	}
 	q, k, v = heads(q, "q_num_heads"), heads(k, "kv_num_heads"), heads(v, "kv_num_heads")
-	if groups := q.Size(1) / max(1, k.Size(1)); groups > 1 {
-		k, v = k.RepeatInterleave(1, groups), v.RepeatInterleave(1, groups)
-	}
-	scores := q.MulScalar(c.number("scale", 1/sqrt(q.Size(3)))).MatMul(k.Transpose(2, 3))
-	if c.integer("is_causal", 0) == 1 {
-		past := c.elements(tensor.Ones(boolean, q.Size(2), k.Size(2))).Tril(0)
-		scores = scores.MaskedFill(past.Not(), negativeInfinity)
-	}
+	o := tensor.AttentionOptions{Causal: c.integer("is_causal", 0) == 1, Scale: c.number("scale", 0)}
 	if c.has(3) {
-		if mask := c.x(3); mask.DType() == boolean {
-			scores = scores.MaskedFill(mask.Not(), negativeInfinity)
-		} else {
-			scores = scores.Add(mask)
-		}
+		o.Mask = c.x(3)
 	}
-	hidden := scores.AMax(3, tensor.KeepDims).EqScalar(negativeInfinity) // rows without keys
-	y := scores.Softmax(3).MaskedFill(hidden, 0).MatMul(v)
+	y := tensor.Attention(q, k, v, o)
 	if merged {
 		y = y.Transpose(1, 2)
 		y = y.Reshape(y.Size(0), y.Size(1), y.Size(2)*y.Size(3))

@@ -1,7 +1,6 @@
 package onnxgraph
 
 import (
-	"math"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -11,10 +10,6 @@ import (
 )
 
 var boolean = dtype.Bool
-
-var negativeInfinity = math.Inf(-1)
-
-func sqrt(n int) float64 { return math.Sqrt(float64(n)) }
 
 var (
 	_ = add(rule{op: "RNN", since: 1, run: func(c *call) []*tensor.Tensor { return c.recurrent(1, 1, []string{"Tanh"}, rnnCell) }})
