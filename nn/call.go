@@ -119,6 +119,9 @@ type CallInfo struct {
 	Outputs []*tensor.Tensor
 	Leaf    bool          // no module was called within
 	Elapsed time.Duration // on the host; a GPU may still be at work
+
+	// MultiplyAdds is the number of multiply-adds on [tensor.Meta], as the tape counts them.
+	MultiplyAdds int
 }
 
 // Observe makes f see every Call on the tensors of t, until stop is called. If f
@@ -171,11 +174,11 @@ func observerOf(inputs []*tensor.Tensor) *observer {
 }
 
 func (o *observer) call(name string, m Module, inputs []*tensor.Tensor) []*tensor.Tensor {
-	outer, calls := o.path, o.calls
+	outer, calls, tape := o.path, o.calls, inputs[0].Tape()
 	o.path = join(outer, name)
-	start := time.Now()
+	start, before := time.Now(), tape.MultiplyAdds()
 	outputs := forward(m, inputs)
-	info := CallInfo{o.path, m, inputs, outputs, o.calls == calls, time.Since(start)}
+	info := CallInfo{o.path, m, inputs, outputs, o.calls == calls, time.Since(start), tape.MultiplyAdds() - before}
 	o.path, o.calls = outer, o.calls+1
 	if err := o.see(info); err != nil {
 		tensor.Fail(kindOf(m), err, "%v", err)

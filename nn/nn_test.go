@@ -833,7 +833,7 @@ func ExampleSummarize() {
 	fmt.Println(summary.Rows[0])
 	// Output:
 	// 61706
-	// {0 conv2d [6 28 28] 156}
+	// {0 conv2d [6 28 28] 156 117600}
 }
 
 func TestPaddingByName(t *testing.T) {

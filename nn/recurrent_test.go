@@ -147,8 +147,8 @@ func ExampleLSTM() {
 	}
 	fmt.Print(summary)
 	// Output:
-	// name  layer  output  parameters
-	// 0     lstm   [8]     992
-	// 1     dense  [4]     36
-	//              total   1028
+	// name  layer  output  parameters  multiply-adds
+	// 0     lstm   [8]     992         8640
+	// 1     dense  [4]     36          32
+	//              total   1028        8672
 }

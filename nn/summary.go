@@ -115,6 +115,10 @@ func evaluating(model any, f func() error) error {
 type Summary struct {
 	Rows   []LayerSummary
 	Params int // elements in all parameters; shared ones count once
+
+	// MultiplyAdds is the number of multiply-adds of the forward pass for one sample; see
+	// [tensor.Tape.MultiplyAdds].
+	MultiplyAdds int
 }
 
 // A LayerSummary is one layer of a Summary.
@@ -123,22 +127,38 @@ type LayerSummary struct {
 	Kind   string // as in configurations
 	Output []int  // shape for one sample; nil if there are several outputs
 	Params int
+
+	MultiplyAdds int // of the forward pass for one sample
 }
 
 // Summarize builds model for samples of the given shapes, one for each input, and
-// lists its layers with the shapes of their outputs. Modules that call others by
-// Call are listed by these.
+// lists its layers with the shapes of their outputs, parameters and multiply-adds.
+// Modules that call others by Call are listed by these; what they
+// compute or hold themselves, as attention does, has a row after those.
 func Summarize(model Module, samples ...[]int) (*Summary, error) {
 	s := &Summary{}
+	var ends []int // of each row, the multiply-adds so far
+	listed := map[*Parameter]bool{}
 	err := trace(model, samples, func(c CallInfo) error {
-		if !c.Leaf {
+		end := c.Inputs[0].Tape().MultiplyAdds()
+		row := LayerSummary{Name: c.Name, Kind: kindOf(c.Module), MultiplyAdds: c.MultiplyAdds}
+		for i := len(ends) - 1; i >= 0 && ends[i] > end-c.MultiplyAdds; i-- {
+			row.MultiplyAdds -= s.Rows[i].MultiplyAdds // of a module within
+		}
+		for _, p := range Parameters(c.Module) {
+			if c.Leaf || !listed[p] {
+				row.Params += p.Len()
+			}
+			listed[p] = true
+		}
+		s.MultiplyAdds = end
+		if !c.Leaf && row.MultiplyAdds == 0 && row.Params == 0 {
 			return nil
 		}
-		row := LayerSummary{Name: c.Name, Kind: kindOf(c.Module), Params: countParams(c.Module)}
 		if len(c.Outputs) == 1 {
 			row.Output = slices.Clone(c.Outputs[0].Shape()[1:])
 		}
-		s.Rows = append(s.Rows, row)
+		s.Rows, ends = append(s.Rows, row), append(ends, end)
 		return nil
 	}, func([]*tensor.Tensor) {})
 	if err != nil {
@@ -179,11 +199,11 @@ func countParams(model any) (n int) {
 func (s *Summary) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "name\tlayer\toutput\tparameters")
+	fmt.Fprintln(w, "name\tlayer\toutput\tparameters\tmultiply-adds")
 	for _, r := range s.Rows {
-		fmt.Fprintf(w, "%s\t%s\t%v\t%d\n", r.Name, r.Kind, r.Output, r.Params)
+		fmt.Fprintf(w, "%s\t%s\t%v\t%d\t%d\n", r.Name, r.Kind, r.Output, r.Params, r.MultiplyAdds)
 	}
-	fmt.Fprintf(w, "\t\ttotal\t%d\n", s.Params)
+	fmt.Fprintf(w, "\t\ttotal\t%d\t%d\n", s.Params, s.MultiplyAdds)
 	w.Flush()
 	return b.String()
 }

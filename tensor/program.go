@@ -75,8 +75,11 @@ func (t *Tape) refuse(why string) {
 	}
 }
 
-// note takes an operation down.
+// note takes an operation down, and counts its multiply-adds on the meta device.
 func (t *Tape) note(op Op, out, in []storage.Array) {
+	if t != nil && len(out) > 0 && out[0].Data.Device() == Meta {
+		t.multiplyAdds += multiplyAdds(op, out, in)
+	}
 	if t == nil || t.recorder == nil {
 		return
 	}

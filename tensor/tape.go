@@ -25,7 +25,10 @@ type Tape struct {
 	used       []*block // in the order in which they were taken
 	spare      []block  // to be used next
 	live, peak int      // bytes that are taken, and the most that were
-	first      struct { // what used and spare are at first, for steps of few operations
+
+	multiplyAdds int // see MultiplyAdds
+
+	first struct { // what used and spare are at first, for steps of few operations
 		used  [2]*block
 		spare [2]block
 	}
