@@ -4,7 +4,7 @@ import "github.com/h5dnn/h5dnn/tensor"
 
 // Pooling over all of each channel.
 type (
-	GlobalAvgPool1d struct{ noSettings } // the means of x (N, C, L): (N, C, 1)
+	GlobalAvgPool1d struct{ noSettings } // the means of x (N, C, L): (N, C, 1); with a mask (N, L), of the steps where it is 1
 	GlobalAvgPool2d struct{ noSettings } // the means of images x (N, C, H, W): (N, C, 1, 1)
 	GlobalAvgPool3d struct{ noSettings } // the means of volumes x (N, C, D, H, W): (N, C, 1, 1, 1)
 	GlobalMaxPool1d struct{ noSettings } // the maxima of x (N, C, L): (N, C, 1)
@@ -21,6 +21,17 @@ func globally(layer string, axes int, x *tensor.Tensor, pool func(x *tensor.Tens
 // Forward returns the means of x.
 func (GlobalAvgPool1d) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return globally("globalavgpool1d", 1, x, (*tensor.Tensor).GlobalAvgPool)
+}
+
+// ForwardAll returns the means of x, or of its steps that count: Σ mask·x / Σ mask, for a mask (N, L) as a second input, such as of a Masking.
+func (g GlobalAvgPool1d) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
+	if len(inputs) != 2 {
+		return []*tensor.Tensor{g.Forward(single("globalavgpool1d", inputs))}
+	}
+	return []*tensor.Tensor{globally("globalavgpool1d", 1, inputs[0], func(x *tensor.Tensor) *tensor.Tensor {
+		mask := inputs[1].Cast(x.DType()).Unsqueeze(1)
+		return x.Mul(mask).Sum(-1, tensor.KeepDims).Div(mask.Sum(-1, tensor.KeepDims))
+	})}
 }
 
 // Forward returns the means of images x.

@@ -355,8 +355,12 @@ func withMask(l *settings, in []value) []value {
 	return slices.Delete(in, i, i+1)
 }
 
-// maskBehind returns the mask of the output of a layer: that of its inputs for layers that compute each step by itself, and none for others.
+// maskBehind returns the mask of the output of a layer: that of its inputs for layers that compute each step by itself, and none for others
+// and for operations, which lose it in Keras.
 func maskBehind(l *settings, c class, in []value) string {
+	if _, operation := l.Config[operands]; operation {
+		return ""
+	}
 	mask := in[0].mask
 	for _, v := range in {
 		if c.several && v.mask != mask || v.mask != "" && usesMask[l.Class] {
@@ -373,7 +377,7 @@ var (
 	// passesMask are the classes of layers whose output has the mask of the input, besides those that keep its features and those of several inputs.
 	passesMask = map[string]bool{"Dense": true, "TimeDistributed": true, "LayerNormalization": true, "GroupNormalization": true}
 	// usesMask are the classes of layers that compute something else with a mask.
-	usesMask = map[string]bool{"GlobalAveragePooling1D": true, "MultiHeadAttention": true, "Attention": true, "AdditiveAttention": true, "GroupQueryAttention": true, "Softmax": true}
+	usesMask = map[string]bool{"MultiHeadAttention": true, "Attention": true, "AdditiveAttention": true, "GroupQueryAttention": true, "Softmax": true}
 )
 
 // module adds a module, or its parts, for a layer.

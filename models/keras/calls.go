@@ -73,9 +73,9 @@ func connect(m *Model, g graph) error {
 			if class, config := layerOf(strings.TrimPrefix(l.Class, "ops."), args); class != "" {
 				maps.Copy(config, l.Config)
 				l.Class, l.Config = class, config
-				continue
+			} else {
+				l.Config = maps.Clone(l.Config)
 			}
-			l.Config = maps.Clone(l.Config)
 			l.Config[operands] = args
 		}
 	}

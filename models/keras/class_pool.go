@@ -63,7 +63,14 @@ func globalShapes(l *settings, in [][]int) [][]int {
 
 func globalNodes(b *builder, l *settings, in []value) value {
 	v := spatially(b, l, in[0])
-	v.node = b.add(l, "", fmt.Sprintf("global%spool%dd", poolName(l.Class), axesOf(l.Class)), v.node)
+	from := []string{v.node}
+	if v.mask != "" && l.Class == "GlobalAveragePooling1D" {
+		if channelsFirst(l) {
+			l.refuse("a mask of its inputs with data_format channels_first")
+		}
+		from = append(from, v.mask)
+	}
+	v.node = b.add(l, "", fmt.Sprintf("global%spool%dd", poolName(l.Class), axesOf(l.Class)), from...)
 	if !l.Bool("keepdims", false) {
 		v.node, v.first = b.add(l, "flat", "flatten", v.node), false
 	}

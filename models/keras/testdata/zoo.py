@@ -172,6 +172,16 @@ def nested():
     return keras.Model(i, L.Concatenate()([outer(a), L.Flatten()(b)]))
 
 
+@graph
+def masked():
+    i, j = keras.Input((5, 4)), keras.Input((6,))
+    x = L.Dense(3)(L.Dropout(0.2)(L.Masking(0.25)(i)))
+    x = L.LayerNormalization()(L.Bidirectional(L.LSTM(2, return_sequences=True))(L.TimeDistributed(L.Dense(3))(x)))
+    e = L.Embedding(4, 3, mask_zero=True)(j)
+    lost = L.GlobalAveragePooling1D()(e * 2 + L.RepeatVector(6)(L.Dense(3)(L.Flatten()(i)))) if extension == ".keras" else L.GlobalMaxPooling1D()(e)
+    return keras.Model([i, j], [L.GlobalAveragePooling1D()(x), L.GlobalAveragePooling1D()(L.Activation("tanh")(e)), lost])
+
+
 for name, make in zoo.items():
     keras.utils.set_random_seed(3)
     m = make()
@@ -181,6 +191,9 @@ for name, make in zoo.items():
         a = rng.uniform(0.2, 1.2, v.shape) if "variance" in v.name or "gamma" in v.name else rng.standard_normal(v.shape) / 2
         v.assign(a.astype("float32"))
     inputs = [rng.standard_normal((3,) + tuple(i.shape[1:])).astype("float32") for i in m.inputs]
+    if name == "masked":
+        inputs[0][0, 3:] = inputs[0][1, 0] = 0.25
+        inputs[1] = np.array([[1, 2, 0, 3, 0, 0], [0, 0, 1, 1, 2, 3], [1, 2, 3, 1, 2, 3]], "int32")
     outputs = m(inputs if len(inputs) > 1 else inputs[0], training=False)
     outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
     arrays = {f"x{i}": x for i, x in enumerate(inputs)} | {f"y{i}": keras.ops.convert_to_numpy(y) if hasattr(keras, "ops") else y.numpy() for i, y in enumerate(outputs)}
