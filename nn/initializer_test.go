@@ -37,7 +37,7 @@ func TestInitializersHaveTheirMoments(t *testing.T) {
 	he, lecun, glorot := math.Sqrt(2/in), math.Sqrt(1/in), math.Sqrt(2/(in+out))
 	for _, c := range []struct {
 		initializer    string
-		mean, std, max float64 // a max of 0 is none
+		mean, std, max float64 // no max where it is 0
 	}{
 		{`"kaiming"`, 0, math.Sqrt(1 / in / 3), math.Sqrt(1 / in)},
 		{`"kaiming_uniform"`, 0, he, uniform(he)},
