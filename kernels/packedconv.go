@@ -47,7 +47,7 @@ func (o PackOptions) Is8Bits(y, x views.View, w storage.Array) bool {
 }
 
 // Faster8 reports whether PackConv makes a faster kernel of weights of 8 bits than of float32. To round an element of x takes as long as the
-// processor needs for some multiplications, which VNNI alone does in less time than those of float32; elsewhere
+// processor needs for some multiplications, which VNNI alone does in less time than multiplications of float32; elsewhere
 // fewer bytes of weights are faster to read, for few pixels.
 func (o PackOptions) Faster8(y, x, w views.View) bool {
 	g, ok := o.geometry(y, x, w)

@@ -43,7 +43,7 @@ type RecurrentOptions struct {
 	Cell        Cell
 	Reverse     bool // begin at the last step
 	Bias, State bool // whether b, and the states before the first step, are operands; else they are 0
-	DY, DH, DC  bool // of RecurrentGrad, likewise
+	DY, DH, DC  bool // whether these gradients are operands of RecurrentGrad
 }
 
 // Recurrent is a layer of recurrent cells over all steps. In x (T, N, gates·H), w (gates·H, H) and, by its options, b (gates·H) and the
@@ -214,7 +214,7 @@ func PackRecurrent(o RecurrentOptions, w storage.Array) *PackedRecurrent {
 	return &PackedRecurrent{o, n.Pack(start(&w))}
 }
 
-// Run is [Recurrent] without what its gradient takes.
+// Run is [Recurrent] without the outputs for its gradient.
 func (p *PackedRecurrent) Run(out, in []storage.Array) error {
 	c := &Call{Out: out, In: in}
 	defer c.CountWrites()

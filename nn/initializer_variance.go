@@ -7,7 +7,7 @@ import (
 )
 
 // VarianceScalingInitializer draws weights with variance scale/n, for the number n of inputs (fan_in), outputs (fan_out) or their mean (fan_avg);
-// biases are 0. The normal distribution is truncated at 2 standard deviations, as in Keras. The names are those of Glorot and Bengio (AISTATS 2010),
+// biases are 0. The normal distribution is truncated at 2 standard deviations, as in Keras. Named after Glorot and Bengio (AISTATS 2010),
 // He et al. (arXiv:1502.01852) and LeCun et al. (Efficient BackProp, 1998).
 type VarianceScalingInitializer struct {
 	Scale        float64 `json:"scale"`

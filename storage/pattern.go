@@ -18,7 +18,7 @@ func RegisterLister(scheme string, list func(ctx context.Context, pattern string
 const mostExpanded = 1 << 20
 
 // GlobURLs lists the URLs that a pattern stands for. shard-{000..012}.h5 is thirteen names and {train,val}.h5 two,
-// as in shells. Stars are for servers that list files, as those of S3 do.
+// as in shells. Stars are for servers that list files, such as S3.
 func GlobURLs(ctx context.Context, pattern string) (all []string, err error) {
 	names, err := expand(pattern)
 	if err != nil {

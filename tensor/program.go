@@ -344,7 +344,7 @@ func (p *Program) Memory() (buffers, weights int) {
 }
 
 // Int8 returns how many products and convolutions have weights of 8 bits, of how many whose weights are packed: those
-// that float32 is faster for, and those of single channels, keep it.
+// that float32 is faster for, and convolutions of single channels, keep it.
 func (p *Program) Int8() (count, of int) {
 	for _, s := range p.steps {
 		if s.packed == nil {

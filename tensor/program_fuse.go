@@ -241,7 +241,7 @@ func (p *Program) rename(from, to int) {
 	change(p.outputs)
 }
 
-// onlyUser returns the step that alone reads all of y, the result of step i, once, or -1. Steps before i read what it adds to.
+// onlyUser returns the one step that reads y, the result of step i, once and as a whole; or -1. Only steps after i count.
 func (p *Program) onlyUser(i int, y operand) int {
 	user, count := -1, 0
 	for k := i + 1; k < len(p.steps); k++ {

@@ -236,7 +236,7 @@ func TestProgramsWithWeightsOf8BitsAreNear(t *testing.T) {
 	}
 }
 
-// TestFakeQuantizePassesGradientsOn compares with PyTorch's: those of elements that are not clamped.
+// TestFakeQuantizePassesGradientsOn compares with PyTorch: elements that are clamped have the gradient 0.
 func TestFakeQuantizePassesGradientsOn(t *testing.T) {
 	x := tensor.FromSlice([]float64{-1, -0.3, 0.1, 0.3, 2}, 5).RequireGrad()
 	y := x.FakeQuantize(0.25, 1, 0, 4)

@@ -138,7 +138,7 @@ func listFile(ctx context.Context, name string) (page int, err error) {
 	return pageSize("auto", f)
 }
 
-// String says what listing takes.
+// String returns a line with the requests, bytes and seconds of listing.
 func (c *remoteCost) String() string {
 	text := fmt.Sprintf("at a URL, 20 ms and 1 Gbit/s away: listing takes %s of %s, %s s", plural(int(c.requests), "request"), arrayfmt.Bytes(int(c.bytes)), twoDigits(c.seconds))
 	if !c.ended {

@@ -107,7 +107,7 @@ static void product(int64_t rows, int64_t columns, int64_t terms, const float *a
 	}
 }
 
-/* e^x for x of at most 0 or a little more; NaN stays. The polynomial is that of Cephes' expf. */
+/* e^x for x of at most 0 or a little more; NaN stays. The polynomial is from Cephes' expf. */
 INLINE vec exponential(vec x) {
 	vec n = x * 1.44269504f + 12582912.f, r, p;
 	n -= 12582912.f;
@@ -285,7 +285,7 @@ static void forward(void *arg, int64_t from, int64_t to) {
 	free(kt);
 }
 
-/* differentiate sets a row of scores to weights, with those dropped, and one of their gradients dp to those of the scores. */
+/* differentiate sets a row of scores to weights, including dropped ones, and a row of their gradients dp to gradients of the scores. */
 INLINE void differentiate(const block *b, float *s, float *dp, int64_t query, float lse, float delta) {
 	int64_t n = up(b->keys);
 	float scale = b->g->scale, factor[KEYS];

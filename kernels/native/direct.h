@@ -18,7 +18,7 @@ typedef struct {
 	float low, high;   /* y is limited to; NaN stays NaN */
 } h5k_direct;
 
-/* A depthwise convolution has at most so many rows in a window: window[0]·window[1]. */
+/* The most rows, window[0]·window[1], in the window of a depthwise convolution. */
 enum { H5K_DIRECT_ROWS = 64 };
 
 /* The number of elements of the packed weights; the instruction set decides. */

@@ -355,7 +355,7 @@ func withMask(l *settings, in []value) []value {
 	return slices.Delete(in, i, i+1)
 }
 
-// maskBehind returns the mask of the output of a layer: that of its inputs for layers that compute each step by itself, and none for others
+// maskBehind returns the mask of the output of a layer: the mask of its inputs for layers that compute each step by itself, and none for others
 // and for operations, which lose it in Keras.
 func maskBehind(l *settings, c class, in []value) string {
 	if _, operation := l.Config[operands]; operation {

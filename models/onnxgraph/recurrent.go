@@ -226,7 +226,7 @@ func (c *call) recurrent(gates, states int, names []string, step cell) []*tensor
 	return results[:min(len(results), len(c.out))]
 }
 
-// plainCell returns the cell of tensor.Recurrent that computes direction number at of a layer, and the places of its gates among those of ONNX. It
+// plainCell returns the cell of tensor.Recurrent that computes direction number at of a layer, and the places of its gates in ONNX's order. It
 // returns false for a layer with lengths, peepholes, limits, joined gates or other activations than those named, which is a loop of operations.
 func (c *call) plainCell(gates, at int, names []string, lengths *tensor.Tensor) (cell tensor.Cell, order []int, ok bool) {
 	if lengths != nil || c.has(7) || c.number("clip", 0) > 0 || c.integer("input_forget", 0) != 0 {

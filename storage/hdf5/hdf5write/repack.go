@@ -42,7 +42,7 @@ type RepackOptions struct {
 	// SkipVerify skips reading the copy and comparing it with the original.
 	SkipVerify bool
 
-	// NoSync and PageSize are those of [CreateOptions].
+	// NoSync and PageSize have the meaning they have in [CreateOptions].
 	NoSync   bool
 	PageSize int
 
