@@ -191,8 +191,12 @@ func printInt8(c *cli.Context, r *train.Int8Report) {
 		return
 	}
 	const mib = 1 << 20
-	fmt.Fprintf(c.App.ErrWriter, "note: int8: %d of %d layers, the others in float32, which is faster for them; %.2f MiB of weights instead of %.2f; of the first %d samples outputs differ by at most %.2g %% of the largest, and the largest is the same in %d; %.3f ms a sample instead of %.3f\n",
-		r.Layers, r.Of, float64(r.Size)/mib, float64(r.Full)/mib, r.Samples, 100*r.Difference, r.Same, 1e3*r.Time.Seconds(), 1e3*r.FullTime.Seconds())
+	others := ""
+	if r.Layers < r.Of {
+		others = ", the others in float32, which is faster for them"
+	}
+	fmt.Fprintf(c.App.ErrWriter, "note: int8: %d of %d layers%s; %.2f MiB of weights instead of %.2f; of the first %d samples outputs differ by at most %.2g %% of the largest, and the largest is the same in %d; %.3f ms a sample instead of %.3f\n",
+		r.Layers, r.Of, others, float64(r.Size)/mib, float64(r.Full)/mib, r.Samples, 100*r.Difference, r.Same, 1e3*r.Time.Seconds(), 1e3*r.FullTime.Seconds())
 }
 
 // predictorOf returns a predictor of an output of a run, as one of predictionKinds.

@@ -115,9 +115,9 @@ func (c Config) CheckSamples() error {
 	case c.Steps < 2 && len(c.Frames) > 0:
 		return wrong("frames are rows of a window; set steps", "frames")
 	case c.PadBefore < 0 || c.PadBefore > c.span()-1:
-		return wrong("want from 0 to %d rows, as one row of a window is the episode's", c.span()-1, "pad_before")
+		return wrong("want from 0 to %d rows, one less than the steps of a window", c.span()-1, "pad_before")
 	case c.PadAfter < 0 || c.PadAfter > c.span()-1:
-		return wrong("want from 0 to %d rows, as one row of a window is the episode's", c.span()-1, "pad_after")
+		return wrong("want from 0 to %d rows, one less than the steps of a window", c.span()-1, "pad_after")
 	case c.span() < 2 && c.Episodes != "":
 		return wrong("windows stay within an episode; set steps", "episodes")
 	case c.Steps > 1 && len(c.Lengths) > 0:
