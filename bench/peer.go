@@ -26,6 +26,8 @@ var (
 	h5pyScript string
 	//go:embed peer_torch_gpu.py
 	torchGPUScript string
+	//go:embed peer_rows.py
+	rowsScript string // defines what the others end with
 )
 
 // A peer is a process that times the same rows with another program. The nil
@@ -43,7 +45,7 @@ func startPeer(python, script string, threads int, in folders) (*peer, error) {
 		return &peer{version: "none"}, nil
 	}
 	p := &peer{make: func() *exec.Cmd {
-		c := exec.Command(python, "-c", script, fmt.Sprint(threads), in.data, in.made, fmt.Sprint(in.small))
+		c := exec.Command(python, "-c", rowsScript+script, fmt.Sprint(threads), in.data, in.made, fmt.Sprint(in.small))
 		c.Env = append(os.Environ(), fmt.Sprintf("OMP_NUM_THREADS=%d", threads))
 		return c
 	}}

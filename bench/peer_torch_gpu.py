@@ -1,7 +1,5 @@
 """PyTorch's side of the benchmark on GPUs: a line "COUNT ROW" in, COUNT seconds out, as JSON."""
-import json
 import sys
-import time
 
 import torch
 import torch.nn as nn
@@ -135,20 +133,4 @@ rows = {
     '20 GiB to the GPU, from a contiguous file in the page cache; from pinned memory': upload,
 }
 
-print(f'PyTorch {torch.__version__}', torch.cuda.get_device_name() if cuda else 'without a GPU', flush=True)
-name, once = None, None
-for line in sys.stdin:
-    count, row = line.rstrip('\n').split(' ', 1)
-    if row != name:
-        once = None  # gives its memory back before the next takes its own
-        name, once = row, rows.get(row, lambda: lambda: None)()
-    times = []
-    if int(count) > 1:
-        once()
-        sync()
-    for _ in range(int(count)):
-        start = time.perf_counter()
-        once()
-        sync()
-        times.append(time.perf_counter() - start)
-    print(json.dumps(times), flush=True)
+answer(f'PyTorch {torch.__version__} {torch.cuda.get_device_name() if cuda else "without a GPU"}', rows, lambda once: seconds(lambda: (once and once(), sync())))
