@@ -98,9 +98,36 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (_ *Run, e
 	if err := c.checkDevice(d); err != nil {
 		return nil, err
 	}
-	outputs, labels, err := outputSize(ctx, data, c)
+	r, labels, err := newRun(ctx, c, data, d)
 	if err != nil {
 		return nil, err
+	}
+	if err := r.Config.Initial.load(r.Model); err != nil {
+		return nil, err
+	}
+	r.assumeClasses(c)
+	r.assumeCategories(c)
+	if err := r.checkLabelRange(labels, r.outputs); err != nil {
+		return nil, err
+	}
+	if err := r.CheckTargets(data); err != nil {
+		return nil, err
+	}
+	if err := r.estimateNormalize(ctx, data); err != nil {
+		return nil, err
+	}
+	if r.Config.Model, err = nn.Describe(r.Model); err != nil {
+		return nil, err
+	}
+	return r, r.placeInput()
+}
+
+// newRun returns a run whose model is built for the samples of data. Of these it reads labels alone, if nothing else says how many classes
+// there are.
+func newRun(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, labelRange, error) {
+	outputs, labels, err := outputSize(ctx, data, c)
+	if err != nil {
+		return nil, labels, err
 	}
 	r := &Run{Config: c}
 	if r.Config.Classes == 0 {
@@ -114,36 +141,18 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (_ *Run, e
 		}
 		return err
 	}); err != nil {
-		return nil, err
+		return nil, labels, err
 	}
-	shapes, err := r.outputShapes()
-	if err != nil {
-		return nil, r.adviseLayout(err)
-	}
-	if err := r.Config.Initial.load(r.Model); err != nil {
-		return nil, err
+	if _, err := r.outputShapes(); err != nil {
+		return nil, labels, r.adviseLayout(err)
 	}
 	r.Targets = r.targetsFor(r.targets)
 	bound, err := r.bindTraining(data.Train.Fields())
 	if err != nil {
-		return nil, err
+		return nil, labels, err
 	}
 	r.targetShapes = shapesOf(bound.arrangements)
-	r.assumeClasses(c)
-	r.assumeCategories(c)
-	if err := r.checkLabelRange(labels, shapes); err != nil {
-		return nil, err
-	}
-	if err := r.CheckTargets(data); err != nil {
-		return nil, err
-	}
-	if err := r.estimateNormalize(ctx, data); err != nil {
-		return nil, err
-	}
-	if r.Config.Model, err = nn.Describe(r.Model); err != nil {
-		return nil, err
-	}
-	return r, r.placeInput()
+	return r, labels, nil
 }
 
 // placeInput moves the constants that prepare inputs and labels to the device.

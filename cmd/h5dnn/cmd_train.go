@@ -67,6 +67,9 @@ func trainCommand() *cli.Command {
 			if c.Bool("print-config") {
 				return printConfig(c)
 			}
+			if c.Bool("summary") {
+				return printModel(c)
+			}
 			if c.Bool("find-lr") {
 				return findRate(c)
 			}
@@ -154,6 +157,7 @@ func trainFlags() []trainFlag {
 		{"Loading", untilUpdate, &cli.IntFlag{Name: "window", Usage: "size of the shuffle buffer, in `CHUNKS`", DefaultText: "from the chunk size"}},
 		{"Loading", always, &cli.Int64Flag{Name: "memory", Usage: "memory limit of the loaders in `MIB`, a quarter of it for validation", DefaultText: "512 for each"}},
 		{"Model", never, &cli.StringFlag{Name: "model", Usage: "preset: " + strings.Join(nn.Presets(), ", ") + "; a YAML file can list layers", DefaultText: fmt.Sprint(d.Model)}},
+		{"Model", never, &cli.BoolFlag{Name: "summary", Usage: "print the layers with their shapes, parameters and multiply-adds, and the memory of training, before any sample is read, and end"}},
 		{"Model", untilUpdate, &cli.StringFlag{Name: "loss", Usage: registered("loss"), DefaultText: fmt.Sprint(d.Loss)}},
 		{"Training", never, &cli.StringFlag{Name: "optimizer", Usage: registered("optimizer"), DefaultText: fmt.Sprint(d.Optimizer)}},
 		{"Training", untilUpdate, &cli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "the optimizer's"}},
