@@ -12,24 +12,35 @@ import (
 var boolean = dtype.Bool
 
 var (
-	_ = add(rule{op: "RNN", since: 1, run: func(c *call) []*tensor.Tensor { return c.recurrent(1, 1, []string{"Tanh"}, rnnCell) }})
-	_ = add(rule{op: "GRU", since: 1, run: func(c *call) []*tensor.Tensor {
-		return c.recurrent(3, 1, []string{"Sigmoid", "Tanh"}, gruCell)
-	}})
-	_ = add(rule{op: "LSTM", since: 1, run: func(c *call) []*tensor.Tensor {
-		return c.recurrent(4, 2, []string{"Sigmoid", "Tanh", "Tanh"}, lstmCell)
-	}})
+	_ = addRecurrent("RNN", kind{gates: 1, states: 1, functions: []string{"Tanh"}, step: rnnCell})
+	_ = addRecurrent("GRU", kind{gates: 3, states: 1, functions: []string{"Sigmoid", "Tanh"}, step: gruCell})
+	_ = addRecurrent("LSTM", kind{gates: 4, states: 2, functions: []string{"Sigmoid", "Tanh", "Tanh"}, step: lstmCell})
 )
+
+// A kind is what the layers of a recurrent operator have in common.
+type kind struct {
+	gates, states int
+	functions     []string // the activations of a direction by default
+	step          cell
+}
+
+func addRecurrent(op string, k kind) bool {
+	return add(rule{op: op, since: 1, run: func(c *call) []*tensor.Tensor { return c.recurrent(k) }})
+}
 
 type function = func(x *tensor.Tensor) *tensor.Tensor
 
-// A direction is the weights of one direction of a recurrent layer, whose gates are blocks of
-// hidden rows.
+// A direction is one direction of a recurrent layer, whose gates are blocks of hidden rows of its weights.
 type direction struct {
 	*call
+	kind
+	at        int            // number of the direction
+	input     *tensor.Tensor // (gates·hidden, inputs)
+	inputBias *tensor.Tensor // (gates·hidden), or nil
 	recurrent *tensor.Tensor // (gates·hidden, hidden)
 	bias      *tensor.Tensor // of the products with the state: (gates·hidden), or nil
 	peephole  *tensor.Tensor // (3·hidden) of an LSTM, or nil
+	lengths   *tensor.Tensor // of the sequences: (N), or nil
 	hidden    int
 	f         []function
 }
@@ -149,65 +160,40 @@ func (c *call) activations(at int, names []string) []function {
 	return functions
 }
 
-// recurrent computes a layer of a number of gates and of states, in one direction or two. Inputs are
-// X, W, R, B, sequence_lens, initial states, and of an LSTM P; outputs are Y and the last states.
-func (c *call) recurrent(gates, states int, names []string, step cell) []*tensor.Tensor {
+// recurrent computes a layer in one direction or two. Inputs are X, W, R, B, sequence_lens, initial states, and
+// of an LSTM P; outputs are Y and the last states.
+func (c *call) recurrent(k kind) []*tensor.Tensor {
 	x, w, r, b := c.x(0), c.x(1), c.x(2), c.optional(3)
-	batchFirst := c.integer("layout", 0) == 1
 	if x.Rank() != 3 || w.Rank() != 3 || r.Rank() != 3 {
 		c.fail(views.ErrShape, "%v with weights %v and %v; want three axes each", x.Shape(), w.Shape(), r.Shape())
 	}
-	if batchFirst {
-		x = x.Transpose(0, 1)
+	batchFirst := c.integer("layout", 0) == 1
+	swapped := func(x *tensor.Tensor) *tensor.Tensor { // batch and the axis before or behind it
+		if batchFirst {
+			return x.Transpose(0, 1)
+		}
+		return x
 	}
-	steps, n, hidden, directions := x.Size(0), x.Size(1), r.Size(2), w.Size(0)
-	if w.Size(1) != gates*hidden || r.Size(1) != gates*hidden || r.Size(0) != directions || b != nil && b.Len() != 2*gates*hidden*directions {
+	x = swapped(x)
+	rows, directions := k.gates*r.Size(2), w.Size(0)
+	if w.Size(1) != rows || r.Size(1) != rows || r.Size(0) != directions || b != nil && b.Len() != 2*rows*directions {
 		c.fail(views.ErrShape, "weights %v and %v do not fit each other", w.Shape(), r.Shape())
 	}
-	lengths := c.optional(4)
-	way := c.text("direction", "forward")
 	ys := make([]*tensor.Tensor, directions)
-	lasts := make([][]*tensor.Tensor, states)
+	lasts := make([][]*tensor.Tensor, k.states)
 	for at := range directions {
-		reversed := way == "reverse" || at == 1
-		d := &direction{call: c, recurrent: r.Select(0, at), hidden: hidden, f: c.activations(at, names)}
-		var inputBias *tensor.Tensor
-		if b != nil {
-			inputBias, d.bias = b.Select(0, at).Narrow(0, 0, gates*hidden), b.Select(0, at).Narrow(0, gates*hidden, gates*hidden)
-		}
-		if c.has(7) {
-			d.peephole = c.x(7).Select(0, at)
-		}
-		state := make([]*tensor.Tensor, states)
+		d := c.direction(k, at)
+		state := make([]*tensor.Tensor, k.states)
 		for i := range state {
 			if c.has(5 + i) {
-				initial := c.x(5 + i)
-				if batchFirst {
-					initial = initial.Transpose(0, 1)
-				}
-				state[i] = initial.Select(0, at)
+				state[i] = swapped(c.x(5+i)).Select(0, at)
 			} else {
-				state[i] = c.elements(tensor.Zeros(x.DType(), n, hidden))
+				state[i] = c.elements(tensor.Zeros(x.DType(), x.Size(1), d.hidden))
 			}
 		}
-		var y *tensor.Tensor
-		var last []*tensor.Tensor
-		if cell, order, ok := c.plainCell(gates, at, names, lengths); ok && steps > 0 {
-			gate := func(x *tensor.Tensor) *tensor.Tensor { return reordered(x, order, hidden) }
-			products := tensor.Linear(x, gate(w.Select(0, at)), gate(inputBias), tensor.NoActivation)
-			y, last = tensor.Recurrent(products, gate(d.recurrent), gate(d.bias), state, tensor.RecurrentOptions{Cell: cell, Reverse: reversed})
-		} else {
-			input := x
-			if reversed {
-				input = reversedSteps(x, lengths)
-			}
-			y, last = d.loop(step, tensor.Linear(input, w.Select(0, at), inputBias, tensor.NoActivation), state, lengths, steps)
-			if reversed {
-				y = reversedSteps(y, lengths)
-			}
-		}
+		y, last := d.run(x, state)
 		ys[at] = y.Unsqueeze(1)
-		for i := range states {
+		for i := range lasts {
 			lasts[i] = append(lasts[i], last[i].Unsqueeze(0))
 		}
 	}
@@ -217,31 +203,57 @@ func (c *call) recurrent(gates, states int, names []string, step cell) []*tensor
 	}
 	results := one(y)
 	for _, last := range lasts {
-		state := tensor.Cat(0, last...)
-		if batchFirst {
-			state = state.Transpose(0, 1)
-		}
-		results = append(results, state)
+		results = append(results, swapped(tensor.Cat(0, last...)))
 	}
 	return results[:min(len(results), len(c.out))]
 }
 
-// plainCell returns the cell of tensor.Recurrent that computes direction number at of a layer, and the places of its gates in ONNX's order. It
-// returns false for a layer with lengths, peepholes, limits, joined gates or other activations than those named, which is a loop of operations.
-func (c *call) plainCell(gates, at int, names []string, lengths *tensor.Tensor) (cell tensor.Cell, order []int, ok bool) {
-	if lengths != nil || c.has(7) || c.number("clip", 0) > 0 || c.integer("input_forget", 0) != 0 {
+// direction returns direction number at of a layer.
+func (c *call) direction(k kind, at int) *direction {
+	r := c.x(2).Select(0, at)
+	d := &direction{call: c, kind: k, at: at, input: c.x(1).Select(0, at), recurrent: r, hidden: r.Size(1), lengths: c.optional(4), f: c.activations(at, k.functions)}
+	if b := c.optional(3); b != nil {
+		rows := k.gates * d.hidden
+		d.inputBias, d.bias = b.Select(0, at).Narrow(0, 0, rows), b.Select(0, at).Narrow(0, rows, rows)
+	}
+	if c.has(7) {
+		d.peephole = c.x(7).Select(0, at)
+	}
+	return d
+}
+
+// run returns the outputs (T, N, hidden) for x (T, N, inputs), and the last states.
+func (d *direction) run(x *tensor.Tensor, state []*tensor.Tensor) (y *tensor.Tensor, last []*tensor.Tensor) {
+	reversed := d.at == 1 || d.text("direction", "forward") == "reverse"
+	if cell, order, ok := d.plainCell(); ok && x.Size(0) > 0 {
+		gate := func(x *tensor.Tensor) *tensor.Tensor { return reordered(x, order, d.hidden) }
+		products := tensor.Linear(x, gate(d.input), gate(d.inputBias), tensor.NoActivation)
+		return tensor.Recurrent(products, gate(d.recurrent), gate(d.bias), state, tensor.RecurrentOptions{Cell: cell, Reverse: reversed})
+	}
+	if !reversed {
+		return d.loop(x, state)
+	}
+	y, last = d.loop(reversedSteps(x, d.lengths), state)
+	return reversedSteps(y, d.lengths), last
+}
+
+// plainCell returns the cell of tensor.Recurrent that computes a direction, and the places of its gates in ONNX's order. It
+// returns false for one with lengths, peepholes, limits, joined gates or other activations than the kind's, which is a loop of operations.
+func (d *direction) plainCell() (cell tensor.Cell, order []int, ok bool) {
+	if d.lengths != nil || d.peephole != nil || d.number("clip", 0) > 0 || d.integer("input_forget", 0) != 0 {
 		return 0, nil, false
 	}
-	if a, given := c.attribute("activations"); given && (len(a.Strings) < (at+1)*len(names) || !slices.Equal(a.Strings[at*len(names):][:len(names)], names)) {
+	n := len(d.functions)
+	if a, given := d.attribute("activations"); given && !slices.Equal(a.Strings[d.at*n:][:n], d.functions) {
 		return 0, nil, false
 	}
-	switch gates {
+	switch d.gates {
 	case 1:
 		return tensor.RNNCell, nil, true
 	case 4:
 		return tensor.LSTMCell, []int{0, 2, 3, 1}, true
 	}
-	if c.integer("linear_before_reset", 0) == 0 {
+	if d.integer("linear_before_reset", 0) == 0 {
 		return tensor.GRUBeforeCell, []int{1, 0, 2}, true
 	}
 	return tensor.GRUCell, []int{1, 0, 2}, true
@@ -267,16 +279,17 @@ func reversedSteps(x, lengths *tensor.Tensor) *tensor.Tensor {
 	return reverseSequences(x, lengths, 1, 0)
 }
 
-// loop goes through the steps, and returns the outputs (T, N, hidden) and the last states. Behind the length
+// loop goes through the steps of x, and returns the outputs (T, N, hidden) and the last states. Behind the length
 // of a sequence outputs are 0, and the state stays.
-func (d *direction) loop(step cell, x *tensor.Tensor, state []*tensor.Tensor, lengths *tensor.Tensor, steps int) (*tensor.Tensor, []*tensor.Tensor) {
-	outputs := make([]*tensor.Tensor, 0, steps)
-	for t := range steps {
+func (d *direction) loop(x *tensor.Tensor, state []*tensor.Tensor) (*tensor.Tensor, []*tensor.Tensor) {
+	products := tensor.Linear(x, d.input, d.inputBias, tensor.NoActivation)
+	outputs := make([]*tensor.Tensor, 0, x.Size(0))
+	for t := range x.Size(0) {
 		results := x.Tape().Scope(func() []*tensor.Tensor {
-			next := step(d, x.Select(0, t), state)
+			next := d.step(d, products.Select(0, t), state)
 			output := next[0]
-			if lengths != nil {
-				inside := lengths.GtScalar(t).Unsqueeze(1)
+			if d.lengths != nil {
+				inside := d.lengths.GtScalar(t).Unsqueeze(1)
 				for i := range next {
 					next[i] = tensor.Where(inside, next[i], state[i])
 				}
@@ -287,7 +300,7 @@ func (d *direction) loop(step cell, x *tensor.Tensor, state []*tensor.Tensor, le
 		state = results[:len(state)]
 		outputs = append(outputs, results[len(state)])
 	}
-	if steps == 0 {
+	if len(outputs) == 0 {
 		d.fail(views.ErrShape, "no steps")
 	}
 	return tensor.Stack(0, outputs...), state
