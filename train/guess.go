@@ -66,21 +66,8 @@ func (r *Run) assume(setting, value, format string, args ...any) {
 // estimateNormalize replaces automatic normalization by numbers. Columns of tables of
 // floats, and of the targets of a regression, are standardized; for other inputs see
 // dataconfig.Data.EstimateNormalize.
-func (r *Run) estimateNormalize(ctx context.Context, data *Data) (err error) {
-	columns, standard := map[string]dataconfig.Columns{}, map[string]bool{}
-	for _, f := range r.Inputs {
-		n := r.inputColumns(data, f)
-		if standard[f.Name] = n > 0; standard[f.Name] {
-			columns[f.Name] = dataconfig.Columns{N: n, Inner: 1}
-		} else if r.needsMeans(f) {
-			columns[f.Name] = r.meanColumns(data, f)
-		}
-	}
-	for i, t := range r.Targets {
-		if n, table := data.Columns(t.Name); t.IsAuto() && r.regresses(i) && table {
-			columns[t.Name], standard[t.Name] = dataconfig.Columns{N: n, Inner: 1}, true
-		}
-	}
+func (r *Run) estimateNormalize(ctx context.Context, data *Data) error {
+	columns, standard := r.measuredColumns(data)
 	statistics, err := data.Statistics(ctx, columns, r.Config.loading())
 	if err != nil {
 		return err
@@ -98,7 +85,41 @@ func (r *Run) estimateNormalize(ctx context.Context, data *Data) (err error) {
 		}
 	}
 	r.assumeStandardized(standardized)
-	byName := map[string]dataconfig.Normalize{}
+	byName, err := r.normalizeInputs(ctx, data, standardized)
+	if err != nil {
+		return err
+	}
+	alike := !r.normalizeTargets(standardized, byName) && len(byName) == 1
+	if r.Config.Data.Normalize = (dataconfig.Normalize{Fields: byName}); alike {
+		for _, only := range byName {
+			r.Config.Data.Normalize = only
+		}
+	}
+	return nil
+}
+
+// measuredColumns returns the columns whose statistics are needed, by field, and the fields that are standardized by them.
+func (r *Run) measuredColumns(data *Data) (columns map[string]dataconfig.Columns, standard map[string]bool) {
+	columns, standard = map[string]dataconfig.Columns{}, map[string]bool{}
+	for _, f := range r.Inputs {
+		n := r.inputColumns(data, f)
+		if standard[f.Name] = n > 0; standard[f.Name] {
+			columns[f.Name] = dataconfig.Columns{N: n, Inner: 1}
+		} else if r.needsMeans(f) {
+			columns[f.Name] = r.meanColumns(data, f)
+		}
+	}
+	for i, t := range r.Targets {
+		if n, table := data.Columns(t.Name); t.IsAuto() && r.regresses(i) && table {
+			columns[t.Name], standard[t.Name] = dataconfig.Columns{N: n, Inner: 1}, true
+		}
+	}
+	return columns, standard
+}
+
+// normalizeInputs sets and returns the normalization of each input that is not used as it is; of integers only, the identity under no name.
+func (r *Run) normalizeInputs(ctx context.Context, data *Data, standardized map[string]dataconfig.Normalize) (byName map[string]dataconfig.Normalize, err error) {
+	byName = map[string]dataconfig.Normalize{}
 	for i := range r.Inputs {
 		f := &r.Inputs[i]
 		if f.asIs {
@@ -108,7 +129,7 @@ func (r *Run) estimateNormalize(ctx context.Context, data *Data) (err error) {
 			f.Normalize = n
 		} else if f.IsAuto() {
 			if f.Normalize, err = data.EstimateNormalize(ctx, f.Name, r.Config.loading()); err != nil {
-				return fmt.Errorf("normalize: %w", err)
+				return nil, fmt.Errorf("normalize: %w", err)
 			}
 			if len(f.Scale) == 1 && !f.IsIdentity() {
 				r.assume("normalize", "none", "%s (%v) is standardized as a whole, (%s − %.4g)/%.4g", f.Name, f.Type, f.Name, -f.Shift[0]/f.Scale[0], 1/f.Scale[0])
@@ -116,10 +137,14 @@ func (r *Run) estimateNormalize(ctx context.Context, data *Data) (err error) {
 		}
 		byName[f.Name] = f.Normalize
 	}
-	if len(byName) == 0 { // integers only
+	if len(byName) == 0 {
 		byName[""] = dataconfig.Identity
 	}
-	alike := len(byName) == 1
+	return byName, nil
+}
+
+// normalizeTargets sets the normalization of each target and adds those that change it to byName; it returns whether any does.
+func (r *Run) normalizeTargets(standardized, byName map[string]dataconfig.Normalize) (changed bool) {
 	for i := range r.Targets {
 		t := &r.Targets[i]
 		if n, ok := standardized[t.Name]; ok {
@@ -128,16 +153,10 @@ func (r *Run) estimateNormalize(ctx context.Context, data *Data) (err error) {
 			t.Normalize = dataconfig.Identity
 		}
 		if t.changes() {
-			byName[t.Name] = t.Normalize
-			alike = false
+			byName[t.Name], changed = t.Normalize, true
 		}
 	}
-	if r.Config.Data.Normalize = (dataconfig.Normalize{Fields: byName}); alike {
-		for _, only := range byName {
-			r.Config.Data.Normalize = only
-		}
-	}
-	return nil
+	return changed
 }
 
 // inputColumns returns how many columns of an input are standardized; 0 if it is not a

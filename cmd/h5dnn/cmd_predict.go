@@ -81,25 +81,12 @@ func predict(c *cli.Context) error {
 	if err := checkOutputs(outputs, format); err != nil {
 		return err
 	}
-	trained, inputs := run.Config.Data, outputs[0].Inputs()
-	sources, err := sourcesOf(c, name, args, &trained, inputs)
-	if err != nil {
-		return err
-	}
-	if len(inputs) == len(sources) { // the model takes no lengths
-		trained.Lengths = nil
-	}
-	if n := c.Int("unknown"); c.IsSet("unknown") {
-		trained.Unknown = &n
-	}
 	open := newFiles(c.Context)
 	defer open.Close()
-	samples, notes, err := trained.Inputs(open, sources)
+	inputs := outputs[0].Inputs()
+	samples, err := predictionSamples(c, open, run, name, args, inputs)
 	if err != nil {
 		return err
-	}
-	for _, text := range notes {
-		fmt.Fprintf(c.App.ErrWriter, "note: %s\n", printable(text))
 	}
 	if output := c.String("output"); namesFile(output) && first() {
 		if err := checkOutput(c, output); err != nil {
@@ -125,6 +112,29 @@ func predict(c *cli.Context) error {
 		printInt8(c, o.int8)
 	}
 	return shared.end()
+}
+
+// predictionSamples returns the samples for the inputs of a run, from the files that args name, and prints what it assumes of them.
+func predictionSamples(c *cli.Context, open datafiles.Files, run *train.Run, name string, args []string, inputs []train.Feature) (loader.Dataset, error) {
+	trained := run.Config.Data
+	sources, err := sourcesOf(c, name, args, &trained, inputs)
+	if err != nil {
+		return nil, err
+	}
+	if len(inputs) == len(sources) { // the model takes no lengths
+		trained.Lengths = nil
+	}
+	if n := c.Int("unknown"); c.IsSet("unknown") {
+		trained.Unknown = &n
+	}
+	samples, notes, err := trained.Inputs(open, sources)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range notes {
+		fmt.Fprintf(c.App.ErrWriter, "note: %s\n", printable(text))
+	}
+	return samples, nil
 }
 
 // A modelOutput is an output of a model, predicted on its own.

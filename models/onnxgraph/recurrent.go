@@ -3,13 +3,10 @@ package onnxgraph
 import (
 	"slices"
 
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
 )
-
-var boolean = dtype.Bool
 
 var (
 	_ = addRecurrent("RNN", kind{gates: 1, states: 1, functions: []string{"Tanh"}, step: rnnCell})
