@@ -181,8 +181,11 @@ func gatherScalars(dst, src []byte, size, start, step int, rows []int, to destin
 	}
 }
 
-// gatherSource reads each row group once for a call, from the first to the last of its rows
-// that are selected.
+// largeGap is the number of bytes of samples that are not selected from which on two reads are cheaper than one: the
+// source has the chunk in its cache, or decodes what is selected alone.
+const largeGap = 1 << 20
+
+// gatherSource reads each row group from the first to the last of its rows that are selected, but for large gaps.
 func (c *column) gatherSource(to destination, field int, rows []int) error {
 	if n := to.consecutive(rows, 0); n == len(rows) {
 		return c.read(to.bytes(field, 0, n, c.size), rows[0], n)
@@ -198,7 +201,7 @@ func (c *column) gatherSource(to destination, field int, rows []int) error {
 	for len(order) > 0 {
 		first, end := rows[order[0]], c.groupEnd(rows[order[0]])
 		n := 1
-		for n < len(order) && rows[order[n]] < end {
+		for n < len(order) && rows[order[n]] < end && (rows[order[n]]-rows[order[n-1]]-1)*c.size < largeGap {
 			n++
 		}
 		end = rows[order[n-1]] + 1

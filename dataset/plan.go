@@ -22,7 +22,7 @@ type Plan struct {
 
 	// Amplification is the number of samples decoded for each one delivered, 1 if
 	// nothing is decoded more than once. For an exact shuffle of chunked data it is
-	// an expected value, or more where a block is several chunks.
+	// an expected value, or more where a block is several chunks, or chunks are decoded in part.
 	Amplification float64
 	Notes         []string // what the user should know
 }

@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"container/list"
+	"slices"
 	"sync"
 )
 
@@ -15,7 +16,35 @@ type chunkCache struct {
 	lru     list.List // of *cachedChunk, used last first
 	bytes   int
 
-	large largeChunk
+	large  largeChunk
+	partly []partlyDecoded // used last last
+}
+
+// A partlyDecoded chunk is one of the last of which only some blocks were decoded.
+type partlyDecoded struct {
+	key   chunkKey
+	bytes int // decoded so far
+}
+
+// decodesPartly reports whether to decode n bytes of a chunk once more rather than all of it: until the last reads of it
+// together have decoded half of its size.
+func (c *chunkCache) decodesPartly(key chunkKey, n, size int) bool {
+	const remembered = 16
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := partlyDecoded{key, n}
+	if k := slices.IndexFunc(c.partly, func(p partlyDecoded) bool { return p.key == key }); k >= 0 {
+		p.bytes += c.partly[k].bytes
+		c.partly = slices.Delete(c.partly, k, k+1)
+	}
+	if p.bytes > size/2 {
+		return false
+	}
+	if len(c.partly) == remembered {
+		c.partly = slices.Delete(c.partly, 0, 1)
+	}
+	c.partly = append(c.partly, p)
+	return true
 }
 
 // A largeChunk is the last decoded chunk of those that are too large for a cache, as arrays are

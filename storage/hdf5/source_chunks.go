@@ -149,6 +149,9 @@ func (s *source) readOneChunk(dst []byte, p transfer, in []chunkRange, index *in
 	if whole := s.decodeTarget(dst, to, from, size); whole != nil && !s.d.file.chunks.contains(key) {
 		return s.d.decode(whole, e)
 	}
+	if done, err := s.readBlocks(dst, to, from, size, e, key); done {
+		return err
+	}
 	if !s.d.file.chunks.holds(size) {
 		return s.readLarge(dst, to, from, size, e, key)
 	}

@@ -77,11 +77,16 @@ func bloscHeaderOf(src []byte, maxSize int) (h bloscHeader, err error) {
 	if len(src) < 16 {
 		return h, errCorrupt
 	}
+	return parseBloscHeader(src, maxSize, len(src))
+}
+
+// parseBloscHeader is bloscHeaderOf for the first 16 bytes of a chunk that is stored in have bytes.
+func parseBloscHeader(src []byte, maxSize, have int) (h bloscHeader, err error) {
 	number := func(at int) uint64 { return uint64(binary.LittleEndian.Uint32(src[at:])) }
 	size, block, stored := number(4), number(8), number(12)
-	if src[0] != 2 || size > uint64(maxSize) || stored < 16 || stored > uint64(len(src)) || size > 0 && block == 0 {
+	if src[0] != 2 || size > uint64(maxSize) || stored < 16 || stored > uint64(have) || size > 0 && block == 0 {
 		return h, fmt.Errorf("version %d, %d bytes in blocks of %d, stored in %d; %d are expected from %d: %w",
-			src[0], size, block, stored, maxSize, len(src), errCorrupt)
+			src[0], size, block, stored, maxSize, have, errCorrupt)
 	}
 	return bloscHeader{int(src[2]), int(src[3]), int(size), int(block), int(stored)}, nil
 }

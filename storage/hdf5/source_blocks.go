@@ -1,0 +1,64 @@
+package hdf5
+
+import (
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// leastPartly is the size of chunks from which on some of their blocks may be decoded alone.
+const leastPartly = 1 << 20
+
+// readBlocks reads a part of a chunk by decoding the blocks of its filter that the part is in, if that costs less than
+// to decode the chunk, and reports whether it did.
+func (s *source) readBlocks(dst []byte, to, from views.View, size int, e chunkEntry, key chunkKey) (done bool, err error) {
+	f, wanted := s.d.file, from.Len()*s.size
+	if f.remote != nil || size < leastPartly || wanted > size/2 || s.d.checkStored(size, e) != nil || f.chunks.contains(key) {
+		return false, nil
+	}
+	read := func(b []byte, at int) error { return f.readAt(b, e.address+uint64(at)) }
+	blocks, err := filter.OpenBlocks(size, e.size, s.d.Filters, e.mask, read)
+	if err != nil || blocks == nil {
+		return false, nil // decoding the chunk tells what is wrong
+	}
+	has := make([]bool, (size+blocks.Size-1)/blocks.Size)
+	s.markBlocks(has, from, blocks.Size)
+	bytes := 0
+	for _, wanted := range has {
+		if wanted {
+			bytes += blocks.Size
+		}
+	}
+	const mostUnused = 8 // bytes decoded for one that is read: smaller parts are likely to be followed by their neighbours
+	if bytes > mostUnused*wanted || !f.chunks.decodesPartly(key, bytes, size) {
+		return false, nil
+	}
+	work := scratch.Get(size + blocks.WorkSize())
+	defer scratch.Put(work)
+	chunk := work[:size]
+	for k, wanted := range has {
+		if wanted {
+			if err := blocks.Decode(chunk, work[size:], k); err != nil {
+				return true, err
+			}
+		}
+	}
+	s.gather(dst, chunk, to, from)
+	return true, nil
+}
+
+// markBlocks marks the blocks of size bytes that have elements of a view of a chunk in bytes.
+func (s *source) markBlocks(has []bool, v views.View, size int) {
+	lo, hi := v.Bounds()
+	hi += s.size - 1
+	first, last := lo/size, hi/size
+	if last-first > 1 && v.Rank() > 0 && !contiguous(v, s.size) {
+		for k := range v.Shape[0] {
+			s.markBlocks(has, views.View{Offset: v.Offset + k*v.Stride[0], Shape: v.Shape[1:], Stride: v.Stride[1:]}, size)
+		}
+		return
+	}
+	for k := max(0, first); k <= min(last, len(has)-1); k++ {
+		has[k] = true
+	}
+}
