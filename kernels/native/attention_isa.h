@@ -1,37 +1,23 @@
 /* One instruction set's loops: included by attention_v*.c, which set the compiler's target
  * and define H5K_ATTENTION_LOOPS, the table to fill. */
 #include "attention.h"
+#include "vectors.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LANES = 16 }; /* of philox.h */
 #include "philox.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* BLOCK rows times two vectors of columns are kept in registers. */
 #if defined(__AVX512F__)
-enum { BYTES = 64, BLOCK = 14 };
+enum { BLOCK = 14 };
 #elif defined(__AVX2__)
-enum { BYTES = 32, BLOCK = 6 };
+enum { BLOCK = 6 };
 #else
-enum { BYTES = 16, BLOCK = 4 };
+enum { BLOCK = 4 };
 #endif
 
-typedef float vec __attribute__((vector_size(BYTES)));
-typedef int32_t ivec __attribute__((vector_size(BYTES)));
 enum { WIDE = BYTES / sizeof(float), ROWS = H5K_ATTENTION_ROWS, KEYS = DRAWN };
-
-INLINE vec load(const float *p) {
-	vec v;
-	memcpy(&v, p, sizeof v);
-	return v;
-}
-
-INLINE void store(float *p, vec v) { memcpy(p, &v, sizeof v); }
-
-INLINE vec choose(ivec mask, vec a, vec b) { return (vec)((mask & (ivec)a) | (~mask & (ivec)b)); }
 
 INLINE int64_t up(int64_t n) { return (n + WIDE - 1) / WIDE * WIDE; }
 

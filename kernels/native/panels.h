@@ -1,32 +1,18 @@
-/* Vectors of one instruction set, and results in panels of channels: for direct_isa.h and int8_isa.h, which say what BYTES a
- * vector has and how many pixels, BLOCK, times VECTORS vectors of channels are kept in registers. */
-#include <stdint.h>
-#include <string.h>
+/* Results in panels of channels, for direct_isa.h and int8_isa.h: BLOCK pixels times VECTORS vectors of channels are kept in registers. */
+#include "vectors.h"
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
-
 #if defined(__AVX512F__)
-enum { BYTES = 64, VECTORS = 2, BLOCK = 14 };
+enum { VECTORS = 2, BLOCK = 14 };
 #elif defined(__AVX2__)
-enum { BYTES = 32, VECTORS = 2, BLOCK = 6 };
+enum { VECTORS = 2, BLOCK = 6 };
 #else
-enum { BYTES = 16, VECTORS = 2, BLOCK = 4 };
+enum { VECTORS = 2, BLOCK = 4 };
 #endif
 
-typedef float vec __attribute__((vector_size(BYTES)));
-typedef int32_t ivec __attribute__((vector_size(BYTES)));
 enum { LANES = BYTES / sizeof(float), WIDTH = VECTORS * LANES };
-
-INLINE vec load(const float *p) {
-	vec v;
-	memcpy(&v, p, sizeof v);
-	return v;
-}
-
-INLINE void store(float *p, vec v) { memcpy(p, &v, sizeof v); }
 
 /* The first n lanes, or all of them if n is larger. */
 #if defined(__AVX512F__)
@@ -49,8 +35,6 @@ INLINE void store_some(float *p, vec v, int64_t n) {
 		p[i] = v[i];
 }
 #endif
-
-INLINE vec choose(ivec mask, vec a, vec b) { return (vec)((mask & (ivec)a) | (~mask & (ivec)b)); }
 
 /* finish stores n channels of a result, or all lanes, at y, within limits. Comparisons with NaN are false, so NaN stays. */
 INLINE void finish(vec v, float *y, int64_t n, int64_t sum, vec low, vec high) {

@@ -1,30 +1,18 @@
 /* One instruction set's loops: included by winograd_v*.c, which set the compiler's target
  * and define H5K_WINOGRAD_LOOPS, the table to fill. */
+#include "vectors.h"
 #include "winograd.h"
-#include <string.h>
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* BLOCK x VECTORS vectors are the part of a product that is kept in registers; GRAD_BLOCK divides 16. */
 #if defined(__AVX512F__)
-enum { BYTES = 64, VECTORS = 2, BLOCK = 8, GRAD_BLOCK = 8 };
+enum { VECTORS = 2, BLOCK = 8, GRAD_BLOCK = 8 };
 #elif defined(__AVX2__)
-enum { BYTES = 32, VECTORS = 2, BLOCK = 6, GRAD_BLOCK = 4 };
+enum { VECTORS = 2, BLOCK = 6, GRAD_BLOCK = 4 };
 #else
-enum { BYTES = 16, VECTORS = 2, BLOCK = 4, GRAD_BLOCK = 4 };
+enum { VECTORS = 2, BLOCK = 4, GRAD_BLOCK = 4 };
 #endif
 
-typedef float vec __attribute__((vector_size(BYTES)));
-typedef int32_t ivec __attribute__((vector_size(BYTES)));
 enum { LANES = BYTES / sizeof(float), WIDTH = VECTORS * LANES };
-
-INLINE vec load(const float *p) {
-	vec v;
-	memcpy(&v, p, sizeof v);
-	return v;
-}
-
-INLINE void store(float *p, vec v) { memcpy(p, &v, sizeof v); }
 
 /* The points are 0, ±P, ±Q and infinity. These have smaller errors than the usual 1 and 2. */
 #define P 0.625f
