@@ -16,7 +16,7 @@ import (
 // word i mod 4 of Philox4x32-10 with key Seed and counter (i div 4, Stream).
 
 // RandomOptions are the options of Uniform, in [A, B), and Normal, with mean A and
-// standard deviation B.
+// standard deviation B. An input, a single uint64, is added to Stream.
 type RandomOptions struct {
 	Seed, Stream uint64
 	A, B         float64
@@ -31,17 +31,21 @@ type DropoutOptions struct {
 // Uniform fills y with numbers from [A, B).
 var Uniform = define("uniform", checkRandom,
 	func(c *Call, options RandomOptions) error {
+		options.Stream += c.stream(0)
 		draw(&c.Out[0], func(i int) float64 {
 			return options.A + (options.B-options.A)*fraction(Philox(options.Seed, options.Stream, uint64(i/4))[i%4])
 		})
 		return nil
 	},
-	func(c *Call, options RandomOptions) (bool, error) { return nativeDraw(native.Uniform, c, options), nil })
+	func(c *Call, options RandomOptions) (bool, error) {
+		return nativeDraw(native.Uniform, c, nil, options), nil
+	})
 
 // Normal fills y with normal numbers of mean A and standard deviation B, two from each two
 // words (Box and Muller, doi:10.1214/aoms/1177706645).
 var Normal = define("normal", checkRandom,
 	func(c *Call, options RandomOptions) error {
+		options.Stream += c.stream(0)
 		draw(&c.Out[0], func(i int) float64 {
 			words := Philox(options.Seed, options.Stream, uint64(i/4))
 			radius := math.Sqrt(-2 * math.Log(fraction(words[i%4&^1])+0x1p-24)) // of (0, 1]
@@ -53,7 +57,9 @@ var Normal = define("normal", checkRandom,
 		})
 		return nil
 	},
-	func(c *Call, options RandomOptions) (bool, error) { return nativeDraw(native.Normal, c, options), nil })
+	func(c *Call, options RandomOptions) (bool, error) {
+		return nativeDraw(native.Normal, c, nil, options), nil
+	})
 
 // Dropout is y = x/(1 − P), but 0 with probability P. The same options drop
 // the same elements, so that it is its own derivative. A second input, a single
@@ -66,10 +72,8 @@ var Dropout = updatesInPlace(define("dropout",
 		if err := c.checkOperands(1, max(1, min(len(c.In), 2))); err != nil {
 			return err
 		}
-		if len(c.In) > 1 {
-			if err := checkVector(&c.In[1], dtype.Uint64, 1); err != nil {
-				return err
-			}
+		if err := c.checkStream(1); err != nil {
+			return err
 		}
 		dropped := Call{Out: c.Out, In: c.In[:1]}
 		if err := dropped.oneShape(); err != nil {
@@ -78,7 +82,7 @@ var Dropout = updatesInPlace(define("dropout",
 		return dropped.allFloats()
 	},
 	func(c *Call, options DropoutOptions) error {
-		options.Stream += c.stream()
+		options.Stream += c.stream(1)
 		kept := zeros(c.Out[0].Shape)
 		draw(&kept, func(i int) float64 {
 			if Philox(options.Seed, options.Stream, uint64(i/4))[i%4]>>8 < options.least() {
@@ -95,22 +99,33 @@ var Dropout = updatesInPlace(define("dropout",
 		return nil
 	},
 	func(c *Call, options DropoutOptions) (bool, error) {
-		return nativeDraw(native.Dropout, c, RandomOptions{options.Seed, options.Stream + c.stream(), float64(options.least()), 1 / (1 - options.P)}), nil
+		return nativeDraw(native.Dropout, c, &c.In[0], RandomOptions{options.Seed, options.Stream + c.stream(1), float64(options.least()), 1 / (1 - options.P)}), nil
 	}))
 
-// stream returns the offset of a host dropout's random stream.
-func (c *Call) stream() uint64 {
-	if len(c.In) < 2 {
+// stream returns what the input i, if there is one, adds to the random stream.
+func (c *Call) stream(i int) uint64 {
+	if len(c.In) <= i {
 		return 0
 	}
-	return storage.Elements[uint64](c.In[1])[c.In[1].Offset]
+	return storage.Elements[uint64](c.In[i])[c.In[i].Offset]
+}
+
+// checkStream returns an error unless the input i is a single uint64 or is missing.
+func (c *Call) checkStream(i int) error {
+	if len(c.In) <= i {
+		return nil
+	}
+	return checkVector(&c.In[i], dtype.Uint64, 1)
 }
 
 // least returns the least of the 24 random bits that keep an element.
 func (s DropoutOptions) least() uint32 { return uint32(math.Round(s.P * (1 << 24))) }
 
 func checkRandom(c *Call, _ RandomOptions) error {
-	if err := c.checkOperands(1, 0); err != nil {
+	if err := c.checkOperands(1, min(len(c.In), 1)); err != nil {
+		return err
+	}
+	if err := c.checkStream(0); err != nil {
 		return err
 	}
 	return allFloats(c.Out[0])
@@ -143,11 +158,12 @@ func Philox(seed, stream, index uint64) [4]uint32 {
 	return c
 }
 
-// nativeDraw fills the output, from the input if there is one.
-func nativeDraw(kind native.Random, c *Call, options RandomOptions) bool {
-	y, x := &c.Out[0], &c.Out[0]
-	if len(c.In) > 0 {
-		x = &c.In[0]
+// nativeDraw fills the output, from x unless it is nil. A call without x may have an input that is added to the stream.
+func nativeDraw(kind native.Random, c *Call, x *storage.Array, options RandomOptions) bool {
+	y := &c.Out[0]
+	if x == nil {
+		x = y
+		options.Stream += c.stream(0)
 	}
 	real, ok := native.ComputeTypeOf(y.Type)
 	index := storage.Array{View: views.Of(y.Shape...)}

@@ -8,10 +8,10 @@ import (
 )
 
 var (
-	_ = onGPU(Uniform, func(c *Call, options RandomOptions) error { return c.launchDraw("uniform", options) })
-	_ = onGPU(Normal, func(c *Call, options RandomOptions) error { return c.launchDraw("normal", options) })
+	_ = onGPU(Uniform, func(c *Call, options RandomOptions) error { return c.launchDraw("uniform", 0, options) })
+	_ = onGPU(Normal, func(c *Call, options RandomOptions) error { return c.launchDraw("normal", 0, options) })
 	_ = onGPU(Dropout, func(c *Call, options DropoutOptions) error {
-		return c.launchDraw("dropout", RandomOptions{options.Seed, options.Stream, float64(options.least()), 1 / (1 - options.P)})
+		return c.launchDraw("dropout", 1, RandomOptions{options.Seed, options.Stream, float64(options.least()), 1 / (1 - options.P)})
 	})
 )
 
@@ -47,20 +47,20 @@ func (a *drawArgs) group(size uint64) {
 	}
 }
 
-// launchDraw fills the output, from the input if there is one.
-func (c *Call) launchDraw(name string, options RandomOptions) error {
+// launchDraw fills the output, from the first input if operands is 1. The input after the operands, if there is one, is added to the stream.
+func (c *Call) launchDraw(name string, operands int, options RandomOptions) error {
 	y, x := &c.Out[0], &c.Out[0]
-	if len(c.In) > 0 {
+	if operands > 0 {
 		x = &c.In[0]
 	}
 	var base uint64
-	if len(c.In) > 1 {
-		base = c.gpu.First(&c.In[1])
+	if len(c.In) > operands {
+		base = c.gpu.First(&c.In[operands])
 	}
 	index := storage.Array{View: views.Of(y.Shape...)}
 	return c.gpu.EachGrid([]*storage.Array{y, x, &index}, func(g *native.Axes, at launch.Addresses, n int64) error {
 		args := drawArgs{y: at[0], base: base, seed: options.Seed, stream: options.Stream, a: options.A, b: options.B, index: int64(at[2]), n: n, g: *g}
-		if len(c.In) > 0 {
+		if operands > 0 {
 			args.x = at[1]
 		}
 		args.group(uint64(y.Type.Size()))

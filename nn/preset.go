@@ -26,6 +26,8 @@ var presets = map[string]func(classes int) Module{
 	"gpt":             gpt,
 	"vit_tiny":        func(classes int) Module { return visionTransformer(16, classes) },
 	"vit_tiny_small":  func(classes int) Module { return visionTransformer(4, classes) },
+	"autoencoder":     autoencoder,
+	"vae":             variationalAutoencoder,
 	"mlp": func(classes int) Module {
 		return Sequential{Flatten{}, lazyDense(128), ReLU{}, lazyDense(classes)}
 	},
@@ -51,7 +53,8 @@ var presets = map[string]func(classes int) Module{
 // torchvision's names: resnet18, resnet34, resnet50, mobilenet_v2 and efficientnet_b0; resnet18_small and
 // resnet34_small are those for small images. unet and unet3d have an output
 // for each class and pixel, tcn takes sequences (N, C, L), lstm and gru sequences (N, T, F). transformer classifies bytes (N, T), gpt predicts
-// the token after each of (N, T), up to 256 of them, and vit_tiny has patches of 16 pixels, vit_tiny_small of 4. Layers take the sizes
+// the token after each of (N, T), up to 256 of them, and vit_tiny has patches of 16 pixels, vit_tiny_small of 4. autoencoder and vae compute as many
+// numbers as a target has from a code of 16, of which vae draws samples in training. Layers take the sizes
 // of their inputs from the first batch.
 func Preset(name string, classes int) (Module, error) {
 	preset, ok := presets[name]

@@ -156,10 +156,15 @@ func (key Key) draw(act string, k *kernels.Kernel, t dtype.Type, a, b float64, s
 
 // fill sets the elements of y to random numbers.
 func (key Key) fill(act string, k *kernels.Kernel, y storage.Array, a, b float64) {
-	if key.Base != nil {
-		fail(act, ErrState, "with a key in memory, of a captured step; only Dropout draws by it")
+	options := kernels.RandomOptions{Seed: key.Seed, Stream: key.Stream, A: a, B: b}
+	if key.Base == nil {
+		run(act, k, options, []storage.Array{y})
+		return
 	}
-	run(act, k, kernels.RandomOptions{Seed: key.Seed, Stream: key.Stream, A: a, B: b}, []storage.Array{y})
+	if key.Base.Data.Device() != y.Data.Device() {
+		fail(act, ErrState, "on %v with the key of a step that is captured on %v", y.Data.Device(), key.Base.Data.Device())
+	}
+	run(act, k, options, []storage.Array{y}, *key.Base)
 }
 
 // drawLike returns random numbers of x's shape, on its device, by key, or by the next key of x.

@@ -85,14 +85,15 @@ func TestLikesAreWhereTheOtherIs(t *testing.T) {
 // TestCreationRefuses what has no answer.
 func TestCreationRefuses(t *testing.T) {
 	key := tensor.Key{}
-	captured := tensor.Key{Base: &storage.Array{}}
+	base := tensor.NewMeta(tensor.Uint64, 1).Array()
+	captured := tensor.Key{Base: &base}
 	for want, f := range map[string]func(){
 		"rand int: from 3 to below 3; want 1 to 2⁴⁰ integers":           func() { key.RandInt(tensor.Int64, 3, 3, 2) },
 		"rand int: int8 does not hold the integers from 0 to below 200": func() { key.RandInt(tensor.Int8, 0, 200, 2) },
 		"permutation: of -1":                                                func() { key.Permutation(-1) },
 		"multinomial: 3 indices of 2 positive weights":                      func() { key.Multinomial(tensor.New([]int{0, 1, 1}), 3, false) },
 		"multinomial: weight -1; want finite ones":                          func() { key.Multinomial(tensor.New([]int{-1, 1}), 1, true) },
-		"uniform: with a key in memory":                                     func() { captured.Rand(tensor.Float32, 2) },
+		"uniform: on cpu with the key of a step that is captured on meta":   func() { captured.Rand(tensor.Float32, 2) },
 		"full: uint8 does not hold the number":                              func() { tensor.Full(tensor.Uint8, 256, 2) },
 		"at: 1 indices of [2 3]; want one for each axis":                    func() { tensor.Zeros(tensor.Int8, 2, 3).At(0) },
 		"index 2 is outside axis 0 of size 2":                               func() { tensor.Zeros(tensor.Int8, 2, 3).Set(1, 2, 0) },

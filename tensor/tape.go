@@ -42,6 +42,7 @@ type block struct {
 	// pending gradients in it.
 	uses     int32
 	freeable bool // whether the backward pass may release it: only it knows of the block
+	kept     bool // until the step ends: see Tape.Keep
 	released bool
 }
 
@@ -82,7 +83,7 @@ func (t *Tape) Scope(f func() []*Tensor) []*Tensor {
 	first := len(t.used)
 	out := f()
 	for _, b := range t.used[first:] {
-		if !slices.ContainsFunc(out, func(y *Tensor) bool { return y != nil && y.block == b }) {
+		if !b.kept && !slices.ContainsFunc(out, func(y *Tensor) bool { return y != nil && y.block == b }) {
 			t.release(b)
 		}
 	}
@@ -96,9 +97,16 @@ func (t *Tape) Release(xs, kept []*Tensor) {
 		return
 	}
 	for _, x := range xs {
-		if x.tape == t && x.block != nil && !slices.ContainsFunc(kept, func(y *Tensor) bool { return y.block == x.block }) {
+		if x.tape == t && x.block != nil && !x.block.kept && !slices.ContainsFunc(kept, func(y *Tensor) bool { return y.block == x.block }) {
 			t.release(x.block)
 		}
+	}
+}
+
+// Keep makes Scope and Release leave the memory of x, which stays until the step ends. A nil Tape is no step.
+func (t *Tape) Keep(x *Tensor) {
+	if t != nil && x != nil && x.block != nil {
+		x.block.kept = true
 	}
 }
 

@@ -239,13 +239,15 @@ type comparison struct {
 	example
 	outputs, compared []*tensor.Tensor
 	counted           []*tensor.Tensor // weights of each target in the axes of the data; nil if all elements count alike
-	losses            []nn.Fraction    // of each output
+	added             []nn.Fraction    // losses of layers
+	losses            []nn.Fraction    // of each output, and those of layers
 	loss              *tensor.Tensor   // the sum of their values, which training minimizes
 }
 
 // compare runs the model on e and compares its outputs with the targets.
 func (r *Run) compare(e example) comparison {
-	c := comparison{example: e, outputs: nn.Call("", r.Model, e.inputs...)}
+	c := comparison{example: e}
+	c.added = nn.CollectLosses(e.inputs[0], func() { c.outputs = nn.Call("", r.Model, e.inputs...) })
 	if len(c.outputs) != len(e.targets) {
 		tensor.Fail("train", views.ErrShape, "%d outputs of the model and %d targets; want as many", len(c.outputs), len(e.targets))
 	}
@@ -260,7 +262,7 @@ func (r *Run) compare(e example) comparison {
 		c.compared = append(c.compared, r.target(y, e.arrangements[i]))
 		weights[i] = e.arrangements[i].weights(c.counted[i])
 	}
-	c.losses = r.lossesOf(c.outputs, c.compared, weights)
+	c.losses = append(r.lossesOf(c.outputs, c.compared, weights), c.added...)
 	c.loss = sumOf(c.losses)
 	return c
 }

@@ -36,7 +36,7 @@ seed: 7
 `
 
 // normed has a layer with buffers that composite operations update.
-var normed = strings.Replace(light, "{dense: 4}", "{spectral_norm: {layer: {dense: 4}}}", 1)
+var normed = strings.Replace(light, "{dense: 4}", "{spectral_norm: {layer: {dense: 12}}}, gaussian_sample, {dense: 4}", 1)
 
 // bare takes it less time and makes more steps.
 var bare = strings.NewReplacer("{batchnorm1d: {num_features: 64}}, {dropout: 0.2}, ", "", "batch: 32", "batch: 16").Replace(light)

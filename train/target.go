@@ -140,7 +140,7 @@ func (r *Run) measure(c comparison, set metricSet) (loss *tensor.Tensor) {
 	}
 	losses := c.losses
 	if loss = c.loss; r.restores() {
-		losses = r.lossesOf(outputs, targets, weights)
+		losses = append(r.lossesOf(outputs, targets, weights), c.added...)
 		loss = sumOf(losses)
 	}
 	for i, y := range targets { // metrics know classes only; ignored labels have the weight 0

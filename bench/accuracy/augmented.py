@@ -48,6 +48,7 @@ def main():
     p.add_argument("--plain", action="store_true", help="do not augment")
     p.add_argument("--data")
     p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--seed", type=int, default=1)
     a = p.parse_args()
     data, parts, model, augment, batch, epochs = TASKS[a.task]
     epochs = a.epochs or epochs
@@ -57,7 +58,7 @@ def main():
         x, val_x = x.unsqueeze(1), val_x.unsqueeze(1)
     mean, std = x.float().mean(), x.float().std(unbiased=False)
     torch.set_num_threads(a.threads)
-    torch.manual_seed(1)
+    torch.manual_seed(a.seed)
     net, change = model(), T.Compose(augment)
     optimizer = torch.optim.AdamW(net.parameters(), lr=4e-3, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, epochs * ((len(x) + batch - 1) // batch), cycle_momentum=False)

@@ -1,14 +1,17 @@
-"""Trains the examples of dense labels, two targets, tokens and text with h5dnn and with PyTorch: the same architecture, data,
-initial distributions, optimizer, batch and epochs, over several seeds. Prints mean and range of each validation metric.
+"""Trains the examples of dense labels, two targets, codes, signals, tokens and text with h5dnn and with PyTorch: the same architecture,
+data, initial distributions, optimizer, batch and epochs, over several seeds. Prints mean and range of each validation metric and of the processor time.
 
-    go run ./examples/segmentation/make && go run ./examples/tagger/make && go run ./examples/characters/make && go run ./examples/gpt/make
+    for e in segmentation fields autoencoder tagger characters ecg gpt; do go run ./examples/$e/make; done
     python bench/accuracy/compare.py bin/h5dnn [--seeds 5] [EXAMPLE ...]
 """
 import argparse
 import json
 import os
+import resource
 import subprocess
+import sys
 import tempfile
+import time
 
 import h5py
 import torch
@@ -127,6 +130,34 @@ class GPT(nn.Module):
         return (self.norm(x) @ self.bytes.weight.T).transpose(1, 2)
 
 
+class Rhythms(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gru, self.head = nn.GRU(1, 32, batch_first=True, bidirectional=True), nn.Linear(64, 4)
+
+    def forward(self, x):
+        return self.head(self.gru(x)[1].transpose(0, 1).flatten(1))  # both last states
+
+
+class Autoencoder(nn.Module):
+    """A code of 16 numbers, or of 16 normal numbers, whose divergence is added to the loss."""
+
+    def __init__(self, normal=False):
+        super().__init__()
+        self.normal = normal
+        self.code = nn.Sequential(nn.Flatten(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 32 if normal else 16))
+        self.image = nn.Sequential(nn.Linear(16, 256), nn.ReLU(), nn.Linear(256, 256))
+
+    def forward(self, x):
+        code, added = self.code(x), 0
+        if self.normal:
+            code, log_variance = code.chunk(2, 1)
+            added = (code.square() + log_variance.exp() - log_variance - 1).sum(1).mean() / 2 / 256
+            if self.training:
+                code = code + (log_variance / 2).exp() * torch.randn_like(code)
+        return self.image(code).unflatten(1, (16, 16)), added
+
+
 def images(a):
     return ((torch.from_numpy(a[:]).float() - 128) / 64).unsqueeze(1)
 
@@ -184,8 +215,22 @@ def integers(*names):
     return lambda f, part: [torch.from_numpy(f[f"{part}/{name}"][:]).long() for name in names]
 
 
-def class_scores(out, y):
-    return {"accuracy": (out.argmax(1) == y).double().mean().item()}
+def signals(f, part):
+    return torch.from_numpy(f[part + "/signals"][:]), torch.from_numpy(f[part + "/rhythms"][:]).long()
+
+
+def strokes(f, part):
+    x = torch.from_numpy(f[part + "/images"][:])
+    return x, x
+
+
+def restored(of):
+    """A loss of images and of what the model adds."""
+    return lambda out, y: of(out[0], y) + out[1]
+
+
+def loss_scores(of):
+    return lambda out, y: {"loss": restored(of)(out, y).item()}
 
 
 def token_scores(out, y):
@@ -198,9 +243,14 @@ TASKS = {  # configuration, data, model, arrays, loss, scores, learning rate, ep
     "transfer": ("transfer/frozen.yaml", "segmentation/shapes.h5", Transfer, kinds, F.cross_entropy, kind_scores, 1e-3, 60, 16),
     "fields": ("fields/fields.yaml", "fields/burgers.h5", Circle, times, F.mse_loss, field_scores, 2e-3, 15, 32),
     "tagger": ("tagger/tagger.yaml", "tagger/sentences.h5", Tagger, sentences, F.cross_entropy, tag_scores, 2e-3, 10, 32),
-    "characters": ("characters/characters.yaml", "characters/pieces.h5", Characters, integers("bytes", "package"), F.cross_entropy, class_scores, 1e-3, 8, 64),
+    "characters": ("characters/characters.yaml", "characters/pieces.h5", Characters, integers("bytes", "package"), F.cross_entropy, kind_scores, 1e-3, 8, 64),
+    "autoencoder": ("autoencoder/autoencoder.yaml", "autoencoder/strokes.h5", Autoencoder, strokes, restored(F.mse_loss), loss_scores(F.mse_loss), 1e-3, 20, 64),
+    "vae": ("autoencoder/vae.yaml", "autoencoder/strokes.h5", lambda: Autoencoder(True), strokes, restored(F.binary_cross_entropy_with_logits),
+            loss_scores(F.binary_cross_entropy_with_logits), 1e-3, 20, 64),
+    "ecg": ("ecg/ecg.yaml", "ecg/signals.h5", Rhythms, signals, F.cross_entropy, kind_scores, 3e-3, 15, 32),
     "gpt": ("gpt/gpt.yaml", "gpt/text.h5", GPT, integers("bytes", "next"), F.cross_entropy, token_scores, 1e-3, 4, 32),
 }
+CLIP = {"ecg": 1}  # norm of the gradient at most
 
 
 def pytorch(task, seed):
@@ -210,6 +260,7 @@ def pytorch(task, seed):
     constants = [y for y in ys if len(y) != len(x)]
     ys, val_ys = [y for y in ys if len(y) == len(x)], val_ys[: len(ys) - len(constants)]
     torch.manual_seed(seed)
+    start = time.process_time()
     net = model()
     optimizer = torch.optim.Adam(net.parameters(), lr=rate)
     for _ in range(epochs):
@@ -217,18 +268,22 @@ def pytorch(task, seed):
         for rows in torch.randperm(len(x)).split(batch):
             optimizer.zero_grad()
             loss_of(net(x[rows]), *[y[rows] for y in ys], *constants).backward()
+            if task in CLIP:
+                nn.utils.clip_grad_norm_(net.parameters(), CLIP[task])
             optimizer.step()
     net.eval()
     with torch.no_grad():
-        return scores(net(val_x), *val_ys, *constants)
+        return scores(net(val_x), *val_ys, *constants) | {"seconds": time.process_time() - start}
 
 
 def h5dnn(program, task, seed, names, threads):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
         run = [program, "train", os.path.join(EXAMPLES, TASKS[task][0]), "--seed", str(seed), "--threads", str(threads), "--json", "-o", os.path.join(folder, "run.h5")]
         lines = subprocess.run(run, check=True, capture_output=True, text=True).stdout.splitlines()
     last = [json.loads(line) for line in lines if "val_loss" in line][-1]
-    return {name: last["val_" + name] for name in names}
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {name: last["val_" + name] for name in names if name != "seconds"} | {"seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
 
 
 def summary(values):
@@ -245,8 +300,11 @@ def main():
     torch.set_num_threads(a.threads)
     print(f"| example | metric of validation | h5dnn: mean (range) of {a.seeds} seeds | PyTorch {torch.__version__.split('+')[0]} |\n|---|---|---|---|")
     for task in a.tasks:
-        theirs = [pytorch(task, seed) for seed in range(1, a.seeds + 1)]
-        ours = [h5dnn(a.program, task, seed, theirs[0], a.threads) for seed in range(1, a.seeds + 1)]
+        theirs, ours = [], []
+        for seed in range(1, a.seeds + 1):
+            theirs.append(pytorch(task, seed))
+            ours.append(h5dnn(a.program, task, seed, theirs[0], a.threads))
+            print(task, seed, "h5dnn", ours[-1], "PyTorch", theirs[-1], file=sys.stderr)
         for name in theirs[0]:
             print(f"| {task} | {name} | {summary([s[name] for s in ours])} | {summary([s[name] for s in theirs])} |", flush=True)
 

@@ -209,6 +209,7 @@ layers = {  # by description: the layer and the shapes of its inputs, or integer
     '{"local_response_norm": 2}': (nn.LocalResponseNorm(2), (2, 5, 3)),
     '{"local_response_norm": {"size": 3, "alpha": 0.5, "beta": 0.6, "k": 2}}': (nn.LocalResponseNorm(3, 0.5, 0.6, 2), (2, 5, 3, 2)),
     'evaluating {"dropout": 0.3}': (nn.Dropout(0.3), (3, 4)),
+    'evaluating {"gaussian_sample": 0.5}': (Fn(lambda x: x[:, :2]), (3, 4, 2)),
     'evaluating {"dropout2d": 0.3}': (nn.Dropout2d(0.3), (3, 4, 2, 2)),
     'evaluating {"drop_path": 0.3}': (nn.Identity(), (3, 4)),
     'evaluating {"alpha_dropout": 0.3}': (nn.AlphaDropout(0.3), (3, 4)),

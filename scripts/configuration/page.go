@@ -17,7 +17,7 @@ const introduction = `# Configuration
 
 The settings of ` + "`h5dnn train CONFIG.yaml`" + `. [examples/digits.yaml](../examples/digits.yaml) and
 [examples/resnet.yaml](../examples/resnet.yaml) are complete configurations; others are of a
-[forecast](../examples/forecast.yaml), an [autoencoder](../examples/autoencoder.yaml) [several outputs](../examples/outputs.yaml), [labels of pixels](../examples/segmentation/unet.yaml), [targets with losses](../examples/targets/targets.yaml)
+[forecast](../examples/forecast.yaml), an [autoencoder](../examples/autoencoder/autoencoder.yaml), [several outputs](../examples/outputs.yaml), [labels of pixels](../examples/segmentation/unet.yaml), [targets with losses](../examples/targets/targets.yaml)
 and [tokens](../examples/tagger/tagger.yaml). ` + "`h5dnn init DATA.h5`" + ` writes one for a file, and
 ` + "`h5dnn train --print-config`" + ` prints all settings of a run, with defaults and what follows from
 the data, each with its origin: a flag, a line, the data or the default. Saved in the same folder, the output is a configuration of the same run.
