@@ -21,6 +21,8 @@ var samplesOf = map[string][]map[string]any{
 	"resize":       {{"size": []int{20, 9}}, {"size": 5, "interpolation": "area"}, {"size": 21, "interpolation": "nearest"}},
 	"color":        {{"brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1}},
 	"gamma":        {{"gamma": 0.5}},
+	"lighting":     {{"contrast": 0.8, "gamma": 0.3, "channel_gamma": 0.2}, {"contrast": []float64{-1, 0}, "p": 0.5}},
+	"box_blur":     {{"size": 5}, {"size": []float64{2, 4}, "p": 0.5}},
 	"noise":        {{"std": 0.1}},
 	"blur":         {{"sigma": []float64{0.5, 2}}},
 	"erase":        {{"p": 0.8}, {"size": 5, "p": 1, "count": 2}},
