@@ -10,8 +10,6 @@ import (
 	"sync"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -57,18 +55,11 @@ func mapFile(f *os.File) (*Mapping, error) {
 	if info.Size() != int64(int(info.Size())) {
 		return nil, fmt.Errorf("%d bytes are more than can be addressed: %w", info.Size(), ErrDevice)
 	}
-	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	runtime.KeepAlive(f)
+	duplicate, bytes, err := mapPages(f, int(info.Size()))
 	if err != nil {
 		return nil, err
 	}
-	r := &region{os.NewFile(uintptr(fd), f.Name()), []byte{}}
-	if info.Size() > 0 {
-		if r.bytes, err = unix.Mmap(fd, 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED); err != nil {
-			r.f.Close()
-			return nil, err
-		}
-	}
+	r := &region{duplicate, bytes}
 	m := &Mapping{region: r, device: File(f.Name()), pages: touchedPages{of: map[int64]int{}}}
 	m.cleanup = runtime.AddCleanup(m, func(r *region) { r.release() }, r)
 	return m, nil
@@ -77,7 +68,7 @@ func mapFile(f *os.File) (*Mapping, error) {
 func (r *region) release() error {
 	var err error
 	if len(r.bytes) > 0 {
-		err = unix.Munmap(r.bytes)
+		err = unmapPages(r.bytes)
 	}
 	r.bytes = nil
 	return errors.Join(err, r.f.Close())
@@ -213,7 +204,7 @@ func (m *Mapping) touch(offset int64, size, n int) {
 
 // release gives all pages of a mapping back to the system.
 func (p *touchedPages) release(mapped []byte) {
-	unix.Madvise(mapped, unix.MADV_DONTNEED) // advice
+	ReleasePages(mapped) // advice
 	clear(p.of)
 	p.total, p.largest = 0, 0
 }

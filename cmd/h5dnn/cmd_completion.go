@@ -121,11 +121,29 @@ func fishCompletion(w io.Writer, app *cli.App) error {
 // quotedForShell returns s between single quotes.
 func quotedForShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
+// manPage writes a page in roff with what --help prints of each command.
 func manPage(w io.Writer, app *cli.App) error {
-	text, err := app.ToManWithSection(1)
-	if err != nil {
-		return err
+	fmt.Fprintf(w, ".TH H5DNN 1 \"\" \"h5dnn %s\"\n.SH NAME\nh5dnn \\- %s\n.SH SYNOPSIS\n.B h5dnn\n.I COMMAND\n[OPTIONS] [ARGUMENTS]\n", roff(app.Version), roff(app.Usage))
+	if app.Description != "" {
+		fmt.Fprintf(w, ".SH DESCRIPTION\n%s\n", roff(app.Description))
 	}
-	_, err = io.WriteString(w, text)
+	fmt.Fprintln(w, ".SH COMMANDS")
+	for _, command := range app.Commands {
+		fmt.Fprintf(w, ".SS %s\n%s\n", roff(strings.TrimSpace(command.Name+" "+command.ArgsUsage)), roff(command.Usage))
+		if command.Description != "" {
+			fmt.Fprintf(w, ".PP\n.nf\n%s\n.fi\n", roff(command.Description))
+		}
+		for _, flag := range command.Flags {
+			names, usage, _ := strings.Cut(flag.String(), "\t")
+			fmt.Fprintf(w, ".TP\n.B %s\n%s\n", roff(names), roff(usage))
+		}
+	}
+	_, err := io.WriteString(w, ".SH EXIT STATUS\n0 for success, 1 for a negative answer such as a failed verify, 2 for an error, and 130 after an interrupt.\n")
 	return err
+}
+
+// roff returns text for a man page: backslashes, hyphens, and dots and quotes at the start of a line have a meaning there.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n.", "\n\\&.", "\n'", "\n\\&'").Replace("\n" + text)
+	return text[1:]
 }

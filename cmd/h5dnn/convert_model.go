@@ -20,6 +20,9 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 )
 
+// lacks is empty: nothing is missing with cgo.
+var lacks map[string]string
+
 // frameworkFlags are the flags of convert that concern models.
 var frameworkFlags = []cli.Flag{
 	&cli.StringFlag{Name: "framework", Usage: "`NAME` of the framework whose names and layouts OUT has: keras, pytorch or h5dnn; by default from its format"},

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -167,6 +168,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Name:            "h5dnn",
 		Usage:           "inspect, slice and convert HDF5 files, and train neural networks on them",
 		Version:         version(),
+		Description:     lacks[""],
 		HideHelpCommand: true,
 		Flags:           []cli.Flag{cli.HelpFlag}, // the library leaves it out where a command is called help
 		Writer:          stdout,
@@ -187,7 +189,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 	for _, command := range app.Commands {
 		command.OnUsageError = func(c *cli.Context, err error, _ bool) error { return flagError(c.Command, err) }
 		command.HideHelpCommand = true
-		command.Description = strings.TrimPrefix(command.Description+"\n\n"+examplesOf(command.Name), "\n\n")
+		command.Description = paragraphs(command.Description, lacks[command.Name], examplesOf(command.Name))
 		if opensFiles[command.Name] {
 			command.Flags, command.Before = append(command.Flags, limitFlag(), remoteCacheFlag()), remember
 		}
@@ -198,6 +200,11 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		}
 	}
 	return app
+}
+
+// paragraphs joins texts that are not empty, with empty lines between them.
+func paragraphs(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "\n\n")
 }
 
 func commandNames(app *cli.App) []string {

@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
@@ -71,13 +70,8 @@ var keepsNames = map[string]bool{"init": true, "train": true}
 // copyPipe replaces a descriptor that reads from a pipe or a socket by an unnamed temporary
 // file with what it reads. It leaves other descriptors as they are.
 func copyPipe(ctx context.Context, fd int) error {
-	var info unix.Stat_t
-	if err := unix.Fstat(fd, &info); err != nil {
-		return nil // opening it gives the error
-	}
-	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-	if kind := info.Mode & unix.S_IFMT; err != nil || kind != unix.S_IFIFO && kind != unix.S_IFSOCK || flags&unix.O_ACCMODE == unix.O_WRONLY {
-		return nil
+	if !isPipe(fd) {
+		return nil // if it is none at all, opening it gives the error
 	}
 	folder := os.TempDir()
 	limit, known := atomicfile.FreeSpace(folder)
@@ -102,31 +96,5 @@ func copyPipe(ctx context.Context, fd int) error {
 	case err != nil:
 		return fmt.Errorf("reading the pipe: %w", err)
 	}
-	return unix.Dup2(int(file.Fd()), fd)
-}
-
-// A pipeReader reads a descriptor that stays open, until its context is done.
-type pipeReader struct {
-	ctx context.Context
-	fd  int
-}
-
-func (r pipeReader) Read(b []byte) (int, error) {
-	for {
-		if err := r.ctx.Err(); err != nil {
-			return 0, err
-		}
-		n, err := unix.Read(r.fd, b)
-		switch {
-		case err == unix.EINTR:
-		case err == unix.EAGAIN: // a pipe that its other end has made non-blocking
-			unix.Poll([]unix.PollFd{{Fd: int32(r.fd), Events: unix.POLLIN}}, 100)
-		case err != nil:
-			return 0, err
-		case n == 0 && len(b) > 0:
-			return 0, io.EOF
-		default:
-			return n, nil
-		}
-	}
+	return replaceDescriptor(fd, file)
 }

@@ -41,6 +41,16 @@ func reportCommand() *cli.Command  { return withoutCgo("report", "write a page a
 func initCommand() *cli.Command    { return withoutCgo("init", "write a configuration for a data file") }
 func devicesCommand() *cli.Command { return withoutCgo("devices", "show CPU, GPUs and libraries") }
 
+const writesNoHDF5 = "This program was built without cgo, and writes no HDF5 files."
+
+// lacks has what --help says of the commands that do less without cgo, and of the program.
+var lacks = map[string]string{
+	"": "This program was built without cgo: it reads, slices and converts arrays in files. It writes no HDF5 files, converts no models, and trains none.",
+
+	"slice": writesNoHDF5, "convert": writesNoHDF5 + " It converts arrays, and no models.", "repair": writesNoHDF5, "shard": writesNoHDF5,
+	"merge": writesNoHDF5, "strip": writesNoHDF5, "cast": writesNoHDF5, "repack": writesNoHDF5, "import": writesNoHDF5,
+}
+
 // missingOperators are not named: none are computed.
 func missingOperators(*onnx.Graph) map[string]int { return nil }
 

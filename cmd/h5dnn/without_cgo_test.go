@@ -33,12 +33,21 @@ func TestProgramWithoutCgo(t *testing.T) {
 		"slice testdata/digits.h5:/test/images[0,2:]",
 		"verify testdata/digits.h5",
 		"convert testdata/digits.h5 OUT.npz --verify",
-		"help slice",
 	} {
 		want := commandOutput(t, strings.Fields(strings.Replace(line, "OUT", "native", 1)))
 		got, err := exec.Command(program, strings.Fields(strings.Replace(line, "OUT", "pure", 1))...).CombinedOutput()
 		if err != nil || strings.ReplaceAll(string(got), "pure.npz", "native.npz") != want {
 			t.Errorf("%s: %v\n%s\nwith cgo\n%s", line, err, got, want)
+		}
+	}
+	for line, want := range map[string]string{
+		"--help":         "trains none",
+		"help slice":     "writes no HDF5 files",
+		"convert --help": "writes no HDF5 files",
+		"help train":     "not in this program",
+	} {
+		if text, err := exec.Command(program, strings.Fields(line)...).CombinedOutput(); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v, %s", line, err, text)
 		}
 	}
 	for line, reason := range map[string]string{

@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // A File is written under a temporary name in the directory of its path and
@@ -44,7 +42,7 @@ func Create(path string, o Options) (*File, error) {
 		return nil, err
 	}
 	if old != nil {
-		if err := unix.Access(path, unix.W_OK); err != nil {
+		if err := checkWritable(path); err != nil {
 			return nil, &fs.PathError{Op: "replace", Path: path, Err: err}
 		}
 	}
@@ -203,14 +201,12 @@ func createTemp(path string, old fs.FileInfo) (*os.File, error) {
 			return nil, err
 		}
 		// On file systems without locks, nothing is removed either.
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) || !isNamed(f, name) {
+		if err := lockFile(f); errors.Is(err, errHeld) || !isNamed(f, name) {
 			f.Close() // another process took it for abandoned before it was locked
 			continue
 		}
 		if old != nil {
-			if was, ok := old.Sys().(*syscall.Stat_t); ok {
-				f.Chown(int(was.Uid), int(was.Gid))
-			}
+			copyOwner(f, old)
 		}
 		return f, nil
 	}
@@ -238,11 +234,11 @@ func abandoned(path string, do func(name string)) {
 	left, _ := filepath.Glob(escapeGlob(begin) + end)
 	within, _ := filepath.Glob(escapeGlob(filepath.Join(filepath.Dir(begin), "."+filepath.Base(begin))) + end + end)
 	for _, name := range append(left, within...) {
-		f, err := os.OpenFile(name, os.O_RDWR|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+		f, err := os.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK|noFollow, 0)
 		if err != nil {
 			continue
 		}
-		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		if lockFile(f) == nil {
 			do(name)
 		}
 		f.Close()
@@ -259,17 +255,4 @@ func escapeGlob(name string) string {
 		escaped = append(escaped, c)
 	}
 	return string(escaped)
-}
-
-// syncDir makes a rename in dir durable, on file systems that can.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
-		return err
-	}
-	return nil
 }

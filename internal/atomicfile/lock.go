@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
 )
 
 // ErrLocked is the kind of error for a path that is locked.
@@ -28,15 +26,15 @@ func Lock(path string) (*PathLock, error) {
 	}
 	name := hidden(path, ".lock")
 	for range 100 {
-		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o666)
+		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|noFollow, 0o666)
 		if errors.Is(err, fs.ErrPermission) { // another user's program was killed
-			file, err = os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+			file, err = os.OpenFile(name, os.O_RDONLY|noFollow, 0)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if errors.Is(err, unix.EWOULDBLOCK) {
+		err = lockFile(file)
+		if errors.Is(err, errHeld) {
 			file.Close()
 			return nil, fmt.Errorf("%s is %w", path, ErrLocked)
 		}

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -61,7 +59,7 @@ func (f *File) mapped(address uint64, n int) (*storage.Mapped, error) {
 // ReleasePages returns the mapped pages of the file to the system, which keeps them in
 // its cache. It reduces the resident memory of the process.
 func (f *File) ReleasePages() {
-	f.withAll(func(all []byte) error { return unix.Madvise(all, unix.MADV_DONTNEED) })
+	f.withAll(storage.ReleasePages)
 }
 
 // willNeed advises the system to read n bytes at an address into its cache.
@@ -71,7 +69,7 @@ func (f *File) willNeed(address uint64, n int) error {
 		return err
 	}
 	return f.withAll(func(all []byte) error {
-		return unix.Madvise(clip(all, int(at), int(at)+n, unix.Getpagesize()), unix.MADV_WILLNEED)
+		return storage.PrefetchPages(clip(all, int(at), int(at)+n, os.Getpagesize()))
 	})
 }
 
