@@ -1,14 +1,12 @@
 package nn
 
 import (
-	"slices"
-
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Modules that merge several inputs of one shape, or for Concat of shapes that
-// differ along its axis, into one output.
+// Modules that merge several inputs into one output: inputs of one shape but for axes of one element, along which they are broadcast, or for
+// Concat of shapes that differ along its axis.
 type (
 	Add      struct{ noSettings } // the sum
 	Subtract struct{ noSettings } // the difference of two
@@ -92,12 +90,22 @@ func merge(layer string, inputs []*tensor.Tensor, f func(x, y *tensor.Tensor) *t
 	checkInputs(layer, inputs)
 	z := inputs[0]
 	for _, x := range inputs[1:] {
-		if !slices.Equal(x.Shape(), z.Shape()) {
-			tensor.Fail(layer, views.ErrShape, "inputs %v and %v; want one shape", z.Shape(), x.Shape())
+		if !alike(x.Shape(), z.Shape()) {
+			tensor.Fail(layer, views.ErrShape, "inputs %v and %v; want one shape, but for axes of one element", z.Shape(), x.Shape())
 		}
 		z = f(z, x)
 	}
 	return z
+}
+
+// alike reports whether two shapes have the same number of samples and of axes, and differ along axes of one element alone.
+func alike(a, b []int) bool {
+	for axis := range min(len(a), len(b)) {
+		if a[axis] != b[axis] && (axis == 0 || a[axis] != 1 && b[axis] != 1) {
+			return false
+		}
+	}
+	return len(a) == len(b)
 }
 
 func checkInputs(layer string, inputs []*tensor.Tensor) {

@@ -102,6 +102,12 @@ def gru_reset_before(net, x):
     return h
 
 
+def slopes(*shape):
+    net = nn.PReLU()
+    net.weight = nn.Parameter(torch.empty(shape))
+    return net
+
+
 causal = nn.Transformer.generate_square_subsequent_mask(4)
 padding, memory_padding = torch.tensor([[0, 0, 0, 1], [0, 0, 1, 1]]), torch.tensor([[0, 0, 1], [0, 0, 0]])  # 1 where a step is left out
 sizes = dict(dim_feedforward=10, dropout=0, batch_first=True)
@@ -286,6 +292,18 @@ layers = {  # by description: the layer and the shapes of its inputs, or integer
     '{"spectral_norm": {"layer": {"conv2d": {"in_channels": 2, "out_channels": 3, "kernel_size": 3, "dtype": "float64"}}, "n_power_iterations": 3, "eps": 1e-6}}': (spectral_norm(nn.Conv2d(2, 3, 3), n_power_iterations=3, eps=1e-6), (2, 2, 5, 4)),
     '{"spectral_norm": {"layer": {"conv_transpose2d": {"in_channels": 3, "out_channels": 2, "kernel_size": 2, "dtype": "float64"}}}}': (spectral_norm(nn.ConvTranspose2d(3, 2, 2)), (2, 3, 4, 3)),
     'evaluating {"spectral_norm": {"layer": {"linear": {"in_features": 4, "out_features": 3, "dtype": "float64"}}}}': (spectral_norm(nn.Linear(4, 3)), (5, 4)),
+    '{"slice": {"start": 1, "stop": -1, "step": 2}}': (Fn(lambda x: x[:, 1:-1:2]), (2, 6, 3)),
+    '{"slice": {"start": -2, "axis": 2}}': (Fn(lambda x: x[:, :, -2:]), (2, 3, 4)),
+    '{"function": {"name": "mean", "settings": {"dim": [1, -1], "keepdim": true}}}': (Fn(lambda x: x.mean((1, -1), keepdim=True)), (2, 3, 4)),
+    '{"function": {"name": "pow", "settings": {"exponent": 2}}}': (Fn(lambda x: x ** 2), (2, 3)),
+    '{"function": {"name": "div"}}': (Fn(lambda x, y: x / y), (2, 3, 4), (2, 1, 4)),
+    '{"function": {"name": "matmul"}}': (Fn(lambda x, y: x @ y), (2, 3, 4), (2, 4, 2)),
+    '{"function": {"name": "stack", "settings": {"dim": 1}}}': (Fn(lambda x, y: torch.stack([x, y], 1)), (2, 3), (2, 3)),
+    '{"function": {"name": "einsum", "settings": {"equation": "bij,bj->bi"}}}': (Fn(lambda x, y: torch.einsum("bij,bj->bi", x, y)), (2, 3, 4), (2, 4)),
+    '{"function": "sqrt"}': (Fn(lambda x: x.sqrt()), torch.rand(2, 3).add(0.5).requires_grad_()),
+    '{"graph": {"inputs": ["a", "b"], "nodes": [{"name": "y", "layer": "mul", "from": ["a", "b"]}]}}': (Fn(lambda x, y: x * y), (2, 3, 4), (2, 3, 1)),
+    '{"graph": {"inputs": ["a", "b"], "nodes": [{"name": "y", "layer": "maximum", "from": ["a", "b"]}]}}': (Fn(torch.maximum), (2, 1, 4), (2, 3, 4)),
+    '{"prelu": {"shape": [3, 1, 2], "dtype": "float64"}}': (Fn(lambda net, x: torch.where(x > 0, x, x * net.weight), slopes(3, 1, 2)), (2, 3, 4, 2)),
 }
 ours = {"weight": "gamma", "bias": "beta"}
 

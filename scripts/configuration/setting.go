@@ -41,6 +41,7 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[map[string]train.TargetConfig](): "the settings of targets below, by target",
 	reflect.TypeFor[augment.Range]():                 "number, or `[lowest, highest]`",
 	reflect.TypeFor[map[string]augment.Kind]():       "name by field",
+	reflect.TypeFor[map[string]any]():                "value by name",
 	reflect.TypeFor[train.Interval]():                "duration, number of steps or `epoch`",
 }
 

@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
@@ -127,6 +128,54 @@ func Bind(name string, settings []byte, in ...*tensor.Tensor) (*Call, error) {
 		return nil, errkind.Errorf(storage.ErrState, "%s: %d operands; want %d", name, len(in), len(c.at))
 	}
 	return c, nil
+}
+
+// Check returns an error if no operation has that name, or the operation does not take the settings.
+func Check(name string, settings []byte) error {
+	placeholder := tensor.NewMeta(dtype.Float32)
+	_, err := bindInOrder(name, settings, func() *tensor.Tensor { return placeholder })
+	return err
+}
+
+// Apply computes an operation. Operands are given in order to the parameters that the settings leave open.
+func Apply(name string, settings []byte, operands ...*tensor.Tensor) (results []*tensor.Tensor, err error) {
+	c, err := bindInOrder(name, settings, func() (x *tensor.Tensor) {
+		if len(operands) > 0 {
+			x, operands = operands[0], operands[1:]
+		}
+		return x
+	}, operands...)
+	if err == nil && len(operands) > 0 {
+		err = errkind.Errorf(storage.ErrState, "%s: %d operands too many", name, len(operands))
+	}
+	if err == nil {
+		err = c.try(func() { results = c.apply(c.in) })
+	}
+	return results, err
+}
+
+// bindInOrder is Bind of operands that next returns, for each parameter that takes a tensor and is not among the settings; all are those of
+// a parameter of any number.
+func bindInOrder(name string, settings []byte, next func() *tensor.Tensor, all ...*tensor.Tensor) (*Call, error) {
+	given := map[string]json.RawMessage{}
+	_ = json.Unmarshal(settings, &given) // or an error of Bind
+	var in []*tensor.Tensor
+	known, _ := operations()
+	if op := known[name]; op != nil {
+		for _, p := range op.Parameters {
+			switch _, set := given[p.Name]; {
+			case p.Kind == Operands:
+				for in = append(in, next()); len(in) < len(all); {
+					in = append(in, next())
+				}
+			case p.Kind == Either && set:
+				in = append(in, nil)
+			case p.Kind == Either, p.Kind == Operand:
+				in = append(in, next())
+			}
+		}
+	}
+	return Bind(name, settings, in...)
 }
 
 func (op *Operation) settings() []string {
