@@ -45,7 +45,7 @@ func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) {
 
 func newBuilder(m *Model, o LinkOptions) *builder {
 	return &builder{
-		modules: map[string]string{}, emitted: map[string]string{}, taken: map[string]bool{},
+		modules: map[string]string{}, emitted: map[string]string{}, taken: map[string]bool{}, unmasked: map[string]bool{},
 		version: m.Version, flat: map[string][][]int{}, given: o.Flatten,
 	}
 }
@@ -124,6 +124,7 @@ type builder struct {
 	flat     map[string][][]int
 	flattens map[string]bool  // layers that flatten with the channels first, or not, where package nn says so
 	given    map[string][]int // shapes before layers that flatten, by their names
+	unmasked map[string]bool  // nodes whose mask attention has taken
 	version  string           // of Keras
 	notes    []string
 	err      error // the first one of values in an order that cannot be
@@ -259,7 +260,15 @@ func (b *builder) model(m *Model, prefix string, inputs []value) ([]value, error
 		if node < len(l.Arguments) {
 			call = l.Arguments[node]
 		}
-		return b.call(l, prefix+l.Name, call, in)
+		out, err := b.call(l, prefix+l.Name, call, in)
+		if err == nil && layerMasks(in) {
+			s := settingsOf(l)
+			b.takeMasks(s, in, func(i int) bool { return takenInOrder(m, l, l.Calls[node][i]) })
+			if s.failed() != nil {
+				return nil, layerError(prefix+l.Name, l.Class, notRun, s.failed())
+			}
+		}
+		return out, err
 	})
 	for i, v := range outputs {
 		if r := m.Outputs[i]; v.node == "" {
@@ -267,6 +276,41 @@ func (b *builder) model(m *Model, prefix string, inputs []value) ([]value, error
 		}
 	}
 	return outputs, err
+}
+
+// layerMasks reports whether a value has a mask.
+func layerMasks(in []value) bool {
+	return slices.ContainsFunc(in, func(v value) bool { return v.mask != "" })
+}
+
+// takenInOrder reports whether each layer of m that takes r and the mask of r computes it from the output of l, or l from its output.
+func takenInOrder(m *Model, l *Layer, r Ref) bool {
+	var reach func(name string, seen map[string]bool)
+	reach = func(name string, seen map[string]bool) {
+		for _, in := range slices.Concat(m.Layer(name).Calls...) {
+			if !seen[in.Layer] {
+				seen[in.Layer] = true
+				reach(in.Layer, seen)
+			}
+		}
+	}
+	depends := func(name, on string) bool {
+		seen := map[string]bool{}
+		reach(name, seen)
+		return seen[on]
+	}
+	for i := range m.Layers {
+		other := &m.Layers[i]
+		c, name := classes[other.Class], other.Name
+		if _, operation := other.Config[operands]; operation || strings.HasPrefix(other.Class, "ops.") || name == l.Name || !slices.Contains(slices.Concat(other.Calls...), r) ||
+			other.Model == nil && !c.kept && !c.several && !passesMask[other.Class] {
+			continue
+		}
+		if len(other.Calls) > 1 || len(l.Calls) > 1 || !depends(name, l.Name) && !depends(l.Name, name) {
+			return false
+		}
+	}
+	return true
 }
 
 // call adds one call of the layer of that path.
@@ -289,7 +333,7 @@ func (b *builder) call(layer *Layer, path string, call Arguments, in []value) ([
 // layer adds the nodes of a layer, and returns its outputs; none if it fails.
 func (b *builder) layer(l *settings, in []value) []value {
 	c := classes[l.Class]
-	in = withMask(l, in)
+	in = withMask(l, b.withoutTaken(in))
 	switch {
 	case c.nodes == nil && c.module == nil && c.outputs == nil:
 		l.refuse("layers of this class are not translated")
@@ -332,15 +376,46 @@ func (b *builder) layer(l *settings, in []value) []value {
 		}
 	}
 	if c.outputs == nil {
-		out[0].mask = maskBehind(l, c, in)
+		out[0].mask = b.maskBehind(l, c, in)
 		out[0] = b.activated(l, out[0])
 	}
 	return out
 }
 
+// withoutTaken returns the inputs of a call without the masks that attention has taken from tensors before.
+func (b *builder) withoutTaken(in []value) []value {
+	if len(b.unmasked) == 0 {
+		return in
+	}
+	in = slices.Clone(in)
+	for i, v := range in {
+		if b.unmasked[v.node] {
+			in[i].mask = ""
+		}
+	}
+	return in
+}
+
+// takeMasks notes that a MultiHeadAttention of Keras 3 has taken the masks from its inputs: later layers that have these as inputs find none.
+// Layers of which it is not known whether they are later are refused.
+func (b *builder) takeMasks(l *settings, in []value, later func(i int) bool) {
+	if l.Class != "MultiHeadAttention" || strings.HasPrefix(b.version, "2.") {
+		return
+	}
+	for i, v := range in {
+		switch {
+		case v.mask == "":
+		case !later(i):
+			l.refuse("a mask of its inputs that other layers take, too, of which Keras 3 has it before or after them")
+		default:
+			b.unmasked[v.node] = true
+		}
+	}
+}
+
 // withMask returns the inputs of a call without the mask that Keras 3 writes among its arguments, which the first has instead.
 func withMask(l *settings, in []value) []value {
-	if strings.HasPrefix(l.Class, "ops.") {
+	if _, operation := l.Config[operands]; operation || strings.HasPrefix(l.Class, "ops.") {
 		return in
 	}
 	i := slices.IndexFunc(in, func(v value) bool { return v.steps })
@@ -348,8 +423,10 @@ func withMask(l *settings, in []value) []value {
 		return in
 	}
 	in = slices.Clone(in)
-	in[0].mask = in[i].node
-	if i == 0 || slices.ContainsFunc(in[i+1:], func(v value) bool { return v.steps }) {
+	if in[0].mask = in[i].node; in[0].mask == constantMasks["ops.OnesLike"] {
+		in[0].mask = ""
+	}
+	if in[0].mask == constantMasks["ops.ZerosLike"] || i == 0 || slices.ContainsFunc(in[i+1:], func(v value) bool { return v.steps }) {
 		l.refuse("masks as its inputs")
 	}
 	return slices.Delete(in, i, i+1)
@@ -357,27 +434,57 @@ func withMask(l *settings, in []value) []value {
 
 // maskBehind returns the mask of the output of a layer: the mask of its inputs for layers that compute each step by itself, and none for others
 // and for operations, which lose it in Keras.
-func maskBehind(l *settings, c class, in []value) string {
-	if _, operation := l.Config[operands]; operation {
+func (b *builder) maskBehind(l *settings, c class, in []value) string {
+	_, operation := l.Config[operands]
+	switch {
+	case operation || strings.HasPrefix(l.Class, "ops.") || l.Class == "Dot":
 		return ""
+	case c.flags: // the query's of an attention
+		return in[0].mask
+	case c.several:
+		return b.joinedMask(l, in)
+	case in[0].mask != "" && usesMask[l.Class]:
+		l.refuse("a mask of its inputs, from a Masking or an Embedding with mask_zero")
 	}
-	mask := in[0].mask
-	for _, v := range in {
-		if c.several && v.mask != mask || v.mask != "" && usesMask[l.Class] {
-			l.refuse("a mask of its inputs, from a Masking or an Embedding with mask_zero")
-		}
-	}
-	if c.kept || c.several || passesMask[l.Class] {
-		return mask
+	if c.kept || passesMask[l.Class] {
+		return in[0].mask
 	}
 	return ""
+}
+
+// joinedMask returns the mask of inputs that are merged. Keras 2 joins their masks by and, and takes an input without a mask for one whose steps all count
+// where a Concatenate joins features. Keras 3 joins them by or, and has no mask if an input has none.
+func (b *builder) joinedMask(l *settings, in []value) string {
+	var masks []string
+	for _, v := range in {
+		if v.mask != "" && !slices.Contains(masks, v.mask) {
+			masks = append(masks, v.mask)
+		}
+	}
+	unmasked := slices.ContainsFunc(in, func(v value) bool { return v.mask == "" })
+	steps := l.Class == "Concatenate" && len(in[0].shape) > 1 && concatAxis(l, in[0].shape) != len(in[0].shape)-1
+	second := strings.HasPrefix(b.version, "2.")
+	switch {
+	case len(masks) == 0:
+		return ""
+	case steps || b.version == "" && (len(masks) > 1 || unmasked):
+		l.refuse("masks of its inputs, from a Masking or an Embedding with mask_zero")
+		return ""
+	case unmasked && !second:
+		return ""
+	case len(masks) == 1:
+		return masks[0]
+	case second:
+		return b.add(l, "mask", "mul", masks...)
+	}
+	return b.add(l, "mask", "maximum", masks...)
 }
 
 var (
 	// passesMask are the classes of layers whose output has the mask of the input, besides those that keep its features and those of several inputs.
 	passesMask = map[string]bool{"Dense": true, "TimeDistributed": true, "LayerNormalization": true, "GroupNormalization": true}
 	// usesMask are the classes of layers that compute something else with a mask.
-	usesMask = map[string]bool{"MultiHeadAttention": true, "Attention": true, "AdditiveAttention": true, "GroupQueryAttention": true, "Softmax": true}
+	usesMask = map[string]bool{"Softmax": true}
 )
 
 // module adds a module, or its parts, for a layer.

@@ -59,7 +59,7 @@ func connect(m *Model, g graph) error {
 	g.countFromZero()
 	for i, o := range g.layers {
 		l := &m.Layers[i]
-		if l.Class == "TFOpLambda" { // as an operation of Keras 3, if it has one
+		if l.Class == "TFOpLambda" || l.Class == "SlicingOpLambda" { // as an operation of Keras 3, if it has one
 			o = maps.Clone(o)
 			if g.operation(o); textIn(o, "class_name") != l.Class {
 				l.Class, l.Config = "ops."+textIn(o, "class_name"), configIn(o)
@@ -68,7 +68,7 @@ func connect(m *Model, g graph) error {
 		for _, node := range nodesIn(o) {
 			l.Calls, l.Arguments = append(l.Calls, refsOf(node)), append(l.Arguments, argumentsOf(node))
 		}
-		if calls := callsOfKeras3(o); strings.HasPrefix(l.Class, "ops.") && len(calls) == 1 {
+		if calls := callsOfKeras3(o); strings.HasPrefix(l.Class, "ops.") && len(calls) == 1 && !hasArguments(calls[0]["kwargs"]) {
 			args, _ := calls[0]["args"].([]any)
 			if class, config := layerOf(strings.TrimPrefix(l.Class, "ops."), args); class != "" {
 				maps.Copy(config, l.Config)
@@ -86,8 +86,19 @@ func connect(m *Model, g graph) error {
 	return checkRefs(m)
 }
 
-// layerOf returns the class and the settings of the layer that an operation of Keras 3 is, or "": x + y is Add of both, 1 - x and 2*x
-// are Rescaling.
+// hasArguments reports whether there are arguments by name.
+func hasArguments(named any) bool {
+	all, _ := named.(map[string]any)
+	for _, v := range all {
+		if v != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// layerOf returns the class and the settings, beside those of the operation, of the layer that an operation of Keras 3 is, or "": x + y is Add
+// of both, 1 - x and 2*x are Rescaling.
 func layerOf(operation string, args []any) (class string, config map[string]any) {
 	tensors := 0
 	for _, v := range args {
@@ -97,7 +108,11 @@ func layerOf(operation string, args []any) (class string, config map[string]any)
 	switch {
 	case tensors == 2 && len(args) == 2 && slices.Contains([]string{"Add", "Subtract", "Multiply", "Maximum", "Minimum"}, operation) && len(refsOf(args[0])) == 1:
 		return operation, config
+	case len(args) == 1 && operation == "Concatenate":
+		return operation, config
 	case tensors != 1:
+	case len(args) == 1 && operationLayers[operation] != "":
+		return operationLayers[operation], config
 	case len(args) == 1 && operation == "Negative":
 		return "Rescaling", map[string]any{"scale": -1.0}
 	case len(args) == 1 && operationActivations[operation] != "":
@@ -111,7 +126,17 @@ func layerOf(operation string, args []any) (class string, config map[string]any)
 // operationActivations has the activations by the operations of Keras 3 that compute them without settings.
 var operationActivations = map[string]string{
 	"Relu": "relu", "Relu6": "relu6", "Tanh": "tanh", "Sigmoid": "sigmoid", "Silu": "silu", "Softplus": "softplus", "Softsign": "softsign",
-	"Selu": "selu", "Exp": "exponential",
+	"Selu": "selu", "Exp": "exponential", "LogSigmoid": "log_sigmoid", "HardSigmoid": "hard_sigmoid", "HardSilu": "hard_silu", "Mish": "mish",
+	"TanhShrink": "tanh_shrink", "HardTanh": "hard_tanh", "Squareplus": "squareplus",
+}
+
+// operationLayers has the layers by the operations of Keras 3 that have the same settings.
+var operationLayers = map[string]string{"Softmax": "Softmax", "LeakyRelu": "LeakyReLU", "Elu": "ELU"}
+
+// isOperationClass reports whether a class is the class of an operation of Keras 3 that is translated.
+func isOperationClass(class string) bool {
+	_, known := classes["ops."+class]
+	return known || operationLayers[class] != "" || operationActivations[class] != "" || class == "Concatenate" || class == "Negative"
 }
 
 // rescalingOf is layerOf of a tensor and a number, in any order.
@@ -154,11 +179,14 @@ func callsOfKeras3(o map[string]any) (calls []map[string]any) {
 	return calls
 }
 
-// isOperation reports whether a call has arguments that layers do not take: numbers by
-// position, or several tensors by position where a layer takes a list. A Reshape is one if it
-// lacks the setting of the layer.
+// isOperation reports whether a layer is an operation of Keras 3: its class is one, and it lacks the setting trainable, which all layers have;
+// or a call has arguments that layers do not take, numbers by position, or several tensors by position where a layer takes a list. A Reshape
+// is one if it lacks the setting of the layer.
 func isOperation(o map[string]any) bool {
 	class := textIn(o, "class_name")
+	if _, layer := configIn(o)["trainable"]; !layer && isOfKeras3(o) && isOperationClass(class) {
+		return true
+	}
 	merges := classes[class].several && classes[class].outputs == nil && !strings.HasSuffix(class, "Attention")
 	return slices.ContainsFunc(callsOfKeras3(o), func(call map[string]any) bool {
 		args, _ := call["args"].([]any)

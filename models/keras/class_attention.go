@@ -177,7 +177,7 @@ func attentionNodes(b *builder, l *settings, in []value) value {
 	if heads*size == query {
 		delete(settings, "head_dim")
 	}
-	for name, on := range map[string]bool{"causal": slices.Contains(l.call.Flags, "use_causal_mask"), "gate": l.Bool("use_gate", false)} {
+	for name, on := range map[string]bool{"causal": isCausal(l, names), "gate": l.Bool("use_gate", false)} {
 		if on {
 			settings[name] = true
 		}
@@ -228,8 +228,77 @@ func (b *builder) attentionInputs(l *settings, in []value, names ...string) (lis
 	}
 	if !slices.Contains(list, "value") || !slices.Contains(list, "query") {
 		l.refuse("inputs %v; want query and value", list)
+		return nil, nil
+	}
+	if mask := b.addedMask(l, list, in); mask != "" {
+		list, from = append(list, "attn_mask"), append(from, mask)
 	}
 	return list, from
+}
+
+// isCausal reports whether the attention of package nn is causal: it is called so, and the mask that is added to its scores does not say it.
+func isCausal(l *settings, names []string) bool {
+	return slices.Contains(l.call.Flags, "use_causal_mask") && !slices.Contains(names, "attn_mask")
+}
+
+// addedMask returns the node of what Keras adds to the scores for the masks of the inputs of that names, −1e9 where a score does not count, with
+// later keys if the attention is causal; "" if no input has a mask. A query for which no key counts takes all alike. Attention and AdditiveAttention have no
+// masks of keys, and multiply their results by the mask of the queries.
+func (b *builder) addedMask(l *settings, names []string, in []value) string {
+	own := l.Class == "Attention" || l.Class == "AdditiveAttention"
+	query, keys := "", []string{}
+	node := func(part string, layer any, from ...string) string { return b.add(l, "mask_"+part, layer, from...) }
+	rescale := func(part string, scale, offset float64, from string) string {
+		return node(part, map[string]any{"rescale": map[string]any{"scale": scale, "offset": offset}}, from)
+	}
+	function := func(part, name string, settings map[string]any, from ...string) string {
+		return node(part, map[string]any{"function": map[string]any{"name": name, "settings": settings}}, from...)
+	}
+	masks := 0
+	for i, name := range names {
+		v := in[i]
+		if strings.HasSuffix(name, "_mask") {
+			masks++
+		}
+		switch {
+		case v.mask == "" || own && name == "key":
+		case name == "query" && !own:
+			query = node("rows", map[string]any{"reshape": map[string]any{"shape": []int{-1, 1}}}, v.mask)
+		case (name == "value" || name == "key") && !slices.Contains(keys, v.mask):
+			keys = append(keys, v.mask)
+		}
+	}
+	switch {
+	case query == "" && len(keys) == 0:
+		return ""
+	case masks > 0 || strings.HasPrefix(l.Class, "Group"):
+		l.refuse("a mask of its inputs, from a Masking or an Embedding with mask_zero, beside an argument or in groups")
+		return ""
+	}
+	ones := func(part string, shape []int, v value) string {
+		steps := function(part+"_sum", "sum", map[string]any{"dim": -1}, b.last(v).node)
+		return node(part, map[string]any{"reshape": map[string]any{"shape": shape}}, rescale(part+"_ones", 0, 1, steps))
+	}
+	if query == "" {
+		query = ones("rows", []int{-1, 1}, in[slices.Index(names, "query")])
+	}
+	var columns string
+	switch len(keys) {
+	case 0:
+		columns = ones("columns", []int{1, -1}, in[slices.Index(names, "value")])
+	case 2:
+		keys[0] = node("keys", "mul", keys...)
+		fallthrough
+	default:
+		columns = node("columns", map[string]any{"reshape": map[string]any{"shape": []int{1, -1}}}, keys[0])
+	}
+	mask := node("pairs", "mul", query, columns)
+	if slices.Contains(l.call.Flags, "use_causal_mask") {
+		one := rescale("ones", 0, 1, mask)
+		later := function("later", "sub", nil, function("row", "cumsum", map[string]any{"dim": 1}, one), function("column", "cumsum", map[string]any{"dim": 2}, one))
+		mask = node("causal", "mul", mask, node("earlier", map[string]any{"hardtanh": map[string]any{"min": 0, "max": 1}}, rescale("distance", 1, 1, later)))
+	}
+	return rescale("added", 1e9, -1e9, mask)
 }
 
 // ownAttentionLinks returns the links to the attention of package nn.
@@ -307,7 +376,7 @@ var _ = register(class{
 			settings["use_scale"] = true
 			settings["features"] = featuresOf(in[0].shape)
 		}
-		if slices.Contains(l.call.Flags, "use_causal_mask") {
+		if isCausal(l, names) {
 			settings["causal"] = true
 		}
 		if p := l.Float("dropout", 0); p > 0 {
@@ -316,6 +385,10 @@ var _ = register(class{
 		v := in[0]
 		v.first, v.flat = false, nil
 		v.node = b.add(l, "", map[string]any{"attention": settings}, from...)
+		if mask := in[0].mask; mask != "" {
+			mask = b.add(l, "counts", map[string]any{"reshape": map[string]any{"shape": []int{-1, 1}}}, mask)
+			v.node = b.add(l, "masked", "mul", v.node, mask)
+		}
 		return v
 	},
 	own: func(l *settings) (links []weights.Link) {

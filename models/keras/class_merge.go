@@ -14,7 +14,6 @@ var (
 			return map[string]any{"axis": v.kerasAxis(l.Int("axis", 1))}
 		}),
 	}}, "Concatenate")
-	_ = register(class{shapes: dotShapes}, "Dot")
 )
 
 // merge returns the class of layers that combine inputs elementwise, as a layer of package nn does: of one shape, or
@@ -23,12 +22,10 @@ func merge(layer, name string) class {
 	return class{shapes: mergeShapes, several: true, order: mergeOrder, reverse: map[string]reversal{
 		layer: reversed(name, func(*settings, tensor) map[string]any { return nil }),
 	}, nodes: func(b *builder, l *settings, in []value) value {
-		shape := mergeShapes(l, shapesOfValues(in))[0]
-		all := make([]value, len(in))
-		for i, v := range in {
-			all[i] = b.broadcast(l, v, shape)
+		if slices.ContainsFunc(in, func(v value) bool { return v.steps }) {
+			l.refuse("a mask as an operand")
 		}
-		all = b.alike(all)
+		all := b.alike(in)
 		v := all[0]
 		v.node = b.add(l, "", layer, nodesOf(all)...)
 		return v
@@ -64,34 +61,12 @@ func shapesOfValues(list []value) (shapes [][]int) {
 	return shapes
 }
 
-// dotShapes returns the axes of both inputs but those over which the products are added.
-func dotShapes(l *settings, in [][]int) [][]int {
-	axes := l.Ints("axes")
-	if len(axes) == 0 || len(axes) > 2 || len(in) != 2 {
-		l.refuse("axes %v of %d inputs", axes, len(in))
-		return nil
-	}
-	var shape []int
-	for i, s := range in {
-		at := axis(axes[min(i, len(axes)-1)], len(s)+1) - 1
-		if at < 0 || at >= len(s) {
-			l.refuse("axes %v of %v", axes, in)
-			return nil
-		}
-		shape = append(append(shape, s[:at]...), s[at+1:]...)
-	}
-	if len(shape) == 0 {
-		shape = []int{1}
-	}
-	return [][]int{shape}
-}
-
 // mergeShapes returns the shape to which inputs are broadcast.
 func mergeShapes(l *settings, in [][]int) [][]int {
 	shape := slices.Clone(in[0])
 	for _, other := range in[1:] {
 		if len(other) != len(shape) {
-			l.refuse("inputs of shapes %v and %v, one of which is broadcast", in[0], other)
+			l.refuse("inputs of shapes %v and %v, of different numbers of axes", in[0], other)
 			break
 		}
 		for i, n := range other {
@@ -104,29 +79,6 @@ func mergeShapes(l *settings, in [][]int) [][]int {
 		}
 	}
 	return [][]int{shape}
-}
-
-// broadcast returns v with each of its spatial axes of one element repeated to that of
-// shape.
-func (b *builder) broadcast(l *settings, v value, shape []int) value {
-	n := len(shape)
-	if slices.Equal(v.shape, shape) {
-		return v
-	}
-	scale := make([]int, max(0, n-1))
-	for i := range scale {
-		if scale[i] = 1; v.shape[i] != shape[i] {
-			scale[i] = shape[i]
-		}
-	}
-	if n < 2 || n > 4 || v.shape[n-1] != shape[n-1] || slices.Min(scale) < 1 {
-		l.refuse("inputs of shapes %v and %v, one of which is broadcast", v.shape, shape)
-		return v
-	}
-	v = b.toFirst(v)
-	v.node = b.convert(v, "repeated", map[string]any{"upsample": map[string]any{"scale": scale}})
-	v.shape = slices.Clone(shape)
-	return v
 }
 
 // concatAxis returns the axis that a Concatenate joins, from 0 without the batch.
@@ -160,6 +112,9 @@ func concatShapes(l *settings, in [][]int) [][]int {
 
 func concatNodes(b *builder, l *settings, in []value) value {
 	at := concatAxis(l, in[0].shape)
+	if _, operation := l.Config[operands]; operation && in[0].steps && at == len(in[0].shape)-1 {
+		return b.joinedSteps(l, in) // of features
+	}
 	if len(in[0].shape) == 1 {
 		return b.concatFlat(l, in)
 	}

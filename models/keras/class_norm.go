@@ -279,8 +279,6 @@ var _ = register(class{
 	},
 }, "GroupNormalization")
 
-var _ = register(class{kept: true}, "UnitNormalization")
-
 // axis returns an axis of Keras, counted from 0 with the batch.
 func axis(setting, rank int) int {
 	if setting < 0 {

@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/models/weights"
@@ -14,13 +15,27 @@ var _ = register(class{
 		if alpha, ok := l.Weight("alpha"); ok {
 			m.pytorch["num_parameters"] = alpha.Array.Len()
 		}
+		if len(in[0]) > 1 && len(l.Ints("shared_axes")) != len(in[0])-1 {
+			if shape := alphaShape(l); product(shape) < 1 {
+				m.notRun = fmt.Errorf("the shape of the slopes, %v, is not known: %w", shape, ErrConfig)
+			} else {
+				m.settings["shape"] = shape
+			}
+			return m
+		}
 		return m.size("num_parameters", featuresOf(in[0]))
 	},
 	axes: func(b *builder, l *settings, v value) value {
 		if len(l.Ints("shared_axes")) != len(v.shape)-1 {
-			l.refuse("a slope for each element; shared_axes must be all but the channels")
+			return b.last(v)
 		}
 		return b.toFirst(v)
+	},
+	own: func(l *settings) []weights.Link {
+		if shape := alphaShape(l); len(shape) > 1 && len(l.Ints("shared_axes")) != len(shape)-1 {
+			return []weights.Link{linked("alpha", "weight", weights.Same)}
+		}
+		return preluLinks(l, false)
 	},
 	arrays: func(l *settings, _ int) map[string][]int {
 		bare := *l.Layer

@@ -40,6 +40,7 @@ var operations = func() map[string]operation {
 			math.reduce_std=Std math.reduce_variance=Var math.reduce_any=Any math.reduce_all=All math.reduce_logsumexp=Logsumexp`},
 		{settings: "axis", functions: `expand_dims=ExpandDims compat.v1.squeeze=Squeeze reverse=Flip unstack=Unstack nn.softmax=Softmax
 			nn.log_softmax=LogSoftmax`},
+		{settings: "axis keepdims ord", functions: "compat.v1.norm=Norm norm=Norm"},
 		{settings: "axis", defaults: map[string]any{"axis": json.Number("0")}, functions: "math.cumsum=Cumsum math.argmax=Argmax math.argmin=Argmin"},
 		{settings: "axis", list: true, functions: "concat=Concatenate stack=Stack"},
 		{settings: "axis", defaults: map[string]any{"axis": nil, "order": json.Number("2"), "epsilon": json.Number("1e-06")}, functions: "math.l2_normalize=Normalize"}, // of the norm, not of its square
@@ -94,7 +95,11 @@ var transposed = map[[2]bool]string{{true, false}: "...ji,...jk->...ik", {false,
 // operation makes an operation of Keras 3 of a function of TensorFlow, if it has one with all the
 // arguments of each call.
 func (g graph) operation(l map[string]any) {
-	o, ok := operations[textIn(configIn(l), "function")]
+	function := textIn(configIn(l), "function")
+	o, ok := operations[function]
+	if slicing[function] {
+		o, ok = operations[getItem], true
+	}
 	nodes := nodesIn(l)
 	if !ok || len(nodes) != 1 { // calls of an operation have its settings in common
 		return
@@ -102,6 +107,23 @@ func (g graph) operation(l map[string]any) {
 	tensors, named, ok := g.inputs(nodes[0])
 	if !ok || len(tensors) == 0 || len(tensors) > 1 && !o.list {
 		return
+	}
+	if slicing[function] {
+		if named = sliceSpec(named); named == nil {
+			return
+		}
+	}
+	if sizes, list := named["num_or_size_splits"].([]any); list {
+		ends, ok := integers(sizes)
+		if !ok || len(ends) < 2 || slices.Min(ends) < 0 {
+			return
+		}
+		indices := make([]any, len(ends)-1) // of Keras 3, in the place of sizes
+		for i, end := 0, 0; i < len(indices); i++ {
+			end += ends[i]
+			indices[i] = json.Number(fmt.Sprint(end))
+		}
+		named["num_or_size_splits"] = indices
 	}
 	if subscripts := transposed[[2]bool{named["transpose_a"] == true, named["transpose_b"] == true}]; subscripts != "" {
 		o.class, o.defaults = "Einsum", map[string]any{"subscripts": subscripts}
@@ -125,6 +147,54 @@ func (g graph) operation(l map[string]any) {
 	settings["name"] = field(l, "name")
 	l["module"], l["class_name"], l["registered_name"] = "keras.src.ops", o.class, o.class
 	l["config"], l["inbound_nodes"] = settings, []any{map[string]any{"args": args, "kwargs": map[string]any{}}}
+}
+
+// slicing are functions of TensorFlow that are index expressions with ranges alone.
+var slicing = map[string]bool{"strided_slice": true, "slice": true}
+
+// sliceSpec returns the arguments of the index expression that tf.slice and tf.strided_slice are, or nil.
+func sliceSpec(named map[string]any) map[string]any {
+	number := func(name string, otherwise int) []int {
+		list, ok := integers(named[name])
+		if !ok {
+			return []int{otherwise}
+		}
+		return list
+	}
+	begin, size, steps := number("begin", 0), named["size"], number("strides", 1)
+	last := number("end", 0)
+	if size != nil {
+		last = number("size", 0)
+	}
+	masks := map[string]int{}
+	for _, name := range []string{"begin_mask", "end_mask", "shrink_axis_mask", "ellipsis_mask", "new_axis_mask"} {
+		masks[name] = number(name, 0)[0]
+	}
+	if named["begin"] == nil || len(last) != len(begin) || masks["ellipsis_mask"]|masks["new_axis_mask"] != 0 || hasRefs(named["begin"]) || hasRefs(named["end"]) || hasRefs(size) {
+		return nil
+	}
+	var spec []any
+	for i := range begin {
+		set := func(name string) bool { return masks[name]>>i&1 == 1 }
+		one := map[string]any{"start": begin[i], "stop": last[i], "step": steps[min(i, len(steps)-1)]}
+		switch {
+		case set("shrink_axis_mask"):
+			spec = append(spec, begin[i])
+			continue
+		case size != nil && last[i] == -1:
+			one["stop"] = nil
+		case size != nil:
+			one["stop"] = begin[i] + last[i]
+		}
+		if set("begin_mask") || size != nil && begin[i] == 0 {
+			one["start"] = nil
+		}
+		if set("end_mask") {
+			one["stop"] = nil
+		}
+		spec = append(spec, one)
+	}
+	return map[string]any{"slice_spec": spec}
 }
 
 // settingsOf returns the settings of the operation for arguments of the function, and whether it has

@@ -182,7 +182,73 @@ def masked():
     return keras.Model([i, j], [L.GlobalAveragePooling1D()(x), L.GlobalAveragePooling1D()(L.Activation("tanh")(e)), lost])
 
 
+if extension == ".h5":
+    import types
+    import tensorflow as tf
+    O = types.SimpleNamespace(
+        mean=tf.reduce_mean, sum=tf.reduce_sum, max=tf.reduce_max, min=tf.reduce_min, prod=tf.reduce_prod, var=tf.math.reduce_variance, std=tf.math.reduce_std,
+        logsumexp=tf.reduce_logsumexp, concatenate=tf.concat, stack=tf.stack, reshape=tf.reshape, transpose=tf.transpose, squeeze=tf.squeeze, expand_dims=tf.expand_dims,
+        matmul=tf.matmul, abs=tf.abs, square=tf.square, sqrt=tf.sqrt, exp=tf.exp, log=tf.math.log, rsqrt=tf.math.rsqrt, sign=tf.sign, erf=tf.math.erf, maximum=tf.maximum,
+        minimum=tf.minimum, clip=tf.clip_by_value, softmax=tf.nn.softmax, log_softmax=tf.nn.log_softmax, leaky_relu=tf.nn.leaky_relu, elu=tf.nn.elu, silu=tf.nn.silu,
+        gelu=tf.nn.gelu, cast=tf.cast, norm=tf.norm, normalize=tf.math.l2_normalize, flip=lambda x, axis: tf.reverse(x, [axis]), tile=tf.tile, split=tf.split)
+else:
+    O = keras.ops
+
+
+def operation(name, shapes, f):
+    def make():
+        inputs = [keras.Input(s) for s in shapes]
+        return keras.Model(inputs, f(*inputs))
+    zoo["ops_" + name] = make
+
+
+steps, two = (5, 4), ((5, 4), (5, 4))
+operation("slices", [steps, image], lambda x, i: [x[:, -1], x[:, :3], x[..., 0], x[:, 1:-1:2, None, 1:], x[:, None], i[:, 1:, ..., :2], L.Conv2D(3, 2)(i)[:, :, -1, 1:], x[:, 0, -1]])
+operation("sliced_flat", [image], lambda i: [L.Flatten()(L.Conv2D(3, 2)(i))[:, 3:50], L.Dense(2)(L.Flatten()(L.Conv2D(4, 3)(i)[:, 1:]))])
+operation("reduced", [steps, image], lambda x, i: [O.mean(x, axis=1), O.sum(x, axis=-1, keepdims=True), O.max(x, axis=[1, 2], keepdims=True), O.min(x, axis=1), O.var(x, axis=1), O.std(x, axis=-1),
+          O.logsumexp(x, axis=1), O.mean(L.Conv2D(3, 2)(i), axis=(1, 2)), O.prod(x, axis=2), O.norm(x, axis=-1)])
+operation("elementwise", two, lambda x, y: [O.abs(x), O.square(y), O.sqrt(O.abs(x) + 0.1), O.log(O.abs(x) + 1), O.exp(x), x ** 2, x * x, 1 / (O.abs(y) + 1), x / (O.abs(y) + 1), x - y])
+operation("elementwise2", two, lambda x, y: [O.maximum(x, y), O.maximum(x, 0.1), O.minimum(0.2, y), O.clip(x, -0.5, 1), 2.0 ** x, O.rsqrt(O.abs(x) + 1), O.sign(x), O.erf(y), x // 2.0, (x + 3) % 2.0])
+operation("elementwise_image", [image, image], lambda i, j: [L.Conv2D(3, 2)(O.abs(L.Conv2D(4, 2)(i)) / (O.square(L.Conv2D(4, 2)(j)) + 1)), L.Dense(2)(O.abs(L.Flatten()(L.Conv2D(2, 5)(i))))])
+operation("activations", [steps], lambda x: [O.softmax(x, axis=1), O.softmax(x), O.log_softmax(x, axis=1), O.leaky_relu(x, 0.3), O.elu(x), O.silu(x), O.gelu(x), O.cast(x, "float32") + 1])
+operation("shaped", [steps, (4,), image], lambda x, z, i: [O.reshape(x, (-1, 20)), O.reshape(x, (-1, 2, 10)), O.transpose(x, (0, 2, 1)), O.expand_dims(z, 1), O.expand_dims(x, -1), O.squeeze(O.expand_dims(z, 1), 1),
+          O.flip(x, axis=1), O.tile(x, (1, 2, 3)), O.concatenate([x, x * 2], axis=1), O.stack([z, z + 1], axis=1)])
+operation("products", [steps, steps, (4,), (4,)], lambda x, y, z, w: [x @ O.transpose(y, (0, 2, 1)), O.matmul(O.transpose(x, (0, 2, 1)), y), O.sum(z * w, axis=-1, keepdims=True), L.Dot(axes=1)([z, w]),
+          L.Dot(axes=1, normalize=True)([z, w]), L.Dot(axes=(2, 1))([x, z]), L.Dot(axes=2)([x, y]), O.squeeze(L.Dot(axes=1)([z, w]), -1)])
+operation("normalized", two, lambda x, y: [O.normalize(x, axis=-1), O.normalize(y, axis=1), (x - O.mean(x, axis=1, keepdims=True)) / (O.std(x, axis=1, keepdims=True) + 1e-6),
+          L.UnitNormalization()(x), L.UnitNormalization(axis=[1, 2])(y)] if hasattr(L, "UnitNormalization") else O.normalize(x, axis=-1))
+operation("split", [(6, 4)], lambda x: [*O.split(x, 2, axis=1), *O.split(x, [1, 3] if extension == ".keras" else [1, 2, 1], axis=2)])
+operation("pooled_by_attention", [steps], lambda x: O.sum(x * L.Softmax(axis=1)(L.Dense(1)(x)), axis=1))
+operation("broadcast", [steps, (4,), image], lambda x, z, i: [L.Multiply()([x, L.Dense(1)(x)]), L.Add()([x, L.Reshape((1, 4))(z)]), L.Multiply()([L.Dense(3)(i), L.Dense(1, activation="sigmoid")(i)]), x * z[:, None], L.Maximum()([x, z[:, None, :]])])
+if extension == ".keras":
+    operation("others", [steps, steps], lambda x, y: [O.swapaxes(x, 1, 2), O.moveaxis(x, 1, -1), O.repeat(x, 2, axis=1), O.einsum("bij,bkj->bik", x, y), O.hard_sigmoid(x), O.log1p(O.abs(x)), O.relu6(x), O.sigmoid(x), O.gelu(x, approximate=False)])
+else:
+    operation("others", two, lambda x, y: [tf.strided_slice(x, [0, 1, 0], [0, 3, 4], begin_mask=5, end_mask=5), tf.slice(x, [0, 1, 0], [-1, 2, -1]), keras.backend.batch_dot(x, y, axes=2),
+              keras.backend.l2_normalize(x, 1), keras.backend.sqrt(keras.backend.maximum(x, 0.1)), tf.matmul(x, y, transpose_b=True), keras.backend.repeat(x[:, 0], 3), x[:, ::-1]])
+sequential("prelu_each", image, lambda: L.Conv2D(4, 3), lambda: L.PReLU(alpha_initializer="uniform"), lambda: L.PReLU(shared_axes=[1]), lambda: L.Flatten(), lambda: L.Dense(2))
+sequential("prelu_steps", (5, 4), lambda: L.PReLU(), lambda: L.Conv1D(3, 2), lambda: L.PReLU(shared_axes=[1]))
+if hasattr(L, "SpectralNormalization"):
+    sequential("spectral", image, lambda: L.SpectralNormalization(L.Conv2D(4, 3, activation="relu")), lambda: L.Flatten(), lambda: L.SpectralNormalization(L.Dense(3)))
+
+
+@graph
+def masked_attention():
+    i, j = keras.Input((5, 4)), keras.Input((6,))
+    table = L.Embedding(4, 4, mask_zero=True)
+    x, e = lambda: L.Masking(0.25)(i), lambda: table(j)  # MultiHeadAttention of Keras 3 takes the masks of its inputs away
+    a, b, c = x(), e(), e()
+    own = L.MultiHeadAttention(2, 3)(a, a)
+    causal = L.MultiHeadAttention(2, 3)(b, b, use_causal_mask=True)
+    ys = [own, causal, L.MultiHeadAttention(2, 3)(x(), e()), L.MultiHeadAttention(2, 3)(x(), value=c, key=L.Dense(4)(e())), L.Attention()([x(), e()]), L.AdditiveAttention()([x(), e(), e()])]
+    plain = [L.MultiHeadAttention(2, 3)(i, e()), L.Attention(use_scale=True)([i, e()], use_causal_mask=True), L.MultiHeadAttention(2, 3)(L.Dense(3)(i), i, use_causal_mask=True)]
+    after = L.LayerNormalization()(L.Add()([a, own]))
+    again = L.MultiHeadAttention(1, 2)(after, after)
+    return keras.Model([i, j], ys + plain + [L.GlobalAveragePooling1D()(after), L.LSTM(3)(L.Concatenate()([a, own])), L.GlobalMaxPooling1D()(L.Add()([after, again])), L.GRU(2)(L.Add()([x(), i]))])
+
+
 for name, make in zoo.items():
+    if sys.argv[2:] and not name.startswith(tuple(sys.argv[2:])):
+        continue
     keras.utils.set_random_seed(3)
     m = make()
     for v in m.weights:
@@ -191,7 +257,7 @@ for name, make in zoo.items():
         a = rng.uniform(0.2, 1.2, v.shape) if "variance" in v.name or "gamma" in v.name else rng.standard_normal(v.shape) / 2
         v.assign(a.astype("float32"))
     inputs = [rng.standard_normal((3,) + tuple(i.shape[1:])).astype("float32") for i in m.inputs]
-    if name == "masked":
+    if name in ("masked", "masked_attention"):
         inputs[0][0, 3:] = inputs[0][1, 0] = 0.25
         inputs[1] = np.array([[1, 2, 0, 3, 0, 0], [0, 0, 1, 1, 2, 3], [1, 2, 3, 1, 2, 3]], "int32")
     outputs = m(inputs if len(inputs) > 1 else inputs[0], training=False)
