@@ -75,8 +75,20 @@ wheel: setup ## build the Python package as a wheel in bin
 	@$(or $(PYTHON),python3) -B python/build_h5dnn.py bin
 
 .PHONY: manylinux
-manylinux: setup ## build the wheel for all Linux from Debian 11 on (needs root and debootstrap; ROOT=folder for Debian 11)
-	@PYTHON="$(or $(PYTHON),python3)" ROOT="$(ROOT)" sh scripts/manylinux.sh
+manylinux: setup ## build the wheel for all Linux from Debian 11 on in bin/dist (needs root and debootstrap)
+	@PYTHON="$(PYTHON)" sh scripts/dist/wheel.sh x86_64 bin/dist
+
+.PHONY: dist
+dist: setup ## build what is released in bin/dist: tarball, .deb, image, wheels, other systems (needs root and debootstrap)
+	@PYTHON="$(PYTHON)" sh scripts/dist/all.sh
+
+.PHONY: try
+try: ## install what make dist built in bare roots of Debian 11, 12 and 13, and try it (needs root and debootstrap)
+	@sh scripts/dist/try.sh "tarball deb image wheel" "bullseye bookworm trixie"
+
+.PHONY: cross
+cross: ## build the programs without cgo for linux/arm64, darwin and windows
+	@mkdir -p bin/cross && sh scripts/dist/cross.sh devel bin/cross
 
 .PHONY: bench
 bench: build ## benchmark against PyTorch (creates a Python environment outside the tree), or BASE=commit

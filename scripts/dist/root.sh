@@ -1,0 +1,14 @@
+#!/bin/sh
+# Prints the folder of a root of Debian, which it makes unless it exists: root.sh NAME SUITE PACKAGES...
+# Roots are in the folder ROOTS (/var/tmp/h5dnn-roots). Packages come from MIRROR, or where this machine's apt has
+# them from. It needs root and debootstrap; ARCH=arm64 also qemu-user-static.
+set -eu
+root=${ROOTS:-/var/tmp/h5dnn-roots}/$1 suite=$2
+shift 2
+if [ ! -e "$root/complete" ]; then
+	mirror=${MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' | head -1)}
+	rm -rf "$root"
+	debootstrap --variant=minbase ${ARCH:+--arch="$ARCH"} ${*:+--include="$(echo "$*" | tr ' ' ,)"} "$suite" "$root" "$mirror" >&2
+	touch "$root/complete"
+fi
+echo "$root"
