@@ -40,12 +40,12 @@ for suite in $2; do
 			try "$root" "python3 -m venv --system-site-packages v && v/bin/pip install -q --no-index /dist/h5dnn-*manylinux*x86_64.whl && $example"
 			;;
 		image)
-			copy=$(mktemp -d)
-			tar -xf bin/dist/h5dnn-*-image.tar -C "$copy"
-			mkdir "$copy/root"
-			tar -xf "$(find "$copy/blobs" -size +1M)" -C "$copy/root"
-			try "$copy/root" "$program"
-			rm -r "$copy"
+			layout=$(mktemp -d)
+			tar -xf bin/dist/h5dnn-*-image.tar -C "$layout"
+			mkdir "$layout/root"
+			tar -xf "$(find "$layout/blobs" -size +1M)" -C "$layout/root"
+			try "$layout/root" "$program"
+			rm -r "$layout"
 			;;
 		esac
 	done
