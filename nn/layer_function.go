@@ -29,7 +29,7 @@ type Function struct {
 const functions = ` abs square sqrt rsqrt reciprocal neg exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc
 	sign floor ceil round trunc sigmoid relu gelu add sub mul div pow maximum minimum floor_divide remainder fmod atan2 hypot clamp `
 
-// functionAxes are the settings that name the axes of other operations, which must be given and may not be that of the samples; "" for an
+// functionAxes are the settings that name the axes of other operations, which must be given and may not be axis 0, the samples; "" for an
 // operation without.
 var functionAxes = map[string]string{
 	"sum": "dim", "mean": "dim", "prod": "dim", "amax": "dim", "amin": "dim", "argmax": "dim", "argmin": "dim", "logsumexp": "dim", "var": "dim", "std": "dim",
@@ -56,10 +56,10 @@ func NewFunction(o FunctionOptions) *Function {
 		tensor.Fail("function", err, "%v", err)
 	}
 	if given := o.Settings[axes]; axes != "" && (given == nil || slices.Contains(strings.FieldsFunc(fmt.Sprint(given), func(r rune) bool { return r == '[' || r == ']' || r == ' ' }), "0")) {
-		tensor.Fail("function", ErrConfig, "%s with %s %v; want axes without 0, that of the samples", o.Name, axes, given)
+		tensor.Fail("function", ErrConfig, "%s with %s %v; want axes without 0, the samples", o.Name, axes, given)
 	}
 	if equation, _ := o.Settings["equation"].(string); o.Name == "einsum" && !keepsSamples(equation) {
-		tensor.Fail("function", ErrConfig, "equation %q; want one whose terms and result begin with one letter, that of the samples", equation)
+		tensor.Fail("function", ErrConfig, "equation %q; want one whose terms and result begin with one letter, for the samples", equation)
 	}
 	return &Function{o, text}
 }

@@ -397,7 +397,7 @@ func (b *builder) withoutTaken(in []value) []value {
 }
 
 // takeMasks notes that a MultiHeadAttention of Keras 3 has taken the masks from its inputs: later layers that have these as inputs find none.
-// Layers of which it is not known whether they are later are refused.
+// A model is refused where the order of the layers is open.
 func (b *builder) takeMasks(l *settings, in []value, later func(i int) bool) {
 	if l.Class != "MultiHeadAttention" || strings.HasPrefix(b.version, "2.") {
 		return
@@ -406,7 +406,7 @@ func (b *builder) takeMasks(l *settings, in []value, later func(i int) bool) {
 		switch {
 		case v.mask == "":
 		case !later(i):
-			l.refuse("a mask of its inputs that other layers take, too, of which Keras 3 has it before or after them")
+			l.refuse("a mask of its inputs that other layers take, too: Keras 3 removes it, before or after these layers read it")
 		default:
 			b.unmasked[v.node] = true
 		}

@@ -97,7 +97,7 @@ func hasArguments(named any) bool {
 	return false
 }
 
-// layerOf returns the class and the settings, beside those of the operation, of the layer that an operation of Keras 3 is, or "": x + y is Add
+// layerOf returns the class and the settings, beside the settings of the operation itself, of the layer that an operation of Keras 3 is, or "": x + y is Add
 // of both, 1 - x and 2*x are Rescaling.
 func layerOf(operation string, args []any) (class string, config map[string]any) {
 	tensors := 0

@@ -241,7 +241,7 @@ func isCausal(l *settings, names []string) bool {
 	return slices.Contains(l.call.Flags, "use_causal_mask") && !slices.Contains(names, "attn_mask")
 }
 
-// addedMask returns the node of what Keras adds to the scores for the masks of the inputs of that names, −1e9 where a score does not count, with
+// addedMask returns the node of the mask that Keras adds to the scores, made of the masks of the named inputs: −1e9 where a score does not count, with
 // later keys if the attention is causal; "" if no input has a mask. A query for which no key counts takes all alike. Attention and AdditiveAttention have no
 // masks of keys, and multiply their results by the mask of the queries.
 func (b *builder) addedMask(l *settings, names []string, in []value) string {

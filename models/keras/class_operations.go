@@ -80,7 +80,7 @@ var (
 	_ = register(class{kept: true, nodes: unitNodes}, "UnitNormalization", "ops.Normalize")
 )
 
-// constantMasks are the nodes of masks of which no step counts, and of which all do.
+// constantMasks are the nodes of two masks: no step counts, all steps count.
 var constantMasks = map[string]string{"ops.ZerosLike": "no step", "ops.OnesLike": "all steps"}
 
 // joinedSteps returns masks of steps joined by or, or by and for LogicalAnd: Keras 3 writes how it computes the mask of an Add or a Concatenate.
@@ -206,7 +206,7 @@ func isNumber(v any) bool { _, ok := number(v); return ok }
 func reductionAxes(l *settings, in []int) (axes, shape []int) {
 	list := l.Ints("axis")
 	if len(list) == 0 {
-		l.refuse("all axes, with those of the samples")
+		l.refuse("all axes, with the samples")
 		return nil, in
 	}
 	shape = slices.Clone(in)
@@ -362,7 +362,7 @@ func reshapeAs(l *settings, in []int) (class string, config map[string]any) {
 			}
 		}
 		if slices.Contains(axes, 0) {
-			l.refuse("axis 0, that of the samples")
+			l.refuse("axis 0, the samples")
 		}
 	}
 	switch unknown := slices.Index(shape, -1); {
@@ -405,7 +405,7 @@ func permuteAs(l *settings, in []int) (class string, config map[string]any) {
 		axes = slices.Insert(slices.Delete(axes, a, a+1), axis(to[0], len(axes)), a)
 	}
 	if len(axes) != len(in)+1 || len(axes) < 2 || axes[0] != 0 {
-		l.refuse("axes %v of samples of shape %v; want that of the samples as the first", l.Config["axes"], in)
+		l.refuse("axes %v of samples of shape %v; want the samples as the first", l.Config["axes"], in)
 		return "", nil
 	}
 	if slices.IsSorted(axes) {
@@ -618,7 +618,7 @@ func alongShapes(l *settings, in [][]int) [][]int {
 	return [][]int{shape}
 }
 
-// timesOf returns how often an operation repeats each axis, with that of the samples.
+// timesOf returns how often an operation repeats each axis, with the samples.
 func timesOf(l *settings, rank int) []int {
 	times, list := slices.Repeat([]int{1}, rank), l.Ints("repeats")
 	if l.Class == "ops.Flip" {
@@ -658,7 +658,7 @@ func alongNodes(b *builder, l *settings, in []value) value {
 			}
 		}
 		if len(axes) == 0 {
-			l.refuse("all axes, with that of the samples")
+			l.refuse("all axes, with the samples")
 		}
 		return b.function(l, "flip", map[string]any{"dims": axes}, v)
 	}
