@@ -78,15 +78,35 @@ int h5k_int8_pack(const h5k_direct *g, char *packed, int64_t packed_len, const i
 	return 0;
 }
 
-/* line calls f for the channels of one pixel of x, or of several where they are adjacent. */
+/* read_row extends low and high to a row of pixels, or rounds it to 8 bits if to is not NULL: many elements at a time where those of all pixels are adjacent, or
+ * those of a channel. */
 static void read_row(const job *q, const float *row, int64_t pixels, float *low, float *high, char *to) {
 	const h5k_direct *g = q->g;
-	const int64_t whole = up(g->c, q->loops->group);
+	const int64_t whole = up(g->c, q->loops->group), bytes = q->loops->bytes;
 	if (g->x[1] == 1 && g->x[4] == g->c && (!to || whole == g->c)) {
 		if (to)
 			q->loops->quantize(pixels * g->c, row, q->scale, q->zero, to);
 		else
 			q->loops->range(pixels * g->c, row, low, high);
+		return;
+	}
+	if (g->x[4] == 1) {
+		int16_t line[LINE];
+		for (int64_t c = 0; c < g->c; c++)
+			for (int64_t i = 0; i < pixels; i += LINE) {
+				const float *x = row + c * g->x[1] + i;
+				int64_t n = least(LINE, pixels - i);
+				if (!to) {
+					q->loops->range(n, x, low, high);
+					continue;
+				}
+				q->loops->quantize(n, x, q->scale, q->zero, line);
+				char *at = to + (i * whole + c) * bytes;
+				for (int64_t k = 0; k < n && bytes == 1; k++)
+					at[k * whole] = ((char *)line)[k];
+				for (int64_t k = 0; k < n && bytes == 2; k++)
+					((int16_t *)at)[k * whole] = line[k];
+			}
 		return;
 	}
 	float line[LINE];
@@ -96,7 +116,7 @@ static void read_row(const job *q, const float *row, int64_t pixels, float *low,
 			for (int64_t k = 0; k < n; k++)
 				line[k] = row[i * g->x[4] + (c + k) * g->x[1]];
 			if (to)
-				q->loops->quantize(n, line, q->scale, q->zero, to + (i * whole + c) * q->loops->bytes);
+				q->loops->quantize(n, line, q->scale, q->zero, to + (i * whole + c) * bytes);
 			else
 				q->loops->range(n, line, low, high);
 		}

@@ -88,10 +88,15 @@ static void range(int64_t n, const float *x, float *low, float *high) {
 		h = choose(v > h, v, h);
 		bad |= v != v;
 	}
+	float least = l[0], most = h[0];
+	int nan = *high != *high;
 	for (int k = 0; k < LANES; k++) {
-		*low = l[k] < *low ? l[k] : *low;
-		*high = bad[k] || *high != *high ? v_nan : h[k] > *high ? h[k] : *high;
+		least = l[k] < least ? l[k] : least;
+		most = h[k] > most ? h[k] : most;
+		nan |= bad[k];
 	}
+	*low = least;
+	*high = nan ? v_nan : most;
 }
 
 static void quantize(int64_t n, const float *x, float scale, float zero, void *q) {
