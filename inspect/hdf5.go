@@ -25,6 +25,9 @@ type HDF5 struct {
 // Format implements File: hdf5, or the name of a convention.
 func (f HDF5) Format() string { return f.convention.Format() }
 
+// Close implements File. It closes what the file is read from, too.
+func (f HDF5) Close() error { return f.convention.Close() }
+
 // Detected implements File.
 func (f HDF5) Detected() serialize.Format { return f.detected }
 

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -30,6 +32,7 @@ func inspectCommand() *cli.Command {
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object for each FILE"},
 			&cli.BoolFlag{Name: "stats", Usage: "read the data and show min, max, mean, std, NaNs, zeros and a histogram; of strings, the most frequent"},
 			allFlag("on a terminal, show each of many alike objects (demo_0 … demo_23)"),
+			&cli.DurationFlag{Name: "refresh", Usage: "look again every `TIME`, such as 2s, and show a FILE that has changed, until interrupted; its writer may have it open in HDF5's SWMR mode"},
 			followFlag(), fromFlag(), voidFlag(),
 		},
 		Action: func(c *cli.Context) error {
@@ -42,18 +45,52 @@ func inspectCommand() *cli.Command {
 					return fmt.Errorf("--%s cannot be %d; want at least 0, or leave it out for all", name, n)
 				}
 			}
-			return buffered(c.App.Writer, func(w io.Writer) error {
-				for i, arg := range c.Args().Slice() {
-					if i > 0 && !c.Bool("json") {
-						fmt.Fprintln(w)
-					}
-					if err := inspectOne(c, w, parseAddress(arg)); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			if every := c.Duration("refresh"); c.IsSet("refresh") {
+				return inspectAgain(c, every)
+			}
+			return buffered(c.App.Writer, func(w io.Writer) error { return inspectAll(c, w) })
 		},
+	}
+}
+
+// inspectAll shows the files of the command.
+func inspectAll(c *cli.Context, w io.Writer) error {
+	for i, arg := range c.Args().Slice() {
+		if i > 0 && !c.Bool("json") {
+			fmt.Fprintln(w)
+		}
+		if err := inspectOne(c, w, parseAddress(arg)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inspectAgain shows the files of the command whenever they have changed, until the context is done.
+func inspectAgain(c *cli.Context, every time.Duration) error {
+	if every <= 0 {
+		return fmt.Errorf("--refresh cannot be %v; want a time such as 2s", every)
+	}
+	var last bytes.Buffer
+	for {
+		var now bytes.Buffer
+		if err := inspectAll(c, &now); err != nil {
+			return err
+		}
+		if !bytes.Equal(now.Bytes(), last.Bytes()) {
+			if last.Len() > 0 && !c.Bool("json") {
+				fmt.Fprintln(c.App.Writer)
+			}
+			if _, err := c.App.Writer.Write(now.Bytes()); err != nil {
+				return err
+			}
+		}
+		last = now
+		select {
+		case <-c.Context.Done():
+			return nil
+		case <-time.After(every):
+		}
 	}
 }
 

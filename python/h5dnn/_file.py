@@ -195,6 +195,14 @@ class File(Group):
             return Dataset(self, path, about)
         raise MissingError(f"{self.filename}: {path} is a {about['kind']}; h5dnn.File reads groups and datasets: {about.get('error', '')}".rstrip(": "))
 
+    def refresh(self) -> None:
+        """Opens the file again, as it is now: one that grows, by a writer in HDF5's SWMR mode or by a new file in its place.
+        No other thread may read it meanwhile. A dataset keeps its shape until Dataset.refresh."""
+        self._number()
+        before, self._listed = self._handle, None
+        self._open()
+        before.close()
+
     def close(self) -> None:
         """Closes the file. Its datasets can no longer be read."""
         if self._handle is not None:
@@ -257,6 +265,11 @@ class Dataset:
         if self._about.get("fields"):
             return self._compound()
         return np.dtype(object)
+
+    def refresh(self) -> None:
+        """Opens the file again, as File.refresh does, and takes the shape that the dataset has now."""
+        self._file.refresh()
+        self._about = self._file._tree()[self.name]
 
     @property
     def ndim(self) -> int:

@@ -2,6 +2,7 @@
 import glob
 import os
 import pickle
+import shutil
 import threading
 
 import numpy as np
@@ -211,6 +212,20 @@ def test_files_and_datasets_are_pickled_by_name():
     f = pickle.loads(pickle.dumps(h5dnn.File(DIGITS.encode())))
     d = pickle.loads(pickle.dumps(f["test/labels"]))
     assert (d[:] == f["test/labels"][:]).all()
+
+
+def test_growing_files_are_refreshed():
+    grown = os.path.join(TESTDATA, "..", "storage", "hdf5", "testdata", "growing_%d.h5")
+    with folder() as made:
+        name = os.path.join(made, "growing.h5")
+        shutil.copyfile(grown % 1, name)
+        with h5dnn.File(name) as f:
+            rows = f["rows"]
+            assert rows.shape == (3, 4)
+            shutil.copyfile(grown % 2, name)
+            rows.refresh()
+            assert rows.shape == (500, 4) and rows[-1].tolist() == [499, 499.125, 499.25, 499.375]
+            assert f["packed"][-1] == 1497
 
 
 def test_threads_share_a_file():

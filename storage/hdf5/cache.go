@@ -138,6 +138,20 @@ func (c *chunkCache) evict(key chunkKey) {
 	}
 }
 
+// drop evicts the chunks of a file.
+func (c *chunkCache) drop(f *File) {
+	c.mu.Lock()
+	for key, e := range c.entries {
+		if key.file == f {
+			c.remove(e)
+		}
+	}
+	c.mu.Unlock()
+	c.large.mu.Lock()
+	c.large.data = nil
+	c.large.mu.Unlock()
+}
+
 func (c *chunkCache) remove(e *list.Element) {
 	chunk := c.lru.Remove(e).(*cachedChunk)
 	delete(c.entries, chunk.key)

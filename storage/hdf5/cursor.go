@@ -3,6 +3,7 @@ package hdf5
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
@@ -118,6 +119,9 @@ func (c *cursor) signature(want string, version int) {
 	}
 }
 
+// errChecksum is the error of a structure that was damaged, or is being written.
+var errChecksum = errors.New("checksum")
+
 // checksum reads the checksum of all bytes before it and compares it.
 func (c *cursor) checksum() {
 	if c.err != nil {
@@ -125,6 +129,6 @@ func (c *cursor) checksum() {
 	}
 	want := format.Lookup3(c.buf[:c.at])
 	if got := uint32(c.u32()); c.err == nil && got != want && format.VerifyChecksums {
-		c.fail("checksum %08x, want %08x", got, want)
+		c.fail("%w %08x, want %08x", errChecksum, got, want)
 	}
 }

@@ -53,7 +53,7 @@ func (d *Dataset) parse() error {
 		}
 	}
 	if d.layout.class != layoutContiguous { // which most datasets are
-		d.index = sync.OnceValues(d.readIndex)
+		d.index = sync.OnceValues(d.indexAgain)
 		d.rowGroup = sync.OnceValue(d.planRowGroup)
 	}
 	return nil

@@ -176,7 +176,7 @@ func (f *File) start(size int64) error {
 		return err
 	}
 	f.widths = f.super.widths
-	if end := f.super.end; end != undefined && end > uint64(f.size) {
+	if end := f.super.end; end != undefined && end > uint64(f.size) && !f.super.growing {
 		return fmt.Errorf("truncated: has %d bytes of %d; copy or download it again", f.size, end)
 	}
 	return errors.Join(f.checkDriver(), f.readExtension())
@@ -247,7 +247,13 @@ func (f *File) FormatVersion() int { return f.super.version }
 // span returns the offset in the file of n bytes at an address, or an error if they are
 // not within the file.
 func (f *File) span(address uint64, n int) (at int64, err error) {
-	switch limit := uint64(f.size - f.super.at); {
+	limit := uint64(f.size - f.super.at)
+	if f.super.growing && f.file != nil && address != undefined && (address > limit || uint64(n) > limit-address) {
+		if size, err := regularSize(f.file); err == nil {
+			limit = uint64(max(size, int64(f.size))) - uint64(f.super.at)
+		}
+	}
+	switch {
 	case address == undefined:
 		return 0, errors.New("address is undefined")
 	case n < 0 || address > limit || uint64(n) > limit-address:

@@ -82,7 +82,11 @@ func (h *header) find(kind uint16) (message, bool) {
 
 // header reads the object header at an address.
 func (f *File) header(address uint64) (*header, error) {
-	h, err := f.parseHeader(address)
+	var h *header
+	err := f.again(func() (err error) {
+		h, err = f.parseHeader(address)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("object header at %d: %w", address, err)
 	}

@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"unsafe"
@@ -12,7 +13,8 @@ import (
 // calls. The kernel loads pages as they are accessed.
 type mapping struct {
 	mu     sync.Mutex
-	file   *storage.Mapping // nil until it is needed
+	file   *storage.Mapping   // nil until it is needed
+	before []*storage.Mapping // of the file when it was smaller, for arrays that were opened then
 	closed bool
 }
 
@@ -37,10 +39,26 @@ func (m *mapping) of(file *os.File) (*storage.Mapping, error) {
 func (m *mapping) close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed = true; m.file != nil {
-		return m.file.Close()
+	m.closed = true
+	if m.file != nil {
+		m.before = append(m.before, m.file)
 	}
-	return nil
+	var err error
+	for _, file := range m.before {
+		err = errors.Join(err, file.Close())
+	}
+	m.file, m.before = nil, nil
+	return err
+}
+
+// renew has the next use map the file as it is then.
+func (m *mapping) renew() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.file != nil {
+		m.before = append(m.before, m.file)
+	}
+	m.file = nil
 }
 
 // mapped returns n mapped bytes at an address.

@@ -33,6 +33,7 @@ type superblock struct {
 	end     uint64 // size of the file, from byte 0
 	driver  uint64 // driver information, or undefined
 	ext     uint64 // extension header, or undefined
+	growing bool   // a program writes to the file that lets others read meanwhile (SWMR)
 }
 
 var magic = []byte("\x89HDF\r\n\x1a\n")
@@ -104,7 +105,9 @@ func (s *superblock) parseNew(c *cursor) (base uint64) {
 	base = c.address()
 	s.ext, s.end, s.root = c.address(), c.address(), c.address()
 	c.checksum()
-	if s.version == 3 && flags&5 != 0 {
+	const writing, readersAllowed = 1, 4
+	s.growing = s.version == 3 && flags&readersAllowed != 0
+	if s.version == 3 && flags&writing != 0 && !s.growing {
 		c.fail("the file is open for writing, or its writer never finished; if no one writes to it any more, h5clear -s resets the mark")
 	}
 	return base
