@@ -170,6 +170,10 @@ conformance: build ## compare with h5py on the files in CORPUS
 	@test -f $(CORPUS)/golden.jsonl || { echo "conformance: skipped, no $(CORPUS)/golden.jsonl"; exit 0; }; \
 	go test ./cmd/h5dnn -run TestConformance -count 1 -v -corpus "$(abspath $(CORPUS))"
 
+.PHONY: check-remote
+check-remote: build ## read files from nginx and an S3 server, 20 ms away where that is permitted (PYTHON=interpreter with moto)
+	@$(or $(PYTHON),python3) -B scripts/remote/check.py
+
 .PHONY: format
 format:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
