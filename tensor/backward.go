@@ -202,7 +202,7 @@ func (p *pass) propagate(n *node) {
 		fail("gradients", storage.ErrState, "something that %s was computed from has been written to since", n.op.Name())
 	}
 	first := p.tape.allocated()
-	op = p.throughActivation(op, in)
+	op = p.throughActivation(op, n.out, grads, in)
 	var dxs []*Tensor
 	if detecting() {
 		dxs = p.backwardDetecting(n, op, grads, in)

@@ -9,7 +9,8 @@ import (
 // All fusion of recorded operations is decided here, when the backward pass reaches
 // them: an activation or a dropout whose operand nothing else uses is differentiated
 // together with the product, convolution or normalization that computed the operand,
-// or with the product of the next linear layer, where a GPU's library has the mask of a ReLU.
+// or with the product of the next linear layer, where a GPU's library has the mask of a ReLU;
+// a ReLU also with the maximum pool of its result.
 
 // A fusable operation applies an epilogue to its result, and can compute the gradient
 // through it in the same kernel.
@@ -92,22 +93,31 @@ func (p *pass) usedOnce(x *Tensor) bool {
 	return n != nil && n.consumed == 1 && x.onGrad == nil && !n.released && p.grads[x] == nil && !p.isTarget(x) && n.currentVersion() == n.version
 }
 
+// An activationDifferentiator differentiates the activation by which another operation computed its operand, too.
+type activationDifferentiator interface {
+	Op
+	// through returns the operation with the gradient of its operand passed on through the activation of before, which
+	// computed it, for results out and their gradients; or nil if no kernel computes both.
+	through(before fusable, out, grads []*Tensor) Op
+}
+
 // throughActivation returns op as an operation that also differentiates the activation by which another computed in[0],
 // and notes it for that operation, if one kernel computes both.
-func (p *pass) throughActivation(op Op, in []*Tensor) Op {
-	last, ok := op.(*linear)
+func (p *pass) throughActivation(op Op, out, grads, in []*Tensor) Op {
+	last, ok := op.(activationDifferentiator)
 	if !ok || p.CreateGraph || !p.needs(in[0]) || !p.usedOnce(in[0]) {
 		return op
 	}
 	n := in[0].node
-	before, ok := n.op.(*linear)
+	before, ok := n.op.(fusable)
 	if !ok {
 		return op
 	}
-	through := last.through(before)
-	if through != last {
-		p.activated = append(p.activated, n)
+	through := last.through(before, out, grads)
+	if through == nil {
+		return op
 	}
+	p.activated = append(p.activated, n)
 	return through
 }
 

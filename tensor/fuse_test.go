@@ -62,3 +62,40 @@ func TestFusion(t *testing.T) {
 		t.Errorf("%s hides a result whose gradient is asked for", op.Name())
 	}
 }
+
+// TestPoolsDifferentiateTheReLUBefore compares gradients through a maximum pool that is differentiated together with a
+// ReLU with gradients through both, which a caller who asks for the gradient between them has.
+func TestPoolsDifferentiateTheReLUBefore(t *testing.T) {
+	normal := func(stream uint64, shape ...int) *Tensor {
+		x := Zeros(dtype.Float32, shape...)
+		FillNormal(x.array, 0, 1, Key{Seed: 1, Stream: stream})
+		return x.RequireGrad()
+	}
+	images, kernel, b := normal(1, 2, 3, 7, 6), normal(2, 17, 3, 3, 3), normal(3, 17)
+	norm := BatchNormOptions{Training: true, RunningMean: Zeros(dtype.Float32, 17).array, RunningVar: Ones(dtype.Float32, 17).array, Act: ReLUActivation}
+	leaves := []*Tensor{images, kernel, b}
+	for _, o := range []PoolOptions{{Kernel: [3]int{2, 2}}, {Kernel: [3]int{3, 2}, Stride: [3]int{2, 1}, Padding: Pad(1, 0)}} {
+		for name, h := range map[string]*Tensor{
+			"conv":       Conv(images, kernel, b, ConvOptions{Act: ReLUActivation}),
+			"batch norm": BatchNorm(Conv(images, kernel, nil, ConvOptions{}), b, b, norm),
+			"row-major":  Conv(images, kernel, b, ConvOptions{Act: ReLUActivation}),
+		} {
+			if name == "row-major" {
+				h.PreferRowMajor()
+			}
+			p, y := &pass{grads: Grads{}}, h.MaxPool(o)
+			dy := y.AddScalar(1).inBackward(p)
+			op, ok := p.throughActivation(y.node.op, y.node.out, []*Tensor{dy}, y.node.operands()).(*maxPool)
+			if !ok || !op.ofReLU || len(p.activated) != 1 {
+				t.Errorf("%s: the ReLU before is not differentiated with the pool", name)
+			}
+			options := GradOptions{Incoming: []*Tensor{dy}, RetainGraph: true}
+			together, apart := Grad([]*Tensor{y}, leaves, options), Grad([]*Tensor{y}, append(leaves, h), options)
+			for i := range leaves {
+				if d := together[i].Sub(apart[i]).Abs().Max().Item(); d > 2e-5*apart[i].Abs().Max().Item() {
+					t.Errorf("%s, pool %v: gradient of leaf %d differs by %v", name, o, i, d)
+				}
+			}
+		}
+	}
+}

@@ -101,13 +101,11 @@ func (op *linear) gradX(x, w, dz *Tensor) *Tensor {
 func (op *linear) epilogue() epilogue      { return op.after }
 func (*linear) withEpilogue(e epilogue) Op { return &linear{after: e} }
 
-// through returns op with the gradient of x passed on through the activation of before, which computed x; or op itself
-// if no device computes both at once.
-func (op *linear) through(before *linear) *linear {
-	if before.mask == nil || !before.mask.Written {
-		return op
+func (op *linear) through(before fusable, _, _ []*Tensor) Op {
+	if l, ok := before.(*linear); ok && l.mask != nil && l.mask.Written {
+		return &linear{after: op.after, before: l}
 	}
-	return &linear{after: op.after, before: before}
+	return nil
 }
 
 // optional returns in[i], or nil if there are fewer.

@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"slices"
+
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
@@ -50,6 +52,7 @@ type maxPool struct {
 	PoolOptions
 	returnIndices bool
 	indices       *Tensor // saved for Backward, if they are not a result
+	ofReLU        bool    // the gradient is passed on through the ReLU that computed the operand
 }
 
 func (*maxPool) Name() string { return "max pool" }
@@ -88,7 +91,22 @@ func (op *maxPool) Backward(out, grads, in []*Tensor) []*Tensor {
 	if op.returnIndices {
 		indices = out[1]
 	}
-	return []*Tensor{runKernel(kernels.MaxPoolGrad, op.PoolOptions, like(in[0]), grads[0], indices)}
+	all := []*Tensor{grads[0], indices}
+	if op.ofReLU {
+		all = append(all, out[0])
+	}
+	return []*Tensor{runKernel(kernels.MaxPoolGrad, op.PoolOptions, like(in[0]), all...)}
+}
+
+// through returns op with the gradient of the ReLU before it: y is positive where the maximum was.
+func (op *maxPool) through(before fusable, out, grads []*Tensor) Op {
+	y, dy := out[0], grads[0]
+	if before.epilogue() != (epilogue{act: ReLUActivation}) || dy == nil || !dy.noGrad || !slices.Equal(y.Strides(), dy.Strides()) || y.StorageOffset() != dy.StorageOffset() {
+		return nil
+	}
+	after := *op
+	after.ofReLU = true
+	return &after
 }
 
 // avgPool and avgPoolGrad are each the other's derivative.
