@@ -98,10 +98,11 @@ func (op *maxPool) Backward(out, grads, in []*Tensor) []*Tensor {
 	return []*Tensor{runKernel(kernels.MaxPoolGrad, op.PoolOptions, like(in[0]), all...)}
 }
 
-// through returns op with the gradient of the ReLU before it: y is positive where the maximum was.
+// through returns op with the gradient of the ReLU before it: y is positive where the maximum was. On a GPU it returns nil, as the
+// kernel of a ReLU's gradient sums that of the bias too, which would take launches of its own.
 func (op *maxPool) through(before fusable, out, grads []*Tensor) Op {
 	y, dy := out[0], grads[0]
-	if before.epilogue() != (epilogue{act: ReLUActivation}) || dy == nil || !dy.noGrad || !slices.Equal(y.Strides(), dy.Strides()) || y.StorageOffset() != dy.StorageOffset() {
+	if y.Device() != storage.CPU || before.epilogue() != (epilogue{act: ReLUActivation}) || dy == nil || !dy.noGrad || !slices.Equal(y.Strides(), dy.Strides()) || y.StorageOffset() != dy.StorageOffset() {
 		return nil
 	}
 	after := *op
