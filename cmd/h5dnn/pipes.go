@@ -71,7 +71,7 @@ var keepsNames = map[string]bool{"init": true, "train": true}
 // file with what it reads. It leaves other descriptors as they are.
 func copyPipe(ctx context.Context, fd int) error {
 	if !isPipe(fd) {
-		return nil // if it is none at all, opening it gives the error
+		return nil // of no descriptor too: opening it gives the error
 	}
 	folder := os.TempDir()
 	limit, known := atomicfile.FreeSpace(folder)
