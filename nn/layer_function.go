@@ -15,7 +15,7 @@ import (
 // FunctionOptions are the settings of a Function.
 type FunctionOptions struct {
 	Name     string         `json:"name"`               // of an operation, as PyTorch calls it, such as sqrt, div, mean or matmul; required
-	Settings map[string]any `json:"settings,omitempty"` // of the operation, with PyTorch's names; axis 0 is that of the samples
+	Settings map[string]any `json:"settings,omitempty"` // of the operation, with PyTorch's names; axis 0 has the samples
 }
 
 // Function computes an operation of package tensor on its inputs, which have the place of PyTorch's operands: {name: mean, settings: {dim: 1}}.

@@ -31,7 +31,7 @@ func NewConcat(o ConcatOptions) Concat { return newConcat(withDefaults(o, concat
 
 func newConcat(o ConcatOptions) Concat {
 	if o.Axis == 0 {
-		tensor.Fail("concat", ErrConfig, "axis 0 is that of samples; want another")
+		tensor.Fail("concat", ErrConfig, "axis 0 has the samples; want another")
 	}
 	return Concat{o}
 }

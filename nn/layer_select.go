@@ -18,7 +18,7 @@ func NewSelect(o SelectOptions) Select { return newSelect(withDefaults(o, select
 
 func newSelect(o SelectOptions) Select {
 	if o.Axis == 0 {
-		tensor.Fail("select", ErrConfig, "axis 0 is that of samples; want another")
+		tensor.Fail("select", ErrConfig, "axis 0 has the samples; want another")
 	}
 	return Select{o}
 }

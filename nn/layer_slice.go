@@ -23,7 +23,7 @@ func NewSlice(o SliceOptions) Slice { return newSlice(withDefaults(o, sliceDefau
 
 func newSlice(o SliceOptions) Slice {
 	if o.Axis == 0 {
-		tensor.Fail("slice", ErrConfig, "axis 0 is that of samples; want another")
+		tensor.Fail("slice", ErrConfig, "axis 0 has the samples; want another")
 	}
 	if o.Step < 1 {
 		tensor.Fail("slice", ErrConfig, "step %d; want at least 1", o.Step)
@@ -50,7 +50,7 @@ func (s Slice) Forward(x *tensor.Tensor) *tensor.Tensor {
 		stop = within(*o.Stop)
 	}
 	if axis == 0 || start >= stop {
-		tensor.Fail("slice", views.ErrShape, "indices from %d to %d of axis %d of %v; want some, of another axis than that of samples", start, stop, axis, x.Shape())
+		tensor.Fail("slice", views.ErrShape, "indices from %d to %d of axis %d of %v; want some, along an axis behind the samples", start, stop, axis, x.Shape())
 	}
 	return x.Slice(axis, start, stop, o.Step)
 }

@@ -54,7 +54,7 @@ var presets = map[string]func(classes int) Module{
 // resnet34_small are those for small images. unet and unet3d have an output
 // for each class and pixel, tcn takes sequences (N, C, L), lstm and gru sequences (N, T, F). transformer classifies bytes (N, T), gpt predicts
 // the token after each of (N, T), up to 256 of them, and vit_tiny has patches of 16 pixels, vit_tiny_small of 4. autoencoder and vae compute as many
-// numbers as a target has from a code of 16, of which vae draws samples in training. Layers take the sizes
+// numbers as a target has from a code of 16, which vae draws at random in training. Layers take the sizes
 // of their inputs from the first batch.
 func Preset(name string, classes int) (Module, error) {
 	preset, ok := presets[name]

@@ -240,7 +240,7 @@ type comparison struct {
 	outputs, compared []*tensor.Tensor
 	counted           []*tensor.Tensor // weights of each target in the axes of the data; nil if all elements count alike
 	added             []nn.Fraction    // losses of layers
-	losses            []nn.Fraction    // of each output, and those of layers
+	losses            []nn.Fraction    // of outputs and of layers
 	loss              *tensor.Tensor   // the sum of their values, which training minimizes
 }
 

@@ -78,8 +78,8 @@ int h5k_int8_pack(const h5k_direct *g, char *packed, int64_t packed_len, const i
 	return 0;
 }
 
-/* read_row extends low and high to a row of pixels, or rounds it to 8 bits if to is not NULL: many elements at a time where those of all pixels are adjacent, or
- * those of a channel. */
+/* read_row extends low and high to a row of pixels, or rounds it to 8 bits if to is not NULL. It takes many elements at a time where
+ * the pixels are adjacent, or the elements of a channel. */
 static void read_row(const job *q, const float *row, int64_t pixels, float *low, float *high, char *to) {
 	const h5k_direct *g = q->g;
 	const int64_t whole = up(g->c, q->loops->group), bytes = q->loops->bytes;

@@ -27,6 +27,13 @@ func cutsOf(l *settings, in []int) (cuts []any, shape []int) {
 	}
 	var selects []any
 	added, at, ellipses := false, 0, 0
+	keep := func(end int) { // the axes before end
+		for ; at < end; at++ {
+			if at > 0 {
+				shape = append(shape, in[at-1])
+			}
+		}
+	}
 	for i, one := range key {
 		o, _ := one.(map[string]any)
 		rest := 0
@@ -41,11 +48,7 @@ func cutsOf(l *settings, in []int) (cuts []any, shape []int) {
 				l.refuse("two ellipses")
 				return nil, in
 			}
-			for ; at < len(in)+1-rest; at++ {
-				if at > 0 {
-					shape = append(shape, in[at-1])
-				}
-			}
+			keep(len(in) + 1 - rest)
 		case one == nil && at > 0:
 			shape, added = append(shape, 1), true
 		case at > len(in) || one == nil:
@@ -74,11 +77,7 @@ func cutsOf(l *settings, in []int) (cuts []any, shape []int) {
 			at++
 		}
 	}
-	for ; at <= len(in); at++ {
-		if at > 0 {
-			shape = append(shape, in[at-1])
-		}
-	}
+	keep(len(in) + 1)
 	if cuts = append(cuts, selects...); added {
 		if unknown := slices.Index(shape, -1); unknown >= 0 && slices.Contains(shape[unknown+1:], -1) {
 			l.refuse("a new axis of samples of shape %v", in)

@@ -20,7 +20,7 @@ type chunkCache struct {
 	partly []partlyDecoded // used last last
 }
 
-// A partlyDecoded chunk is one of the last of which only some blocks were decoded.
+// partlyDecoded counts the bytes that were decoded block by block of a chunk that was read lately.
 type partlyDecoded struct {
 	key   chunkKey
 	bytes int // decoded so far

@@ -16,7 +16,7 @@ func (f *File) Refresh() error {
 		return fmt.Errorf("%s: %w", f.name, errClosed)
 	}
 	if f.file == nil {
-		return fmt.Errorf("%s: not a local file, of which nothing can be read anew; open it again: %w", f.name, storage.ErrState)
+		return fmt.Errorf("%s: only local files are read anew; open it again: %w", f.name, storage.ErrState)
 	}
 	size, err := regularSize(f.file)
 	if err != nil {

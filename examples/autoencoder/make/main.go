@@ -4,14 +4,11 @@
 package main
 
 import (
-	"flag"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 
+	"github.com/h5dnn/h5dnn/examples/internal/maker"
 	"github.com/h5dnn/h5dnn/tensor"
-	"github.com/h5dnn/h5dnn/tensors"
 )
 
 const side = 16 // pixels
@@ -38,36 +35,14 @@ func stroke(r *rand.Rand) []float32 {
 }
 
 func main() {
-	n := flag.Int("n", 6000, "images to train on; a quarter as many are for validation")
-	seed := flag.Uint64("seed", 1, "of the random numbers")
-	flag.Parse()
-	file := "examples/autoencoder/strokes.h5"
-	if flag.NArg() > 0 {
-		file = flag.Arg(0)
-	}
-	if err := save(file, *n, *seed); err != nil {
-		fmt.Fprintln(os.Stderr, "make:", err)
-		os.Exit(1)
-	}
+	maker.Maker{File: "examples/autoencoder/strokes.h5", Noun: "images", N: 6000, Share: 4, Samples: makeImages}.Main()
 }
 
-func save(file string, n int, seed uint64) error {
-	if n < 4 {
-		return fmt.Errorf("-n %d; want at least 4", n)
+// makeImages returns n images.
+func makeImages(r *rand.Rand, n int) map[string]*tensor.Tensor {
+	var images []float32
+	for range n {
+		images = append(images, stroke(r)...)
 	}
-	all := map[string]*tensor.Tensor{}
-	for stream, part := range []string{"train", "val"} {
-		count := n / []int{1, 4}[stream]
-		r := rand.New(rand.NewPCG(seed, uint64(stream)))
-		var images []float32
-		for range count {
-			images = append(images, stroke(r)...)
-		}
-		all[part+"/images"] = tensor.FromSlice(images, count, side, side)
-	}
-	if err := tensors.SaveAll(file, all, nil); err != nil {
-		return err
-	}
-	fmt.Printf("%s: %d images to train on, %d for validation\n", file, n, n/4)
-	return nil
+	return map[string]*tensor.Tensor{"images": tensor.FromSlice(images, n, side, side)}
 }

@@ -4,14 +4,11 @@
 package main
 
 import (
-	"flag"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 
+	"github.com/h5dnn/h5dnn/examples/internal/maker"
 	"github.com/h5dnn/h5dnn/tensor"
-	"github.com/h5dnn/h5dnn/tensors"
 )
 
 const length = 96 // samples of a signal, 32 a second
@@ -66,39 +63,16 @@ func newSignal(r *rand.Rand, rhythm int) []float32 {
 }
 
 func main() {
-	n := flag.Int("n", 2400, "signals to train on; a quarter as many are for validation")
-	seed := flag.Uint64("seed", 1, "of the random numbers")
-	flag.Parse()
-	file := "examples/ecg/signals.h5"
-	if flag.NArg() > 0 {
-		file = flag.Arg(0)
-	}
-	if err := save(file, *n, *seed); err != nil {
-		fmt.Fprintln(os.Stderr, "make:", err)
-		os.Exit(1)
-	}
+	maker.Maker{File: "examples/ecg/signals.h5", Noun: "signals", N: 2400, Share: 4, Samples: makeSignals}.Main()
 }
 
-func save(file string, n int, seed uint64) error {
-	if n < 4 {
-		return fmt.Errorf("-n %d; want at least 4", n)
+// makeSignals returns n signals.
+func makeSignals(r *rand.Rand, n int) map[string]*tensor.Tensor {
+	var signals []float32
+	labels := make([]int8, n)
+	for i := range labels {
+		labels[i] = int8(r.IntN(rhythms))
+		signals = append(signals, newSignal(r, int(labels[i]))...)
 	}
-	all := map[string]*tensor.Tensor{}
-	for stream, part := range []string{"train", "val"} {
-		count := n / []int{1, 4}[stream]
-		r := rand.New(rand.NewPCG(seed, uint64(stream)))
-		var signals []float32
-		labels := make([]int8, count)
-		for i := range labels {
-			labels[i] = int8(r.IntN(rhythms))
-			signals = append(signals, newSignal(r, int(labels[i]))...)
-		}
-		all[part+"/signals"] = tensor.FromSlice(signals, count, length, 1)
-		all[part+"/rhythms"] = tensor.FromSlice(labels, count)
-	}
-	if err := tensors.SaveAll(file, all, nil); err != nil {
-		return err
-	}
-	fmt.Printf("%s: %d signals to train on, %d for validation\n", file, n, n/4)
-	return nil
+	return map[string]*tensor.Tensor{"signals": tensor.FromSlice(signals, n, length, 1), "rhythms": tensor.FromSlice(labels, n)}
 }

@@ -5,14 +5,11 @@
 package main
 
 import (
-	"flag"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 
+	"github.com/h5dnn/h5dnn/examples/internal/maker"
 	"github.com/h5dnn/h5dnn/tensor"
-	"github.com/h5dnn/h5dnn/tensors"
 )
 
 const side = 32 // pixels
@@ -30,8 +27,6 @@ var shapes = []func(x, y float64) bool{
 	func(x, y float64) bool { return math.Hypot(x, y) < 0.95 && math.Hypot(x-0.4, y) > 0.7 },        // crescent
 	func(x, y float64) bool { return math.Abs(math.Abs(y)-0.45) < 0.22 && math.Abs(x) < 0.85 },      // two bars
 }
-
-var names = []string{"disc", "ring", "square", "frame", "triangle", "pentagon", "cross", "star", "crescent", "bars"}
 
 // polygon reports whether a regular polygon has the point (x, y).
 func polygon(edges int, x, y float64) bool {
@@ -128,38 +123,15 @@ func sum(a, b color) (s float64) {
 }
 
 func main() {
-	n := flag.Int("n", 5000, "pictures to train on; half as many are for validation")
-	seed := flag.Uint64("seed", 1, "of the random numbers")
-	flag.Parse()
-	file := "examples/pictures/pictures.h5"
-	if flag.NArg() > 0 {
-		file = flag.Arg(0)
-	}
-	if err := save(file, *n, *seed); err != nil {
-		fmt.Fprintln(os.Stderr, "make:", err)
-		os.Exit(1)
-	}
+	maker.Maker{File: "examples/pictures/pictures.h5", Noun: "pictures", N: 5000, Share: 2, Samples: makePictures}.Main()
 }
 
-func save(file string, n int, seed uint64) error {
-	if n < 2 {
-		return fmt.Errorf("-n %d; want at least 2", n)
+// makePictures returns n pictures.
+func makePictures(r *rand.Rand, n int) map[string]*tensor.Tensor {
+	images, labels := make([]uint8, 0, n*3*side*side), make([]int64, n)
+	for i := range n {
+		labels[i] = int64(r.IntN(len(shapes)))
+		images = append(images, draw(r, int(labels[i]))...)
 	}
-	all := map[string]*tensor.Tensor{}
-	for stream, part := range []string{"train", "val"} {
-		count := n / (stream + 1)
-		r := rand.New(rand.NewPCG(seed, uint64(stream)))
-		images, labels := make([]uint8, 0, count*3*side*side), make([]int64, count)
-		for i := range count {
-			labels[i] = int64(r.IntN(len(shapes)))
-			images = append(images, draw(r, int(labels[i]))...)
-		}
-		all[part+"/images"] = tensor.FromSlice(images, count, 3, side, side)
-		all[part+"/labels"] = tensor.FromSlice(labels, count)
-	}
-	if err := tensors.SaveAll(file, all, nil); err != nil {
-		return err
-	}
-	fmt.Printf("%s: %d pictures of %v to train on, %d for validation\n", file, n, names, n/2)
-	return nil
+	return map[string]*tensor.Tensor{"images": tensor.FromSlice(images, n, 3, side, side), "labels": tensor.FromSlice(labels, n)}
 }

@@ -5,14 +5,11 @@
 package main
 
 import (
-	"flag"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 
+	"github.com/h5dnn/h5dnn/examples/internal/maker"
 	"github.com/h5dnn/h5dnn/tensor"
-	"github.com/h5dnn/h5dnn/tensors"
 )
 
 const side = 32 // pixels
@@ -87,38 +84,19 @@ func (d *samples) draw(r *rand.Rand) {
 }
 
 func main() {
-	n := flag.Int("n", 3000, "images to train on; a quarter as many are for validation")
-	seed := flag.Uint64("seed", 1, "of the random numbers")
-	flag.Parse()
-	file := "examples/segmentation/shapes.h5"
-	if flag.NArg() > 0 {
-		file = flag.Arg(0)
-	}
-	if err := save(file, *n, *seed); err != nil {
-		fmt.Fprintln(os.Stderr, "make:", err)
-		os.Exit(1)
-	}
+	maker.Maker{File: "examples/segmentation/shapes.h5", Noun: "images", N: 3000, Share: 4, Samples: makeImages}.Main()
 }
 
-func save(file string, n int, seed uint64) error {
-	if n < 4 {
-		return fmt.Errorf("-n %d; want at least 4", n)
+// makeImages returns n images.
+func makeImages(r *rand.Rand, n int) map[string]*tensor.Tensor {
+	d := &samples{}
+	for range n {
+		d.draw(r)
 	}
-	all := map[string]*tensor.Tensor{}
-	for stream, part := range []string{"train", "val"} {
-		count := n / []int{1, 4}[stream]
-		r, d := rand.New(rand.NewPCG(seed, uint64(stream))), &samples{}
-		for range count {
-			d.draw(r)
-		}
-		all[part+"/images"] = tensor.FromSlice(d.images, count, side, side)
-		all[part+"/masks"] = tensor.FromSlice(d.masks, count, side, side)
-		all[part+"/kinds"] = tensor.FromSlice(d.kinds, count)
-		all[part+"/places"] = tensor.FromSlice(d.places, count, 3)
+	return map[string]*tensor.Tensor{
+		"images": tensor.FromSlice(d.images, n, side, side),
+		"masks":  tensor.FromSlice(d.masks, n, side, side),
+		"kinds":  tensor.FromSlice(d.kinds, n),
+		"places": tensor.FromSlice(d.places, n, 3),
 	}
-	if err := tensors.SaveAll(file, all, nil); err != nil {
-		return err
-	}
-	fmt.Printf("%s: %d images to train on, %d for validation\n", file, n, n/4)
-	return nil
 }

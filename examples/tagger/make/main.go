@@ -5,13 +5,10 @@
 package main
 
 import (
-	"flag"
-	"fmt"
 	"math/rand/v2"
-	"os"
 
+	"github.com/h5dnn/h5dnn/examples/internal/maker"
 	"github.com/h5dnn/h5dnn/tensor"
-	"github.com/h5dnn/h5dnn/tensors"
 )
 
 // The tags. Places after the end of a sentence have the word 0 and the tag none, which PyTorch's losses ignore too.
@@ -26,10 +23,7 @@ const (
 	none = -100
 )
 
-const (
-	length = 24 // of the longest sentence
-	words  = 80 // with 0, which fills sentences
-)
+const length = 24 // words of the longest sentence
 
 // A lexicon has the words of each tag: from its first to the last.
 var lexicon = map[int][2]int{
@@ -99,39 +93,16 @@ func newSentence(r *rand.Rand) (words []int16, tags []int8) {
 }
 
 func main() {
-	n := flag.Int("n", 4000, "sentences to train on; a quarter as many are for validation")
-	seed := flag.Uint64("seed", 1, "of the random numbers")
-	flag.Parse()
-	file := "examples/tagger/sentences.h5"
-	if flag.NArg() > 0 {
-		file = flag.Arg(0)
-	}
-	if err := save(file, *n, *seed); err != nil {
-		fmt.Fprintln(os.Stderr, "make:", err)
-		os.Exit(1)
-	}
+	maker.Maker{File: "examples/tagger/sentences.h5", Noun: "sentences", N: 4000, Share: 4, Samples: makeSentences}.Main()
 }
 
-func save(file string, n int, seed uint64) error {
-	if n < 4 {
-		return fmt.Errorf("-n %d; want at least 4", n)
+// makeSentences returns n sentences.
+func makeSentences(r *rand.Rand, n int) map[string]*tensor.Tensor {
+	var tokens []int16
+	var tags []int8
+	for range n {
+		w, t := newSentence(r)
+		tokens, tags = append(tokens, w...), append(tags, t...)
 	}
-	all := map[string]*tensor.Tensor{}
-	for stream, part := range []string{"train", "val"} {
-		count := n / []int{1, 4}[stream]
-		r := rand.New(rand.NewPCG(seed, uint64(stream)))
-		var tokens []int16
-		var tags []int8
-		for range count {
-			w, t := newSentence(r)
-			tokens, tags = append(tokens, w...), append(tags, t...)
-		}
-		all[part+"/tokens"] = tensor.FromSlice(tokens, count, length)
-		all[part+"/tags"] = tensor.FromSlice(tags, count, length)
-	}
-	if err := tensors.SaveAll(file, all, nil); err != nil {
-		return err
-	}
-	fmt.Printf("%s: %d sentences to train on, %d for validation, of %d words\n", file, n, n/4, words)
-	return nil
+	return map[string]*tensor.Tensor{"tokens": tensor.FromSlice(tokens, n, length), "tags": tensor.FromSlice(tags, n, length)}
 }

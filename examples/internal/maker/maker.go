@@ -1,0 +1,56 @@
+// Package maker is the frame of the programs that make the data of examples: samples to train on, and fewer for validation.
+package maker
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/tensors"
+)
+
+// A Maker says which samples a program makes.
+type Maker struct {
+	File  string // written unless the command names another
+	Noun  string // of the samples, in the plural
+	N     int    // samples to train on, unless -n says another number
+	Share int    // samples to train on for each of validation
+
+	// Samples returns the datasets of n samples by name.
+	Samples func(r *rand.Rand, n int) map[string]*tensor.Tensor
+}
+
+// Main writes the file that the flags -n and -seed and the first argument describe. An error ends the program.
+func (m Maker) Main() {
+	n := flag.Int("n", m.N, fmt.Sprintf("%s to train on; one in %d as many are for validation", m.Noun, m.Share))
+	seed := flag.Uint64("seed", 1, "of the random numbers")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		m.File = flag.Arg(0)
+	}
+	if err := m.Save(*n, *seed); err != nil {
+		fmt.Fprintln(os.Stderr, "make:", err)
+		os.Exit(1)
+	}
+}
+
+// Save writes n samples to train on as train/NAME and n/Share others as val/NAME, and prints how many.
+func (m Maker) Save(n int, seed uint64) error {
+	if n < m.Share {
+		return fmt.Errorf("-n %d; want at least %d", n, m.Share)
+	}
+	all := map[string]*tensor.Tensor{}
+	for stream, part := range []string{"train", "val"} {
+		count := n / []int{1, m.Share}[stream]
+		for name, x := range m.Samples(rand.New(rand.NewPCG(seed, uint64(stream))), count) {
+			all[part+"/"+name] = x
+		}
+	}
+	if err := tensors.SaveAll(m.File, all, nil); err != nil {
+		return err
+	}
+	fmt.Printf("%s: %d %s to train on, %d for validation\n", m.File, n, m.Noun, n/m.Share)
+	return nil
+}
