@@ -100,6 +100,8 @@ func flagError(command *cli.Command, err error) error {
 		want = "a number"
 	case *cli.BoolFlag:
 		want = "true or false"
+	case *cli.DurationFlag:
+		want = "a time such as 2s"
 	default:
 		return err
 	}
