@@ -66,6 +66,12 @@ type Mixing interface {
 // change types and shapes.
 type Sometimes interface{ Probability() float64 }
 
+// Fixed is an augmentation that may draw no random numbers, so that samples to validate and predict on can have it.
+type Fixed interface {
+	// Fixed reports whether it draws none.
+	Fixed() bool
+}
+
 var registered = nn.NewKind[Augmentation]("augmentation")
 
 // Register makes augmentations of type A available to configurations under name, as nn.RegisterLayer does for layers. A

@@ -71,6 +71,9 @@ func (a *Crop) Apply(to, from Sample, r *Random) error {
 	return move{forward: matrix{1, 0, float64(columns - x), 0, 1, float64(rows - y)}, borders: borders{a.Border, a.Fill}}.apply(to, from)
 }
 
+// Fixed reports whether the crop is in the center.
+func (a *Crop) Fixed() bool { return a.Center }
+
 // Config returns the settings.
 func (a *Crop) Config() any { return a.CropOptions }
 

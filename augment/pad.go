@@ -38,6 +38,9 @@ func (a *Pad) Apply(to, from Sample, _ *Random) error {
 	return move{forward: matrix{1, 0, float64(columns), 0, 1, float64(rows)}, borders: borders{a.Border, a.Fill}}.apply(to, from)
 }
 
+// Fixed returns true.
+func (a *Pad) Fixed() bool { return true }
+
 // Config returns the settings.
 func (a *Pad) Config() any { return a.PadOptions }
 

@@ -98,6 +98,9 @@ func covers(size, n int) []cover {
 	return all
 }
 
+// Fixed returns true.
+func (a *Resize) Fixed() bool { return true }
+
 // Config returns the settings.
 func (a *Resize) Config() any { return a.ResizeOptions }
 

@@ -16,13 +16,50 @@ func (c Config) augmentations() ([]augment.Augmentation, error) {
 	if err != nil {
 		return nil, config.At(err, "augment")
 	}
+	return list, c.checkAugmentFields()
+}
+
+// fixedAugmentations returns those of the samples to validate and predict on, which draw no random numbers.
+func (c Config) fixedAugmentations() ([]augment.Augmentation, error) {
+	list, err := augment.ListFromConfig(c.ValAugment)
+	if err != nil {
+		return nil, config.At(err, "val_augment")
+	}
+	for i, a := range list {
+		if f, ok := a.(augment.Fixed); !ok || !f.Fixed() {
+			return nil, config.At(config.Errorf("%s draws random numbers, and predictions do not; want resize, pad or a crop with center: true", augment.Name(a)), "val_augment", config.Item{Kind: "augmentation", Index: i})
+		}
+	}
+	return list, c.checkAugmentFields()
+}
+
+// checkAugmentFields fails for fields that are neither inputs nor targets.
+func (c Config) checkAugmentFields() error {
 	known := slices.Concat(c.Data.InputNames(), c.Data.TargetNames())
 	for _, name := range slices.Sorted(maps.Keys(c.AugmentFields)) {
 		if !slices.Contains(known, name) {
-			return nil, config.At(config.Unknown("input or target", name, known), "augment_fields", name)
+			return config.At(config.Unknown("input or target", name, known), "augment_fields", name)
 		}
 	}
-	return list, nil
+	return nil
+}
+
+// evaluated returns the fields of the samples to validate and predict on, of data with these fields, and the stage
+// that makes them; nil without val_augment.
+func (c Config) evaluated(fields []dataset.Field) ([]dataset.Field, dataset.Stage, error) {
+	list, err := c.fixedAugmentations()
+	if err != nil || len(list) == 0 {
+		return fields, nil, err
+	}
+	kinds := maps.Clone(c.AugmentFields)
+	maps.DeleteFunc(kinds, func(name string, _ augment.Kind) bool { // the data to predict on need no targets
+		return !slices.ContainsFunc(fields, func(f dataset.Field) bool { return f.Name == name })
+	})
+	stage := augment.NewChain(list, augment.Options{Seed: c.Seed, Fields: kinds, ChannelsLast: c.Data.Layout == "nhwc"})
+	if fields, err = stage.Output(fields); err != nil {
+		return nil, nil, config.At(err, "val_augment")
+	}
+	return fields, stage, nil
 }
 
 // augmentation returns the stage of the loader of the samples to train on; nil without augmentations.
@@ -53,7 +90,7 @@ func (c Config) chain(classes map[string]int) (dataset.Stage, error) {
 }
 
 // bindAugmented binds the fields of what a stage makes of the samples of d. It returns the arrangements of the
-// targets of d too.
+// targets of samples to validate on too.
 func (r *Run) bindAugmented(d dataset.Dataset, stage dataset.Stage) (b binding, own []arrangement, err error) {
 	fields := d.Fields()
 	if stage != nil {
@@ -62,14 +99,16 @@ func (r *Run) bindAugmented(d dataset.Dataset, stage dataset.Stage) (b binding, 
 		}
 	}
 	if b, err = r.bindTraining(fields); err != nil {
-		if stage != nil {
-			err = fmt.Errorf("augment: %w (samples to validate on and to predict are not augmented)", err)
+		if stage != nil || len(r.Config.ValAugment) > 0 {
+			err = fmt.Errorf("augment: %w (samples to validate and predict on are changed by val_augment alone)", err)
 		}
 		return b, nil, err
 	}
 	if stage == nil {
 		return b, b.arrangements, nil
 	}
-	own, err = r.arrangements(d.Fields(), b)
+	if fields, _, err = r.Config.evaluated(d.Fields()); err == nil {
+		own, err = r.arrangements(fields, b)
+	}
 	return b, own, err
 }

@@ -2,11 +2,14 @@ package train_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/train"
 )
 
@@ -55,9 +58,76 @@ func TestAugmentedSamplesAreThoseOfTheCPU(t *testing.T) {
 	}
 }
 
+// TestSamplesToValidateOnAreCropped compares a run whose samples are cropped as they are read with one on cropped arrays.
+func TestSamplesToValidateOnAreCropped(t *testing.T) {
+	open := func(text string, cut func(storage.Array) storage.Array) (*train.Run, *train.Data) {
+		t.Helper()
+		c, err := train.ParseConfig([]byte(strings.Replace(settings, "labels}", "labels, normalize: none}", 1) + text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, y := blobs(150)
+		vx, vy := unseen(60)
+		data, err := train.NewData(c, train.Arrays{X: cut(x), Y: y, ValX: cut(vx), ValY: vy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := train.New(context.Background(), c, data, storage.CPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run, data
+	}
+	whole := func(x storage.Array) storage.Array { return x }
+	want, cropped := open("", func(x storage.Array) storage.Array { return x.With(x.View.Narrow(1, 1, 7).Narrow(2, 1, 7)) })
+	if err := want.Fit(context.Background(), cropped, train.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	const crop = "[{crop: {size: 6, center: true}}]\n"
+	run, data := open("augment: "+crop+"val_augment: "+crop, whole)
+	run = interrupted(t, run, data, 13)
+	if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	sameState(t, "cropped", state(t, run), state(t, want))
+	report := func(r *train.Run, d *train.Data) string {
+		p, err := r.Report(context.Background(), "", d.Val)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprint(p.Matrix)
+		for _, s := range p.Worst {
+			text += fmt.Sprint(s.Number, s.Loss, s.Target, s.Predicted, s.Picture != nil)
+		}
+		return text
+	}
+	if got, want := report(run, data), report(want, cropped); got != want {
+		t.Errorf("reported %s\nwant %s", got, want)
+	}
+	predictions := func(r *train.Run, d dataset.Dataset) (all string) {
+		p, err := r.Predictor()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for out, err := range p.Stream(context.Background(), d, dataset.Options{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += fmt.Sprint(tensor.Values[float32](tensor.FromArray(out)))
+		}
+		return all
+	}
+	if got, want := predictions(run, data.Val), predictions(want, cropped.Val); got != want {
+		t.Errorf("predicted %s\nwant %s", got, want)
+	}
+}
+
 func TestAugmentationsThatDoNotFitAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"augment: [{crop: {size: 6}}]":                       "samples to validate on",
+		"augment: [{crop: {size: 6}}]":                       "samples to validate and predict on",
+		"val_augment: [flip]":                                "draws random numbers",
+		"val_augment: [{crop: {size: 6}}]":                   "center: true",
+		"val_augment: [{crop: {size: 9, center: true}}]":     "val_augment",
 		"augment: [{flop: {}}]":                              "did you mean flip",
 		"augment: [{flip: {axes: depth}}]":                   "width",
 		"augment: [{flip: {}}]\naugment_fields: {z: mask}":   "z",

@@ -35,6 +35,7 @@ type Config struct {
 	Threads   int               `json:"threads,omitempty"`   // all there are if 0
 
 	Augment       []any                   `json:"augment,omitempty"`        // changes of the samples to train on, in this order, as augment.FromConfig reads them
+	ValAugment    []any                   `json:"val_augment,omitempty"`    // changes of the samples to validate and predict on, which draw no random numbers: resize, pad, or a crop in the center
 	AugmentFields map[string]augment.Kind `json:"augment_fields,omitempty"` // how fields move with an image: image, mask, boxes, points, signal, label or still; an input of three axes is an image, an integer target a label if absent
 
 	Metrics    []any                   `json:"metrics,omitempty"`    // besides the loss and accuracy, of each output, as nn.MetricFromConfig reads them
@@ -149,6 +150,9 @@ func (c Config) checkNames() error {
 		return err
 	}
 	if _, err := c.augmentations(); err != nil {
+		return err
+	}
+	if _, err := c.fixedAugmentations(); err != nil {
 		return err
 	}
 	if _, err := c.build(1, tensor.Meta); err != nil {

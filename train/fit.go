@@ -285,7 +285,7 @@ func (t *trainer) openValidation(val dataset.Dataset) (err error) {
 	if t.validator, err = t.r.predictor(false); err != nil || val == nil {
 		return err
 	}
-	if t.valBinding, err = t.r.bindTraining(val.Fields()); err != nil {
+	if t.valBinding, err = t.r.bindEvaluated(val); err != nil {
 		return fmt.Errorf("validate: %w", err)
 	}
 	if t.valSources, err = t.r.shardSources(t.validator, val, t.valBinding, t.shards, validationShare); err != nil {
@@ -314,6 +314,15 @@ func (r *Run) bindTraining(fields []dataset.Field) (binding, error) {
 		b.arrangements, err = r.arrangements(fields, b)
 	}
 	return b, err
+}
+
+// bindEvaluated binds the fields of what val_augment makes of the samples of d.
+func (r *Run) bindEvaluated(d dataset.Dataset) (binding, error) {
+	fields, _, err := r.Config.evaluated(d.Fields())
+	if err != nil {
+		return binding{}, err
+	}
+	return r.bindTraining(fields)
 }
 
 // validationShare divides the memory for loading: the validation data take one share of it,

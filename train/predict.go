@@ -40,6 +40,9 @@ type Predictor struct {
 	device   storage.Device
 	final    func(out *tensor.Tensor) *tensor.Tensor
 	programs *programs // nil where models are not planned
+
+	// prepare returns what samples with these fields become before they are computed, and the stage that does it.
+	prepare func(fields []dataset.Field) ([]dataset.Field, dataset.Stage, error)
 }
 
 // The size of the largest activation that batches are chosen for: it fits into a
@@ -89,7 +92,8 @@ func NewPredictor(model nn.Module, d storage.Device, features ...Feature) (_ *Pr
 		BatchSize: min(max(1, room/(float*max(1, widest))), evalBatch),
 		Type:      dtype.Float32,
 		model:     model, features: features, device: d,
-		final: func(out *tensor.Tensor) *tensor.Tensor { return out },
+		final:   func(out *tensor.Tensor) *tensor.Tensor { return out },
+		prepare: func(fields []dataset.Field) ([]dataset.Field, dataset.Stage, error) { return fields, nil, nil },
 	}
 	if batch > 0 {
 		p.BatchSize = batch
@@ -231,7 +235,7 @@ func (r *Run) predictor(planned bool) (*Predictor, error) {
 	if !planned {
 		p.programs = nil
 	}
-	p.targets, p.classes = r.Targets, r.Classifies()
+	p.targets, p.classes, p.prepare = r.Targets, r.Classifies(), r.Config.evaluated
 	if p.arranged, err = r.savedArrangements(); err != nil {
 		return p, err
 	}
@@ -313,6 +317,9 @@ const PredictBatch = evalBatch
 
 // source returns a source of d in order, with a part of the memory that o allows: 1/share.
 func (p *Predictor) source(d dataset.Dataset, o dataset.Options, share int64, check batchCheck) (f batchSource, err error) {
+	if _, o.Stage, err = p.prepare(d.Fields()); err != nil {
+		return f, err
+	}
 	o.Memory /= share
 	o.Shuffle, o.Window, o.BatchSize = dataset.None, 0, evalBatch
 	if _, streams := p.device.(storage.AsyncDevice); streams {
@@ -339,7 +346,12 @@ func fitBatch(d dataset.Dataset, o dataset.Options, open func(dataset.Options) e
 // reading ahead. Each array is valid until the next is yielded.
 func (p *Predictor) Stream(ctx context.Context, d dataset.Dataset, o dataset.Options) iter.Seq2[storage.Array, error] {
 	return func(yield func(storage.Array, error) bool) {
-		by, err := bind(p.features, d.Fields())
+		fields, err := p.Fields(d)
+		if err != nil {
+			yield(storage.Array{}, err)
+			return
+		}
+		by, err := bind(p.features, fields)
 		if err != nil {
 			yield(storage.Array{}, err)
 			return
@@ -411,7 +423,7 @@ func (r *Run) EvaluateTogether(ctx context.Context, d dataset.Dataset, g collect
 
 // evaluateBy is EvaluateTogether by way of p, with the parameters as they are.
 func (r *Run) evaluateBy(ctx context.Context, p *Predictor, d dataset.Dataset, shards shardRange) (t Metrics, err error) {
-	by, err := r.bindTraining(d.Fields())
+	by, err := r.bindEvaluated(d)
 	if err != nil {
 		return t, err
 	}
@@ -505,6 +517,12 @@ func (r *Run) accumulate(sums storage.Array, set metricSet, by binding, fields [
 		tensor.AddMetrics(sums, n, r.measure(c, set), correct, ignored)
 		return nil
 	})
+}
+
+// Fields returns the fields of the samples of d as the model takes them: cropped or resized, if the run does that.
+func (p *Predictor) Fields(d dataset.Dataset) ([]dataset.Field, error) {
+	fields, _, err := p.prepare(d.Fields())
+	return fields, err
 }
 
 // Inputs returns the inputs of the model.

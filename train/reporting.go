@@ -115,7 +115,7 @@ func (r *Run) worst(ctx context.Context, p *report.Report, samples dataset.Datas
 	if err != nil {
 		return err
 	}
-	by, err := r.bindTraining(samples.Fields())
+	by, err := r.bindEvaluated(samples)
 	if err != nil {
 		return err
 	}

@@ -134,10 +134,17 @@ func newRun(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, 
 		r.Config.Classes = outputs
 	}
 	r.Config.Data.ClassNames, r.Config.Data.Categories = data.ClassNames, data.Categories
+	fields := data.Train.Fields()
 	if err := r.assemble(outputs, d, func() (err error) {
-		if r.Inputs, err = featuresFor(r.Model, data.Train.Fields()); err == nil {
-			r.chooseLayout(data)
-			r.targets, err = orderTargets(r.Model, targetNames(data.Train.Fields()))
+		if r.Inputs, err = featuresFor(r.Model, fields); err != nil {
+			return err
+		}
+		r.chooseLayout(data)
+		if fields, _, err = r.Config.evaluated(fields); err != nil {
+			return err
+		}
+		if r.Inputs, err = featuresFor(r.Model, fields); err == nil {
+			r.targets, err = orderTargets(r.Model, targetNames(fields))
 		}
 		return err
 	}); err != nil {
@@ -147,7 +154,7 @@ func newRun(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, 
 		return nil, labels, r.adviseLayout(err)
 	}
 	r.Targets = r.targetsFor(r.targets)
-	bound, err := r.bindTraining(data.Train.Fields())
+	bound, err := r.bindTraining(fields)
 	if err != nil {
 		return nil, labels, err
 	}

@@ -60,12 +60,16 @@ func Summarize(ctx context.Context, c Config, data *Data) (_ *Summary, err error
 
 // measure counts the memory of a step of r, which is on Meta.
 func (s *Summary) measure(r *Run, data *Data) error {
-	bound, _, err := r.bindAugmented(data.Train, nil)
+	bound, err := r.bindEvaluated(data.Train)
+	if err != nil {
+		return err
+	}
+	samples, _, err := r.Config.evaluated(data.Train.Fields())
 	if err != nil {
 		return err
 	}
 	var fields []storage.Array
-	for _, f := range data.Train.Fields() {
+	for _, f := range samples {
 		fields = append(fields, tensor.NewMeta(f.Type, append([]int{s.Batch}, f.Shape...)...).Array())
 	}
 	nn.SetTraining(r.Model, true)

@@ -93,7 +93,7 @@ func predict(c *cli.Context) error {
 			return err
 		}
 	}
-	if err := checkSamples(samples, inputs, name); err != nil {
+	if err := checkSamples(samples, outputs[0].Predictor, name); err != nil {
 		return err
 	}
 	predicted, shared := make([]serialize.Entry, len(outputs)), &sharedPredictions{group: group()}
@@ -117,6 +117,12 @@ func predict(c *cli.Context) error {
 // predictionSamples returns the samples for the inputs of a run, from the files that args name, and prints what it assumes of them.
 func predictionSamples(c *cli.Context, open datafiles.Files, run *train.Run, name string, args []string, inputs []train.Feature) (loader.Dataset, error) {
 	trained := run.Config.Data
+	if len(run.Config.ValAugment) > 0 { // the data may have another size
+		inputs = slices.Clone(inputs)
+		for i := range inputs {
+			inputs[i].Shape = nil
+		}
+	}
 	sources, err := sourcesOf(c, name, args, &trained, inputs)
 	if err != nil {
 		return nil, err
@@ -375,9 +381,14 @@ func isContainer(pattern string) bool {
 	return err != nil || !format.Single
 }
 
-// checkSamples returns an error if the named run does not take samples of d.
-func checkSamples(d loader.Dataset, inputs []train.Feature, run string) error {
-	for i, have := range d.Fields() {
+// checkSamples returns an error if p, of the named run, does not take samples of d.
+func checkSamples(d loader.Dataset, p *train.Predictor, run string) error {
+	fields, err := p.Fields(d)
+	if err != nil {
+		return fmt.Errorf("%s: %w", run, err)
+	}
+	inputs := p.Inputs()
+	for i, have := range fields {
 		for _, f := range inputs {
 			if (f.Name == have.Name || i == 0 && len(inputs) == 1) && !slices.Equal(have.Shape, f.Shape) {
 				return fmt.Errorf("%s: samples of %v; %s was trained on samples of %v", have.Name, have.Shape, run, f.Shape)
