@@ -7,6 +7,7 @@
 package dataconfig
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -85,19 +86,32 @@ func (c Config) Check() error {
 
 // CheckSamples is Check for samples that need no targets.
 func (c Config) CheckSamples() error {
+	return cmp.Or(c.checkPaths(), c.checkValidation(), c.checkWindows(), c.checkRagged(), c.checkLoading(), c.checkNames(), c.checkCategories(), c.checkMissing(), c.checkRows())
+}
+
+// checkPaths reports paths that are not there, and lists of columns where there are none.
+func (c Config) checkPaths() error {
+	single := slices.Concat(c.Y, c.ValY, c.Lengths, c.XOffsets, c.XColumns, c.Frames, c.Images, c.Categorical.Paths).several()
 	switch {
 	case len(c.File) == 0 || c.File[0] == "":
 		return wrong("name the file of samples", "file")
 	case len(c.X) == 0:
 		return wrong("name the dataset of inputs", "x")
+	case single != nil:
+		return wrong("%v; only x takes lists of columns", single.columns(), "y")
+	case slices.ContainsFunc(c.Images, func(p NamedPath) bool { return channels[p.Path] == 0 }):
+		return wrong("want rgb or gray", "images")
+	}
+	return nil
+}
+
+// checkValidation reports samples to validate on that are not as those to train on.
+func (c Config) checkValidation() error {
+	switch {
 	case (len(c.ValX) == 0) != (len(c.ValY) == 0):
 		return wrong("val_x and val_y go together; name both or neither")
 	case len(c.ValX) > 0 && (!slices.Equal(c.ValX.names("x"), c.X.names("x")) || !slices.Equal(c.ValY.names("y"), c.Y.names("y"))):
 		return wrong("val_x and val_y have other names than x and y", "val_x")
-	case slices.Concat(c.Y, c.ValY, c.Lengths, c.XOffsets, c.XColumns, c.Frames, c.Images, c.Categorical.Paths).several() != nil:
-		return wrong("%v; only x takes lists of columns", slices.Concat(c.Y, c.ValY, c.Lengths, c.XOffsets, c.XColumns, c.Frames, c.Images, c.Categorical.Paths).several().columns(), "y")
-	case c.X.several() != nil && len(c.XOffsets)+len(c.Lengths) > 0:
-		return wrong("rows of different lengths are no columns of an input; name two inputs", "x")
 	case len(c.ValRows) > 0 && len(c.ValX) == 0:
 		return wrong("select rows of val_x, which is not named; split: mask:ROWS selects rows of x", "val_rows")
 	case c.Split != (Split{}) && len(c.ValX) > 0:
@@ -106,6 +120,16 @@ func (c Config) CheckSamples() error {
 		return config.At(wrong("windows of several rows would be on both sides; leave by out", "by"), "split")
 	case c.Split.Stratify == stratifyTargets && len(c.Y) > 1:
 		return config.At(wrong("there are several targets; name the dataset of labels", "stratify"), "split")
+	}
+	if err := c.Split.check(); err != nil {
+		return config.At(err, "split")
+	}
+	return nil
+}
+
+// checkWindows reports settings of windows that cannot be.
+func (c Config) checkWindows() error {
+	switch {
 	case c.Steps < 0:
 		return wrong("cannot be negative", "steps")
 	case c.ahead() < 0:
@@ -120,16 +144,30 @@ func (c Config) CheckSamples() error {
 		return wrong("want from 0 to %d rows, one less than the steps of a window", c.span()-1, "pad_after")
 	case c.span() < 2 && c.Episodes != "":
 		return wrong("windows stay within an episode; set steps", "episodes")
+	}
+	return nil
+}
+
+// checkRagged reports settings of rows of different lengths, and of sparse rows, that cannot be.
+func (c Config) checkRagged() error {
+	switch {
+	case c.X.several() != nil && len(c.XOffsets)+len(c.Lengths) > 0:
+		return wrong("rows of different lengths are no columns of an input; name two inputs", "x")
 	case c.Steps > 1 && len(c.Lengths) > 0:
 		return wrong("rows of different lengths cannot be windows of several steps too", "lengths")
-	case slices.ContainsFunc(c.Images, func(p NamedPath) bool { return channels[p.Path] == 0 }):
-		return wrong("want rgb or gray", "images")
 	case c.Length < 0:
 		return wrong("cannot be negative", "length")
 	case len(c.CSR) > 0 && c.Steps > 1:
 		return wrong("rows of a sparse matrix cannot be windows of several steps too", "csr")
 	case len(c.XColumns) > 0 && len(c.XOffsets) == 0:
 		return wrong("rows of a sparse matrix need x_offsets too", "x_columns")
+	}
+	return nil
+}
+
+// checkLoading reports settings of how samples are read that cannot be.
+func (c Config) checkLoading() error {
+	switch {
 	case c.Layout != "" && c.Layout != "nchw" && c.Layout != "nhwc":
 		return wrong("no layout %q; want nchw or nhwc", c.Layout, "layout")
 	case c.Window < 0:
@@ -137,25 +175,18 @@ func (c Config) CheckSamples() error {
 	case c.Memory < 0 || c.Memory > math.MaxInt64>>20:
 		return wrong("want a number of MiB", "memory_mb")
 	}
-	if err := c.Split.check(); err != nil {
-		return config.At(err, "split")
+	if _, err := parseShuffle(c.Shuffle); err != nil {
+		return config.At(err, "shuffle")
 	}
-	if err := c.checkNames(); err != nil {
-		return err
-	}
-	if err := c.checkCategories(); err != nil {
-		return err
-	}
-	if err := c.checkMissing(); err != nil {
-		return err
-	}
+	return nil
+}
+
+// checkRows reports conditions on rows that cannot be read.
+func (c Config) checkRows() error {
 	for _, text := range slices.Concat(c.Rows, c.ValRows) {
 		if _, err := parseFilter(text); err != nil {
 			return config.At(err, "rows")
 		}
-	}
-	if _, err := parseShuffle(c.Shuffle); err != nil {
-		return config.At(err, "shuffle")
 	}
 	return nil
 }
