@@ -12,7 +12,9 @@ import (
 type blockCache struct {
 	d       reader
 	blocks  blocks
-	whole   func() (*Batch, error)        // memory for all samples, in their order, if all blocks stay cached; else nil
+	rows    *rowBlocks                    // if blocks are cached as rows of windows; else nil
+	all     bool                          // blocks stay cached
+	whole   func() (*Batch, error)        // memory for all samples, in their order, if they stay cached; else nil
 	entries []*cachedBlock                // made when they are first needed
 	byBlock []atomic.Pointer[cachedBlock] // by block: its entry, or nil
 	fields  []Field
@@ -25,6 +27,7 @@ type blockCache struct {
 type cachedBlock struct {
 	batch    *Batch
 	data     [][]byte // by field
+	first    []int    // by field: the first row, if rows of windows are cached
 	block    int
 	start    int   // its first row
 	place    int   // that it was decoded for
@@ -32,9 +35,9 @@ type cachedBlock struct {
 	err      error // why it could not be decoded
 }
 
-func newBlockCache(d reader, b blocks, p Plan) *blockCache {
-	s := &blockCache{d: d, blocks: b, entries: make([]*cachedBlock, p.CachedBlocks), byBlock: make([]atomic.Pointer[cachedBlock], b.count()), fields: d.Fields()}
-	if p.CacheAll {
+func newBlockCache(d reader, b blocks, rows *rowBlocks, p Plan) *blockCache {
+	s := &blockCache{d: d, blocks: b, rows: rows, all: p.CacheAll, entries: make([]*cachedBlock, p.CachedBlocks), byBlock: make([]atomic.Pointer[cachedBlock], b.count()), fields: d.Fields()}
+	if p.CacheAll && rows == nil {
 		s.whole = sync.OnceValues(func() (*Batch, error) { return allocBatch(d, d.Len(), nil) })
 	}
 	for _, f := range s.fields {
@@ -47,7 +50,7 @@ func newBlockCache(d reader, b blocks, p Plan) *blockCache {
 // endEpoch drops blocks that do not stay cached between epochs.
 func (s *blockCache) endEpoch() {
 	for _, at := range s.entries {
-		if at != nil && at.block >= 0 && (s.whole == nil || at.err != nil) {
+		if at != nil && at.block >= 0 && (!s.all || at.err != nil) {
 			s.byBlock[at.block].Store(nil)
 			at.place = -1
 		}
@@ -63,6 +66,9 @@ func (s *blockCache) decode(at *cachedBlock) (err error) {
 		}
 		at.data = at.batch.data
 	}
+	if s.rows != nil {
+		return s.rows.decode(at)
+	}
 	work := scratches.Get().(*scratch)
 	defer scratches.Put(work)
 	rows := work.ints(s.blocks.size(at.block))
@@ -74,6 +80,9 @@ func (s *blockCache) decode(at *cachedBlock) (err error) {
 
 // alloc returns memory for a block: its own part of whole, or enough for any block.
 func (s *blockCache) alloc(block int) (*Batch, error) {
+	if s.rows != nil {
+		return s.rows.alloc(block, !s.all)
+	}
 	if s.whole == nil {
 		return allocBatch(s.d, s.blocks.largest, nil)
 	}
@@ -106,6 +115,10 @@ func (s *blockCache) gather(b *Batch, first int, rows []int) (err error) {
 			err = at.err
 			continue
 		}
+		if s.rows != nil {
+			s.rows.copy(dst, first+k, row, at)
+			continue
+		}
 		for i, size := range s.sizes {
 			copy(dst[i][(first+k)*size:(first+k+1)*size], at.data[i][(row-at.start)*size:])
 		}
@@ -113,14 +126,21 @@ func (s *blockCache) gather(b *Batch, first int, rows []int) (err error) {
 	return err
 }
 
-// prefetch makes the processor load a sample that is cached.
+// mostPrefetched is the number of bytes of a sample that the processor loads ahead of their copy: of more, the caches
+// would lose the first ones.
+const mostPrefetched = 4 << 10
+
+// prefetch makes the processor load the beginning of a sample that is cached.
 func (s *blockCache) prefetch(row int) {
 	at := s.byBlock[s.blocks.of(row)].Load()
-	if at.err != nil {
-		return
-	}
-	for i, size := range s.sizes {
-		prefetch.Bytes(at.data[i][(row-at.start)*size:][:size])
+	switch {
+	case at.err != nil:
+	case s.rows != nil:
+		s.rows.prefetch(row, at)
+	default:
+		for i, size := range s.sizes {
+			prefetch.Bytes(at.data[i][(row-at.start)*size:][:min(mostPrefetched, size)])
+		}
 	}
 }
 

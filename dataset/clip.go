@@ -95,7 +95,7 @@ func (c *clipped) scatter(to destination, rows []int) error {
 		var singleTo destination
 		for k, w := range edges {
 			for j, offset := range c.offsets[i] {
-				single = append(single, min(max(w.Start+offset, w.First), w.Last))
+				single = append(single, w.row(offset))
 				singleTo.add(edgesTo, k, edgesTo.at(k)*len(c.offsets[i])+j)
 			}
 		}
@@ -137,6 +137,8 @@ func (c *clipped) describe() Description {
 	d := c.source().describe()
 	d.Samples, d.Fields, d.SampleBytes = len(c.list), c.fields, sampleBytes(c)
 	d.HeldBytes += 24 * len(c.list)
+	rows := &windowRows{c.rows.columns, c.offsets}
+	d.windowOf = func(sample int) (*windowRows, ClippedWindow) { return rows, c.list[sample] }
 	whole := d.BlockEnds
 	d.BlockEnds, d.DecodedSamples = nil, len(c.list)
 	start, decoded := 0, 0

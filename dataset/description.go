@@ -24,7 +24,8 @@ type Description struct {
 	UnmappedBytes float64 // of all samples: in files from which ranges are read, or that are mapped and exceed the page cache
 	HeldBytes     int     // in memory between reads: small columns, offsets and lists of rows
 
-	columns []*column // of the arrays that samples come from
+	columns  []*column                                     // of the arrays that samples come from
+	windowOf func(sample int) (*windowRows, ClippedWindow) // the rows of a sample; nil if samples share none
 }
 
 // Describe returns the description of d.
@@ -48,6 +49,9 @@ func (d Description) ExactAmplification(batch int) float64 {
 func (t *table) describe() Description {
 	d := Description{Samples: t.length, Fields: t.fields, SampleBytes: sampleBytes(t), columns: t.columns}
 	d.BlockEnds, d.DecodedSamples = t.Blocks()
+	if w := t.windowRows(); w != nil {
+		d.windowOf = func(sample int) (*windowRows, ClippedWindow) { return w, unclipped(sample) }
+	}
 	for _, c := range t.columns {
 		bytes := float64(t.length) * float64(c.size)
 		d.Remote = d.Remote || c.remote()
@@ -79,12 +83,17 @@ func (s *subset) describe() Description {
 	d.Samples = len(s.rows)
 	d.BlockEnds, d.DecodedSamples = s.blocks(d.BlockEnds)
 	d.HeldBytes += 8 * len(s.rows)
+	if of := d.windowOf; !s.ascending {
+		d.windowOf = nil
+	} else if of != nil {
+		d.windowOf = func(sample int) (*windowRows, ClippedWindow) { return of(s.rows[sample]) }
+	}
 	return d
 }
 
 func (c *chain) describe() Description {
 	d := Description{Samples: c.Len(), Fields: c.Fields(), SampleBytes: sampleBytes(c)}
-	parts, blocked := make([]Description, len(c.parts)), false
+	parts, blocked, windows := make([]Description, len(c.parts)), false, true
 	for i, part := range c.parts {
 		p := part.describe()
 		parts[i], blocked = p, blocked || p.BlockEnds != nil
@@ -92,6 +101,13 @@ func (c *chain) describe() Description {
 		d.UnmappedBytes += p.UnmappedBytes
 		d.HeldBytes += p.HeldBytes
 		d.columns = append(d.columns, p.columns...)
+		windows = windows && p.windowOf != nil
+	}
+	if windows {
+		d.windowOf = func(sample int) (*windowRows, ClippedWindow) {
+			part, start := c.part(sample)
+			return parts[part].windowOf(sample - start)
+		}
 	}
 	if !blocked {
 		d.DecodedSamples = d.Samples

@@ -55,7 +55,7 @@ func NewLoader(d Dataset, o Options) (_ *Loader, err error) {
 	}
 	l := &Loader{dataset: d, options: given, d: from, o: o, plan: p.plan, fields: fields, decoded: p.d.Decoded, blocks: p.blocks, ahead: p.blocksAhead()}
 	if p.plan.CachedBlocks > 0 {
-		l.cache = newBlockCache(from, p.blocks, p.plan)
+		l.cache = newBlockCache(from, p.blocks, p.rows, p.plan)
 	}
 	if o.OrderOnly {
 		return l, nil

@@ -31,7 +31,7 @@ type batchPart struct {
 // newPipeline returns the pipeline for the positions of r.
 func (s *blockCache) newPipeline(r *epochRun) *pipeline {
 	f := &pipeline{blockCache: s, r: r, pos: r.start}
-	if o, ok := r.order.(*shardedOrder); ok && s.whole == nil {
+	if o, ok := r.order.(*shardedOrder); ok && !s.all {
 		s.entries = append(s.entries, make([]*cachedBlock, max(0, o.span()-len(s.entries)))...)
 	}
 	if r.start < r.limit {
@@ -101,7 +101,7 @@ func (f *pipeline) nextPart() (batchPart, bool) {
 // cached reports whether the block at a place is in the cache: in the place's own entry, unless all blocks
 // stay there. A block that two shards share has two places.
 func (f *pipeline) cached(place int) bool {
-	if f.whole != nil {
+	if f.all {
 		return f.byBlock[f.r.order.blockAt(place)].Load() != nil
 	}
 	at := f.entries[place%len(f.entries)]
@@ -129,14 +129,14 @@ func (f *pipeline) openBatch() bool {
 func (f *pipeline) nextBlock() *cachedBlock {
 	for f.next < f.last {
 		block, index := f.r.order.blockAt(f.next), f.next%len(f.entries)
-		if f.whole != nil {
+		if f.all {
 			index = block
 		} else if f.next >= f.firstNeeded()+len(f.entries) {
 			return nil
 		}
 		place := f.next
 		f.next++
-		if at := f.entries[index]; f.whole != nil && at != nil && (at.decoding || f.byBlock[block].Load() != nil) {
+		if at := f.entries[index]; f.all && at != nil && (at.decoding || f.byBlock[block].Load() != nil) {
 			continue
 		}
 		at := f.evict(index)

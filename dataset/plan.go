@@ -50,6 +50,7 @@ type planner struct {
 	o      Options
 	d      Description
 	blocks blocks
+	rows   *rowBlocks // nil if blocks are cached as samples
 	plan   Plan
 }
 
@@ -64,6 +65,7 @@ func newPlanner(d Description, o Options) (*planner, error) {
 	if o.OrderOnly {
 		return p, nil
 	}
+	p.rows = newRowBlocks(d, p.blocks)
 	if err := p.planMemory(); err != nil {
 		return nil, err
 	}
@@ -108,7 +110,7 @@ func (p *planner) planMemory() error {
 		wanted, allowed = float64(p.o.Memory), float64(p.o.Memory)
 	}
 	sample := float64(p.d.SampleBytes)
-	block, all := float64(p.blocks.largest)*sample, float64(p.d.Samples)*sample
+	block, all := p.cacheBytes()
 	base := float64(p.d.HeldBytes) + p.scratchBytes()
 	p.plan.InFlight = fewestBatches(p.o)
 	need := base + float64(p.plan.InFlight)*float64(p.o.BatchSize)*(sample+float64(p.o.stageBytes))
@@ -181,11 +183,21 @@ func (p *planner) scatteringBytes() float64 {
 	return float64(p.blocks.largest)*float64(wantedBytes*lists+taskBytes*tasks) + blockBytes*float64(p.plan.Blocks)
 }
 
+// cacheBytes returns the size of the largest block in the cache, and of all of them.
+func (p *planner) cacheBytes() (block, all float64) {
+	if p.rows != nil {
+		return p.rows.bytes, p.rows.all
+	}
+	sample := float64(p.d.SampleBytes)
+	return float64(p.blocks.largest) * sample, float64(p.d.Samples) * sample
+}
+
 // scratchBytes returns the size of the buffers into which workers and the loop decode
 // blocks before they pick samples.
 func (p *planner) scratchBytes() float64 {
 	chunks := 1 + p.d.DecodedSamples/max(1, p.d.Samples) // a block of a subset comes from several
-	return float64((p.o.Workers+1)*chunks) * float64(p.blocks.largest) * float64(p.d.SampleBytes)
+	block, _ := p.cacheBytes()
+	return float64((p.o.Workers+1)*chunks) * block
 }
 
 // orderBytes returns the size of the state of a windowOrder.

@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"container/list"
+	"errors"
 	"slices"
 	"sync"
 )
@@ -87,39 +88,64 @@ type chunkKey struct {
 type cachedChunk struct {
 	key  chunkKey
 	size int
-	get  func() ([]byte, error)
+
+	decoded sync.Once
+	data    []byte // before it is decoded: the memory of an evicted chunk of this size, or nil
+	err     error
+	users   int // goroutines that decode or read it
 }
 
 // holds reports whether the cache holds chunks of a size.
 func (c *chunkCache) holds(size int) bool { return size <= c.limit/2 }
 
-// get returns the chunk, and decodes it if it is not cached. The result must not be
-// modified.
-func (c *chunkCache) get(key chunkKey, size int, decode func() ([]byte, error)) ([]byte, error) {
-	data, err := c.entry(key, size, decode).get()
-	if err != nil {
+// errUndecoded is the error of a chunk that another goroutine has failed to decode.
+var errUndecoded = errors.New("decoding failed in another goroutine")
+
+// use calls use with the chunk, which must not be kept or modified, after decoding it if it is not cached. decode
+// returns the chunk in the memory that it is given, or in new memory if that is nil.
+func (c *chunkCache) use(key chunkKey, size int, decode func(memory []byte) ([]byte, error), use func(chunk []byte)) error {
+	chunk := c.acquire(key, size)
+	defer c.release(chunk)
+	chunk.decoded.Do(func() {
+		chunk.err = errUndecoded // for others, if decode panics
+		chunk.data, chunk.err = decode(chunk.data)
+	})
+	if chunk.err != nil {
 		c.evict(key)
+		return chunk.err
 	}
-	return data, err
+	use(chunk.data)
+	return nil
 }
 
-func (c *chunkCache) entry(key chunkKey, size int, decode func() ([]byte, error)) *cachedChunk {
+// acquire returns the entry of a chunk, which has one more user. A new entry gets the memory of an evicted one.
+func (c *chunkCache) acquire(key chunkKey, size int) *cachedChunk {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.entries[key]; ok {
 		c.lru.MoveToFront(e)
-		return e.Value.(*cachedChunk)
+		chunk := e.Value.(*cachedChunk)
+		chunk.users++
+		return chunk
 	}
 	if c.entries == nil {
 		c.entries = map[chunkKey]*list.Element{}
 	}
+	chunk := &cachedChunk{key: key, size: size, users: 1}
 	for c.bytes+size > c.limit {
-		c.remove(c.lru.Back())
+		if old := c.remove(c.lru.Back()); old.users == 0 && len(old.data) == size {
+			chunk.data = old.data
+		}
 	}
-	chunk := &cachedChunk{key, size, sync.OnceValues(decode)}
 	c.entries[key] = c.lru.PushFront(chunk)
 	c.bytes += size
 	return chunk
+}
+
+func (c *chunkCache) release(chunk *cachedChunk) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	chunk.users--
 }
 
 // contains reports whether the chunk is cached.
@@ -152,10 +178,11 @@ func (c *chunkCache) drop(f *File) {
 	c.large.mu.Unlock()
 }
 
-func (c *chunkCache) remove(e *list.Element) {
+func (c *chunkCache) remove(e *list.Element) *cachedChunk {
 	chunk := c.lru.Remove(e).(*cachedChunk)
 	delete(c.entries, chunk.key)
 	c.bytes -= chunk.size
+	return chunk
 }
 
 // An addressCache caches what was read at addresses of a file. It drops all if more would exceed a limit.

@@ -158,17 +158,16 @@ func (s *source) readOneChunk(dst []byte, p transfer, in []chunkRange, index *in
 	if s.bypassesCache(p, from, in) && !s.d.file.chunks.contains(key) {
 		return s.readUncached(dst, to, from, size, e)
 	}
-	chunk, err := s.d.file.chunks.get(key, size, func() ([]byte, error) {
+	decode := func(chunk []byte) ([]byte, error) {
 		if err := s.d.checkAllocation(size, e); err != nil {
 			return nil, err
 		}
-		chunk := make([]byte, size)
+		if chunk == nil {
+			chunk = make([]byte, size)
+		}
 		return chunk, s.d.decode(chunk, e)
-	})
-	if err == nil {
-		s.gather(dst, chunk, to, from)
 	}
-	return err
+	return s.d.file.chunks.use(key, size, decode, func(chunk []byte) { s.gather(dst, chunk, to, from) })
 }
 
 // readLarge reads a part of a chunk that is too large for the cache.
