@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,12 +34,18 @@ func repackCommand() *cli.Command {
 			"  --chunks 256,28,28           chunk shape; rows=256 for whole rows; auto\n" +
 			"  --filter shuffle,deflate:4   filter pipeline in this order: shuffle, deflate[:level], lz4,\n" +
 			"                               zstd[:level], fletcher32; or none\n" +
-			"  --paged auto                 headers and indexes together, in pages that programs fetch whole from URLs",
+			"  --paged auto                 headers and indexes together, in pages that programs fetch whole from URLs\n" +
+			"  --shuffle                    rows in random order: all that is along obs of an .h5ad, also sparse matrices; in other\n" +
+			"                               files, the datasets with as many rows as the largest, or those that --path names. Reading\n" +
+			"                               in blocks is then a true shuffle. It takes 16 bytes of memory a row beside --memory, and\n" +
+			"                               the space of one decoded dataset in the folder of OUT",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "chunks", Usage: "chunk `SHAPE`: 256,28,28, rows=256 or auto"},
 			&cli.StringSliceFlag{Name: "filter", Usage: "chunk `FILTERS`: deflate:4, shuffle, fletcher32, lz4, zstd:3, none"},
 			&cli.StringFlag{Name: "layout", Usage: "contiguous, chunked or train"},
 			&cli.StringFlag{Name: "paged", Usage: "allocate space in pages of `SIZE` (paged aggregation), for reading at URLs: auto, or 64KiB to 16MiB"},
+			&cli.BoolFlag{Name: "shuffle", Usage: "write rows in random order"},
+			&cli.Uint64Flag{Name: "seed", Usage: "`SEED` of --shuffle"},
 			&cli.StringSliceFlag{Name: "path", Usage: "change only datasets at or below `PATH`"},
 			&cli.StringFlag{Name: "memory", Value: "256MiB", Usage: "approximate `MEMORY` limit"},
 			&cli.BoolFlag{Name: "no-verify", Usage: "do not compare OUT with IN"},
@@ -81,65 +88,97 @@ func repack(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("--memory %w", err)
 	}
-	if c.Bool("in-place") && storage.IsURL(in) {
-		return fmt.Errorf("%s: files at URLs are read and not written; name a file to write instead of --in-place", in)
-	}
-	if err := anHDF5File(c.Context, in); err != nil {
-		return err
-	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(max(memory, leastMemory))))
-	file, err := hdf5.Open(in, hdf5.Options{CacheBytes: memory / 4, Follow: followed(c.Context), Budget: budgetOf(c.Context), Context: c.Context})
+	file, err := openToRepack(c, in, memory)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	addInput(c.Context, in, file.LinkedFiles)
-	for _, path := range wanted.paths {
-		if _, err := file.Lookup(path); err != nil {
-			return err
-		}
-	}
-	if !c.Bool("in-place") {
-		if err := checkOutput(c, out); errors.Is(err, errInput) {
-			return fmt.Errorf("%w, or use repack --in-place FILE", err)
-		} else if err != nil {
-			return err
-		}
-	}
-	page, err := pageSize(c.String("paged"), file)
+	o, err := repackOptions(c, file, wanted, memory)
 	if err != nil {
 		return err
 	}
+	if err := checkRepacked(c, out); err != nil {
+		return err
+	}
 	before := fileSize(in)
-	bar := newMeter(c.App.ErrWriter, "repack", wanted.work(file, !c.Bool("no-verify")))
-	report, err := hdf5write.Repack(c.Context, file, out, hdf5write.RepackOptions{
-		Layout: wanted.layoutOf, Memory: memory, SkipVerify: c.Bool("no-verify"), DryRun: c.Bool("dry-run"), Complete: c.Bool("in-place"), Materialize: followed(c.Context) != "",
-		PageSize: page,
-		Progress: func(_ string, bytes int) { bar.add(bytes) },
-	})
+	bar := newMeter(c.App.ErrWriter, "repack", wanted.work(file, !o.SkipVerify))
+	o.Progress = func(_ string, bytes int) { bar.add(bytes) }
+	report, err := hdf5write.Repack(c.Context, file, out, o)
 	bar.end()
-	if err != nil && c.Bool("in-place") {
+	if err != nil && o.Complete {
 		return fmt.Errorf("%w; the file is unchanged", err)
 	}
 	if err != nil {
 		return err
 	}
-	report.Notes = append(wanted.notes, report.Notes...)
-	if report.Reencoded > 0 {
-		for _, line := range pluginLines(wanted.filters) {
-			report.Notes = append(report.Notes, hdf5.Finding{Path: out, Message: line})
-		}
-	}
+	wanted.note(&report, out)
 	err = buffered(c.App.Writer, func(w io.Writer) error {
 		if c.Bool("json") {
 			return showRepackedJSON(w, in, out, before, report)
 		}
 		return showRepacked(c, w, out, before, report)
 	})
-	if err != nil {
-		return err
+	return cmp.Or(err, lossStatus(c, report.Lost))
+}
+
+// openToRepack opens the input.
+func openToRepack(c *cli.Context, in string, memory int) (*hdf5.File, error) {
+	if c.Bool("in-place") && storage.IsURL(in) {
+		return nil, fmt.Errorf("%s: files at URLs are read and not written; name a file to write instead of --in-place", in)
 	}
-	return lossStatus(c, report.Lost)
+	if err := anHDF5File(c.Context, in); err != nil {
+		return nil, err
+	}
+	file, err := hdf5.Open(in, hdf5.Options{CacheBytes: memory / 4, Follow: followed(c.Context), Budget: budgetOf(c.Context), Context: c.Context})
+	if err == nil {
+		addInput(c.Context, in, file.LinkedFiles)
+	}
+	return file, err
+}
+
+// repackOptions returns what is to be done with a file.
+func repackOptions(c *cli.Context, file *hdf5.File, wanted *wantedLayout, memory int) (o hdf5write.RepackOptions, err error) {
+	o = hdf5write.RepackOptions{
+		Layout: wanted.layoutOf, Memory: memory, SkipVerify: c.Bool("no-verify"), DryRun: c.Bool("dry-run"), Complete: c.Bool("in-place"), Materialize: followed(c.Context) != "",
+	}
+	for _, path := range wanted.paths {
+		if _, err := file.Lookup(path); err != nil {
+			return o, err
+		}
+	}
+	if o.PageSize, err = pageSize(c.String("paged"), file); err != nil {
+		return o, err
+	}
+	if c.IsSet("seed") && !c.Bool("shuffle") {
+		return o, errors.New("--seed is of the order that --shuffle writes; use both or neither")
+	}
+	if c.Bool("shuffle") {
+		o.Reorder, err = wanted.shuffle(file, c.Uint64("seed"))
+	}
+	return o, err
+}
+
+// checkRepacked returns an error if the output must not be written.
+func checkRepacked(c *cli.Context, out string) error {
+	if c.Bool("in-place") {
+		return nil
+	}
+	err := checkOutput(c, out)
+	if errors.Is(err, errInput) {
+		return fmt.Errorf("%w, or use repack --in-place FILE", err)
+	}
+	return err
+}
+
+// note adds what is to be known of the copy.
+func (w *wantedLayout) note(r *hdf5write.RepackReport, out string) {
+	r.Notes = append(w.notes, r.Notes...)
+	if r.Reencoded > 0 {
+		for _, line := range pluginLines(w.filters) {
+			r.Notes = append(r.Notes, hdf5.Finding{Path: out, Message: line})
+		}
+	}
 }
 
 // pageSize returns the size of the pages that are asked for, or 0. auto is large enough that few pages hold the headers
@@ -465,20 +504,29 @@ func showRepacked(c *cli.Context, w io.Writer, out string, before int, r hdf5wri
 		fmt.Fprintf(w, "note: %s\n", printable(n))
 	}
 	if c.Bool("dry-run") {
-		_, err := fmt.Fprintf(w, "%s  %s to copy (%d re-encoded); %s\n", printable(out), plural(r.Datasets, "dataset"), r.Reencoded, lossSummary(c, r.Lost))
+		_, err := fmt.Fprintf(w, "%s  %s to copy (%s); %s\n", printable(out), plural(r.Datasets, "dataset"), changedText(r), lossSummary(c, r.Lost))
 		return err
 	}
 	checked := " and verified"
 	if c.Bool("no-verify") {
 		checked = ""
 	}
-	_, err := fmt.Fprintf(w, "%s  %s copied (%d re-encoded)%s; %s -> %s; %s\n", printable(out), plural(r.Datasets, "dataset"), r.Reencoded,
+	_, err := fmt.Fprintf(w, "%s  %s copied (%s)%s; %s -> %s; %s\n", printable(out), plural(r.Datasets, "dataset"), changedText(r),
 		checked, arrayfmt.Bytes(before), arrayfmt.Bytes(fileSize(out)), lossSummary(c, r.Lost))
 	return err
 }
 
+// changedText counts the datasets that differ from the original in storage or order.
+func changedText(r hdf5write.RepackReport) string {
+	text := fmt.Sprintf("%d re-encoded", r.Reencoded)
+	if r.Reordered > 0 {
+		text += fmt.Sprintf(", %d shuffled", r.Reordered)
+	}
+	return text
+}
+
 func showRepackedJSON(w io.Writer, in, out string, before int, r hdf5write.RepackReport) error {
 	return encodeLine(w, append(fields{{"in", in}, {"out", out}, {"in_bytes", before}, {"out_bytes", fileSize(out)}, {"groups", r.Groups},
-		{"datasets", r.Datasets}, {"changed", r.Reencoded}, {"links", r.Links}, {"attributes", r.Attributes},
+		{"datasets", r.Datasets}, {"changed", r.Reencoded}, {"shuffled", r.Reordered}, {"links", r.Links}, {"attributes", r.Attributes},
 		{"notes", findings(r.Notes)}}, lossFields(r.Lost)...))
 }

@@ -97,6 +97,9 @@ func (d *doctor) candidate(group []openedData) (*trainingCandidate, error) {
 	}
 	p.named = first.Names != nil && first.View().Len() == rowsOf(first)
 	p.storage(d)
+	if !slices.ContainsFunc(p.paths, func(path string) bool { return !dataconfig.Shuffled(d.files, d.name, path) }) {
+		p.fact("rows in random order, so that reading in blocks is a true shuffle")
+	}
 	return p, nil
 }
 

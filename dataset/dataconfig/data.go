@@ -3,6 +3,7 @@ package dataconfig
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
@@ -82,7 +83,31 @@ func Open(c Config, seed uint64, files Files) (*Data, error) {
 			return nil, err
 		}
 	}
-	return c.data(seed, training, validation)
+	d, err := c.data(seed, training, validation)
+	if err == nil {
+		d.noteShuffled(training)
+	}
+	return d, err
+}
+
+// ShuffleAttribute is the attribute of datasets whose rows were written in random order: the seed.
+const ShuffleAttribute = "h5dnn_shuffle_seed"
+
+// Shuffled reports whether the rows of an array of a file were written in random order.
+func Shuffled(files Files, file, path string) bool {
+	at, _ := wildcard(path).split()
+	at = strings.TrimSuffix(at, "/data")
+	return slices.ContainsFunc([]string{at, at + "/data", at + "/codes"}, func(path string) bool {
+		seed, err := files.Attribute(file, path, ShuffleAttribute)
+		return err == nil && len(seed) > 0
+	})
+}
+
+// noteShuffled notes rows that were written in random order.
+func (d *Data) noteShuffled(parts []*part) {
+	if !slices.ContainsFunc(parts, func(p *part) bool { return !Shuffled(p.files, p.file, p.fields[0].path) }) {
+		d.Notes = append(d.Notes, "rows were written in random order, so that reading in blocks is a true shuffle")
+	}
 }
 
 // data makes samples of parts.

@@ -594,3 +594,21 @@ func TestClassNamesThatAreIntegersAreTheLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestShuffledRowsAreNoted where all parts say that their rows were written in random order.
+func TestShuffledRowsAreNoted(t *testing.T) {
+	files := shelf{"a:v": numbered(0, 4), "b:v": numbered(4, 4), "a:v@" + dataconfig.ShuffleAttribute: []any{uint64(7)}}
+	c := dataconfig.Config{File: dataconfig.Names{"a", "b"}, X: dataconfig.Path("v")}
+	for _, all := range []bool{false, true} {
+		if all {
+			files["b:v/data@"+dataconfig.ShuffleAttribute] = []any{uint64(7)}
+		}
+		d, err := dataconfig.Open(c, 1, files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if noted := strings.Contains(strings.Join(d.Notes, "\n"), "random order"); noted != all {
+			t.Errorf("notes %q; of all parts %v", d.Notes, all)
+		}
+	}
+}

@@ -38,8 +38,8 @@ const (
 	categoriesOf              = "categories"
 )
 
-// own are the attributes of encodings.
-var own = []string{encodingType, "encoding-version", "_index", "column-order", sparseFormat, sparseShape, "shape"}
+// own are the attributes of encodings, and the mark of shuffled rows.
+var own = []string{encodingType, "encoding-version", "_index", "column-order", sparseFormat, sparseShape, "shape", "h5dnn_shuffle_seed"}
 
 // match looks for the attribute of the root. Files of version 0.7 have the dataframes obs and
 // var instead, and those of version 0.6 a table obs with the column index, and the group uns.

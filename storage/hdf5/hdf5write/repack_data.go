@@ -9,6 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/libhdf5"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -19,6 +20,8 @@ func (r *repacker) fill(t *target) error {
 	}
 	var err error
 	switch {
+	case t.reorder != nil && r.w != nil:
+		err = r.reorder(t)
 	case t.verbatim:
 		err = r.copyStoredChunks(t)
 	case hasPointers(t.Type) || t.Dataset.Layout == "compact" && t.layout.Chunks == nil:
@@ -219,11 +222,7 @@ func checkBudget(d *hdf5.Dataset, unit []int, elements int, hasStored func(hyper
 
 // copyChunks copies elements into chunks of another shape or encoding.
 func (r *repacker) copyChunks(t *target) error {
-	chunk := t.layout.Chunks
-	size, err := format.Product(append([]int{t.Type.Size}, chunk...)...)
-	if err == nil && size > r.o.Memory/2 {
-		err = fmt.Errorf("chunks %v take %d bytes each, more than half of the memory limit of %d bytes; raise the limit or use smaller chunks", chunk, size, r.o.Memory)
-	}
+	w, err := r.chunkWriter(t)
 	if err != nil {
 		return err
 	}
@@ -231,11 +230,10 @@ func (r *repacker) copyChunks(t *target) error {
 	if err != nil || !hasStored(hyperslab{make([]int, len(t.Shape)), t.Shape}) {
 		return err
 	}
-	unit := r.readUnit(t.Dataset, chunk)
+	unit := r.readUnit(t.Dataset, t.layout.Chunks)
 	if err := checkBudget(t.Dataset, unit, r.budget(t.Dataset), hasStored); err != nil {
 		return err
 	}
-	w := &DatasetWriter{w: r.w, path: t.at, size: t.Type.Size, max: t.layout.MaxShape, layout: t.layout, id: t.id, partial: map[string]*partialChunk{}}
 	var buf []byte
 	for b := range hyperslabs(t.Shape, unit, r.budget(t.Dataset)) {
 		if !hasStored(b) { // the copy does not store it either
@@ -251,6 +249,46 @@ func (r *repacker) copyChunks(t *target) error {
 		r.o.Progress(t.Path, len(buf))
 	}
 	return w.flush()
+}
+
+// chunkWriter returns a writer of the chunks of a dataset.
+func (r *repacker) chunkWriter(t *target) (*DatasetWriter, error) {
+	size, err := format.Product(append([]int{t.Type.Size}, t.layout.Chunks...)...)
+	if err == nil && size > r.o.Memory/2 {
+		err = fmt.Errorf("chunks %v take %d bytes each, more than half of the memory limit of %d bytes; raise the limit or use smaller chunks", t.layout.Chunks, size, r.o.Memory)
+	}
+	return &DatasetWriter{w: r.w, path: t.at, size: t.Type.Size, max: t.layout.MaxShape, layout: t.layout, id: t.id, partial: map[string]*partialChunk{}}, err
+}
+
+// sink returns a function that writes blocks of whole rows to a dataset of the copy, and one that ends writing.
+func (r *repacker) sink(t *target) (write func(b hyperslab, elems []byte) error, flush func() error, err error) {
+	switch {
+	case hasPointers(t.Type) || t.Dataset.Layout == "compact" && t.layout.Chunks == nil:
+		id, err := openType(t.Type)
+		write = func(b hyperslab, elems []byte) error {
+			for k := range hyperslabs(b.count, slices.Repeat([]int{1}, len(b.count)), r.imageElements(t.Dataset)) {
+				n := views.Of(k.count...).Len() * t.Type.Size
+				for axis := range k.start {
+					k.start[axis] += b.start[axis]
+				}
+				if err := r.writeImage(t, id, k, elems[:n]); err != nil {
+					return err
+				}
+				elems = elems[n:]
+			}
+			return nil
+		}
+		return write, id.Close, err
+	case t.layout.Chunks != nil:
+		w, err := r.chunkWriter(t)
+		return func(b hyperslab, elems []byte) error { return w.writeBlock(b.start, elems, views.Of(b.count...)) }, w.flush, err
+	}
+	row, err := format.Product(append([]int{t.Type.Size}, t.Shape[1:]...)...)
+	write = func(b hyperslab, elems []byte) error {
+		_, err := r.w.out.WriteAt(elems, t.offset+int64(b.start[0]*row))
+		return err
+	}
+	return write, func() error { return nil }, err
 }
 
 // storedIn returns a function that reports whether any element of a hyperslab was written.
@@ -304,7 +342,7 @@ func (r *repacker) copyImages(t *target) error {
 	if t.layout.Chunks != nil {
 		unit = t.layout.Chunks
 	}
-	elements := max(1, min(r.budget(t.Dataset), math.MaxInt/max(1, t.Type.Size))/8) // the values they point to take memory, too
+	elements := r.imageElements(t.Dataset)
 	if err := checkBudget(t.Dataset, unit, elements, hasStored); err != nil {
 		return err
 	}
@@ -316,16 +354,25 @@ func (r *repacker) copyImages(t *target) error {
 		if buf, err = r.read(t.Dataset, b, buf); err != nil {
 			return err
 		}
-		image := r.newImage()
-		if err := image.elements(t.Type, buf, len(buf)/t.Type.Size); err != nil {
-			return err
-		}
-		image.countLost(t.Path, "elements")
-		err := r.do("write", t.at, func() error { return t.id.WriteImage(id, b.start, b.count, image.of(t.Type)) })
-		if err != nil {
+		if err := r.writeImage(t, id, b, buf); err != nil {
 			return err
 		}
 		r.o.Progress(t.Path, len(buf))
 	}
 	return nil
+}
+
+// imageElements is the number of elements of an image: the values they point to take memory, too.
+func (r *repacker) imageElements(d *hdf5.Dataset) int {
+	return max(1, min(r.budget(d), math.MaxInt/max(1, d.Type.Size))/8)
+}
+
+// writeImage writes a hyperslab of elements of a type with pointers.
+func (r *repacker) writeImage(t *target, id libhdf5.ID, b hyperslab, elems []byte) error {
+	image := r.newImage()
+	if err := image.elements(t.Type, elems, len(elems)/t.Type.Size); err != nil {
+		return err
+	}
+	image.countLost(t.Path, "elements")
+	return r.do("write", t.at, func() error { return t.id.WriteImage(id, b.start, b.count, image.of(t.Type)) })
 }

@@ -22,6 +22,7 @@ type memoryImage struct {
 	pointers []uint64 // positions in out of offsets into out
 	outside  int      // references to objects that are not in the copy
 	dangling int      // references to objects that are not in the original
+	moved    int      // references to regions of datasets whose rows were reordered
 }
 
 func (r *repacker) newImage() *memoryImage { return &memoryImage{f: r.f, r: r} }
@@ -186,4 +187,5 @@ func (m *memoryImage) varLen(t *hdf5.Type, src []byte, at int) error {
 func (m *memoryImage) countLost(path, what string) {
 	m.r.report.Lost.Add(path, loss.Value, m.outside, "%s: references to objects outside of %s became null", what, m.r.base)
 	m.r.report.Lost.AddInherent(path, loss.Value, m.dangling, "%s: references to objects without a path became null", what)
+	m.r.report.Lost.Add(path, loss.Value, m.moved, "%s: references to regions of reordered datasets became null", what)
 }

@@ -71,6 +71,10 @@ func (m *memoryImage) regionReference(old uint64, region hdf5.Selection, at int)
 		m.countReference()
 		return nil
 	}
+	if m.r.marked[path] {
+		m.moved++
+		return nil
+	}
 	d, err := m.r.f.Dataset(m.r.original(path))
 	if err != nil {
 		return err
