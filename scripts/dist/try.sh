@@ -36,8 +36,11 @@ for suite in $2; do
 		tarball) try "$root" "tar -xf /dist/h5dnn-*-linux-amd64.tar.gz -C /opt && PATH=\$(echo /opt/h5dnn-*/bin):\$PATH && $program" ;;
 		deb) try "$root" "dpkg -i /dist/h5dnn_*.deb >log && $program && $with_share && dpkg -r h5dnn >log && test ! -e /usr/bin/h5dnn" ;;
 		wheel)
-			root=$(sh scripts/dist/root.sh "python-$suite" "$suite" python3-numpy python3-venv)
-			try "$root" "python3 -m venv --system-site-packages v && v/bin/pip install -q --no-index /dist/h5dnn-*manylinux*x86_64.whl && $example"
+			root=$(sh scripts/dist/root.sh "python-$suite" "$suite" python3-venv)
+			version=$(chroot "$root" python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+			${PYTHON:-python3} -m pip download -q --only-binary :all: --python-version "$version" --platform manylinux2014_x86_64 --platform manylinux_2_28_x86_64 \
+				-d "bin/dist/numpy-$version" numpy
+			try "$root" "python3 -m venv v && v/bin/pip install -q --no-index --find-links /dist/numpy-$version /dist/h5dnn-*manylinux*x86_64.whl && $example"
 			;;
 		image)
 			layout=$(mktemp -d)
