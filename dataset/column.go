@@ -80,6 +80,26 @@ func rowGroups(v views.View, s storage.Chunked) (size, skipped int) {
 	return chunk[0] / step, v.Offset / row % chunk[0] / step
 }
 
+// aloneBytes returns about how many bytes are decoded to read a sample by itself, 0 if that is a whole chunk: rows of it
+// that are apart have parts of the chunk each, one more than they fill.
+func (c *column) aloneBytes() int {
+	source, ok := c.data.Data.(storage.ChunkedInParts)
+	if !ok {
+		return 0
+	}
+	rows, step := rowsApart(c.data.View)
+	runs := rows
+	if step == 1 {
+		runs = 1
+	}
+	const mostDecoded = 8 // times the size of the sample, from where on packages that decode parts decode all
+	part := source.PartBytes()
+	if bytes := c.size + runs*part; part > 0 && 2*rows <= c.chunk && bytes <= mostDecoded*c.size {
+		return bytes
+	}
+	return 0
+}
+
 // chunked reports whether neighbouring samples are decoded together.
 func (c *column) chunked() bool { return c.cached == nil && c.rowGroup > 1 }
 

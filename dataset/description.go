@@ -24,6 +24,8 @@ type Description struct {
 	UnmappedBytes float64 // of all samples: in files from which ranges are read, or that are mapped and exceed the page cache
 	HeldBytes     int     // in memory between reads: small columns, offsets and lists of rows
 
+	aloneBytes int // decoded for a sample that is read by itself; 0 if that is whole chunks, or there are none
+
 	columns  []*column                                     // of the arrays that samples come from
 	windowOf func(sample int) (*windowRows, ClippedWindow) // the rows of a sample; nil if samples share none
 }
@@ -34,7 +36,8 @@ func Describe(d Dataset) Description { return readerOf(d).describe() }
 // ExactAmplification returns the read amplification of exact shuffling: how many
 // samples are decoded for each sample of a batch. A batch of b samples out of n
 // blocks is expected to touch n·(1-(1-1/n)ᵇ) of them. A block of several chunks, of
-// windows or of a virtual dataset, is counted whole; fewer chunks may be decoded.
+// windows or of a virtual dataset, is counted whole; fewer chunks may be decoded. Where parts of chunks are decoded
+// alone, it is not more than these take.
 func (d Description) ExactAmplification(batch int) float64 {
 	n := float64(len(d.BlockEnds))
 	if n == 0 || d.Samples == 0 {
@@ -42,7 +45,11 @@ func (d Description) ExactAmplification(batch int) float64 {
 	}
 	b := float64(min(batch, d.Samples))
 	touched := n * -math.Expm1(b*math.Log1p(-1/n))
-	return touched * float64(d.DecodedSamples) / n / b
+	whole := touched * float64(d.DecodedSamples) / n / b
+	if d.aloneBytes > 0 {
+		return min(whole, float64(d.aloneBytes)/float64(d.SampleBytes))
+	}
+	return whole
 }
 
 // describe describes a table column by column.
@@ -52,6 +59,7 @@ func (t *table) describe() Description {
 	if w := t.windowRows(); w != nil {
 		d.windowOf = func(sample int) (*windowRows, ClippedWindow) { return w, unclipped(sample) }
 	}
+	d.aloneBytes = t.aloneBytes()
 	for _, c := range t.columns {
 		bytes := float64(t.length) * float64(c.size)
 		d.Remote = d.Remote || c.remote()
@@ -93,7 +101,7 @@ func (s *subset) describe() Description {
 
 func (c *chain) describe() Description {
 	d := Description{Samples: c.Len(), Fields: c.Fields(), SampleBytes: sampleBytes(c)}
-	parts, blocked, windows := make([]Description, len(c.parts)), false, true
+	parts, blocked, windows, alone := make([]Description, len(c.parts)), false, true, true
 	for i, part := range c.parts {
 		p := part.describe()
 		parts[i], blocked = p, blocked || p.BlockEnds != nil
@@ -101,7 +109,11 @@ func (c *chain) describe() Description {
 		d.UnmappedBytes += p.UnmappedBytes
 		d.HeldBytes += p.HeldBytes
 		d.columns = append(d.columns, p.columns...)
-		windows = windows && p.windowOf != nil
+		windows, alone = windows && p.windowOf != nil, alone && p.aloneBytes > 0
+		d.aloneBytes = max(d.aloneBytes, p.aloneBytes)
+	}
+	if !alone {
+		d.aloneBytes = 0
 	}
 	if windows {
 		d.windowOf = func(sample int) (*windowRows, ClippedWindow) {

@@ -6,7 +6,7 @@ import "fmt"
 type Shuffle uint8
 
 const (
-	Auto   Shuffle = iota // Window for chunks that are decoded, more than 4 GiB in a file, and files at URLs; else Exact
+	Auto   Shuffle = iota // Window for chunks that are decoded, unless their parts cost as much alone, more than 4 GiB in a file, and files at URLs; else Exact
 	None                  // as stored
 	Window                // through a shuffle buffer: blocks in random order, samples drawn from those open
 	Exact                 // a random permutation of the samples

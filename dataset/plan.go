@@ -22,7 +22,7 @@ type Plan struct {
 
 	// Amplification is the number of samples decoded for each one delivered, 1 if
 	// nothing is decoded more than once. For an exact shuffle of chunked data it is
-	// an expected value, or more where a block is several chunks, or chunks are decoded in part.
+	// an expected value, or more where a block is several chunks.
 	Amplification float64
 	Notes         []string // what the user should know
 }
@@ -60,12 +60,12 @@ func newPlanner(d Description, o Options) (*planner, error) {
 	}
 	d.SampleBytes = max(1, d.SampleBytes)
 	p := &planner{o: o, d: d, blocks: newBlocks(d.BlockEnds)}
+	p.rows = newRowBlocks(d, p.blocks)
 	p.planOrder()
 	p.noteOrder()
 	if o.OrderOnly {
 		return p, nil
 	}
-	p.rows = newRowBlocks(d, p.blocks)
 	if err := p.planMemory(); err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (p *planner) planOrder() {
 	}
 	if p.plan.Shuffle == Auto {
 		p.plan.Shuffle = Exact
-		if p.blocks.largest > 1 {
+		if p.blocks.largest > 1 && !p.exactIsCheap() {
 			p.plan.Shuffle = Window
 		}
 	}
@@ -97,6 +97,17 @@ func (p *planner) planOrder() {
 		}
 		p.plan.Window = min(p.plan.Window, p.plan.Blocks)
 	}
+}
+
+// exactIsCheap reports whether samples that are read alone cost little more than samples in blocks. It depends on
+// the data only, so that the order does.
+func (p *planner) exactIsCheap() bool {
+	const littleMore = 1.25
+	byBlock := float64(p.d.DecodedSamples) * float64(p.d.SampleBytes)
+	if p.rows != nil {
+		byBlock = p.rows.all
+	}
+	return !p.d.Remote && p.d.aloneBytes > 0 && float64(p.d.aloneBytes)*float64(p.d.Samples) <= littleMore*byBlock
 }
 
 // fewestBatches is how many batches are in memory at least.
@@ -230,6 +241,9 @@ func (p *planner) noteOrder() {
 	}
 }
 
+// worthNoting is the read amplification from which on there is a note: window shuffling has as much at most.
+const worthNoting = 2
+
 // noteReading sets the read amplification and adds a note if it is high.
 func (p *planner) noteReading() {
 	p.plan.Amplification = float64(p.d.DecodedSamples) / float64(max(1, p.d.Samples))
@@ -240,6 +254,9 @@ func (p *planner) noteReading() {
 		return
 	}
 	p.plan.Amplification = p.d.ExactAmplification(p.o.BatchSize)
+	if p.plan.Amplification < worthNoting {
+		return
+	}
 	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf("an exact shuffle decodes up to %.0f samples for each one it uses, as chunks hold up to %d; shuffle by window, allow %s of memory, or repack the file", p.plan.Amplification, p.blocks.largest, size(float64(p.d.Samples)*float64(p.d.SampleBytes))))
 }
 

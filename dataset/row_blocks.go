@@ -18,8 +18,8 @@ func (t *table) windowRows() *windowRows {
 	w, shared := &windowRows{}, false
 	for _, c := range t.columns {
 		rows, offsets := c.data.View, []int{0}
-		if v := c.data.View; v.Rank() > 1 && v.Shape[0] > 0 && v.Shape[1] > 1 && v.Stride[0] > 0 && v.Stride[1] > 0 && v.Stride[1]%v.Stride[0] == 0 {
-			step, n := v.Stride[1]/v.Stride[0], v.Shape[1]
+		if n, step := rowsApart(c.data.View); n > 1 {
+			v := c.data.View
 			rows = samples(v, 0, v.Shape[0]+(n-1)*step)
 			rows.Shape, rows.Stride = append(rows.Shape[:1:1], v.Shape[2:]...), append(v.Stride[:1:1], v.Stride[2:]...)
 			for k := 1; k < n; k++ {

@@ -71,3 +71,44 @@ func TestBlocksHoldEachRowOnce(t *testing.T) {
 		}
 	}
 }
+
+// partsFake is a fake source whose chunks have parts that are decoded alone.
+type partsFake struct {
+	*fakeSource
+	part int
+}
+
+func (f *partsFake) PartBytes() int { return f.part }
+
+// TestAutoChoosesByCost: rows of chunks are shuffled exactly if a row costs little more alone, and the plan says what it
+// costs; windows are not, as blocks of them decode each row once.
+func TestAutoChoosesByCost(t *testing.T) {
+	const n, row, chunk = 4000, 1000, 100
+	numbers := storage.From(make([]float32, n*row), n, row)
+	for _, c := range []struct {
+		part, steps int
+		want        Shuffle
+		exact       float64 // samples decoded for each one; 0 if these are whole chunks
+	}{
+		{0, 1, Window, 0},
+		{400, 1, Exact, 1.1},
+		{4000, 1, Window, 2},
+		{40000, 1, Window, 0},
+		{400, 6, Window, 1.1},
+		{4000, 2, Window, 2},
+	} {
+		fake := &partsFake{newFake(numbers, chunk), c.part}
+		a := storage.Array{Data: fake, Type: numbers.Type, View: numbers.View}
+		if c.steps > 1 {
+			a = must[storage.Array](t)(SlidingWindows(a, 2*c.steps-1))
+			a = a.With(must[views.View](t)(a.View.Index(":, ::2")))
+		}
+		d := must[Dataset](t)(FromArrays(input("x", a)))
+		if got := must[*Loader](t)(NewLoader(d, Options{BatchSize: 64, OrderOnly: true})).Plan().Shuffle; got != c.want {
+			t.Errorf("parts of %d bytes, windows of %d rows: shuffle %v, want %v", c.part, c.steps, got, c.want)
+		}
+		if got := Describe(d).ExactAmplification(64); c.exact > 0 && max(got-c.exact, c.exact-got) > 0.01 {
+			t.Errorf("parts of %d bytes, windows of %d rows: an exact shuffle decodes %v, want %v", c.part, c.steps, got, c.exact)
+		}
+	}
+}

@@ -157,6 +157,25 @@ func (c *column) decoded(ends []int) int {
 	return rows
 }
 
+// aloneBytes returns about how many bytes are decoded to read a sample by itself, 0 if that is a whole chunk of a column, or
+// if no column has chunks.
+func (t *table) aloneBytes() (total int) {
+	if t.lead() == nil {
+		return 0
+	}
+	for _, c := range t.columns {
+		bytes := c.size
+		if c.chunked() {
+			bytes = c.aloneBytes()
+		}
+		if bytes == 0 {
+			return 0
+		}
+		total += bytes
+	}
+	return total
+}
+
 func gcd(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b

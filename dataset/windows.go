@@ -26,6 +26,14 @@ func SlidingWindows(a storage.Array, n int) (storage.Array, error) {
 	return a.With(v), err
 }
 
+// rowsApart returns how many rows are in a window that v shows, and how far apart: 1 and 1 if it shows none.
+func rowsApart(v views.View) (n, step int) {
+	if v.Rank() < 2 || v.Shape[0] == 0 || v.Shape[1] < 2 || v.Stride[0] <= 0 || v.Stride[1] <= 0 || v.Stride[1]%v.Stride[0] != 0 {
+		return 1, 1
+	}
+	return v.Shape[1], v.Stride[1] / v.Stride[0]
+}
+
 // windows returns the rows over which v shows sliding windows, and the length of a
 // window: v itself and 1 if it shows none.
 func windows(v views.View) (single views.View, n int) {

@@ -24,6 +24,13 @@ type ChunkedInPlace interface {
 	ReadsInPlace() bool
 }
 
+// ChunkedInParts is a Chunked source that may decode parts of a chunk alone, such as the blocks of a filter.
+type ChunkedInParts interface {
+	Chunked
+	// PartBytes returns the size of these parts, 0 if every chunk is decoded as a whole.
+	PartBytes() int
+}
+
 // RemoteSource is a Source that may be read over a network, where elements take a while to come.
 type RemoteSource interface {
 	Source

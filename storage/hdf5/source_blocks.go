@@ -13,13 +13,12 @@ const leastPartly = 1 << 20
 // to decode the chunk, and reports whether it did.
 func (s *source) readBlocks(dst []byte, to, from views.View, size int, e chunkEntry, key chunkKey) (done bool, err error) {
 	f, wanted := s.d.file, from.Len()*s.size
-	if f.remote != nil || size < leastPartly || wanted > size/2 || s.d.checkStored(size, e) != nil || f.chunks.contains(key) {
+	if wanted > size/2 || f.chunks.contains(key) {
 		return false, nil
 	}
-	read := func(b []byte, at int) error { return f.readAt(b, e.address+uint64(at)) }
-	blocks, err := filter.OpenBlocks(size, e.size, s.d.Filters, e.mask, read)
-	if err != nil || blocks == nil {
-		return false, nil // decoding the chunk tells what is wrong
+	blocks := s.d.openBlocks(size, e)
+	if blocks == nil {
+		return false, nil
 	}
 	has := make([]bool, (size+blocks.Size-1)/blocks.Size)
 	s.markBlocks(has, from, blocks.Size)
@@ -45,6 +44,37 @@ func (s *source) readBlocks(dst []byte, to, from views.View, size int, e chunkEn
 	}
 	s.gather(dst, chunk, to, from)
 	return true, nil
+}
+
+// openBlocks returns the blocks of a chunk that can be decoded alone, or nil; if something is wrong with them, decoding
+// the chunk tells.
+func (d *Dataset) openBlocks(size int, e chunkEntry) *filter.Blocks {
+	if d.file.remote != nil || size < leastPartly || d.checkStored(size, e) != nil {
+		return nil
+	}
+	read := func(b []byte, at int) error { return d.file.readAt(b, e.address+uint64(at)) }
+	blocks, err := filter.OpenBlocks(size, e.size, d.Filters, e.mask, read)
+	if err != nil {
+		return nil
+	}
+	return blocks
+}
+
+// PartBytes implements [storage.ChunkedInParts]. It looks at the first stored chunk.
+func (s *source) PartBytes() int {
+	if s.d.layout.class != layoutChunked || s.d.file.err() != nil {
+		return 0
+	}
+	index, err := s.d.index()
+	size, invalid := s.d.chunkSize()
+	if err != nil || invalid != nil || len(index.entries) == 0 {
+		return 0
+	}
+	blocks := s.d.openBlocks(size, index.entries[0])
+	if blocks == nil {
+		return 0
+	}
+	return blocks.Size
 }
 
 // markBlocks marks the blocks of size bytes that have elements of a view of a chunk in bytes.

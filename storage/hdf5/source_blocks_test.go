@@ -22,6 +22,13 @@ func TestBlocksOfChunks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		a, err := d.Array()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := a.Data.(*source).PartBytes(); n == 0 || n > 1<<20 {
+			t.Errorf("%s: parts of %d bytes", d.Path, n)
+		}
 		partly := 0
 		for range 60 {
 			v := d.View()

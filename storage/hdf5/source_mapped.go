@@ -10,6 +10,7 @@ import (
 
 var (
 	_ storage.ChunkedInPlace = (*source)(nil)
+	_ storage.ChunkedInParts = (*source)(nil)
 	_ storage.MappedSource   = mappedSource{}
 )
 
