@@ -39,6 +39,20 @@ def make_windows(path):
         f["ep_len"] = np.full(FRAMES // EPISODE, EPISODE)
 
 
+def make_chunked(path):
+    """The same frames, 100 a chunk of Blosc-lz4, of blocks of 8x8 pixels that are alike."""
+    import hdf5plugin
+    random = np.random.default_rng(1)
+    with h5py.File(path, "w") as f:
+        pixels = f.create_dataset("pixels", (FRAMES, 224, 224, 3), "u1", chunks=(100, 224, 224, 3), **hdf5plugin.Blosc(cname="lz4", clevel=5))
+        for k in range(0, FRAMES, 100):
+            frames = np.repeat(np.repeat(random.integers(0, 256, (100, 28, 28, 3), np.uint8), 8, 1), 8, 2)
+            frames[:, ::3] ^= random.integers(0, 4, frames[:, ::3].shape, np.uint8)
+            pixels[k:k + 100] = frames
+        f["action"] = random.standard_normal((FRAMES, 7)).astype(np.float32)
+        f["ep_len"] = np.full(FRAMES // EPISODE, EPISODE)
+
+
 def make_images(path):
     random = np.random.default_rng(2)
     with h5py.File(path, "w") as f:
@@ -91,11 +105,25 @@ def windows_careful(path, batch):
         yield {"pixels": pixels, "action": action[order[k:k + batch, None] + np.arange(SPAN)]}
 
 
-def windows_h5dnn(path, batch):
+def windows_h5dnn(path, batch, shuffle="auto"):
     import h5dnn
     while True:
         yield from h5dnn.Loader(path, {"pixels": "pixels", "action": "action"}, batch_size=batch, steps=SPAN, frames={"pixels": f"::{STRIDE}"},
-                                episodes="ep_len", seed=1, drop_last=True)
+                                episodes="ep_len", seed=1, drop_last=True, shuffle=shuffle)
+
+
+def chunked_careful(path, batch):
+    """One thread, which reads the wanted frames of a batch alone, in the order of the file, with a cache of 64 MiB of chunks."""
+    import hdf5plugin  # noqa: F401, which registers Blosc
+    f = h5py.File(path, rdcc_nbytes=64 << 20)
+    frames, action = f["pixels"], f["action"][:]
+    order = np.random.default_rng(0).permutation(starts())
+    for k in range(0, len(order) - batch + 1, batch):
+        rows = order[k:k + batch, None] + np.arange(0, SPAN, STRIDE)
+        pixels = np.empty((batch * 4, 224, 224, 3), np.uint8)
+        for at in np.argsort(rows.ravel(), kind="stable"):
+            frames.read_direct(pixels, np.s_[int(rows.flat[at])], np.s_[int(at)])
+        yield {"pixels": pixels.reshape(batch, 4, 224, 224, 3), "action": action[order[k:k + batch, None] + np.arange(SPAN)]}
 
 
 def _torch_windows(path, batch, workers):
@@ -240,6 +268,9 @@ WORK = {
     "windows": (make_windows, 64, {
         "h5dnn.Loader": (windows_h5dnn, 100), "h5py, one thread, wanted chunks sorted": (windows_careful, 100),
         "h5py in DataLoader, 0 workers": (lambda p, b: _torch_windows(p, b, 0), 8), "h5py in DataLoader, 2 workers": (lambda p, b: _torch_windows(p, b, 2), 12)}),
+    "chunked": (make_chunked, 64, {
+        "h5dnn.Loader": (lambda p, b: windows_h5dnn(p, b, "exact"), 50), "h5dnn.Loader, shuffled by window": (lambda p, b: windows_h5dnn(p, b, "window"), 80),
+        "h5py, one thread, wanted frames sorted": (chunked_careful, 20)}),
     "images": (make_images, 256, {
         "h5dnn.Loader": (images_h5dnn, 100), "h5py and zlib, two threads, by window": (images_careful, 100),
         "h5py in DataLoader, 0 workers": (lambda p, b: _torch_images(p, b, 0), 4), "h5py in DataLoader, 2 workers": (lambda p, b: _torch_images(p, b, 2), 6)}),
@@ -247,6 +278,7 @@ WORK = {
 TITLES = {"sparse": "Cells as sparse batches: the same in an .h5ad, CSR batches of 64, a whole epoch with its first batch, shuffled by blocks; quality is the entropy of 14 ranges of cells within batches beside a permutation",
           "cells": "Cells: 20,000 of 1,000 counts among 20,000 genes, CSR, gzip; dense batches of 64, shuffled by blocks",
           "windows": "Windows: 4 of 20 frames at stride 5, 224x224x3, and 20 actions; 8,000 frames in 64 episodes, one uncompressed frame a chunk; batches of 64, shuffled",
+          "chunked": "Windows out of large chunks: the same frames, 100 in a chunk of Blosc-lz4, shuffled exactly",
           "images": "Images: 30,000 of 64x64x3, gzip, 32 a chunk; batches of 256, shuffled: exactly by DataLoader, else by window"}
 
 
@@ -290,7 +322,7 @@ def run(work, side, folder):
         began = time.perf_counter()
     for _ in range(count):
         b = next(batches)
-        total += int(b["x"].sum() if work == "sparse" else b["pixels" if work == "windows" else "x"][0].reshape(-1)[:100].sum())
+        total += int(b["x"].sum() if work == "sparse" else b["pixels" if work in ("windows", "chunked") else "x"][0].reshape(-1)[:100].sum())
         if work == "sparse":
             rows.append(np.asarray(b["row"]))
     seconds = time.perf_counter() - began
