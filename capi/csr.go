@@ -23,6 +23,11 @@ func (l *loader) compact(fields []storage.Array) (out []storage.Array, err error
 		in := l.data.CSR[name]
 		at := []int{position(name), position(in.Columns), position(in.Lengths)}
 		lengths := storage.Elements[int64](fields[at[2]])[:fields[at[2]].Shape[0]]
+		if in.Mapped {
+			values, _ := fields[at[0]].Bytes()
+			columns, _ := fields[at[1]].Bytes()
+			dataset.SortColumns(values, fields[at[0]].Type.Size(), columns, fields[at[1]].Type, lengths)
+		}
 		total := 0
 		for _, n := range lengths {
 			total += int(n)

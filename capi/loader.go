@@ -222,7 +222,7 @@ func h5dnn_loader_about(h C.h5dnn_loader, out **C.char) C.h5dnn_status {
 		return putJSON(out, map[string]any{
 			"fields": fields, "total": l.samples.Len(), "samples": p.Samples, "batches": p.Batches, "batch_size": o.BatchSize, "seed": o.Seed,
 			"shuffle": p.Shuffle.String(), "window": p.Window, "blocks": p.Blocks, "memory": p.Memory, "amplification": p.Amplification,
-			"notes": append(append([]string{}, l.data.Notes...), p.Notes...), "class_names": l.data.ClassNames, "categories": l.data.Categories, "csr": l.data.CSR,
+			"notes": append(append([]string{}, l.data.Notes...), p.Notes...), "class_names": l.data.ClassNames, "categories": l.data.Categories, "csr": l.data.CSR, "genes": l.data.Genes,
 		})
 	})
 }

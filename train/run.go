@@ -133,7 +133,7 @@ func newRun(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, 
 	if r.Config.Classes == 0 {
 		r.Config.Classes = outputs
 	}
-	r.Config.Data.ClassNames, r.Config.Data.Categories = data.ClassNames, data.Categories
+	r.Config.Data.ClassNames, r.Config.Data.Categories, r.Config.Data.Genes = data.ClassNames, data.Categories, data.Genes
 	fields := data.Train.Fields()
 	if err := r.assemble(outputs, d, func() (err error) {
 		if r.Inputs, err = featuresFor(r.Model, fields); err != nil {

@@ -132,6 +132,7 @@ func trainFlags() []trainFlag {
 	return append(dataFlags("Data"), []trainFlag{
 		{"Data", never, &cli.StringFlag{Name: "x-offsets", Usage: "dataset `PATH` of the row offsets (indptr) of --x, for rows of different lengths"}},
 		{"Data", never, &cli.StringFlag{Name: "x-columns", Usage: "dataset `PATH` of the column indices of a sparse --x (CSR)"}},
+		{"Data", never, &cli.StringFlag{Name: "genes", Usage: "columns of X, raw/X and layers of .h5ad files by name: `GENES` are union, intersection or NAME,NAME", DefaultText: "the same in all files"}},
 		{"Data", never, &cli.IntFlag{Name: "length", Usage: "`LENGTH` to which rows of different lengths are cut or padded", DefaultText: "the longest"}},
 		{"Data", never, &cli.IntFlag{Name: "steps", Usage: "window `LENGTH`, in rows", DefaultText: "1"}},
 		{"Data", never, &cli.StringFlag{Name: "frames", Usage: "`ROWS` of a window that --x has, such as ::5 for every fifth, or NAME=ROWS by input", DefaultText: "all"}},

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -58,6 +59,9 @@ func overrideParsed(c *cli.Context, settings *train.Config) error {
 	if err := overridePaths(c, map[string]*dataconfig.Paths{
 		"x": &d.X, "y": &d.Y, "val-x": &d.ValX, "val-y": &d.ValY, "x-offsets": &d.XOffsets, "x-columns": &d.XColumns, "frames": &d.Frames, "images": &d.Images, "categorical": &d.Categorical.Paths,
 	}); err != nil {
+		return err
+	}
+	if err := parseFlags(c, func(text string) (dataconfig.Names, error) { return strings.Split(text, ","), nil }, map[string]*dataconfig.Names{"genes": &d.Genes}); err != nil {
 		return err
 	}
 	if err := parseFlags(c, dataconfig.ParseNormalize, map[string]*dataconfig.Normalize{"normalize": &d.Normalize}); err != nil {

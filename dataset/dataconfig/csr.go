@@ -14,12 +14,14 @@ type CSRInput struct {
 	Columns string `json:"columns"` // the field of the columns of values
 	Lengths string `json:"lengths"` // the field of the numbers of values of rows
 	Width   int    `json:"width"`   // columns of the matrix
+	Mapped  bool   `json:"-"`       // whether columns are in any order, and -1 where a value is left out; see dataset.SortColumns
 }
 
 // A csrPart is the rows of a sparse matrix in a part, one of two fields of elements.
 type csrPart struct {
-	rows  dataset.Ragged
-	width int
+	rows    dataset.Ragged
+	width   int
+	columns bool // rows are columns of values
 }
 
 // csrNames returns the names of the fields beside the values of an input.
@@ -54,8 +56,8 @@ func (c Config) openCSR(p *part, name string, at NamedPath) error {
 	}
 	names := csrNames(name)
 	p.fields = append(p.fields,
-		field{NamedArray: dataset.NamedArray{Name: name, From: originOf(p.file, m.path)}, path: m.path, csr: &csrPart{values, m.width}},
-		field{NamedArray: dataset.NamedArray{Name: names.Columns, From: originOf(p.file, m.path)}, path: m.path, csr: &csrPart{columns, m.width}},
+		field{NamedArray: dataset.NamedArray{Name: name, From: originOf(p.file, m.path)}, path: m.path, csr: &csrPart{rows: values, width: m.width}},
+		field{NamedArray: dataset.NamedArray{Name: names.Columns, From: originOf(p.file, m.path)}, path: m.path, csr: &csrPart{rows: columns, width: m.width, columns: true}},
 		field{NamedArray: dataset.NamedArray{Name: names.Lengths, Role: dataset.Length, LengthOf: name, Array: lengths}, path: m.path})
 	return padCSR([]*part{p})
 }

@@ -23,6 +23,8 @@ type Data struct {
 	Categories Categories
 	// Layouts are the image layouts, nchw or nhwc, that files record for inputs.
 	Layouts map[string]string
+	// Genes are the names of the columns of inputs along var of AnnData, where Config.Genes asks for some.
+	Genes []string
 	// CSR are the inputs whose batches are sparse matrices.
 	CSR map[string]CSRInput
 
@@ -120,6 +122,9 @@ func (c Config) data(seed uint64, training, validation []*part) (*Data, error) {
 	if d.Categories, err = c.encode(slices.Concat(training, validation)); err != nil {
 		return nil, err
 	}
+	if d.Genes, d.Notes, err = c.alignGenes(slices.Concat(training, validation), false); err != nil {
+		return nil, err
+	}
 	if err := padCSR(slices.Concat(training, validation)); err != nil {
 		return nil, err
 	}
@@ -128,7 +133,7 @@ func (c Config) data(seed uint64, training, validation []*part) (*Data, error) {
 	for _, f := range training[0].fields {
 		if f.csr != nil && slices.Contains(c.CSR, f.Name) {
 			in := csrNames(f.Name)
-			in.Width = f.csr.width
+			in.Width, in.Mapped = f.csr.width, len(d.Genes) > 0
 			d.CSR[f.Name] = in
 		}
 	}

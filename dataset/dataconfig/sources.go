@@ -32,6 +32,10 @@ func (c Config) Inputs(files Files, sources []Source) (dataset.Dataset, []string
 	if _, err := c.encode(parts); err != nil {
 		return nil, nil, err
 	}
+	_, genes, err := c.alignGenes(parts, true)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, p := range parts {
 		for _, s := range sources {
 			p.shape(s, c.Steps)
@@ -42,7 +46,7 @@ func (c Config) Inputs(files Files, sources []Source) (dataset.Dataset, []string
 		return nil, nil, err
 	}
 	d, err := concat(long, c.samples)
-	return d, episodeNotes(long, len(parts), c.shortest()), err
+	return d, append(genes, episodeNotes(long, len(parts), c.shortest())...), err
 }
 
 // sourceParts finds the parts at sources: in each file of a pattern, each match of the stars of the first source.

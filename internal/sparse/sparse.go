@@ -74,6 +74,19 @@ type compressedMatrix struct {
 	values, indices storage.Array
 	offsets         func() ([]int64, error)
 	major, minor    int
+	to              []int32 // columns of the array by minor index, -1 for those left out; nil: the same
+}
+
+// MapColumns returns an array of a matrix that is compressed by rows with other columns: to[k] is the place of column k among width
+// of them, or -1 to leave it out. Columns that none goes to are 0. ok is false for other arrays.
+func MapColumns(a storage.Array, to []int32, width int) (mapped storage.Array, ok bool) {
+	r, ok := a.Data.(*byRows)
+	if !ok || r.to != nil || !slices.Equal(a.Shape, r.Shape()) || a.View.Offset != 0 || !a.View.Contiguous() || len(to) != r.m.Columns {
+		return a, false
+	}
+	copied := *r
+	copied.m.Columns, copied.to = width, to
+	return storage.Array{Data: &copied, Type: a.Type, View: views.Of(r.m.Rows, width)}, true
 }
 
 // partSize is how many stored elements are read at a time.
@@ -116,6 +129,11 @@ func (c *compressedMatrix) readRows(dst []byte, s selection, offsets []int64, i,
 			}
 			if index < 0 || index >= int64(c.minor) {
 				return fmt.Errorf("index %d of a stored element, of %d: %w", index, c.minor, views.ErrShape)
+			}
+			if c.to != nil {
+				if index = int64(c.to[index]); index < 0 {
+					continue
+				}
 			}
 			if j, ok := s.columns.index(int(index)); ok {
 				to := (s.at + i*s.rows.to + j*s.columns.to) * size

@@ -212,3 +212,29 @@ func TestHugeMatrices(t *testing.T) {
 		}
 	}
 }
+
+// TestMappedColumns: the columns of a matrix that is compressed by rows in another order, with some left out and others 0.
+func TestMappedColumns(t *testing.T) {
+	dense := storage.From([]int16{0, 1, 2, 3, 0, 4}, 2, 3)
+	a, err := compress(dense, false).Array()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mapped, ok := sparse.MapColumns(a, []int32{3, -1, 0}, 5)
+	if !ok {
+		t.Fatal("not mapped")
+	}
+	got, err := storage.Read[int16](mapped)
+	if want := []int16{2, 0, 0, 0, 0, 4, 0, 0, 3, 0}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	byColumns, err := compress(dense, true).Array()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, other := range map[string]storage.Array{"by columns": byColumns, "dense": dense, "mapped already": mapped} {
+		if _, ok := sparse.MapColumns(other, []int32{3, -1, 0}, 5); ok {
+			t.Errorf("%s: mapped", name)
+		}
+	}
+}

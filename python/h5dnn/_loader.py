@@ -42,6 +42,9 @@ class Loader:
                  rows of an episode share, lengths of episodes, or the rows where they begin
     csr          fields whose batches are sparse: scipy.sparse.csr_matrix, or torch.sparse_csr_tensor. Their path is a
                  group of CSR, such as X of an .h5ad, or of its values, beside x_columns and x_offsets
+    genes        columns of X, raw/X and layers of .h5ad files by their names in var: "union" or "intersection" of the genes of all
+                 files, or a list of names. A gene that a file lacks is 0 there. Without it, files whose genes differ, or are in another
+                 order, are refused. loader.genes has the names
     memory       bytes, at most; 512 MiB, or what is needed, by default
     workers      threads that read; one a processor by default
     rank, world_size  the share of the samples that this process loads; of torch.distributed, where it is initialized
@@ -57,8 +60,8 @@ class Loader:
 
     def __init__(self, paths: str | os.PathLike | Iterable[str | os.PathLike], fields: Mapping[str, str | list[str]], batch_size: int = 64,
                  shuffle: str | bool = "auto", seed: int = 0, *, drop_last: bool = False, window: int = 0, rows: str | list[str] | None = None,
-                 steps: int = 0, frames: Mapping[str, str] | None = None, episodes: str | None = None, csr: str | list[str] | None = None, memory: int = 0, workers: int = 0,
-                 rank: int | None = None, world_size: int | None = None, to: str = "numpy", transform: Callable[[dict], Any] | None = None,
+                 steps: int = 0, frames: Mapping[str, str] | None = None, episodes: str | None = None, csr: str | list[str] | None = None, genes: str | Iterable[str] | None = None,
+                 memory: int = 0, workers: int = 0, rank: int | None = None, world_size: int | None = None, to: str = "numpy", transform: Callable[[dict], Any] | None = None,
                  index: str | None = None, format: str = "", **settings: Any):
         names = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
         if not isinstance(fields, Mapping) or not fields:
@@ -67,7 +70,10 @@ class Loader:
             raise ValueError(f"shuffle={shuffle!r}; want auto, exact, window or none")
         data = {"file": [os.fsdecode(name) for name in names], "x": dict(fields), "shuffle": _SHUFFLE[shuffle],
                 "window": window, "steps": steps, "categorical": "codes", **settings}
-        data.update({name: dict(value) if name == "frames" else value for name, value in (("rows", rows), ("frames", frames), ("episodes", episodes), ("csr", csr)) if value is not None})
+        if genes is not None and not isinstance(genes, str):
+            genes = [str(name) for name in genes]
+        data.update({name: dict(value) if name == "frames" else value
+                     for name, value in (("rows", rows), ("frames", frames), ("episodes", episodes), ("csr", csr), ("genes", genes)) if value is not None})
         self._begin({"data": data, "batch_size": batch_size, "drop_last": drop_last, "seed": seed, "memory": memory,
                      "workers": workers, "format": format}, rank, world_size, to, transform, index, list(fields))
 
@@ -131,7 +137,12 @@ class Loader:
     @property
     def plan(self) -> dict[str, Any]:
         """How samples are loaded: order, window, memory, and notes on what to know."""
-        return {k: v for k, v in self._about.items() if k not in ("fields", "csr")}
+        return {k: v for k, v in self._about.items() if k not in ("fields", "csr", "genes")}
+
+    @property
+    def genes(self) -> list[str]:
+        """The names of the columns of X, raw/X and layers, in their order, where genes was given."""
+        return list(self._about["genes"] or [])
 
     @property
     def samples(self) -> int:

@@ -318,6 +318,49 @@ def test_batches_of_csr():
         assert b["x"].layout == torch.sparse_csr and (b["x"].to_dense().numpy() == whole[b["row"]]).all()
 
 
+def write_cells(h5py, path, genes, sparse):
+    """Two cells of an .h5ad: cell k has k + 1 times the number in the name of the gene."""
+    dense = np.outer([1, 2], [int(gene[1:]) for gene in genes]).astype(np.float32)
+    with h5py.File(path, "w") as f:
+        f.attrs["encoding-type"] = "anndata"
+        f.create_group("obs").attrs.update({"encoding-type": "dataframe", "_index": "i", "column-order": np.zeros(0)})
+        f["obs/i"] = ["c0", "c1"]
+        f.create_group("var").attrs.update({"encoding-type": "dataframe", "_index": "i", "column-order": np.zeros(0)})
+        f["var/i"] = genes
+        if not sparse:
+            f["X"] = dense
+            return
+        x = f.create_group("X")
+        x.attrs.update({"encoding-type": "csr_matrix", "shape": dense.shape})
+        x["data"], x["indices"], x["indptr"] = dense.ravel(), np.tile(np.arange(len(genes), dtype=np.int32), 2), np.arange(3, dtype=np.int32) * len(genes)
+
+
+def test_genes_of_several_files_by_name():
+    h5py = need("h5py")
+    with folder() as at:
+        a, b, c = (os.path.join(at, name) for name in ("a.h5ad", "b.h5ad", "c.h5ad"))
+        write_cells(h5py, a, ["g1", "g2", "g3"], True)
+        write_cells(h5py, b, ["g3", "g1", "g2"], True)
+        write_cells(h5py, c, ["g4", "g2"], False)
+        for files in ([a, b], [a, c]):
+            with refused(ValueError, "set genes to union, intersection or a list"):
+                h5dnn.Loader(files, {"x": "X"})
+        with refused(ValueError, "did you mean"):
+            h5dnn.Loader(a, {"x": "X"}, genes=["g9"])
+        for files, genes, names, want in (([a, b, c], "union", ["g1", "g2", "g3", "g4"], [[1, 2, 3, 0], [1, 2, 3, 0], [0, 2, 0, 4]]), ([a, b, c], "intersection", ["g2"], [[2]] * 3),
+                                          ([b, a], np.array(["g3", "g1"]), ["g3", "g1"], [[3, 1]] * 2), (a, ["g2"], ["g2"], [[2]])):
+            want = [[n * k for n in row] for row in want for k in (1, 2)]
+            l = h5dnn.Loader(files, {"x": "X"}, genes=genes, shuffle=False)
+            (batch,) = l
+            assert l.genes == names and batch["x"].tolist() == want, (l.genes, batch)
+            assert f"genes by name, {len(names)} of them" in l.plan["notes"][0]
+            if c not in np.atleast_1d(files):
+                need("scipy")
+                (batch,) = h5dnn.Loader(files, {"x": "X"}, genes=genes, csr="x", shuffle=False)
+                assert batch["x"].toarray().tolist() == want and batch["x"].has_sorted_indices and batch["x"].nnz == np.count_nonzero(want)
+        h5dnn.Loader([a, b], {"x": "obs/i"})  # genes matter where columns are genes
+
+
 def test_bfloat16_needs_torch():
     path = os.path.join(TESTDATA, "newtypes.h5")
     with h5dnn.open(path) as f:
