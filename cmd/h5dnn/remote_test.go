@@ -221,9 +221,13 @@ func TestPatternsOfURLsAreTrainedOn(t *testing.T) {
 	t.Setenv("AWS_NO_SIGN_REQUEST", "yes")
 	for k, pattern := range []string{s.URL + "lab/digits_{08..09}.h5", "s3://lab/digits_*.h5"} {
 		run := fmt.Sprintf("run%d.h5", k)
+		s.Requests()
 		status, out, errs := in(t, context.Background(), "train", "--data", pattern, "--x", "train/images", "--y", "train/labels", "--epochs", "1", "--threads", "1", "-o", run)
 		if status != 0 || !strings.Contains(out, "2874 samples") {
 			t.Fatalf("%s: status %d: %s%s", pattern, status, out, errs)
+		}
+		if requests, _ := s.Requests(); !strings.Contains(errs, fmt.Sprintf(" read in %d requests", len(requests))) {
+			t.Errorf("%s: %d requests, lists of files among them; it says %s", pattern, len(requests), errs)
 		}
 		if status, out, errs = in(t, context.Background(), "predict", run, pattern+":/test/images", "-o", "p.h5", "--force"); status != 0 {
 			t.Errorf("predict %s: status %d: %s%s", pattern, status, out, errs)

@@ -119,6 +119,7 @@ func (f *File) denseStorage(what string, m message, orderSize int) (heap *fracta
 	if c.err != nil || heapAt == undefined || names == undefined {
 		return nil, names, c.err
 	}
+	f.cacheAt([]uint64{heapAt, names}, usualHeader)
 	heap, err = f.fractalHeap(heapAt)
 	return heap, names, err
 }
@@ -143,6 +144,7 @@ func (f *File) denseLinks(group string, m message) (links []link, err error) {
 	}
 	// The tree is in the order of hashes of the names. In that of the heap each block is read once.
 	sorted := slices.SortedFunc(slices.Chunk(ids, size), func(a, b []byte) int { return cmp.Compare(heap.offset(a), heap.offset(b)) })
+	heap.cacheBlocks(sorted)
 	links = make([]link, 0, len(sorted))
 	for _, id := range sorted {
 		body, err := heap.object(id)

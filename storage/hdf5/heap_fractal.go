@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"sync"
 
@@ -201,6 +202,32 @@ func (h *fractalHeap) locate(offset int) (row, column, within int) {
 	}
 	size := h.rowSize(row)
 	return row, offset / size, offset % size
+}
+
+// cacheBlocks fetches the direct blocks below the root that objects are in, by their ids in the order of offsets, if
+// the file is remote.
+func (h *fractalHeap) cacheBlocks(ids [][]byte) {
+	if h.f.remote == nil || h.rows == 0 {
+		return
+	}
+	var addresses []uint64
+	end := 0 // of the last block
+	for _, id := range ids {
+		offset := int(h.offset(id) & math.MaxInt64)
+		if offset < end {
+			continue
+		}
+		row, column, within := h.locate(offset)
+		if row >= min(h.rows, h.directRows()) {
+			break
+		}
+		child, _, _, err := h.entry(h.root, h.rows, row, column)
+		if err != nil {
+			return // which the read of the object tells
+		}
+		addresses, end = append(addresses, child), offset-within+h.rowSize(row)
+	}
+	h.f.cacheAt(addresses, usualNode)
 }
 
 // entry reads one entry of the indirect block at address.

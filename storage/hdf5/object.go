@@ -206,6 +206,7 @@ const maxDepth = 1000
 func (f *File) Walk() iter.Seq2[*Object, error] {
 	return func(yield func(*Object, error) bool) {
 		root, err := f.Root()
+		f.cacheTree(root)
 		f.walk(root, err, 0, map[uint64]bool{}, yield)
 	}
 }
@@ -213,6 +214,7 @@ func (f *File) Walk() iter.Seq2[*Object, error] {
 // Walk is [File.Walk] for an object and everything below it.
 func (o *Object) Walk() iter.Seq2[*Object, error] {
 	return func(yield func(*Object, error) bool) {
+		o.file.cacheTree(o)
 		o.file.walk(o, nil, 0, map[uint64]bool{}, yield)
 	}
 }

@@ -128,11 +128,12 @@ func (f *File) cacheWhole(address uint64, n int) {
 	}
 }
 
-// Sizes of structures that are fetched together, and the number of headers.
+// Sizes of structures that are fetched together, the number of headers, and of those that are parsed at a time.
 const (
 	usualNode     = 4 << 10
 	usualHeader   = 1 << 10
 	headersAtOnce = 256
+	parsedAtOnce  = 64
 )
 
 // cacheHeaders fetches the headers of the next objects that links lead to, if the file is remote: all that will be
@@ -147,12 +148,58 @@ func (f *File) cacheHeaders(links []link, order []int32, k int) {
 			addresses = append(addresses, links[i].address)
 		}
 	}
+	f.cacheObjects(addresses)
+}
+
+// cacheObjects fetches the headers at addresses, with all of their blocks, and returns those of groups, by the
+// index of the address. Errors are left to the visit.
+func (f *File) cacheObjects(addresses []uint64) (groups []*Object) {
 	f.cacheAt(addresses, usualHeader)
-	const atOnce = 16
-	parallel.Do(len(addresses), atOnce, func(k int) error {
-		f.header(addresses[k]) // its other blocks; errors are left to the visit
+	groups = make([]*Object, len(addresses))
+	parallel.Do(len(addresses), parsedAtOnce, func(k int) error {
+		if o, err := f.object("", addresses[k]); err == nil && o.Kind == KindGroup {
+			groups[k] = o
+		}
 		return nil
 	})
+	return groups
+}
+
+// cacheTree fetches the headers of what is below a group, if the file is remote, level by level: the links of all
+// groups of a level are read at once, and so are the headers that they lead to. It ends with a level of more than
+// headersAtOnce objects, which a walk fetches group by group.
+func (f *File) cacheTree(o *Object) {
+	if f.remote == nil || o.Kind != KindGroup {
+		return
+	}
+	seen := map[uint64]bool{o.header.address: true}
+	for level := []*Object{o}; len(level) > 0; {
+		links := make([][]link, len(level))
+		parallel.Do(len(level), parsedAtOnce, func(k int) error {
+			links[k], _ = level[k].links()
+			return nil
+		})
+		var addresses []uint64
+		var paths []string
+		for k, some := range links {
+			for _, l := range some {
+				if l.soft == nil && !seen[l.address] {
+					seen[l.address] = true
+					addresses, paths = append(addresses, l.address), append(paths, l.pathIn(level[k].Path))
+				}
+			}
+		}
+		if len(addresses) > headersAtOnce {
+			return
+		}
+		level = level[:0]
+		for k, group := range f.cacheObjects(addresses) {
+			if group != nil {
+				group.Path = paths[k]
+				level = append(level, group)
+			}
+		}
+	}
 }
 
 // Remote implements [storage.RemoteSource].

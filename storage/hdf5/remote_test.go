@@ -1,13 +1,17 @@
 package hdf5_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -138,6 +142,78 @@ func TestPagedFilesTakeFewRequests(t *testing.T) {
 	if requests, bytes := s.Requests(); len(requests) > 5 || bytes > 4<<20 {
 		t.Errorf("%d requests of %d bytes; want at most 5 of 4 MiB", len(requests), bytes)
 	}
+}
+
+// rounds answers requests together, once no other one came for a while, and counts these round trips.
+type rounds struct {
+	*remote.Model
+	mu    sync.Mutex
+	next  chan struct{} // closed when the waiting requests are answered; nil without any
+	timer *time.Timer
+	count int
+}
+
+func (r *rounds) RoundTrip(q *http.Request) (*http.Response, error) {
+	const while = 20 * time.Millisecond
+	r.mu.Lock()
+	if r.next == nil {
+		answered := make(chan struct{})
+		r.next = answered
+		r.count++
+		r.timer = time.AfterFunc(while, func() {
+			r.mu.Lock()
+			r.next = nil
+			r.mu.Unlock()
+			close(answered)
+		})
+	}
+	r.timer.Reset(while)
+	wait := r.next
+	r.mu.Unlock()
+	<-wait
+	return r.Model.RoundTrip(q)
+}
+
+// TestGroupsAreListedAtOnce: listing 40 groups, whose 3 datasets are at the beginning, in the middle and at the end, takes about as many round trips as
+// listing one: 5. One group after the other takes 15.
+func TestGroupsAreListedAtOnce(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x.h5")
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	elems := make([]float64, 8<<10)
+	for k := range 120 {
+		if err := w.WriteWith(fmt.Sprintf("/%02d/%d", k%40, k/40), storage.From(elems, len(elems)), hdf5write.Layout{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rounds{Model: &remote.Model{File: bytes.NewReader(content), Size: int64(len(content))}}
+	client := remote.NewClient(remote.Options{Transport: r})
+	defer client.Close()
+	f, err := hdf5.Open("http://model/x.h5", hdf5.Options{Context: remote.NewContext(context.Background(), client)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	objects := 0
+	for _, err := range f.Walk() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects++
+	}
+	if objects != 161 || r.count > 10 {
+		t.Errorf("%d objects in %d round trips of %d requests", objects, r.count, client.Stats().Requests)
+	}
+	t.Logf("%d objects in %d round trips of %d requests", objects, r.count, client.Stats().Requests)
 }
 
 // TestFilesThatReferToOthersByURL: external links, raw data and virtual datasets below one URL are what they are in a

@@ -177,7 +177,11 @@ func (f *File) Cache(ranges []storage.Range) error {
 		}
 	}
 	for _, r := range missing {
-		f.fetchAhead(func() { f.fetchRun(r) })
+		slots := f.client.small
+		if len(r.blocks) > firstBlocks {
+			slots = f.client.slots
+		}
+		f.fetchAhead(slots, func() { f.fetchRun(r) })
 	}
 	for _, b := range all {
 		if <-b.done; b.err != nil {

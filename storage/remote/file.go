@@ -117,9 +117,9 @@ func (f *File) Close() error {
 	return nil
 }
 
-// fetchAhead calls fetch on another goroutine when a slot of the client is free. If the file is closed or its
+// fetchAhead calls fetch on another goroutine when one of the slots of the client is free. If the file is closed or its
 // context has ended, fetch is called too, and fails.
-func (f *File) fetchAhead(fetch func()) {
+func (f *File) fetchAhead(slots chan struct{}, fetch func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -128,8 +128,8 @@ func (f *File) fetchAhead(fetch func()) {
 	}
 	f.fetching.Go(func() {
 		select {
-		case f.client.slots <- struct{}{}:
-			defer func() { <-f.client.slots }()
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
 		case <-f.ctx.Done():
 		}
 		fetch()
@@ -191,7 +191,7 @@ func (f *File) readLarge(p []byte, off int64) error {
 	failures := make(chan error, len(p)/mergedBytes+1)
 	for part := range slices.Chunk(p, mergedBytes) {
 		at := off
-		f.fetchAhead(func() { failures <- f.fetch([][]byte{part}, at) })
+		f.fetchAhead(f.client.slots, func() { failures <- f.fetch([][]byte{part}, at) })
 		off += int64(len(part))
 	}
 	var failure error

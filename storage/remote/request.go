@@ -24,7 +24,7 @@ func newHTTP(requests int) *http.Client {
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 			TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
-			MaxIdleConns: 4 * requests, MaxIdleConnsPerHost: 2 * requests,
+			MaxIdleConns: 2 * smallRequests * requests, MaxIdleConnsPerHost: (1 + smallRequests) * requests,
 			DisableCompression: true, // ranges are of what is stored
 			TLSNextProto:       map[string]func(string, *tls.Conn) http.RoundTripper{},
 		},
