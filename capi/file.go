@@ -26,17 +26,23 @@ type file struct {
 }
 
 //export h5dnn_open
-func h5dnn_open(path *C.text, out *C.h5dnn_file) C.h5dnn_status { return openAs(path, nil, out) }
+func h5dnn_open(path *C.text, out *C.h5dnn_file) C.h5dnn_status { return openAs(path, nil, nil, out) }
 
 //export h5dnn_open_as
 func h5dnn_open_as(path, format *C.text, out *C.h5dnn_file) C.h5dnn_status {
-	return openAs(path, format, out)
+	return openAs(path, format, nil, out)
 }
 
-// openAs opens a file of a format, or, if that is NULL or "", of the one that its content says.
-func openAs(path, format *C.text, out *C.h5dnn_file) C.h5dnn_status {
+//export h5dnn_open_following
+func h5dnn_open_following(path, format, follow *C.text, out *C.h5dnn_file) C.h5dnn_status {
+	return openAs(path, format, follow, out)
+}
+
+// openAs opens a file of a format, or, if that is NULL or "", of the one that its content says. Other files are opened that are in the
+// folder, or below the URL, to follow.
+func openAs(path, format, follow *C.text, out *C.h5dnn_file) C.h5dnn_status {
 	return call(func() error {
-		f, err := inspect.Open(C.GoString(path), serialize.Options{Format: C.GoString(format)})
+		f, err := inspect.Open(C.GoString(path), serialize.Options{Format: C.GoString(format), Follow: C.GoString(follow)})
 		if err != nil {
 			return err
 		}

@@ -128,6 +128,10 @@ h5dnn_status h5dnn_open(const char *path, h5dnn_file *file);
 /* Opens a file as one of a format, such as hdf5 for the stored objects of AnnData or NetCDF. */
 h5dnn_status h5dnn_open_as(const char *path, const char *format, h5dnn_file *file);
 
+/* Opens a file that refers to others: external links, external data and virtual datasets are read from files in a
+ * folder, or below a URL, and from no others. NULL or "" follows nothing. */
+h5dnn_status h5dnn_open_following(const char *path, const char *format, const char *follow, h5dnn_file *file);
+
 /* Closes a file. Its arrays can no longer be read, and still have to be freed. */
 h5dnn_status h5dnn_close(h5dnn_file file);
 
@@ -266,7 +270,7 @@ h5dnn_status h5dnn_threads(int32_t n);
 /* Plans the loading of samples. The settings are a JSON object: data, as documented for run
  * configurations in docs/configuration.md, where y may be absent; or config, the name of such a
  * YAML file; validation (true for the samples to validate on), batch_size, drop_last, seed, rank,
- * world_size, workers, memory (bytes) and format (as for h5dnn_open_as). */
+ * world_size, workers, memory (bytes), format and follow (as for h5dnn_open_following). */
 h5dnn_status h5dnn_loader_open(const char *settings, h5dnn_loader *loader);
 
 /* Describes a loader as JSON: fields, in the order of the arrays of a batch, samples, batches, and

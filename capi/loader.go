@@ -41,6 +41,7 @@ type loaderSettings struct {
 	Workers    int               `json:"workers"`
 	Memory     int64             `json:"memory"`
 	Format     string            `json:"format"` // of the files; by content if empty
+	Follow     string            `json:"follow"` // the folder, or URL, of files that they refer to; none are opened if empty
 }
 
 // A loader is a loader that C has a handle of.
@@ -104,7 +105,7 @@ func (s loaderSettings) open() (_ *loader, err error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	open := func(name string) (inspect.File, error) {
-		return inspect.Open(name, serialize.Options{Context: ctx, Format: s.Format})
+		return inspect.Open(name, serialize.Options{Context: ctx, Format: s.Format, Follow: s.Follow})
 	}
 	l := &loader{files: datafiles.New(open), pool: &pool{free: map[int][][]byte{}}, cancel: cancel}
 	defer func() {

@@ -197,7 +197,7 @@ static void describing(const char *path) {
 	char *text;
 
 	CHECK(h5dnn_open_as(path, "hdf6", &file) == H5DNN_ERROR);
-	OK(h5dnn_open_as(path, "hdf5", &file));
+	OK(h5dnn_open_following(path, "hdf5", ".", &file));
 	OK(h5dnn_object(file, "/test/images", &text));
 	CHECK(strstr(text, "\"shape\":[360,8,8]") && strstr(text, "\"dtype\":\"uint8\"") && strstr(text, "\"value\":[0,16]"));
 	OK(h5dnn_free_text(text));

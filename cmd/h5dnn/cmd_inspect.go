@@ -32,7 +32,7 @@ func inspectCommand() *cli.Command {
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object for each FILE"},
 			&cli.BoolFlag{Name: "stats", Usage: "read the data and show min, max, mean, std, NaNs, zeros and a histogram; of strings, the most frequent"},
 			allFlag("on a terminal, show each of many alike objects (demo_0 … demo_23)"),
-			&cli.DurationFlag{Name: "refresh", Usage: "look again every `TIME`, such as 2s, and show a FILE that has changed, until interrupted; its writer may have it open in HDF5's SWMR mode"},
+			refreshFlag("a FILE"),
 			followFlag(), fromFlag(), voidFlag(),
 		},
 		Action: func(c *cli.Context) error {
@@ -46,7 +46,7 @@ func inspectCommand() *cli.Command {
 				}
 			}
 			if every := c.Duration("refresh"); c.IsSet("refresh") {
-				return inspectAgain(c, every)
+				return showAgain(c, every, func(w io.Writer) error { return inspectAll(c, w) })
 			}
 			return buffered(c.App.Writer, func(w io.Writer) error { return inspectAll(c, w) })
 		},
@@ -66,15 +66,20 @@ func inspectAll(c *cli.Context, w io.Writer) error {
 	return nil
 }
 
-// inspectAgain shows the files of the command whenever they have changed, until the context is done.
-func inspectAgain(c *cli.Context, every time.Duration) error {
+// refreshFlag makes a command show what has changed.
+func refreshFlag(what string) cli.Flag {
+	return &cli.DurationFlag{Name: "refresh", Usage: "look again every `TIME`, such as 2s, and show " + what + " that has changed, until interrupted; its writer may have it open in HDF5's SWMR mode"}
+}
+
+// showAgain calls show again and again, and prints what it writes whenever that has changed, until the context is done.
+func showAgain(c *cli.Context, every time.Duration, show func(w io.Writer) error) error {
 	if every <= 0 {
 		return fmt.Errorf("--refresh cannot be %v; want a time such as 2s", every)
 	}
 	var last bytes.Buffer
 	for {
 		var now bytes.Buffer
-		if err := inspectAll(c, &now); err != nil {
+		if err := show(&now); err != nil {
 			return err
 		}
 		if !bytes.Equal(now.Bytes(), last.Bytes()) {

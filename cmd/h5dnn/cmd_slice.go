@@ -38,50 +38,62 @@ func sliceCommand() *cli.Command {
 			&cli.StringFlag{Name: "format", Usage: "one of " + writableFormats() + "; by default from the extension of FILE"},
 			forceFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the elements as one JSON object"},
-			followFlag(), fromFlag(), voidFlag(),
+			refreshFlag("elements"), followFlag(), fromFlag(), voidFlag(),
 		}, lossFlags...),
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "FILE:/path[EXPR]")
 			if err != nil {
 				return err
 			}
-			if c.Bool("json") && (c.String("output") != "" || c.String("format") != "") {
+			written := c.String("output") != "" || c.String("format") != ""
+			if c.Bool("json") && written {
 				return errors.New("--json prints the elements, and -o and --format write them in another format; leave one out")
 			}
 			at := parseAddress(args[0])
+			if every := c.Duration("refresh"); c.IsSet("refresh") {
+				if written {
+					return errors.New("--refresh shows the elements, and -o and --format write them; leave one out")
+				}
+				return showAgain(c, every, func(w io.Writer) error { return sliceOnce(c, w, at, nil) })
+			}
 			format, err := chosenFormat(c.String("output"), c.String("format"))
 			if err != nil {
 				return err
 			}
-			file, err := open(c.Context, at.file)
-			if err != nil {
-				return err
-			}
-			defer file.Close()
-			arrays, err := findAll(file, at)
-			if err != nil {
-				return err
-			}
-			if format != nil || c.Bool("json") {
-				for _, data := range arrays {
-					if err := data.CheckSize(); err != nil {
-						return err
-					}
-				}
-			}
-			switch {
-			case c.Bool("json"):
-				return buffered(c.App.Writer, func(w io.Writer) error { return writeAllJSON(c.Context, w, arrays) })
-			case format == nil:
-				return showAll(c.App.Writer, arrays)
-			case namesFile(c.String("output")):
-				if err := checkOutput(c, c.String("output")); err != nil {
-					return err
-				}
-			}
-			return sliceTo(c, file, arrays, format)
+			return sliceOnce(c, c.App.Writer, at, format)
 		},
 	}
+}
+
+// sliceOnce prints what is at an address, or writes it in a format.
+func sliceOnce(c *cli.Context, w io.Writer, at address, format *serialize.Format) error {
+	file, err := open(c.Context, at.file)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	arrays, err := findAll(file, at)
+	if err != nil {
+		return err
+	}
+	if format != nil || c.Bool("json") {
+		for _, data := range arrays {
+			if err := data.CheckSize(); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case c.Bool("json"):
+		return buffered(w, func(w io.Writer) error { return writeAllJSON(c.Context, w, arrays) })
+	case format == nil:
+		return showAll(w, arrays)
+	case namesFile(c.String("output")):
+		if err := checkOutput(c, c.String("output")); err != nil {
+			return err
+		}
+	}
+	return sliceTo(c, file, arrays, format)
 }
 
 // A sliced is a selection of an array, and its address.

@@ -9,8 +9,18 @@ import (
 	"testing"
 )
 
-// TestInspectRefreshShowsWhatChanged has a file grow after it was shown.
-func TestInspectRefreshShowsWhatChanged(t *testing.T) {
+// TestRefreshShowsWhatChanged has a file grow after it, and the last elements of a dataset, were shown.
+func TestRefreshShowsWhatChanged(t *testing.T) {
+	testRefresh(t, "inspect", "", "(3, 4)", "(500, 4)")
+	testRefresh(t, "slice", ":/rows[-1]", "2.25  2.375]", "499.25  499.375]")
+	if status := run(t.Context(), []string{"h5dnn", "slice", "--refresh", "1s", "-o", "x.npy", "x.h5:/x"}, io.Discard, io.Discard); status == 0 {
+		t.Error("slice writes a file again and again")
+	}
+}
+
+// testRefresh runs a command with an address in a file that grows once a text is shown, and waits for another text.
+func testRefresh(t *testing.T, command, path, before, after string) {
+	t.Helper()
 	name := filepath.Join(t.TempDir(), "growing.h5")
 	write := func(from string) {
 		content, err := os.ReadFile(filepath.Join("../../storage/hdf5/testdata", from))
@@ -29,7 +39,7 @@ func TestInspectRefreshShowsWhatChanged(t *testing.T) {
 	defer stop()
 	r, w := io.Pipe()
 	go func() {
-		run(ctx, []string{"h5dnn", "inspect", "--refresh", "5ms", name}, w, io.Discard)
+		run(ctx, []string{"h5dnn", command, "--refresh", "5ms", name + path}, w, io.Discard)
 		w.Close()
 	}()
 	var shown strings.Builder
@@ -38,13 +48,13 @@ func TestInspectRefreshShowsWhatChanged(t *testing.T) {
 		n, err := r.Read(buffer)
 		shown.Write(buffer[:n])
 		switch text := shown.String(); {
-		case err != nil && strings.Contains(text, "(500, 4)"):
+		case err != nil && strings.Contains(text, after):
 			return
 		case err != nil:
 			t.Fatalf("ended: %v; shown:\n%s", err, text)
-		case strings.Contains(text, "(500, 4)"):
+		case strings.Contains(text, after):
 			stop()
-		case strings.Contains(text, "(3, 4)"):
+		case strings.Contains(text, before):
 			write("growing_2.h5")
 		}
 	}

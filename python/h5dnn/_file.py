@@ -158,19 +158,20 @@ class File(Group):
     """A file of any format that h5dnn reads, by path or URL, opened for reading.
 
     Arrays are read when they are indexed. In the child of a fork, and after unpickling, the file is opened again. The format
-    is found by content; format="hdf5" shows the stored objects of AnnData, NetCDF and MATLAB instead of what they mean."""
+    is found by content; format="hdf5" shows the stored objects of AnnData, NetCDF and MATLAB instead of what they mean. External
+    links, external data and virtual datasets are read from files in the folder, or below the URL, to follow, and from no others."""
 
-    def __init__(self, path: str | bytes | os.PathLike, mode: str = "r", format: str = ""):
+    def __init__(self, path: str | bytes | os.PathLike, mode: str = "r", format: str = "", follow: str | os.PathLike = ""):
         if mode != "r":
             raise ValueError(f"{path}: mode {mode!r}; h5dnn.File reads, mode 'r'; write with h5py")
         super().__init__(self, "/")
-        self.filename, self._format = os.fsdecode(path), format
+        self.filename, self._format, self._follow = os.fsdecode(path), format, os.fsdecode(follow)
         self._handle, self._listed = None, None
         self._open()
 
     def _open(self):
         self._call = _library.caller(self.filename)
-        self._handle = Handle("close", "open_as", _library.encoded(self.filename, "file"), self._format.encode(), by=self._call)
+        self._handle = Handle("close", "open_following", _library.encoded(self.filename, "file"), self._format.encode(), _library.encoded(self._follow, "folder"), by=self._call)
 
     def _number(self):
         if self._handle is None:
@@ -219,7 +220,7 @@ class File(Group):
         return self._handle is not None
 
     def __reduce__(self):
-        return File, (self.filename, "r", self._format)
+        return File, (self.filename, "r", self._format, self._follow)
 
     def __repr__(self):
         return f"<h5dnn.File {self.filename}{'' if self else ', closed'}>"
@@ -269,7 +270,7 @@ class Dataset:
     def refresh(self) -> None:
         """Opens the file again, as File.refresh does, and takes the shape that the dataset has now."""
         self._file.refresh()
-        self._about = self._file._tree()[self.name]
+        self._about = self._file[self.name]._about
 
     @property
     def ndim(self) -> int:

@@ -79,7 +79,7 @@ NUMPY = {name: np.dtype(name) for name in TYPES.values() if name != "bfloat16" a
 _handle, _out = c_uint64, POINTER(c_uint64)
 _text, _json = c_char_p, POINTER(c_void_p)
 _functions = {
-    "open_as": [_text, _text, _out], "close": [_handle], "get": [_handle, _text, _out], "member": [_handle, _text, _text, _out],
+    "open_following": [_text, _text, _text, _out], "close": [_handle], "get": [_handle, _text, _out], "member": [_handle, _text, _text, _out],
     "object": [_handle, _text, _json], "objects": [_handle, _text, _json], "values": [_handle, _text, _text, _json],
     "verify": [_text, _json], "convert": [_text, _text, _text, _json], "diff": [_text, _text, _text, _json],
     "free_text": [c_void_p], "slice": [_handle, _text, _out], "describe": [_handle, POINTER(POINTER(Tensor))],

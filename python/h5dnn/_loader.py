@@ -51,7 +51,7 @@ class Loader:
     to           "numpy", or "torch" for tensors
     transform    a function of a batch, whose result is yielded in its place
     index        the name of a field with the indices of the samples, after rows, if given
-    format       of the files, as for File
+    format, follow  of the files, as for File
     settings     other settings of data in a run's configuration (docs/configuration.md), such as
                  pad_before=3   windows begin up to 3 rows before an episode, with copies of its first row; pad_after likewise
                  images={"pixels": "rgb"}   rows of bytes are PNG or JPEG files, which the threads decode; or "gray"
@@ -62,7 +62,7 @@ class Loader:
                  shuffle: str | bool = "auto", seed: int = 0, *, drop_last: bool = False, window: int = 0, rows: str | list[str] | None = None,
                  steps: int = 0, frames: Mapping[str, str] | None = None, episodes: str | None = None, csr: str | list[str] | None = None, genes: str | Iterable[str] | None = None,
                  memory: int = 0, workers: int = 0, rank: int | None = None, world_size: int | None = None, to: str = "numpy", transform: Callable[[dict], Any] | None = None,
-                 index: str | None = None, format: str = "", **settings: Any):
+                 index: str | None = None, format: str = "", follow: str | os.PathLike = "", **settings: Any):
         names = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
         if not isinstance(fields, Mapping) or not fields:
             raise ValueError(f"fields={fields!r}; want a dict of paths in the file by name, such as {{'x': 'images'}}")
@@ -75,7 +75,7 @@ class Loader:
         data.update({name: dict(value) if name == "frames" else value
                      for name, value in (("rows", rows), ("frames", frames), ("episodes", episodes), ("csr", csr), ("genes", genes)) if value is not None})
         self._begin({"data": data, "batch_size": batch_size, "drop_last": drop_last, "seed": seed, "memory": memory,
-                     "workers": workers, "format": format}, rank, world_size, to, transform, index, list(fields))
+                     "workers": workers, "format": format, "follow": os.fsdecode(follow)}, rank, world_size, to, transform, index, list(fields))
 
     @classmethod
     def from_config(cls, path: str | os.PathLike, validation: bool = False, *, batch_size: int = 0, seed: int | None = None,

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 
-from common import DIGITS, TESTDATA, Skipped, folder, main, need, refused
+from common import DIGITS, TESTDATA, Skipped, folder, here, main, need, refused
 
 import h5dnn
 
@@ -212,6 +212,21 @@ def test_files_and_datasets_are_pickled_by_name():
     f = pickle.loads(pickle.dumps(h5dnn.File(DIGITS.encode())))
     d = pickle.loads(pickle.dumps(f["test/labels"]))
     assert (d[:] == f["test/labels"][:]).all()
+
+
+def test_other_files_are_followed_where_allowed():
+    beside = os.path.join(here, "..", "..", "storage", "hdf5", "testdata")
+    name = os.path.join(beside, "external.h5")
+    with h5dnn.File(name) as f, refused(h5dnn.Error, "external.bin"):
+        f["raw"][()]
+    for follow in (beside, os.fsencode(beside)):
+        with h5dnn.File(name, follow=follow) as f, pickle.loads(pickle.dumps(f)) as again:
+            assert f["raw"][()].tolist() == again["raw"][()].tolist() and f["virtual"].shape == (3, 2, 3)
+    with refused(h5dnn.Error, "external.bin"):
+        list(h5dnn.Loader(name, {"x": "raw"}))
+    (batch,) = h5dnn.Loader(name, {"x": "raw"}, follow=beside, shuffle=False)
+    with h5dnn.File(name, follow=beside) as f:
+        assert (batch["x"] == f["raw"][()]).all()
 
 
 def test_growing_files_are_refreshed():

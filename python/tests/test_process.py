@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from common import DIGITS, Skipped, here, main, need, refused
+from common import DIGITS, TESTDATA, Skipped, here, main, need, refused
 
 import h5dnn
 from h5dnn import ops
@@ -212,12 +212,13 @@ def test_ctrl_c_ends_a_loop():
 
 
 class Ranges(http.server.BaseHTTPRequestHandler):
-    """Serves ranges of DIGITS."""
+    """Serves ranges of a file, at first DIGITS."""
 
     protocol_version = "HTTP/1.1"
+    file, tag = DIGITS, '"1"'
 
     def do_GET(self):
-        with open(DIGITS, "rb") as f:
+        with open(self.file, "rb") as f:
             content = f.read()
         first, last = self.headers["Range"].removeprefix("bytes=").split("-")
         first, last = int(first), min(int(last or len(content)), len(content) - 1)
@@ -227,7 +228,7 @@ class Ranges(http.server.BaseHTTPRequestHandler):
             return self.end_headers()
         self.send_response(206)
         self.send_header("Content-Range", f"bytes {first}-{last}/{len(content)}")
-        self.send_header("ETag", '"1"')
+        self.send_header("ETag", self.tag)
         self.send_header("Content-Length", str(last + 1 - first))
         self.end_headers()
         self.wfile.write(content[first:last + 1])
@@ -247,6 +248,15 @@ def test_files_at_urls():
     assert sorted(rows(h5dnn.Loader(url, FIELDS, index="row"))) == list(range(1437))
     with refused(FileNotFoundError, "404"):
         h5dnn.open(url + "x")
+    with h5dnn.open(url) as f:
+        before = f["test/images"]
+        before[()]
+        Ranges.file, Ranges.tag = os.path.join(TESTDATA, "tour.h5"), '"2"'
+        f.refresh()
+        with h5dnn.open(Ranges.file) as local:
+            assert list(f) == list(local) != ["test", "train"]
+        with refused(h5dnn.MissingError):
+            before.refresh()
     server.shutdown()
 
 
