@@ -107,7 +107,7 @@ func (s loaderSettings) open() (_ *loader, err error) {
 	open := func(name string) (inspect.File, error) {
 		return inspect.Open(name, serialize.Options{Context: ctx, Format: s.Format, Follow: s.Follow})
 	}
-	l := &loader{files: datafiles.New(open), pool: &pool{free: map[int][][]byte{}}, cancel: cancel}
+	l := &loader{files: datafiles.New(open), pool: &pool{free: map[int][][]byte{}, owned: map[*block]bool{}}, cancel: cancel}
 	defer func() {
 		if err != nil {
 			l.close()
@@ -123,7 +123,7 @@ func (s loaderSettings) open() (_ *loader, err error) {
 		return nil, fmt.Errorf("loader: there are no samples to validate on; name val_x or split: %w", views.ErrShape)
 	}
 	o := s.Data.Loading(s.BatchSize, *s.Seed)
-	o.DropLast, o.Rank, o.WorldSize, o.Workers, o.Alloc = s.DropLast, s.Rank, s.WorldSize, s.Workers, l.pool.alloc
+	o.DropLast, o.Rank, o.WorldSize, o.Workers, o.Alloc = s.DropLast, s.Rank, s.WorldSize, s.Workers, l.pool.allocOwned
 	if s.Memory > 0 {
 		o.Memory = s.Memory
 	}
@@ -267,6 +267,9 @@ func (l *loader) run(ctx context.Context, e *epoch, number, start int) {
 			continue
 		}
 		b.Retain()
+		for _, f := range b.Fields {
+			f.Data.(*block).disown()
+		}
 		fields, err := l.compact(b.Fields)
 		if err != nil {
 			rows.Data.(*block).release()

@@ -12,6 +12,7 @@ type pool struct {
 	mu     sync.Mutex
 	free   map[int][][]byte // by size
 	spare  int              // blocks of a size that are kept
+	owned  map[*block]bool  // that the loader fills, and nobody gives back
 	closed bool
 }
 
@@ -40,6 +41,24 @@ func (p *pool) alloc(size int) (storage.Host, error) {
 	return &block{b, p}, err
 }
 
+// allocOwned returns a block that close frees, unless disown has made it its user's.
+func (p *pool) allocOwned(size int) (storage.Host, error) {
+	b, err := p.alloc(size)
+	if err == nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.owned[b.(*block)] = true
+	}
+	return b, err
+}
+
+// disown leaves it to the user of a block to give it back.
+func (b *block) disown() {
+	b.pool.mu.Lock()
+	defer b.pool.mu.Unlock()
+	delete(b.pool.owned, b)
+}
+
 // release gives a block back. Its bytes must not be used any more.
 func (b *block) release() error {
 	p, bytes := b.pool, b.bytes
@@ -53,7 +72,7 @@ func (b *block) release() error {
 	return nil
 }
 
-// close frees all memory that is not lent, and what is lent when it is given back.
+// close frees all memory that is not lent, and what is lent when it is given back. Nothing may fill owned blocks any more.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +82,11 @@ func (p *pool) close() {
 			unmap(bytes)
 		}
 	}
-	p.free = nil
+	for b := range p.owned {
+		unmap(b.bytes)
+		b.bytes = nil
+	}
+	p.free, p.owned = nil, nil
 }
 
 func unmap(bytes []byte) error {

@@ -399,19 +399,27 @@ def test_many_loaders_leave_nothing_behind():
     def descriptors():
         return len(os.listdir("/proc/self/fd"))
 
+    def mapped():
+        with open("/proc/self/maps") as f:
+            return sum(1 for _ in f)
+
     def resident():
         return int(open("/proc/self/statm").read().split()[1]) * 4096
     before = None
     for k in range(400):
-        it = iter(loader(batch_size=500))
+        l = loader(batch_size=500)
+        it = iter(l)
         next(it)
-        del it
+        if k % 2:
+            l.close()
+        del it, l
         if k == 100:
             gc.collect()
-            before = descriptors(), resident()
+            before = descriptors(), mapped(), resident()
     gc.collect()
     assert descriptors() <= before[0] + 2, (descriptors(), before)
-    assert resident() < before[1] + (64 << 20), (resident(), before)
+    assert mapped() <= before[1] + 60, (mapped(), before)  # batches that were read ahead
+    assert resident() < before[2] + (64 << 20), (resident(), before)
 
 
 if __name__ == "__main__":
