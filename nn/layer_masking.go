@@ -27,10 +27,11 @@ func (m Masking) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 	if x.Rank() < 2 {
 		tensor.Fail("masking", views.ErrShape, "input %v; want (samples, steps, features)", x.Shape())
 	}
-	differs, t := x.Detach().Cast(dtype.Float64).NeScalar(m.MaskValue), x.DType()
+	given, t := x.Detach(), x.DType()
 	if !t.IsFloat() {
-		t = dtype.Float32
+		given, t = given.Cast(dtype.Float64), dtype.Float32
 	}
+	differs := given.NeScalar(m.MaskValue) // rounded to the type of floats
 	if x.Rank() == 2 {
 		mask := differs.Cast(t)
 		return []*tensor.Tensor{x, mask}
