@@ -94,12 +94,12 @@ func single(kind string, outputs []*tensor.Tensor) *tensor.Tensor {
 	return outputs[0]
 }
 
-// nameFailure, deferred, adds the name of a module to a failure in it.
+// nameFailure, deferred, adds the name of a module to a failure in it, unless the failure begins with it.
 func nameFailure(name string) {
 	switch p := recover().(type) {
 	case nil:
 	case *tensor.Error:
-		if name == "" {
+		if name == "" || name == p.Op { // of a layer called as its kind
 			panic(p)
 		}
 		if _, err := strconv.Atoi(name); err == nil {

@@ -381,3 +381,32 @@ func TestNodesShareParameters(t *testing.T) {
 		}
 	}
 }
+
+// TestIntegersReachEmbeddings through layers that copy elements, beside others that compute with the same input.
+func TestIntegersReachEmbeddings(t *testing.T) {
+	for description, want := range map[string]dtype.Type{
+		`[{"slice": {"start": 0, "stop": 2}}, "flatten", {"embedding": {"num_embeddings": 4, "embedding_dim": 2}}]`: dtype.Int64,
+		`{"time_distributed": {"layer": {"embedding": {"num_embeddings": 4, "embedding_dim": 2}}}}`:                 dtype.Int64,
+		`[{"cast": {"dtype": "int64"}}, {"embedding": {"num_embeddings": 4, "embedding_dim": 2}}]`:                  dtype.Invalid,
+		`["relu", {"embedding": {"num_embeddings": 4, "embedding_dim": 2}}]`:                                        dtype.Invalid,
+		`{"graph": {"nodes": [{"name": "f", "layer": {"cast": {"dtype": "float32"}}, "from": "x"}, {"name": "n", "layer": {"function": {"name": "mean", "settings": {"dim": 1, "keepdim": true}}}},
+			{"name": "k", "layer": {"select": 1}, "from": "x"}, {"name": "e", "layer": {"embedding": {"num_embeddings": 4, "embedding_dim": 2}}}, {"name": "y", "layer": "concat", "from": ["n", "e"]}]}}`: dtype.Int64,
+	} {
+		m := fromJSON(t, description)
+		if got := nn.InputOf(m, "x").Type; got != want {
+			t.Errorf("%s takes %v; want %v", description, got, want)
+		}
+		if _, err := nn.Build(m, []int{3, 5}[:map[bool]int{true: 2, false: 1}[strings.Contains(description, "time")]]); want == dtype.Int64 && err != nil {
+			t.Errorf("%s: %v", description, err)
+		}
+	}
+}
+
+// TestFailuresNameALayerOnce though its node has the name of its kind.
+func TestFailuresNameALayerOnce(t *testing.T) {
+	g := fromJSON(t, `{"graph": {"nodes": [{"name": "embedding", "layer": {"embedding": {"num_embeddings": 4, "embedding_dim": 2}}, "from": "x"}]}}`)
+	err := tensor.Try(func() { nn.Call("", g, tensor.New([][]float32{{1}})) })
+	if err == nil || err.Error() != "embedding: inputs of float32; want integers that count rows, such as of cast: int64" {
+		t.Error(err)
+	}
+}

@@ -61,7 +61,7 @@ func (e *Embedding) Forward(x *tensor.Tensor) *tensor.Tensor {
 		tensor.Fail("embedding", storage.ErrState, "not built; make it by NewEmbedding")
 	}
 	if !x.DType().IsInt() {
-		tensor.Fail("embedding", dtype.ErrType, "inputs of %v; want integers that count rows", x.DType())
+		tensor.Fail("embedding", dtype.ErrType, "inputs of %v; want integers that count rows, such as of cast: int64", x.DType())
 	}
 	checkDevice("embedding", x, e.Weight.Device())
 	defer nameRows(e.NumEmbeddings)
@@ -78,6 +78,9 @@ func nameRows(n int) {
 	switch p := recover().(type) {
 	case nil:
 	case *tensor.Error:
+		if p.Op == "embedding" { // said already
+			panic(p)
+		}
 		text := strings.TrimSuffix(strings.TrimPrefix(p.Err.Error(), "gather: "), ": "+views.ErrShape.Error())
 		tensor.Fail("embedding", p.Err, "%s, the rows that num_embeddings: %d makes", text, n)
 	default:

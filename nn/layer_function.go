@@ -27,14 +27,15 @@ type Function struct {
 
 // functions are the operations that a Function may have, which compute each element of the result from elements at its place.
 const functions = ` abs square sqrt rsqrt reciprocal neg exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc
-	sign floor ceil round trunc sigmoid relu gelu add sub mul div pow maximum minimum floor_divide remainder fmod atan2 hypot clamp `
+	sign floor ceil round trunc sigmoid relu gelu add sub mul div pow maximum minimum floor_divide remainder fmod atan2 hypot clamp
+	eq ne lt le gt ge isnan isinf isfinite logical_and logical_or logical_xor logical_not where `
 
 // functionAxes are the settings that name the axes of other operations, which must be given and may not be axis 0, the samples; "" for an
 // operation without.
 var functionAxes = map[string]string{
 	"sum": "dim", "mean": "dim", "prod": "dim", "amax": "dim", "amin": "dim", "argmax": "dim", "argmin": "dim", "logsumexp": "dim", "var": "dim", "std": "dim",
-	"norm": "dim", "softmax": "dim", "log_softmax": "dim", "cumsum": "dim", "cumprod": "dim", "repeat_interleave": "dim", "stack": "dim", "flip": "dims",
-	"matmul": "", "einsum": "",
+	"norm": "dim", "softmax": "dim", "log_softmax": "dim", "cumsum": "dim", "cumprod": "dim", "any": "dim", "all": "dim", "repeat_interleave": "dim", "stack": "dim", "flip": "dims",
+	"matmul": "", "einsum": "", "pad": "",
 }
 
 // NewFunction returns a Function. Name is required.
@@ -82,6 +83,9 @@ func (f *Function) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 		if first := inputs[0]; x.Rank() == 0 || x.Shape()[0] != first.Shape()[0] || x.Rank() != first.Rank() && f.Name != "einsum" || x.Rank() < 3 && f.Name == "matmul" {
 			tensor.Fail("function", views.ErrShape, "%s of %v and %v; want as many samples and axes, and matrices for matmul", f.Name, first.Shape(), x.Shape())
 		}
+	}
+	if sizes := strings.Fields(fmt.Sprint(f.Settings["pad"])); len(sizes) > 2*(inputs[0].Rank()-1) {
+		tensor.Fail("function", views.ErrShape, "pad %v of %v; want no sizes for the samples", sizes, inputs[0].Shape())
 	}
 	results, err := byname.Apply(f.Name, f.text, inputs...)
 	if err != nil {

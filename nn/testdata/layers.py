@@ -301,6 +301,12 @@ layers = {  # by description: the layer and the shapes of its inputs, or integer
     '{"function": {"name": "stack", "settings": {"dim": 1}}}': (Fn(lambda x, y: torch.stack([x, y], 1)), (2, 3), (2, 3)),
     '{"function": {"name": "einsum", "settings": {"equation": "bij,bj->bi"}}}': (Fn(lambda x, y: torch.einsum("bij,bj->bi", x, y)), (2, 3, 4), (2, 4)),
     '{"function": "sqrt"}': (Fn(lambda x: x.sqrt()), torch.rand(2, 3).add(0.5).requires_grad_()),
+    '{"graph": {"inputs": ["a", "b"], "nodes": [{"name": "c", "layer": {"function": "gt"}, "from": ["a", "b"]}, {"name": "y", "layer": {"function": "where"}, "from": ["c", "a", "b"]}]}}':
+        (Fn(lambda a, b: torch.where(a > b, a, b)), (2, 3), (2, 3)),
+    '{"function": {"name": "pad", "settings": {"pad": [1, 2, 0, 3], "value": 0.5}}}': (Fn(lambda x: nn.functional.pad(x, (1, 2, 0, 3), value=0.5)), (2, 3, 4)),
+    '{"cast": {"dtype": "float64"}}': (Fn(lambda x: x.double()), (2, 3)),
+    '{"constant": {"values": [1, 2.5, 3, 4, 5, 6], "shape": [2, 3], "dtype": "float64"}}':
+        (Fn(lambda x: torch.tensor([[1, 2.5, 3], [4, 5, 6]]).expand(len(x), 2, 3)), torch.tensor([[1], [2]])),
     '{"graph": {"inputs": ["a", "b"], "nodes": [{"name": "y", "layer": "mul", "from": ["a", "b"]}]}}': (Fn(lambda x, y: x * y), (2, 3, 4), (2, 3, 1)),
     '{"graph": {"inputs": ["a", "b"], "nodes": [{"name": "y", "layer": "maximum", "from": ["a", "b"]}]}}': (Fn(torch.maximum), (2, 1, 4), (2, 3, 4)),
     '{"prelu": {"shape": [3, 1, 2], "dtype": "float64"}}': (Fn(lambda net, x: torch.where(x > 0, x, x * net.weight), slopes(3, 1, 2)), (2, 3, 4, 2)),
@@ -332,7 +338,8 @@ for description, (net, *inputs) in layers.items():
     xs = [x if isinstance(x, torch.Tensor) else torch.randn(x, requires_grad=True) for x in inputs]
     out = net(*xs)
     dy = torch.randn_like(out)
-    (out * dy).sum().backward()
+    if out.requires_grad:
+        (out * dy).sum().backward()
     for i, x in enumerate(xs):
         name = str(i) if len(xs) > 1 else ""
         arrays[f"{description}/x{name}"] = x
