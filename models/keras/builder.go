@@ -37,6 +37,11 @@ type Input struct {
 func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) {
 	b := newBuilder(m, o)
 	t, err := b.translate(m)
+	if types := b.mixedInputs(); err == nil && types != nil {
+		b = newBuilder(m, o)
+		b.types = types
+		t, err = b.translate(m)
+	}
 	if err == nil && len(b.nodes) == 0 {
 		return nil, fmt.Errorf("%s has no layers: %w", m.Name, ErrConfig)
 	}
@@ -46,7 +51,7 @@ func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) {
 func newBuilder(m *Model, o LinkOptions) *builder {
 	return &builder{
 		modules: map[string]string{}, emitted: map[string]string{}, taken: map[string]bool{}, unmasked: map[string]bool{},
-		version: m.Version, flat: map[string][][]int{}, given: o.Flatten,
+		version: m.Version, flat: map[string][][]int{}, given: o.Flatten, counted: map[string]bool{}, computed: map[string]bool{},
 	}
 }
 
@@ -57,6 +62,7 @@ func (b *builder) translate(m *Model) (*Translation, error) {
 	for _, r := range m.Inputs {
 		l := m.Layer(r.Layer)
 		v := value{node: b.name(l.Name)}
+		v.inputs = []string{v.node}
 		if len(l.OutputShapes) == 0 || l.OutputShapes[0] == nil {
 			return nil, fmt.Errorf("%s: the shape of the input is not known: %w", l.Name, ErrConfig)
 		}
@@ -65,6 +71,7 @@ func (b *builder) translate(m *Model) (*Translation, error) {
 		if !ok {
 			dtype = "float32"
 		}
+		v.dtype = b.types[v.node]
 		b.inputs = append(b.inputs, Input{v.node, dtype, v.shape})
 		inputs, names = append(inputs, v), append(names, v.node)
 	}
@@ -112,6 +119,12 @@ type value struct {
 	parts []value // that were joined to flat, if there are several
 	mask  string  // node of a mask (N, steps) of the steps that count; "" if all do
 	steps bool    // it is a mask itself
+
+	compared *value // with a number, that is the mask; nil for other values
+	with     any    // the number
+
+	dtype  string   // of package nn: int64 or bool; float32 if ""
+	inputs []string // of the model, whose elements it has unchanged; none if they are computed
 }
 
 // A builder collects the nodes of a graph.
@@ -122,10 +135,13 @@ type builder struct {
 	emitted  map[string]string // nodes by what they compute: layer and part
 	taken    map[string]bool   // names
 	flat     map[string][][]int
-	flattens map[string]bool  // layers that flatten with the channels first, or not, where package nn says so
-	given    map[string][]int // shapes before layers that flatten, by their names
-	unmasked map[string]bool  // nodes whose mask attention has taken
-	version  string           // of Keras
+	flattens map[string]bool   // layers that flatten with the channels first, or not, where package nn says so
+	given    map[string][]int  // shapes before layers that flatten, by their names
+	unmasked map[string]bool   // nodes whose mask attention has taken
+	version  string            // of Keras
+	counted  map[string]bool   // inputs whose elements are indices of an Embedding
+	computed map[string]bool   // inputs with which layers compute
+	types    map[string]string // of inputs that are both, and of others that are indices; nil before they are known
 	notes    []string
 	err      error // the first one of values in an order that cannot be
 }
@@ -333,7 +349,7 @@ func (b *builder) call(layer *Layer, path string, call Arguments, in []value) ([
 // layer adds the nodes of a layer, and returns its outputs; none if it fails.
 func (b *builder) layer(l *settings, in []value) []value {
 	c := classes[l.Class]
-	in = withMask(l, b.withoutTaken(in))
+	in = b.typed(l, c, b.withMask(l, b.withoutTaken(in)))
 	switch {
 	case c.nodes == nil && c.module == nil && c.outputs == nil:
 		l.refuse("layers of this class are not translated")
@@ -373,6 +389,9 @@ func (b *builder) layer(l *settings, in []value) []value {
 		out[i].shape = shapes[i]
 		if l.Class != "Concatenate" {
 			out[i].parts = nil
+		}
+		if c.copies {
+			out[i].dtype, out[i].inputs = in[0].dtype, inputsOfValues(in)
 		}
 	}
 	if c.outputs == nil {
@@ -414,19 +433,25 @@ func (b *builder) takeMasks(l *settings, in []value, later func(i int) bool) {
 }
 
 // withMask returns the inputs of a call without the mask that Keras 3 writes among its arguments, which the first has instead.
-func withMask(l *settings, in []value) []value {
-	if _, operation := l.Config[operands]; operation || strings.HasPrefix(l.Class, "ops.") {
+func (b *builder) withMask(l *settings, in []value) []value {
+	if isOperand(l) {
 		return in
+	}
+	in = slices.Clone(in)
+	for i, name := range l.call.Inputs {
+		if name == "mask" && i < len(in) && in[i].dtype == "bool" && len(in[i].shape) == 1 {
+			in[i] = b.float(in[i])
+			in[i].steps = true
+		}
 	}
 	i := slices.IndexFunc(in, func(v value) bool { return v.steps })
 	if i < 0 {
 		return in
 	}
-	in = slices.Clone(in)
 	if in[0].mask = in[i].node; in[0].mask == constantMasks["ops.OnesLike"] {
 		in[0].mask = ""
 	}
-	if in[0].mask == constantMasks["ops.ZerosLike"] || i == 0 || slices.ContainsFunc(in[i+1:], func(v value) bool { return v.steps }) {
+	if from := in[i].compared; in[0].mask == constantMasks["ops.ZerosLike"] || i == 0 || from != nil && len(from.shape) > 1 || slices.ContainsFunc(in[i+1:], func(v value) bool { return v.steps }) {
 		l.refuse("masks as its inputs")
 	}
 	return slices.Delete(in, i, i+1)
@@ -435,9 +460,8 @@ func withMask(l *settings, in []value) []value {
 // maskBehind returns the mask of the output of a layer: the mask of its inputs for layers that compute each step by itself, and none for others
 // and for operations, which lose it in Keras.
 func (b *builder) maskBehind(l *settings, c class, in []value) string {
-	_, operation := l.Config[operands]
 	switch {
-	case operation || strings.HasPrefix(l.Class, "ops.") || l.Class == "Dot":
+	case isOperand(l) || l.Class == "Dot":
 		return ""
 	case c.flags: // the query's of an attention
 		return in[0].mask

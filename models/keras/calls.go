@@ -136,7 +136,8 @@ var operationLayers = map[string]string{"Softmax": "Softmax", "LeakyRelu": "Leak
 // isOperationClass reports whether a class is the class of an operation of Keras 3 that is translated.
 func isOperationClass(class string) bool {
 	_, known := classes["ops."+class]
-	return known || operationLayers[class] != "" || operationActivations[class] != "" || class == "Concatenate" || class == "Negative"
+	return known && !classes[class].several || // layers such as Add are told apart by their calls
+		operationLayers[class] != "" || operationActivations[class] != "" || class == "Concatenate" || class == "Negative"
 }
 
 // rescalingOf is layerOf of a tensor and a number, in any order.

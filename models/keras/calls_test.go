@@ -28,7 +28,7 @@ func TestCallsThatComputeOtherThings(t *testing.T) {
 		{"GetItem", ``, `[{"args": [` + tensor("i") + `, [{"class_name": "__slice__", "config": {"start": null, "stop": null, "step": null}}, 3]], "kwargs": {}}]`, "the index 3 of axis 1"},
 		{"Transpose", `, "axes": null`, `[{"args": [` + tensor("i") + `], "kwargs": {}}]`, "axes"},
 		{"Matmul", ``, `[{"args": [` + tensor("i") + `, ` + tensor("i") + `], "kwargs": {}}]`, "inputs of shapes"},
-		{"Cast", `, "dtype": "int32"`, `[{"args": [` + tensor("i") + `], "kwargs": {}}]`, "int32"},
+		{"Cast", `, "dtype": "float16"`, `[{"args": [` + tensor("i") + `], "kwargs": {}}]`, "float16"},
 		{"Multiply", ``, `[{"args": [` + tensor("i") + `, ` + tensor("i") + `], "kwargs": {}}]`, ""},
 		{"Dropout", `, "rate": 0.5`, `[[["i", 0, 0, {"training": true}]]]`, "training=True"},
 		{"BatchNormalization", ``, `[{"args": [` + tensor("i") + `], "kwargs": {"training": true}}]`, "training=True"},

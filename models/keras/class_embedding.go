@@ -8,7 +8,7 @@ import (
 
 // Embedding: both have a table (vocabulary, width).
 var _ = register(class{
-	variables: fixed(positions("embeddings")...), module: embeddingModule, outputs: embeddingOutputs,
+	variables: fixed(positions("embeddings")...), module: embeddingModule, outputs: embeddingOutputs, anyType: true,
 	shapes: func(l *settings, in [][]int) [][]int {
 		return [][]int{append(slices.Clone(in[0]), l.Int("output_dim", 0))}
 	},
@@ -35,9 +35,9 @@ func embeddingModule(l *settings, _ [][]int) *module {
 
 // embeddingOutputs adds an embedding, and the mask of integers that are not 0.
 func embeddingOutputs(b *builder, l *settings, in []value) []value {
-	tokens := b.last(in[0])
+	tokens := b.index(b.last(in[0]))
 	rows := b.module(l, tokens, embeddingModule(l, nil))
-	rows.mask = ""
+	rows.mask, rows.dtype, rows.inputs = "", "", nil
 	if l.Bool("mask_zero", false) {
 		rows.mask = b.add(l, "mask", "masking", tokens.node) + ".1"
 	}

@@ -9,7 +9,7 @@ var (
 	_ = register(merge("average", "Average"), "Average")
 	_ = register(merge("maximum", "Maximum"), "Maximum")
 	_ = register(merge("minimum", "Minimum"), "Minimum")
-	_ = register(class{shapes: concatShapes, nodes: concatNodes, several: true, order: concatOrder, reverse: map[string]reversal{
+	_ = register(class{copies: true, shapes: concatShapes, nodes: concatNodes, several: true, order: concatOrder, reverse: map[string]reversal{
 		"concat": reversed("Concatenate", func(l *settings, v tensor) map[string]any {
 			return map[string]any{"axis": v.kerasAxis(l.Int("axis", 1))}
 		}),

@@ -1,7 +1,7 @@
 package keras
 
 import (
-	"math"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -10,8 +10,9 @@ import (
 
 // elementwise are the functions of package nn by the operations of one tensor, or of two, that compute each element by itself.
 var elementwise = pairs(`Absolute=abs Square=square Sqrt=sqrt Log=log Log1p=log1p Log2=log2 Log10=log10 Expm1=expm1 Exp2=exp2 Sin=sin Cos=cos Tan=tan Sinh=sinh Cosh=cosh
-	Arcsin=asin Arccos=acos Arctan=atan Floor=floor Ceil=ceil Sign=sign Reciprocal=reciprocal Rsqrt=rsqrt Erf=erf
-	Divide=div TrueDivide=div Power=pow FloorDivide=floor_divide Mod=remainder Maximum=maximum Minimum=minimum`)
+	Arcsin=asin Arccos=acos Arctan=atan Floor=floor Ceil=ceil Round=round Sign=sign Reciprocal=reciprocal Rsqrt=rsqrt Erf=erf
+	Isnan=isnan Isinf=isinf Isfinite=isfinite Add=add Subtract=sub Multiply=mul Divide=div TrueDivide=div Power=pow FloorDivide=floor_divide Mod=remainder
+	Maximum=maximum Minimum=minimum Arctan2=atan2 Equal=eq Greater=gt GreaterEqual=ge Less=lt LessEqual=le`)
 
 // reductions are the functions of package nn by the operations along axes.
 var reductions = pairs("Mean=mean Sum=sum Max=amax Min=amin Prod=prod Logsumexp=logsumexp Var=var Std=std Norm=norm")
@@ -27,14 +28,13 @@ func pairs(text string) map[string]string {
 }
 
 var (
-	_ = register(class{several: true, shapes: mergeShapes, outputs: func(b *builder, l *settings, in []value) []value { return []value{b.joinedSteps(l, in)} }}, "ops.LogicalOr", "ops.LogicalAnd")
 	_ = register(class{outputs: func(_ *builder, l *settings, in []value) []value {
 		if l.Text("dtype", "") != "bool" {
 			l.refuse("dtype %v; want the bools of a mask", l.Config["dtype"])
 		}
 		return []value{{node: constantMasks[l.Class], steps: true}}
 	}}, "ops.ZerosLike", "ops.OnesLike")
-	_ = registerEach(elementwise, class{shapes: mergeShapes, several: true, order: mergeOrder, nodes: elementwiseNodes})
+	_ = registerEach(elementwise, class{shapes: elementwiseShapes, several: true, order: mergeOrder, nodes: elementwiseNodes})
 	_ = registerEach(reductions, class{several: true, nodes: reductionNodes, order: operationOrder, shapes: func(l *settings, in [][]int) [][]int {
 		_, shape := reductionAxes(l, in[0])
 		return [][]int{shape}
@@ -59,14 +59,9 @@ var (
 	_ = register(class{order: operationOrder, nodes: func(b *builder, l *settings, in []value) value {
 		return b.alongAxis(l, "", "log_softmax", l.Int("axis", -1), b.last(in[0]))
 	}}, "ops.LogSoftmax")
-	_ = register(class{kept: true, nodes: passing}, "ops.Copy", "ops.Identity", "ops.ConvertToTensor")
+	_ = register(class{kept: true, nodes: passing, copies: true}, "ops.Copy", "ops.Identity", "ops.ConvertToTensor")
 	_ = register(class{kept: true, nodes: trainingOnly, training: true}, "ops.StopGradient")
-	_ = register(class{kept: true, nodes: func(_ *builder, l *settings, in []value) value {
-		if l.Text("dtype", "") != "float32" {
-			l.refuse("dtype %v; h5dnn computes in float32", l.Config["dtype"])
-		}
-		return value{node: in[0].node, shape: in[0].shape, first: in[0].first, outer: in[0].outer, flat: in[0].flat}
-	}}, "ops.Cast")
+	_ = register(class{kept: true, nodes: castNodes, anyType: true}, "ops.Cast")
 	_ = register(class{kept: true, nodes: unitNodes}, "UnitNormalization", "ops.Normalize")
 )
 
@@ -135,59 +130,153 @@ func (b *builder) functionPart(l *settings, part, name string, settings map[stri
 	return v
 }
 
-// operandsOf returns the operands of an operation, tensors and others; none if the file does not say them, or has others by name.
+// operandsOf returns the operands of an operation, tensors, numbers and others; none if the file does not say them, or has others by name.
 func operandsOf(l *settings) []any {
 	list, ok := l.Config[operands].([]any)
 	if !ok {
 		l.refuse("arguments by name, or several calls of an operation")
 	}
+	list = slices.Clone(list)
+	for i, v := range list {
+		if numbers, shape, ok := arrayOf(v); ok && len(shape) == 0 {
+			list[i] = numbers[0]
+		}
+	}
 	return list
 }
 
+// arrayOf returns the elements and the shape of an array among the operands.
+func arrayOf(v any) (numbers []float64, shape []int, ok bool) {
+	o, _ := v.(map[string]any)
+	if class := o["class_name"]; class != "__numpy__" && class != "__tensor__" {
+		return nil, nil, false
+	}
+	regular := true
+	var visit func(v any, depth int)
+	visit = func(v any, depth int) {
+		switch v := v.(type) {
+		case []any:
+			if len(shape) == depth && len(numbers) == 0 {
+				shape = append(shape, len(v))
+			}
+			regular = regular && depth < len(shape) && shape[depth] == len(v)
+			for _, one := range v {
+				visit(one, depth+1)
+			}
+		case bool:
+			numbers, regular = append(numbers, map[bool]float64{true: 1}[v]), regular && depth == len(shape)
+		default:
+			x, ok := number(v)
+			numbers, regular = append(numbers, x), regular && ok && depth == len(shape)
+		}
+	}
+	visit(field(o, "value"), 0)
+	return numbers, shape, regular && len(numbers) > 0
+}
+
+// operandShapes returns the shapes of the operands of an elementwise operation, of tensors as they are given, without the samples.
+func operandShapes(l *settings, in [][]int) (shapes [][]int) {
+	rest := in
+	for _, arg := range operandsOf(l) {
+		numbers, shape, array := arrayOf(arg)
+		switch {
+		case isNumber(arg):
+			shapes = append(shapes, slices.Repeat([]int{1}, len(in[0])))
+		case array:
+			if len(shape) == len(in[0])+1 && shape[0] == 1 {
+				shape = shape[1:]
+			}
+			if len(shape) > len(in[0]) || len(numbers) == 0 {
+				l.refuse("an array of shape %v beside samples of shape %v", shape, in[0])
+				return in
+			}
+			shapes = append(shapes, slices.Concat(slices.Repeat([]int{1}, len(in[0])-len(shape)), shape))
+		case len(rest) == 0:
+			l.refuse("an operand that is no tensor, number or array")
+			return in
+		default:
+			shapes, rest = append(shapes, rest[0]), rest[1:]
+		}
+	}
+	if len(rest) > 0 || len(shapes) == 0 {
+		l.refuse("operands in lists")
+		return in
+	}
+	return shapes
+}
+
+func elementwiseShapes(l *settings, in [][]int) [][]int { return mergeShapes(l, operandShapes(l, in)) }
+
+// operandValues returns the operands of an elementwise operation in one order of axes, with layers for arrays and for numbers.
+func (b *builder) operandValues(l *settings, in []value) []value {
+	shapes, rest := operandShapes(l, shapesOfValues(in)), in
+	if l.failed() != nil {
+		return in
+	}
+	var all []value
+	for i, arg := range operandsOf(l) {
+		numbers, _, array := arrayOf(arg)
+		if c, ok := number(arg); ok {
+			numbers, array = []float64{c}, true
+		}
+		if !array {
+			all, rest = append(all, rest[0]), rest[1:]
+			continue
+		}
+		all = append(all, b.constant(l, fmt.Sprintf("operand%d", i+1), numbers, shapes[i], in[0]))
+	}
+	return b.alike(all)
+}
+
+// constant adds a constant of a shape for the samples of v.
+func (b *builder) constant(l *settings, part string, numbers []float64, shape []int, v value) value {
+	if len(shape) > 0 && len(numbers) == 1 {
+		shape = slices.Repeat([]int{1}, len(shape))
+	}
+	settings := map[string]any{"values": numbers, "shape": shape, "dtype": "float32"}
+	return value{node: b.add(l, part, map[string]any{"constant": settings}, v.node), shape: shape}
+}
+
+// exchanged are the comparisons of y and x by those of x and y.
+var exchanged = pairs("eq=eq ne=ne gt=lt ge=le lt=gt le=ge")
+
 func elementwiseNodes(b *builder, l *settings, in []value) value {
-	args, class := operandsOf(l), strings.TrimPrefix(l.Class, "ops.")
-	name := elementwise[class]
-	for _, v := range in {
-		if v.steps {
-			l.refuse("a mask as an operand")
-		}
+	args, name := operandsOf(l), elementwise[strings.TrimPrefix(l.Class, "ops.")]
+	if l.Config["decimals"] != nil && l.Int("decimals", 0) != 0 {
+		l.refuse("%v decimals", l.Config["decimals"])
 	}
-	in = b.alike(in)
-	one, first := len(in) == 1, false
-	if len(args) == 2 && one {
-		_, first = number(args[0])
-	}
-	switch {
-	case l.failed() != nil || len(args) == 0 || len(args) > 2 || len(args) != len(in) && !first && !isNumber(args[len(args)-1]):
-		l.refuse("operands that are no tensors or numbers")
-		return in[0]
-	case len(args) == len(in):
-		return b.function(l, name, nil, in...)
-	case first && name == "div": // c / x
-		c, _ := number(args[0])
-		v := b.functionPart(l, "reciprocal", "reciprocal", nil, in...)
-		v.node = b.add(l, "", map[string]any{"rescale": map[string]any{"scale": c}}, v.node)
-		return v
-	case first && name == "pow": // c to the power of x
-		c, _ := number(args[0])
-		if c <= 0 {
-			l.refuse("a power of %v", c)
-		}
-		in[0].node = b.add(l, "exponent", map[string]any{"rescale": map[string]any{"scale": math.Log(c)}}, in[0].node)
-		return b.function(l, "exp", nil, in...)
-	case first && name != "maximum" && name != "minimum":
-		l.refuse("a number as the first operand")
+	if len(args) > 2 || l.failed() != nil {
+		l.refuse("%d operands", len(args))
 		return in[0]
 	}
-	c, _ := number(args[len(args)-1])
-	if first {
-		c, _ = number(args[0])
+	result := ""
+	if exchanged[name] != "" || strings.HasPrefix(name, "is") {
+		result = "bool"
 	}
-	setting := map[string]string{"div": "other", "pow": "exponent", "floor_divide": "other", "remainder": "other", "maximum": "min", "minimum": "max"}[name]
-	if setting == "min" || setting == "max" {
-		name = "clamp"
+	c, last := number(args[len(args)-1])
+	setting, call := "other", name
+	switch name {
+	case "maximum", "minimum":
+		setting, call = map[string]string{"maximum": "min", "minimum": "max"}[name], "clamp"
+	case "pow":
+		setting = "exponent"
+	case "atan2":
+		last = false
 	}
-	return b.function(l, name, map[string]any{setting: c}, in...)
+	if first, ok := number(args[0]); ok && !last && (call == "clamp" || exchanged[name] != "") { // in the other order
+		c, last = first, true
+		if result != "" {
+			call = exchanged[name]
+		}
+	}
+	var v value
+	if len(args) == 2 && last && len(in) == 1 {
+		v = b.function(l, call, map[string]any{setting: c}, b.alike(in)...)
+	} else {
+		v = b.function(l, name, nil, b.operandValues(l, in)...)
+	}
+	v.dtype = result
+	return v
 }
 
 func isNumber(v any) bool { _, ok := number(v); return ok }
@@ -226,7 +315,7 @@ func reductionNodes(b *builder, l *settings, in []value) value {
 	name := reductions[strings.TrimPrefix(l.Class, "ops.")]
 	settings := map[string]any{"dim": axes, "keepdim": l.Bool("keepdims", false)}
 	switch {
-	case len(operandsOf(l)) != 1 || len(in) != 1 || v.steps || l.Config["initial"] != nil || l.Config["dtype"] != nil:
+	case len(operandsOf(l)) != 1 || len(in) != 1 || l.Config["initial"] != nil || l.Config["dtype"] != nil:
 		l.refuse("settings or operands besides a tensor, axis and keepdims")
 	case name == "var" || name == "std":
 		settings["correction"] = 0

@@ -6,7 +6,7 @@ import (
 )
 
 // Operations that put tensors, or copies of one, along an axis.
-var _ = register(class{several: true, order: operationOrder, nodes: alongNodes, shapes: alongShapes}, "ops.Stack", "ops.Flip", "ops.Repeat", "ops.Tile")
+var _ = register(class{copies: true, several: true, order: operationOrder, nodes: alongNodes, shapes: alongShapes}, "ops.Stack", "ops.Flip", "ops.Repeat", "ops.Tile")
 
 // alongShapes returns the shape of tensors that are stacked, flipped or repeated.
 func alongShapes(l *settings, in [][]int) [][]int {

@@ -7,11 +7,11 @@ import (
 
 // Index expressions, and Split.
 var (
-	_ = register(class{order: operationOrder, outputs: getItemOutputs, shapes: func(l *settings, in [][]int) [][]int {
+	_ = register(class{copies: true, order: operationOrder, outputs: getItemOutputs, shapes: func(l *settings, in [][]int) [][]int {
 		_, shape := cutsOf(l, in[0])
 		return [][]int{shape}
 	}}, "ops.GetItem")
-	_ = register(class{order: operationOrder, outputs: splitOutputs, shapes: splitShapes}, "ops.Split")
+	_ = register(class{copies: true, order: operationOrder, outputs: splitOutputs, shapes: splitShapes}, "ops.Split")
 )
 
 // cutsOf returns the layers for an index expression, x[:, 1:, -1], and the shape of the result.

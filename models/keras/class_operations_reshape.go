@@ -19,6 +19,7 @@ func asLayer(f func(l *settings, in []int) (class string, config map[string]any)
 		return l.of(&Layer{Class: name, Name: l.Name, Config: config, InputShapes: [][]int{in}, OutputShapes: l.OutputShapes})
 	}
 	return class{
+		copies: true,
 		shapes: func(l *settings, in [][]int) [][]int {
 			o := other(l, in[0])
 			if l.failed() != nil {
@@ -33,11 +34,11 @@ func asLayer(f func(l *settings, in []int) (class string, config map[string]any)
 			return classes[o.Class].shapes(o, in)
 		},
 		nodes: func(b *builder, l *settings, in []value) value {
-			if in[0].steps && l.Class == "ops.ExpandDims" {
+			if in[0].steps {
 				return in[0]
 			}
 			o := other(l, in[0].shape)
-			if len(operandsOf(l)) != 1 || in[0].steps || l.failed() != nil {
+			if len(operandsOf(l)) != 1 || l.failed() != nil {
 				l.refuse("operands besides a tensor")
 				return in[0]
 			}

@@ -210,8 +210,13 @@ func (b *builder) activationWithin(l *settings, setting any) any {
 // recur adds the node of a recurrent layer l, whose settings on sequences, states and masks are those of inner, in some directions.
 func (b *builder) recur(l, inner *settings, m *module, in []value, directions int) []value {
 	x, states, outputs := b.last(in[0]), in[1:], 1
-	from := []string{x.node}
-	if x.mask != "" {
+	from, masked := []string{x.node}, x.mask != ""
+	if masked && len(states) > 0 && !slices.Contains(l.call.Inputs, "mask") {
+		if masked = strings.HasPrefix(b.version, "2."); b.version == "" {
+			l.refuse("a mask of its inputs beside states, in a model that does not say its version of Keras")
+		}
+	}
+	if masked { // in Keras 3, of layers with states by the argument mask alone
 		m.settings["masked"], from = true, append(from, x.mask)
 		if inner.Bool("zero_output_for_mask", false) || directions > 1 && inner.Bool("return_sequences", false) {
 			m.settings["zero_output_for_mask"] = true

@@ -9,7 +9,7 @@ import (
 
 var (
 	_ = register(class{order: imageOrder}, "InputLayer")
-	_ = register(class{shapes: flattenShapes, nodes: flattenNodes, order: flattenOrder, reverse: map[string]reversal{
+	_ = register(class{copies: true, shapes: flattenShapes, nodes: flattenNodes, order: flattenOrder, reverse: map[string]reversal{
 		"flatten": func(r *reverser, l *settings, in []tensor) tensor {
 			if in[0].rank > 2 && !in[0].first {
 				l.refuse("its input has the channels last in package nn")
@@ -20,7 +20,7 @@ var (
 			return out
 		},
 	}}, "Flatten")
-	_ = register(class{shapes: reshapeShapes, nodes: reshapeNodes, order: reshapeOrder, reverse: map[string]reversal{
+	_ = register(class{copies: true, shapes: reshapeShapes, nodes: reshapeNodes, order: reshapeOrder, reverse: map[string]reversal{
 		"reshape": func(r *reverser, l *settings, in []tensor) tensor {
 			if in[0].first {
 				l.refuse("its input has the channels first in package nn")
@@ -31,11 +31,11 @@ var (
 			return out
 		},
 	}}, "Reshape")
-	_ = register(class{shapes: permuteShapes, nodes: permuteNodes, order: permuteOrder, reverse: map[string]reversal{"permute": reversePermute}}, "Permute")
+	_ = register(class{copies: true, shapes: permuteShapes, nodes: permuteNodes, order: permuteOrder, reverse: map[string]reversal{"permute": reversePermute}}, "Permute")
 	_ = register(dropoutClass("dropout", func(int) string { return "Dropout" }), "Dropout")
 	_ = register(dropoutClass("alpha_dropout", func(int) string { return "AlphaDropout" }), "AlphaDropout")
 	_ = register(dropoutClass("dropout2d", func(rank int) string { return "SpatialDropout" + dimension(rank-1) }), "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D")
-	_ = register(class{nodes: passing, kept: true}, "Identity", "ActivityRegularization")
+	_ = register(class{copies: true, nodes: passing, kept: true}, "Identity", "ActivityRegularization")
 	_ = register(class{nodes: trainingOnly, training: true, kept: true}, "GaussianNoise", "GaussianDropout")
 	_ = register(class{module: rescaleModule, kept: true, reverse: map[string]reversal{"rescale": reversed("Rescaling", scaleAndOffset)}}, "Rescaling")
 	_ = register(edgeClass("padding", "zeropad", 1), "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D")
@@ -60,23 +60,6 @@ var (
 	_ = register(class{kept: true, outputs: maskingOutputs, differs: func(*settings) error {
 		return notInPyTorch("later layers skip the steps that it masks; PyTorch's modules take packed sequences")
 	}}, "Masking")
-	_ = register(class{outputs: func(b *builder, l *settings, in []value) []value {
-		list, _ := l.Config[operands].([]any)
-		if len(list) != 2 || len(in) != 1 || len(in[0].shape) > 2 {
-			l.refuse("it is not the mask of a Masking or an Embedding")
-			return in
-		}
-		number := l.of(&Layer{Class: l.Class, Name: l.Name, Config: map[string]any{"mask_value": list[1]}})
-		mask := b.add(l, "", map[string]any{"masking": map[string]any{"mask_value": number.Float("mask_value", 0)}}, b.last(in[0]).node)
-		return []value{{node: mask + ".1", steps: true}}
-	}}, "ops.NotEqual")
-	_ = register(class{shapes: func(l *settings, in [][]int) [][]int { return [][]int{in[0][:max(0, len(in[0])-1)]} },
-		outputs: func(_ *builder, l *settings, in []value) []value { // which the mask of NotEqual is already
-			if axes := l.Ints("axis"); !in[0].steps || len(in[0].shape) != 2 || len(axes) != 1 || axes[0] != -1 || l.Bool("keepdims", false) {
-				l.refuse("it is not the mask of a Masking")
-			}
-			return in
-		}}, "ops.Any", "Any")
 	_ = register(class{variables: variablesOfFile, nodes: passing,
 		shapes: func(l *settings, _ [][]int) [][]int {
 			l.refuse("it is a program that the file holds")
@@ -85,7 +68,7 @@ var (
 		differs: func(*settings) error {
 			return errkind.Errorf(ErrNotInPyTorch, "a Lambda is Python code, which is not run")
 		}}, "Lambda")
-	_ = register(class{shapes: repeatShapes, nodes: repeatNodes}, "RepeatVector")
+	_ = register(class{copies: true, shapes: repeatShapes, nodes: repeatNodes}, "RepeatVector")
 )
 
 // maskingOutputs adds a layer whose second output is the mask.

@@ -17,6 +17,8 @@ type class struct {
 	flags     bool // nodes takes arguments of calls that are true, or refuses them
 	// activated is set if there is a setting activation, which is applied to the output.
 	activated bool
+	copies    bool // the elements of outputs are elements of inputs, of any type
+	anyType   bool // nodes takes values of any type; others take floats
 	training  bool // computes something else in training
 
 	// shapes returns the shapes of the outputs for inputs of those shapes, without the

@@ -253,6 +253,7 @@ func array(list []any) any {
 			if _, err := v.Int64(); err == nil {
 				one = "int32"
 			}
+		case float64:
 		default:
 			return false
 		}

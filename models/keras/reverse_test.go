@@ -236,12 +236,12 @@ func TestWhatKerasCannotSayIsNamed(t *testing.T) {
 	}
 }
 
-// TestOperationsAreNoLayers refuses the product of a tensor and an array of Keras 3, whose class has the name of a layer.
+// TestOperationsAreNoLayers refuses the product of a tensor and an array of another shape of Keras 3, whose class has the name of a layer.
 func TestOperationsAreNoLayers(t *testing.T) {
 	const config = `{"class_name": "Functional", "config": {"name": "m", "input_layers": [["x", 0, 0]], "output_layers": [["multiply", 0, 0]], "layers": [
 		{"class_name": "InputLayer", "name": "x", "config": {"name": "x", "batch_shape": [null, 3]}, "inbound_nodes": []},
 		{"module": "keras.src.ops.numpy", "class_name": "Multiply", "registered_name": "Multiply", "name": "multiply", "config": {"name": "multiply"},
-			"inbound_nodes": [{"args": [{"class_name": "__keras_tensor__", "config": {"keras_history": ["x", 0, 0]}}, {"class_name": "__numpy__", "config": {"value": [1, 2, 3], "dtype": "float32"}}], "kwargs": {}}]}]}}`
+			"inbound_nodes": [{"args": [{"class_name": "__keras_tensor__", "config": {"keras_history": ["x", 0, 0]}}, {"class_name": "__numpy__", "config": {"value": [1, 2], "dtype": "float32"}}], "kwargs": {}}]}]}}`
 	m, err := keras.Parse(config)
 	if err != nil {
 		t.Fatal(err)

@@ -182,6 +182,14 @@ def masked():
     return keras.Model([i, j], [L.GlobalAveragePooling1D()(x), L.GlobalAveragePooling1D()(L.Activation("tanh")(e)), lost])
 
 
+@graph
+def masked_states():
+    i, h = keras.Input((6,), dtype="int32"), keras.Input((3,))
+    e = L.Embedding(4, 3, mask_zero=True)(i)
+    y = L.GRU(3, return_sequences=True)(e, initial_state=h)  # Keras 3 masks no layer that has states, and passes the mask
+    return keras.Model([i, h], [y, L.GlobalAveragePooling1D()(y), L.LSTM(2)(e, initial_state=[h[:, :2], h[:, 1:]])])
+
+
 if extension == ".h5":
     import types
     import tensorflow as tf
@@ -190,14 +198,15 @@ if extension == ".h5":
         logsumexp=tf.reduce_logsumexp, concatenate=tf.concat, stack=tf.stack, reshape=tf.reshape, transpose=tf.transpose, squeeze=tf.squeeze, expand_dims=tf.expand_dims,
         matmul=tf.matmul, abs=tf.abs, square=tf.square, sqrt=tf.sqrt, exp=tf.exp, log=tf.math.log, rsqrt=tf.math.rsqrt, sign=tf.sign, erf=tf.math.erf, maximum=tf.maximum,
         minimum=tf.minimum, clip=tf.clip_by_value, softmax=tf.nn.softmax, log_softmax=tf.nn.log_softmax, leaky_relu=tf.nn.leaky_relu, elu=tf.nn.elu, silu=tf.nn.silu,
-        gelu=tf.nn.gelu, cast=tf.cast, norm=tf.norm, normalize=tf.math.l2_normalize, flip=lambda x, axis: tf.reverse(x, [axis]), tile=tf.tile, split=tf.split)
+        gelu=tf.nn.gelu, cast=tf.cast, where=tf.where, argmax=tf.argmax, argmin=tf.argmin, one_hot=tf.one_hot, take=tf.gather, pad=tf.pad, cumsum=tf.cumsum, greater=tf.greater,
+        equal=tf.equal, not_equal=tf.not_equal, less=tf.less, less_equal=tf.less_equal, logical_and=tf.logical_and, logical_or=tf.logical_or, logical_not=tf.logical_not, round=tf.round, subtract=tf.subtract, norm=tf.norm, normalize=tf.math.l2_normalize, flip=lambda x, axis: tf.reverse(x, [axis]), tile=tf.tile, split=tf.split)
 else:
     O = keras.ops
 
 
-def operation(name, shapes, f):
+def operation(name, shapes, f, dtype="float32"):
     def make():
-        inputs = [keras.Input(s) for s in shapes]
+        inputs = [keras.Input(s, dtype=dtype) for s in shapes]
         return keras.Model(inputs, f(*inputs))
     zoo["ops_" + name] = make
 
@@ -225,6 +234,35 @@ if extension == ".keras":
 else:
     operation("others", two, lambda x, y: [tf.strided_slice(x, [0, 1, 0], [0, 3, 4], begin_mask=5, end_mask=5), tf.slice(x, [0, 1, 0], [-1, 2, -1]), keras.backend.batch_dot(x, y, axes=2),
               keras.backend.l2_normalize(x, 1), keras.backend.sqrt(keras.backend.maximum(x, 0.1)), tf.matmul(x, y, transpose_b=True), keras.backend.repeat(x[:, 0], 3), x[:, ::-1]])
+k = np.array([[0.5, -1, 2, 1]], "float32")
+operation("compared", two, lambda x, y: [O.where(x > y, x, y * 2), O.where(O.greater(x, 0.2), x, 0.0), O.cast(O.less_equal(x, y), "float32"), O.cast(O.logical_and(x > 0, O.logical_not(y > 0)), "float32"), O.cast(0.1 < x, "float32") * y,
+          O.where(O.logical_or(x < -1, O.less(1.0, x)), 1.0, 0.0), O.cast(O.equal(O.round(x), O.round(y)), "float32"), O.cast(O.cast(x * 3, "int32"), "float32"), O.cast(O.not_equal(O.round(x), 0), "float32") + O.expand_dims(y[..., 0], -1)])
+operation("arrays", [steps, image], lambda x, i: [x + k, x[:, 0] * k, O.subtract(k[0], x), O.maximum(x, k), L.Conv2D(3, 2)(i) * k[0, :3], x / k, 3.0 % (O.abs(x) + 1), 5.0 - x, 2.0 / (x * x + 1)])
+operation("indexed", [steps, image], lambda x, i: [O.argmax(x, axis=-1), O.one_hot(O.argmax(x, axis=-1), 4), O.one_hot(O.argmin(x, axis=1), 5), O.take(x, [2, 0, 3], axis=1), O.take(x, 1, axis=2), O.pad(x, [[0, 0], [1, 2], [0, 1]]),
+          O.cumsum(x, axis=1), O.pad(L.Conv2D(3, 2)(i), [[0, 0], [0, 0], [1, 0], [2, 1]])])
+
+
+def table(dtype):
+    def make():
+        c = keras.Input((4,), dtype=dtype)
+        e = [L.Embedding(4, 2)(c[:, i]) for i in range(2)] + [L.Flatten()(L.Embedding(4, 3)(c[:, 2:]))]
+        own = L.Reshape((2,))(L.Embedding(4, 2)(L.Reshape((1,))(c[:, 3:])))
+        rest = [L.Dense(3)(O.cast(c[:, 1:], "float32"))] if extension == ".h5" and dtype != "float32" else [L.Dense(3)(c[:, 1:])]
+        return keras.Model(c, L.Dense(3)(L.Concatenate()(e + [own] + rest)))
+    zoo["table_" + dtype] = make
+
+
+@graph
+def masked_by_hand():
+    i = keras.Input((6,), dtype="int32")
+    m = O.cast(O.not_equal(i, 0), "float32")
+    e = L.Embedding(4, 3)(i)
+    mean = O.sum(e * O.expand_dims(m, -1), axis=1) / (O.sum(m, axis=1, keepdims=True) + 1)
+    return keras.Model(i, [mean, L.LSTM(3)(e, mask=O.not_equal(i, 0)), L.GRU(3)(e, mask=O.greater(i, 1)), L.GlobalAveragePooling1D()(L.Embedding(4, 2, mask_zero=True)(i))])
+
+
+table("int32")
+table("float32")
 sequential("prelu_each", image, lambda: L.Conv2D(4, 3), lambda: L.PReLU(alpha_initializer="uniform"), lambda: L.PReLU(shared_axes=[1]), lambda: L.Flatten(), lambda: L.Dense(2))
 sequential("prelu_steps", (5, 4), lambda: L.PReLU(), lambda: L.Conv1D(3, 2), lambda: L.PReLU(shared_axes=[1]))
 if hasattr(L, "SpectralNormalization"):
@@ -257,6 +295,9 @@ for name, make in zoo.items():
         a = rng.uniform(0.2, 1.2, v.shape) if "variance" in v.name or "gamma" in v.name else rng.standard_normal(v.shape) / 2
         v.assign(a.astype("float32"))
     inputs = [rng.standard_normal((3,) + tuple(i.shape[1:])).astype("float32") for i in m.inputs]
+    for n, i in enumerate(m.inputs):
+        if name.startswith(("table", "masked_by")) or name == "masked_states" and n == 0:
+            inputs[n] = rng.integers(0, 4, (3,) + tuple(i.shape[1:])).astype(str(getattr(i.dtype, "name", i.dtype)))
     if name in ("masked", "masked_attention"):
         inputs[0][0, 3:] = inputs[0][1, 0] = 0.25
         inputs[1] = np.array([[1, 2, 0, 3, 0, 0], [0, 0, 1, 1, 2, 3], [1, 2, 3, 1, 2, 3]], "int32")
