@@ -187,8 +187,8 @@ func (p *PackedConv) Run(out, in []storage.Array) (err error) {
 // Bytes returns the size of the packed weights.
 func (p *PackedConv) Bytes() int { return 4*(len(p.weight)+len(p.bias)) + len(p.weight8) }
 
-// Int8 reports whether the weights have 8 bits.
-func (p *PackedConv) Int8() bool { return p.weight8 != nil }
+// Int8 returns how many of how many convolutions or products have weights of 8 bits.
+func (p *PackedConv) Int8() (count, of int) { return min(len(p.weight8), 1), 1 }
 
 // Alone runs f on a thread whose kernels use no others, for jobs that are as many as the processors.
 func Alone(f func()) { native.Alone(f) }

@@ -18,7 +18,7 @@ import (
 // A Program is the operations of a function of tensors on the CPU, recorded once for inputs of given types and shapes
 // and run any number of times: operations on constants alone are computed once, batch
 // norms are parts of the convolutions and products before them, and so are activations and
-// sums, weights are packed, and results share buffers that are allocated once. Goroutines may share a
+// sums, MobileNet's blocks of convolutions are one, weights are packed, and results share buffers that are allocated once. Goroutines may share a
 // Program; while several run it, each computes on a thread of its own, so that the last bits of results may depend on how many do.
 type Program struct {
 	int8     bool
@@ -58,7 +58,7 @@ type programStep struct {
 type packedStep interface {
 	Run(out, in []storage.Array) error
 	Bytes() int
-	Int8() bool
+	Int8() (count, of int)
 }
 
 // A recorder takes down the operations of a step.
@@ -347,11 +347,9 @@ func (p *Program) Memory() (buffers, weights int) {
 // that float32 is faster for, and convolutions of single channels, keep it.
 func (p *Program) Int8() (count, of int) {
 	for _, s := range p.steps {
-		if s.packed == nil {
-			continue
-		}
-		if of++; s.packed.Int8() {
-			count++
+		if s.packed != nil {
+			n, m := s.packed.Int8()
+			count, of = count+n, of+m
 		}
 	}
 	return count, of

@@ -53,7 +53,44 @@ func (p *Program) fuse() error {
 		s.packed = packed
 		s.in, s.fused = s.in[:1], nil
 	}
+	p.chain()
 	return nil
+}
+
+// chain makes one step of packed convolutions of single pixels, of single channels and of single pixels.
+func (p *Program) chain() {
+	joins := func(i int) *kernels.PackedConv {
+		if i < 0 || i >= len(p.steps) {
+			return nil
+		}
+		packed, _ := p.steps[i].packed.(*kernels.PackedConv)
+		return packed
+	}
+	only := func(i int) bool { // whether the next step alone reads the result of step i, and no other adds to it
+		y := p.steps[i].out[0]
+		return p.onlyUser(i, y) == i+1 && !slices.ContainsFunc(p.steps[i+1:], func(s programStep) bool { return s.out[0].value == y.value })
+	}
+	for i := 0; i+1 < len(p.steps); i++ {
+		expand, depthwise, project := joins(i-1), joins(i), joins(i+1)
+		if depthwise == nil || project == nil || !only(i) {
+			continue
+		}
+		first := i
+		var joined *kernels.PackedChain
+		if expand != nil && only(i-1) {
+			first, joined = i-1, kernels.ChainPacked(expand, depthwise, project)
+		}
+		if joined == nil {
+			first, joined = i, kernels.ChainPacked(nil, depthwise, project)
+		}
+		if joined == nil {
+			continue
+		}
+		last := &p.steps[i+1]
+		last.in, last.packed = p.steps[first].in, joined
+		p.steps = slices.Delete(p.steps, first, i+1)
+		i = first
+	}
 }
 
 // packs reports whether the weights of a recurrent layer are packed: constants of float32 among dense operands.

@@ -66,6 +66,17 @@ func layers(t *testing.T) map[string]func(x *tensor.Tensor) *tensor.Tensor {
 			}
 			return y
 		},
+		"inverted residuals": func(x *tensor.Tensor) *tensor.Tensor {
+			within := func(x *tensor.Tensor, stride int) *tensor.Tensor {
+				c := x.Shape()[1]
+				return conv(x, c, 3, tensor.ConvOptions{Groups: c, Padding: tensor.Pad(1, 1), Stride: [3]int{stride, stride}}).Hardtanh(0, 6)
+			}
+			one := tensor.ConvOptions{}
+			y := conv(within(x, 1), 24, 1, one)
+			y = conv(within(conv(y, 40, 1, one).Hardtanh(0, 6), 1), 24, 1, one).Add(y)
+			z := conv(y, 24, 1, one) // read twice, and added to
+			return conv(within(conv(y, 40, 1, one).Hardtanh(0, 6), 2), 17, 1, one).Add(conv(within(z, 1), 24, 1, one).Add(z).Mean())
+		},
 		"residual of the input": func(x *tensor.Tensor) *tensor.Tensor { return conv(x, 16, 3, same).Add(x).ReLU() },
 		"used twice":            func(x *tensor.Tensor) *tensor.Tensor { y := conv(x, 16, 3, same); return y.ReLU().Add(y) },
 		"concatenated":          func(x *tensor.Tensor) *tensor.Tensor { y := conv(x, 16, 3, same); return tensor.Cat(1, y, x, y.ReLU()) },

@@ -5,6 +5,8 @@ package native
 // #cgo nocallback h5k_direct_pack
 // #cgo noescape h5k_direct_run
 // #cgo nocallback h5k_direct_run
+// #cgo noescape h5k_direct_chain
+// #cgo nocallback h5k_direct_chain
 import "C"
 
 import "unsafe"
@@ -43,4 +45,15 @@ func aligned(n int) []float32 {
 // Run sets y from x, weights of Pack and b, which may be nil.
 func (g *Direct) Run(y, x, packed, b []float32) error {
 	return packedStatus(C.h5k_direct_run(g.c(), floats(y), C.int64_t(len(y)), floats(x), C.int64_t(len(x)), floats(packed), C.int64_t(len(packed)), floats(b), C.int64_t(len(b))))
+}
+
+// A DirectChain is three convolutions in one, of which the first may be absent (N is 0): see h5k_direct_chain of direct.h.
+type DirectChain [3]Direct
+
+// Run sets y from x, weights of each Pack and biases, which may be nil.
+func (g *DirectChain) Run(y, x []float32, w, b [3][]float32) error {
+	return packedStatus(C.h5k_direct_chain(g[0].c(), floats(y), C.int64_t(len(y)), floats(x), C.int64_t(len(x)),
+		floats(w[0]), C.int64_t(len(w[0])), floats(b[0]), C.int64_t(len(b[0])),
+		floats(w[1]), C.int64_t(len(w[1])), floats(b[1]), C.int64_t(len(b[1])),
+		floats(w[2]), C.int64_t(len(w[2])), floats(b[2]), C.int64_t(len(b[2]))))
 }

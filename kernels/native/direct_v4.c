@@ -3,7 +3,7 @@
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c,lzcnt"))), apply_to = function)
 #else
-#pragma GCC target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c,lzcnt,prefer-vector-width=512")
+#pragma GCC target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c,lzcnt,prefer-vector-width=512,tune=skylake-avx512")
 #endif
 #define H5K_DIRECT_LOOPS h5k_direct_v4
 #include "direct_isa.h"

@@ -36,12 +36,23 @@ INLINE void store_some(float *p, vec v, int64_t n) {
 }
 #endif
 
-/* finish stores n channels of a result, or all lanes, at y, within limits. Comparisons with NaN are false, so NaN stays. */
+/* The larger and the smaller of limits and v. Comparisons with NaN are false, so NaN stays, as the second operand of the instructions. */
+#if defined(__AVX512F__)
+INLINE vec above(vec low, vec v) { return (vec)_mm512_max_ps((__m512)low, (__m512)v); }
+INLINE vec below(vec high, vec v) { return (vec)_mm512_min_ps((__m512)high, (__m512)v); }
+#elif defined(__AVX2__)
+INLINE vec above(vec low, vec v) { return (vec)_mm256_max_ps((__m256)low, (__m256)v); }
+INLINE vec below(vec high, vec v) { return (vec)_mm256_min_ps((__m256)high, (__m256)v); }
+#else
+INLINE vec above(vec low, vec v) { return choose(v < low, low, v); }
+INLINE vec below(vec high, vec v) { return choose(v > high, high, v); }
+#endif
+
+/* finish stores n channels of a result, or all lanes, at y, within limits. */
 INLINE void finish(vec v, float *y, int64_t n, int64_t sum, vec low, vec high) {
 	if (sum)
 		v += n >= LANES ? load(y) : load_some(y, n);
-	v = choose(v < low, low, v);
-	v = choose(v > high, high, v);
+	v = below(high, above(low, v));
 	if (n >= LANES)
 		store(y, v);
 	else
