@@ -122,19 +122,33 @@ func pixelStep[M nn.Module](make func() M, shape ...int) func(folders) (task, er
 
 func labelledStep[M nn.Module](make func() M, labels storage.Array, shape ...int) func(folders) (task, error) {
 	return func(folders) (task, error) {
-		model, opt, x := make(), nn.NewSGD(nn.SGDOptions{LearningRate: 0.01}), random(shape...)
-		lossOf := nn.NewCrossEntropyLoss(nn.CrossEntropyLossOptions{})
-		once := func() error {
-			var failed error
-			err := tensor.Step(func(t *tensor.Tape) error {
-				loss := lossOf.Forward(model.Forward(t.Input(x)), t.Input(labels), nil).Value()
-				failed = opt.Step(nn.Parameters(model), tensor.Gradients(loss))
-				return nil
-			})
-			return errors.Join(err, failed)
-		}
-		return task{once: once, done: tensor.ReleaseMemory}, nil
+		return stepOf(make(), random(shape...), labels, noChange), nil
 	}
+}
+
+// stepBF16 is step with products of numbers of bfloat16.
+func stepBF16[M nn.Module](make func() M, shape ...int) func(folders) (task, error) {
+	return func(folders) (task, error) {
+		return stepOf(make(), random(shape...), storage.From(classes(shape[0], 10), shape[0]), (*tensor.Tape).RoundProducts), nil
+	}
+}
+
+func noChange(*tensor.Tape) {}
+
+// stepOf is a training step of a model on x, whose mode begin sets.
+func stepOf(model nn.Module, x, labels storage.Array, begin func(*tensor.Tape)) task {
+	opt, lossOf := nn.NewSGD(nn.SGDOptions{LearningRate: 0.01}), nn.NewCrossEntropyLoss(nn.CrossEntropyLossOptions{})
+	once := func() error {
+		var failed error
+		err := tensor.Step(func(t *tensor.Tape) error {
+			begin(t)
+			loss := lossOf.Forward(model.Forward(t.Input(x)), t.Input(labels), nil).Value()
+			failed = opt.Step(nn.Parameters(model), tensor.Gradients(loss))
+			return nil
+		})
+		return errors.Join(err, failed)
+	}
+	return task{once: once, done: tensor.ReleaseMemory}
 }
 
 // classes returns n labels of count classes.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -41,18 +39,12 @@ func tokens(shape ...int) storage.Array {
 
 // gptStep is a training step of gpt.
 func gptStep(folders) (task, error) {
-	model, opt, x, y := gpt(), nn.NewSGD(nn.SGDOptions{LearningRate: 0.01}), tokens(8, 256), tokens(8, 256)
-	lossOf := nn.NewCrossEntropyLoss(nn.CrossEntropyLossOptions{})
-	once := func() error {
-		var failed error
-		err := tensor.Step(func(t *tensor.Tape) error {
-			loss := lossOf.Forward(model.Forward(t.Input(x)), t.Input(y), nil).Value()
-			failed = opt.Step(nn.Parameters(model), tensor.Gradients(loss))
-			return nil
-		})
-		return errors.Join(err, failed)
-	}
-	return task{once: once, done: tensor.ReleaseMemory}, nil
+	return stepOf(gpt(), tokens(8, 256), tokens(8, 256), noChange), nil
+}
+
+// gptStepBF16 is gptStep with products of numbers of bfloat16.
+func gptStepBF16(folders) (task, error) {
+	return stepOf(gpt(), tokens(8, 256), tokens(8, 256), (*tensor.Tape).RoundProducts), nil
 }
 
 // generation draws tokens one after another, with cached keys and values.

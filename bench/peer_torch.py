@@ -144,19 +144,22 @@ def image_step(model, *shape):
     return fastest(lambda memory, compiled: step(model().to(memory_format=memory), x.to(memory_format=memory), y, compiled))
 
 
-def table_step(model, x):
+def table_step(model, x, low=None):
     y = labels(len(x))
-    return fastest(lambda memory, compiled: step(model(), x, y, compiled), [torch.contiguous_format])
+    return fastest(lambda memory, compiled: step(model(), x, y, compiled, low), [torch.contiguous_format])
 
 
-def step(model, x, y, compiled):
+def step(model, x, y, compiled, low=None):
+    """A training step; with products of the type low, if it is given."""
     opt = torch.optim.SGD(model.parameters(), 0.01)
     if compiled:
         model = torch.compile(model)
 
     def once():
         opt.zero_grad(set_to_none=True)
-        F.cross_entropy(model(x), y).backward()
+        with torch.autocast('cpu', low, enabled=low is not None):
+            loss = F.cross_entropy(model(x), y)
+        loss.backward()
         opt.step()
     return once
 
@@ -222,19 +225,9 @@ class GPT(nn.Module):
         return self.norm(x[:, -1]) @ self.tokens.weight.T
 
 
-def gpt_step():
-    x, y = torch.randint(0, 256, (8, 256)), torch.randint(0, 256, (8, 256))
-
-    def prepare(_, compiled):
-        model = GPT()
-        opt, run = torch.optim.SGD(model.parameters(), 0.01), torch.compile(model) if compiled else model
-
-        def once():
-            opt.zero_grad(set_to_none=True)
-            F.cross_entropy(run(x).flatten(0, 1), y.flatten()).backward()
-            opt.step()
-        return once
-    return fastest(prepare, [torch.contiguous_format])
+def gpt_step(low=None):
+    x, y = torch.randint(0, 256, (8, 256)), torch.randint(0, 256, (8 * 256,))
+    return fastest(lambda memory, compiled: step(nn.Sequential(GPT(), nn.Flatten(0, 1)), x, y, compiled, low), [torch.contiguous_format])
 
 
 def generation():
@@ -310,6 +303,9 @@ rows = {
     'training step, bidirectional LSTM of 2 layers of 256, 64 steps, batch 32': lambda: table_step(lambda: Recurrent(nn.LSTM, True), torch.rand(32, 64, 256)),
     'training step, transformer encoder of 4 layers, width 256, 128 steps, batch 16': lambda: table_step(Encoder, torch.rand(16, 128, 256)),
     'training step, GPT of 4 layers, width 256, 256 tokens, batch 8': gpt_step,
+    'training step in bfloat16, MLP 784-1024-1024-10, batch 256': lambda: table_step(wide_mlp, torch.rand(256, 784), torch.bfloat16),
+    'training step in bfloat16, transformer encoder of 4 layers, width 256, 128 steps, batch 16': lambda: table_step(Encoder, torch.rand(16, 128, 256), torch.bfloat16),
+    'training step in bfloat16, GPT of 4 layers, width 256, 256 tokens, batch 8': lambda: gpt_step(torch.bfloat16),
     '128 tokens of GPT of 4 layers, width 256, after 32': generation,
     'epoch of MNIST, LeNet, batch 128': epoch,
     'augment 512 images 3x32x32: crop, flip, colors, affine': lambda: augmented(512, 32),

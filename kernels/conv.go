@@ -61,6 +61,7 @@ type conv struct {
 	window
 	groups int
 	act    Activation
+	bf16   bool // lets operands be rounded
 }
 
 func convOperands(c *Call) conv {
@@ -113,6 +114,7 @@ func convKernel(name string, outs, ins int, operands func(c *Call) conv, divide 
 			if g.x.Type != dtype.Float32 || g.empty() {
 				return false, nil
 			}
+			g.bf16 = c.BF16
 			return true, g.optimized()
 		}), divide)
 }
@@ -305,6 +307,9 @@ func (g *conv) problem() native.Problem {
 	q := native.Problem{Op: g.op, Activation: int32(g.act), Reordered: native.ReordersW, Rank: int32(rank), Groups: int64(g.groups)}
 	if g.b != nil {
 		q.Bias = 1
+	}
+	if least := 16 * g.groups; g.bf16 && g.x.Shape[1] >= least && g.y.Shape[1] >= least { // fewer channels gain nothing
+		q.BF16 = 1
 	}
 	w, x, y := rowMajor(g.w.Shape), imageStrides(g.x), imageStrides(g.y)
 	for i := range rank {

@@ -52,6 +52,10 @@ type Call struct {
 	Out, In []storage.Array
 	Options any // the options, of the type the kernel documents; nil if it has none
 
+	// BF16 lets products and convolutions of float32 on the CPU round their operands to bfloat16, where that makes
+	// them faster on processors that multiply such numbers (native.BF16). Sums and results are float32.
+	BF16 bool
+
 	Geometry launch.Geometry // blocks and threads on a GPU; ignored on the CPU
 
 	gpu launch.Target // the device of the operands; the zero value is the host

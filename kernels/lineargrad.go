@@ -83,7 +83,7 @@ func checkLinearGradX(c *Call, options LinearGradXOptions) error {
 
 // linearGradX returns the calls of MatMul and ActGrad for the gradient of x.
 func (c *Call) linearGradX(options LinearGradXOptions) (product, act *Call) {
-	return &Call{Out: c.Out, In: c.In[:2]}, &Call{Out: c.Out, In: []storage.Array{c.In[2], c.Out[0]}, Options: ActOptions{Act: options.Act}}
+	return &Call{Out: c.Out, In: c.In[:2], BF16: c.BF16}, &Call{Out: c.Out, In: []storage.Array{c.In[2], c.Out[0]}, Options: ActOptions{Act: options.Act}}
 }
 
 // linearGrads returns the calls of MatMul and Sum for the gradients of w and b.
@@ -91,5 +91,5 @@ func (c *Call) linearGrads() (product, sum *Call) {
 	dy, db := &c.In[1], &c.Out[1]
 	dyT := dy.With(views.View{Offset: dy.Offset, Shape: []int{dy.Shape[1], dy.Shape[0]}, Stride: []int{dy.Stride[1], dy.Stride[0]}})
 	row := db.With(views.View{Offset: db.Offset, Shape: []int{1, db.Shape[0]}, Stride: []int{0, db.Stride[0]}})
-	return &Call{Out: c.Out[:1], In: []storage.Array{dyT, c.In[0]}}, &Call{Out: []storage.Array{row}, In: c.In[1:]}
+	return &Call{Out: c.Out[:1], In: []storage.Array{dyT, c.In[0]}, BF16: c.BF16}, &Call{Out: []storage.Array{row}, In: c.In[1:]}
 }

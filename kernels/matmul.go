@@ -26,7 +26,7 @@ var MatMul = withHalfFloats(define("matmul", checkMatMul,
 		return nil
 	},
 	func(c *Call, _ struct{}) (bool, error) {
-		return optimizedMatMul(&c.Out[0], &c.In[0], &c.In[1])
+		return optimizedMatMul(&c.Out[0], &c.In[0], &c.In[1], c.BF16)
 	}), divideMatMul)
 
 // divideMatMul divides the first axis of z with several indices that is not its last.
@@ -99,7 +99,7 @@ func (c *Call) real(outs, ins int) error {
 
 // optimizedMatMul reports false if z is empty of work for a library, or has more
 // leading axes than C takes.
-func optimizedMatMul(z, x, y *storage.Array) (bool, error) {
+func optimizedMatMul(z, x, y *storage.Array, bf16 bool) (bool, error) {
 	if z.Len() == 0 || x.Len() == 0 {
 		return z.Len() == 0, nil
 	}
@@ -111,7 +111,7 @@ func optimizedMatMul(z, x, y *storage.Array) (bool, error) {
 		gonumMatMul(z, x, y)
 		return true, nil
 	}
-	return true, multiply(&p, z, x, y)
+	return true, multiply(&p, z, x, y, bf16)
 }
 
 // productOf describes z = x·y with as few batch axes as possible. It reports false if
@@ -160,12 +160,14 @@ func leadStride(a, z *storage.Array, axis int) int64 {
 }
 
 // multiply computes the product p of x and y.
-func multiply(p *native.Product, z, x, y *storage.Array) (err error) {
+func multiply(p *native.Product, z, x, y *storage.Array, bf16 bool) (err error) {
 	switch {
 	case z.Type == dtype.Float64:
 		err = p.MultiplyF64(fromFirst[float64](z), fromFirst[float64](x), fromFirst[float64](y))
+	case bf16 && roundingPays(p):
+		return planProduct(p, z, x, y, nil, NoActivation, true)
 	case p.Axes == 0 && planPays(p):
-		return planProduct(p, z, x, y, nil, NoActivation)
+		return planProduct(p, z, x, y, nil, NoActivation, false)
 	default:
 		err = p.MultiplyF32(fromFirst[float32](z), fromFirst[float32](x), fromFirst[float32](y))
 	}

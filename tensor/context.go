@@ -20,6 +20,7 @@ type Context struct {
 // Run runs k from in to the arrays of out.
 func (c *Context) Run(k *kernels.Kernel, options any, out []storage.Array, in ...storage.Array) error {
 	c.call.Out, c.call.In, c.call.Options = out, in, options
+	c.call.BF16 = c.tape != nil && c.tape.roundsBF16
 	r, err := kernels.On(c.device)
 	if err != nil {
 		return err

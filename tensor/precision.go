@@ -17,6 +17,10 @@ func (t *Tape) Autocast(to dtype.Type) {
 	t.autocast = to
 }
 
+// RoundProducts makes the step round the operands of products and convolutions of float32 on the CPU to bfloat16, where that makes
+// them faster on processors that multiply such numbers. Sums, and so results and gradients, are float32: unlike those of Autocast.
+func (t *Tape) RoundProducts() { t.roundsBF16 = true }
+
 // AutocastEnabled reports whether x's step computes products in a narrower type.
 func (x *Tensor) AutocastEnabled() bool { return x.autocastType() != dtype.Invalid }
 

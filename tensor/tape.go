@@ -18,6 +18,7 @@ type Tape struct {
 	recomputing bool          // see Context.Recomputing
 	random      *Key          // the next key that NextKey returns
 	seeded      bool          // whether random follows from Seed or SeedAt
+	roundsBF16  bool          // see RoundProducts
 	autocast    dtype.Type    // the type that products are computed in; Invalid if their operands' type
 	recorder    *recorder     // of the operations, for Compile; nil for none
 	pool        *storage.Pool // of the step's memory on its device; nil for the memory that steps share

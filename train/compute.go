@@ -15,13 +15,17 @@ type compute struct {
 	ISA     string `json:"isa"`
 }
 
-// computeOn returns the compute of a device; it is zero on GPUs, where the order of
+// computeNow returns the compute of the device of r; it is zero on GPUs, where the order of
 // sums does not depend on the host.
-func computeOn(d storage.Device) compute {
-	if d != storage.CPU {
+func (r *Run) computeNow() compute {
+	if r.Device != storage.CPU {
 		return compute{}
 	}
-	return compute{native.Threads(), native.ISA()}
+	isa := native.ISA()
+	if r.roundsProducts() && native.BF16() {
+		isa += " with bf16"
+	}
+	return compute{native.Threads(), isa}
 }
 
 // differs says why the results of a run that was begun with c and goes on with now are

@@ -84,7 +84,7 @@ func (t *trainer) adviseMemory(err error) error {
 		return &MemoryError{Err: err, Loading: true}
 	case errors.Is(err, storage.ErrMemory):
 		e := &MemoryError{Err: err, Resident: t.plan.Resident, BatchSize: t.r.Config.BatchSize}
-		if precisions[t.r.Config.Precision] == dtype.Invalid {
+		if precisions[t.r.Config.Precision] == dtype.Invalid && t.r.Device != storage.CPU {
 			e.Precision = "bf16"
 		}
 		return e

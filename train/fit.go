@@ -258,6 +258,7 @@ func (t *trainer) begin() error {
 		}
 	}
 	t.plan.Training = &Training{t}
+	t.plan.Fallbacks = append(t.plan.Fallbacks, t.r.slowBF16()...)
 	if t.plan.Plan = t.loader.Plan(); t.epochSamples() < 1 {
 		return fmt.Errorf("train: %d samples to train on, none of them in a batch of %d: %w", t.loader.Dataset().Len(), t.r.Config.BatchSize, views.ErrShape)
 	}
@@ -265,7 +266,7 @@ func (t *trainer) begin() error {
 	if end != nil && endOf(end) == nil {
 		return end
 	}
-	if text := t.r.compute.differs(computeOn(t.r.Device)); text != "" {
+	if text := t.r.compute.differs(t.r.computeNow()); text != "" {
 		if err := t.note(text); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -34,9 +35,25 @@ func (r *Run) setTF32() {
 
 // autocast sets the type that t computes products in.
 func (r *Run) autocast(t *tensor.Tape) {
-	if low := precisions[r.Config.Precision]; low != dtype.Invalid {
+	if low := precisions[r.Config.Precision]; r.roundsProducts() {
+		t.RoundProducts()
+	} else if low != dtype.Invalid {
 		t.Autocast(low)
 	}
+}
+
+// roundsProducts reports whether products have operands of bfloat16 and results of float32, as they do on the CPU.
+func (r *Run) roundsProducts() bool {
+	onCPU := r.Device == storage.CPU || r.Device == tensor.Meta && r.Config.Device == "cpu"
+	return onCPU && precisions[r.Config.Precision] == dtype.BFloat16
+}
+
+// slowBF16 says that the processor does not multiply numbers of bfloat16, if it is to.
+func (r *Run) slowBF16() []string {
+	if !r.roundsProducts() || native.BF16() {
+		return nil
+	}
+	return []string{"precision bf16: the processor has no products of bfloat16 (AVX512-BF16, AMX), so operands are rounded to it and multiplied in float32, which is slower than precision float32"}
 }
 
 // newLossScaler gives r a loss scaler, if products are float16.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
@@ -61,10 +62,52 @@ func TestLowPrecisionLearns(t *testing.T) {
 		if got[1] >= got[0] {
 			t.Errorf("%s: losses %v, want them to fall", about, got)
 		}
-		if !strings.HasPrefix(about, "float32") && slices.Equal(got, full) {
-			t.Errorf("%s is that of float32, bit by bit", about)
+		if same := slices.Equal(got, full); !strings.HasPrefix(about, "float32") && same != (about == "bf16 on cpu") { // where small products gain nothing
+			t.Errorf("%s: is it that of float32, bit by bit: %v", about, same)
 		}
 	}
+}
+
+// TestBF16OnProcessors trains a model whose products gain by bfloat16: near float32, the same bits with 1 and 2 threads and after
+// an interruption, and a note where the processor has no such products.
+func TestBF16OnProcessors(t *testing.T) {
+	const wide = `
+data: {file: blobs, x: images, y: labels}
+model: [flatten, {dense: 512}, relu, {dense: 1024}, relu, {dense: 4}]
+optimizer: {adam: {lr: 1e-3}}
+batch: 50
+seed: 7
+precision: `
+	defer native.SetThreads(native.Threads())
+	fit := func(precision string, threads int) *train.Run {
+		native.SetThreads(threads)
+		run, data := newRun(t, storage.CPU, mode{}, wide+precision)
+		var notes []string
+		if err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnRunBegin: func(p train.Plan) error {
+			notes = p.Fallbacks
+			return nil
+		}}}}); err != nil {
+			t.Fatal(err)
+		}
+		if want := precision == "bf16" && !native.BF16(); want != (len(notes) == 1 && strings.Contains(notes[0], "no products of bfloat16")) {
+			t.Errorf("%s: notes %q; want one about bfloat16: %v", precision, notes, want)
+		}
+		return run
+	}
+	full, rounded := fit("float32", 2), fit("bf16", 2)
+	for i, want := range full.History["loss"] {
+		if got := rounded.History["loss"][i]; got == want || math.Abs(got-want) > 0.02*want {
+			t.Errorf("epoch %d: loss %v; want about %v, and not the same", i+1, got, want)
+		}
+	}
+	sameState(t, "1 thread", state(t, fit("bf16", 1)), state(t, rounded))
+	native.SetThreads(2)
+	run, data := newRun(t, storage.CPU, mode{}, wide+"bf16")
+	again := interrupted(t, run, data, 2)
+	if err := again.Fit(context.Background(), data, train.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	sameState(t, "interrupted", state(t, again), state(t, rounded))
 }
 
 // TestLibrariesTrain trains with cuBLASLt and cuDNN, also in graphs: close to the CPU, with

@@ -66,7 +66,7 @@ func Save(name string, r *Run) error {
 func (r *Run) fileMeta(file string) (map[string]string, error) {
 	short := *r
 	short.Config.Data, _ = splitVectors(r.Config.Data)
-	short.compute = computeOn(r.Device)
+	short.compute = r.computeNow()
 	meta, err := short.meta()
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@
 #include "dnnl_api.h"
 #include "h5k.h"
 #include "loops.h"
+#include "table.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@ typedef struct {
 	dnnl_memory_t theirs, ours;
 	dnnl_primitive_t move;
 	size_t at; /* of ours in the scratch, if it is moved */
+	int rounded; /* a copy of the elements is, to bfloat16, in the scratch from round_at on */
+	size_t round_at;
 } operand;
 
 struct h5k_plan {
@@ -25,6 +28,8 @@ struct h5k_plan {
 	size_t scratch; /* bytes: the primitive's own first, then operands moved */
 	const char *implementation;
 };
+
+extern const h5k_table h5k_table_v4;
 
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
@@ -154,7 +159,7 @@ static dnnl_status_t place(h5k_plan *p, operand *o, h5k_ref given, h5k_ref wante
 	return s;
 }
 
-static dnnl_status_t place_all(h5k_plan *p, const h5k_problem *q, dnnl_primitive_desc_t pd, h5k_own given[]) {
+static dnnl_status_t place_all(h5k_plan *p, const h5k_problem *q, int wide, dnnl_primitive_desc_t pd, h5k_own given[]) {
 	h5k_ref pad = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
 	dnnl_status_t s = dnnl_memory_create(&p->scratchpad, pad, engine, DNNL_MEMORY_NONE);
 	p->scratch = (dnnl_memory_desc_get_size(pad) + 63) / 64 * 64;
@@ -164,6 +169,10 @@ static dnnl_status_t place_all(h5k_plan *p, const h5k_problem *q, dnnl_primitive
 			continue;
 		o->arg = args[q->op][i];
 		o->written = written[q->op][i];
+		if ((o->rounded = wide && !o->written && i != H5K_B)) {
+			o->round_at = p->scratch;
+			p->scratch += (o->need * sizeof(float) + 63) / 64 * 64;
+		}
 		s = place(p, o, given[i], dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, o->arg));
 	}
 	return s;
@@ -173,8 +182,8 @@ static dnnl_status_t place_all(h5k_plan *p, const h5k_problem *q, dnnl_primitive
  * that of y, with ones before, for a product. */
 static h5k_own describe_bias(const h5k_problem *q) {
 	if (q->op != H5K_MATMUL)
-		return h5k_describe(1, (dnnl_dims_t){q->w[0]}, (int64_t[]){1});
-	return h5k_describe(2, (dnnl_dims_t){1, q->y[1]}, (int64_t[]){q->y[1], 1});
+		return h5k_describe(dnnl_f32, 1, (dnnl_dims_t){q->w[0]}, (int64_t[]){1});
+	return h5k_describe(dnnl_f32, 2, (dnnl_dims_t){1, q->y[1]}, (int64_t[]){q->y[1], 1});
 }
 
 /* channels_last sets the strides of dense images whose channels are adjacent. */
@@ -190,10 +199,10 @@ static void channels_last(int rank, const int64_t *size, int64_t *stride) {
 
 /* describe_weights describes weights (outputs, inputs of a group, ...) to oneDNN, for which groups are
  * an axis of their own; in its preferred layout if stride is NULL. */
-static h5k_own describe_weights(const h5k_problem *q, const int64_t *stride) {
+static h5k_own describe_weights(const h5k_problem *q, dnnl_data_type_t type, const int64_t *stride) {
 	dnnl_dims_t size, strides;
 	if (q->groups <= 1)
-		return h5k_describe(q->rank, q->w, stride);
+		return h5k_describe(type, q->rank, q->w, stride);
 	size[0] = q->groups;
 	size[1] = q->w[0] / q->groups;
 	for (int i = 1; i < q->rank; i++)
@@ -202,19 +211,30 @@ static h5k_own describe_weights(const h5k_problem *q, const int64_t *stride) {
 		strides[0] = size[1] * stride[0];
 		memcpy(strides + 1, stride, q->rank * sizeof *stride);
 	}
-	return h5k_describe(q->rank + 1, size, stride ? strides : NULL);
+	return h5k_describe(type, q->rank + 1, size, stride ? strides : NULL);
 }
 
-static h5k_own describe_moved(const h5k_problem *q, int i, const int64_t *size) {
+/* describe_moved describes operand i as it is moved: a factor keeps its order, dense, if it is of another type. */
+static h5k_own describe_moved(const h5k_problem *q, dnnl_data_type_t type, int i, const int64_t *size, const int64_t *given) {
 	dnnl_dims_t stride;
+	if (q->op == H5K_MATMUL && type != dnnl_f32)
+		return h5k_describe(type, 2, size, given[0] < given[1] ? (int64_t[]){1, size[0]} : (int64_t[]){size[1], 1});
 	if (i == H5K_W)
-		return describe_weights(q, NULL);
+		return describe_weights(q, type, NULL);
 	channels_last(q->rank, size, stride);
-	return h5k_describe(q->rank, size, stride);
+	return h5k_describe(type, q->rank, size, stride);
 }
 
-static dnnl_status_t build(h5k_plan *p, const h5k_problem *q, h5k_own given[], h5k_own preferred[], dnnl_primitive_attr_t *attr) {
+typedef struct {
+	h5k_own given[H5K_SLOTS], preferred[H5K_SLOTS], forward[H5K_SLOTS];
+	dnnl_primitive_attr_t attr;
+} descriptions;
+
+/* build compiles q, with operands of bfloat16 unless it is wide. */
+static dnnl_status_t build(h5k_plan *p, const h5k_problem *q, int wide, descriptions *described) {
+	h5k_own *given = described->given, *preferred = described->preferred, *forward = described->forward;
 	const int64_t *size[] = {q->x, q->w, NULL, q->y}, *stride[] = {q->x_stride, q->w_stride, NULL, q->y_stride};
+	const int narrow = q->bf16 && !wide;
 	for (int i = 0; i < H5K_SLOTS; i++) {
 		if (i == H5K_B && !q->bias)
 			continue;
@@ -222,12 +242,17 @@ static dnnl_status_t build(h5k_plan *p, const h5k_problem *q, h5k_own given[], h
 			given[i] = describe_bias(q);
 			p->of[i].need = q->op == H5K_MATMUL ? q->y[1] : q->w[0];
 		} else {
-			given[i] = i == H5K_W ? describe_weights(q, stride[i]) : h5k_describe(q->rank, size[i], stride[i]);
+			given[i] = i == H5K_W ? describe_weights(q, dnnl_f32, stride[i]) : h5k_describe(dnnl_f32, q->rank, size[i], stride[i]);
 			p->of[i].need = extent(q->rank, size[i], stride[i]);
+			int cast = narrow && !written[q->op][i];
+			if (cast || q->moved & 1 << i)
+				preferred[i] = describe_moved(q, cast ? dnnl_bf16 : dnnl_f32, i, size[i], stride[i]);
+			if (narrow)
+				forward[i] = describe_moved(q, dnnl_bf16, i, size[i], stride[i]);
+			if (((cast || q->moved & 1 << i) && !preferred[i]) || (narrow && !forward[i]))
+				return dnnl_invalid_arguments;
 		}
-		if (q->moved & 1 << i)
-			preferred[i] = describe_moved(q, i, size[i]);
-		if (!given[i] || (q->moved & 1 << i && !preferred[i]))
+		if (!given[i])
 			return dnnl_invalid_arguments;
 	}
 	h5k_operands d = {
@@ -236,47 +261,64 @@ static dnnl_status_t build(h5k_plan *p, const h5k_problem *q, h5k_own given[], h
 		.bias = given[H5K_B],
 		.dst = preferred[H5K_Y] ? preferred[H5K_Y] : given[H5K_Y],
 	};
+	h5k_ref of[] = {narrow ? forward[H5K_X] : d.src, narrow ? forward[H5K_W] : d.weights, narrow ? forward[H5K_Y] : d.dst};
+	memcpy(d.forward, of, sizeof of);
 	for (int i = 0; i < q->rank - 2 && q->op != H5K_MATMUL; i++) {
 		d.stride[i] = q->stride[i];
 		d.dilate[i] = q->dilation[i] - 1;
 		d.pad_before[i] = q->pad[i];
 		d.pad_after[i] = (q->y[2 + i] - 1) * q->stride[i] + (q->w[2 + i] - 1) * q->dilation[i] + 1 - q->x[2 + i] - q->pad[i];
 	}
-	dnnl_status_t s = attributes(attr, q->activation);
+	dnnl_status_t s = attributes(&described->attr, q->activation);
 	dnnl_primitive_desc_t pd = NULL;
 	if (s == dnnl_success)
-		s = compile[q->op](&pd, engine, &d, *attr);
+		s = compile[q->op](&pd, engine, &d, described->attr);
 	if (s != dnnl_success)
 		return s;
 	dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, (void *)&p->implementation);
-	s = dnnl_primitive_create(&p->run, pd);
+	s = narrow && !strncmp(p->implementation, "ref", 3) ? dnnl_unimplemented : dnnl_primitive_create(&p->run, pd);
 	if (s == dnnl_success)
-		s = place_all(p, q, pd, given);
+		s = place_all(p, q, q->bf16 && wide, pd, given);
 	dnnl_primitive_desc_destroy(pd);
 	return s;
 }
 
-h5k_plan *h5k_compile(const h5k_problem *q, int *status) {
-	h5k_own given[H5K_SLOTS] = {0}, preferred[H5K_SLOTS] = {0};
-	dnnl_primitive_attr_t attr = NULL;
+static void forget(h5k_own d[]) {
+	for (int i = 0; i < H5K_SLOTS; i++)
+		if (d[i])
+			h5k_forget(d[i]);
+}
+
+static h5k_plan *compile_as(const h5k_problem *q, int wide, int *status) {
+	descriptions d = {0};
 	h5k_plan *p = calloc(1, sizeof *p);
 	*status = p ? started() : dnnl_out_of_memory;
 	if (*status == dnnl_success) {
 		h5k_team(p->threads = q->threads); /* and not H5K_ENTER: to it relu's negative slope would be 0 */
-		*status = build(p, q, given, preferred, &attr);
+		*status = build(p, q, wide, &d);
 	}
-	for (int i = 0; i < H5K_SLOTS; i++) {
-		if (given[i])
-			h5k_forget(given[i]);
-		if (preferred[i])
-			h5k_forget(preferred[i]);
-	}
-	if (attr)
-		dnnl_primitive_attr_destroy(attr);
+	forget(d.given);
+	forget(d.preferred);
+	forget(d.forward);
+	if (d.attr)
+		dnnl_primitive_attr_destroy(d.attr);
 	if (*status == dnnl_success)
 		return p;
 	h5k_discard(p);
 	return NULL;
+}
+
+h5k_plan *h5k_compile(const h5k_problem *q, int *status) {
+	h5k_plan *p = q->bf16 && h5k_bf16() ? compile_as(q, 0, status) : NULL;
+	return p ? p : compile_as(q, 1, status); /* without an implementation, or with a slow one, wide */
+}
+
+int h5k_bf16(void) {
+#if defined(__x86_64__) && (defined(__clang__) || __GNUC__ >= 10)
+	return h5k_isa == &h5k_table_v4 && __builtin_cpu_supports("avx512bf16");
+#else
+	return 0;
+#endif
 }
 
 void h5k_discard(h5k_plan *p) {
@@ -304,6 +346,17 @@ static int move(const operand *o) {
 	return dnnl_primitive_execute(o->move, stream, 2, a);
 }
 
+/* round_to_bf16 rounds to the nearest number of bfloat16, of two the one with an even last bit. NaN stays NaN. */
+static void round_to_bf16(float *y, const float *x, int64_t n) {
+	for (int64_t i = 0; i < n; i++) {
+		uint32_t u;
+		memcpy(&u, x + i, sizeof u);
+		uint32_t nan = (u & 0x7fffffff) > 0x7f800000;
+		u = nan ? u | 0x400000 : (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000;
+		memcpy(y + i, &u, sizeof u);
+	}
+}
+
 /* execute runs block number block, of operands step elements apart. Operands that are one for all blocks are
  * moved with the first. */
 static int execute(h5k_plan *p, float *const at[], const int64_t step[], int64_t block, char *scratch) {
@@ -313,7 +366,10 @@ static int execute(h5k_plan *p, float *const at[], const int64_t step[], int64_t
 		const operand *o = &p->of[i];
 		if (!o->arg)
 			continue;
-		dnnl_memory_set_data_handle(o->theirs, at[i] + block * step[i]);
+		float *from = at[i] + block * step[i], *rounded = (float *)(scratch + o->round_at);
+		if (o->rounded && (block == 0 || step[i]))
+			round_to_bf16(rounded, from, o->need);
+		dnnl_memory_set_data_handle(o->theirs, o->rounded ? rounded : from);
 		if (o->move)
 			dnnl_memory_set_data_handle(o->ours, scratch + o->at);
 		a[n++] = (dnnl_exec_arg_t){o->arg, o->move ? o->ours : o->theirs};

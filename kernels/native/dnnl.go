@@ -40,6 +40,7 @@ type Problem struct {
 	Op, Activation, Bias int32
 	Reordered            int32 // operands that are copied: weights to oneDNN's layout, images to channels-last
 	Threads, Rank        int32
+	BF16                 int32    // 1 if operands that are read, but for the bias, are rounded to bfloat16
 	Groups               int64    // of a convolution, whose weights are (outputs, inputs of a group, …)
 	X, W, Y              [5]int64 // shapes
 	XStride, WStride     [5]int64 // in elements, positive
@@ -49,6 +50,9 @@ type Problem struct {
 }
 
 var _ [unsafe.Sizeof(C.h5k_problem{})]byte = [unsafe.Sizeof(Problem{})]byte{}
+
+// BF16 reports whether the processor multiplies numbers of bfloat16.
+func BF16() bool { return C.h5k_bf16() != 0 }
 
 // A plan is a compiled primitive.
 type plan struct {

@@ -1,14 +1,23 @@
 #include "dnnl_api.h"
 #include <stdlib.h>
 
+/* forward compiles the convolution that d is a gradient of. */
+static dnnl_status_t forward(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const h5k_operands *d) {
+	h5k_operands f = *d;
+	f.src = d->forward[0];
+	f.weights = d->forward[1];
+	f.dst = d->forward[2];
+	return h5k_conv_forward(pd, e, &f, NULL);
+}
+
 #if DNNL_VERSION_MAJOR >= 3
 
-h5k_own h5k_describe(int rank, const int64_t *dims, const int64_t *stride) {
+h5k_own h5k_describe(dnnl_data_type_t type, int rank, const int64_t *dims, const int64_t *stride) {
 	h5k_own d = NULL;
 	if (stride)
-		dnnl_memory_desc_create_with_strides(&d, rank, dims, dnnl_f32, stride);
+		dnnl_memory_desc_create_with_strides(&d, rank, dims, type, stride);
 	else
-		dnnl_memory_desc_create_with_tag(&d, rank, dims, dnnl_f32, dnnl_format_tag_any);
+		dnnl_memory_desc_create_with_tag(&d, rank, dims, type, dnnl_format_tag_any);
 	return d;
 }
 
@@ -29,7 +38,7 @@ dnnl_status_t h5k_conv_forward(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const
 
 dnnl_status_t h5k_conv_grad_x(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const h5k_operands *d, dnnl_primitive_attr_t attr) {
 	dnnl_primitive_desc_t hint;
-	dnnl_status_t s = h5k_conv_forward(&hint, e, d, NULL);
+	dnnl_status_t s = forward(&hint, e, d);
 	if (s != dnnl_success)
 		return s;
 	s = dnnl_convolution_backward_data_primitive_desc_create(pd, e, dnnl_convolution_direct,
@@ -40,7 +49,7 @@ dnnl_status_t h5k_conv_grad_x(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const 
 
 dnnl_status_t h5k_conv_grad_w(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const h5k_operands *d, dnnl_primitive_attr_t attr) {
 	dnnl_primitive_desc_t hint;
-	dnnl_status_t s = h5k_conv_forward(&hint, e, d, NULL);
+	dnnl_status_t s = forward(&hint, e, d);
 	if (s != dnnl_success)
 		return s;
 	s = dnnl_convolution_backward_weights_primitive_desc_create(pd, e, dnnl_convolution_direct,
@@ -51,13 +60,13 @@ dnnl_status_t h5k_conv_grad_w(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const 
 
 #else
 
-h5k_own h5k_describe(int rank, const int64_t *dims, const int64_t *stride) {
+h5k_own h5k_describe(dnnl_data_type_t type, int rank, const int64_t *dims, const int64_t *stride) {
 	h5k_own d = malloc(sizeof *d);
 	if (!d)
 		return NULL;
 	dnnl_status_t s = stride
-		? dnnl_memory_desc_init_by_strides(d, rank, dims, dnnl_f32, stride)
-		: dnnl_memory_desc_init_by_tag(d, rank, dims, dnnl_f32, dnnl_format_tag_any);
+		? dnnl_memory_desc_init_by_strides(d, rank, dims, type, stride)
+		: dnnl_memory_desc_init_by_tag(d, rank, dims, type, dnnl_format_tag_any);
 	if (s == dnnl_success)
 		return d;
 	free(d);
@@ -89,7 +98,7 @@ dnnl_status_t h5k_conv_grad_x(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const 
 	dnnl_status_t s = dnnl_dilated_convolution_backward_data_desc_init(&op, dnnl_convolution_direct,
 		d->src, d->weights, d->dst, d->stride, d->dilate, d->pad_before, d->pad_after);
 	if (s == dnnl_success)
-		s = h5k_conv_forward(&hint, e, d, NULL);
+		s = forward(&hint, e, d);
 	if (s != dnnl_success)
 		return s;
 	s = dnnl_primitive_desc_create(pd, &op, attr, e, hint);
@@ -103,7 +112,7 @@ dnnl_status_t h5k_conv_grad_w(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const 
 	dnnl_status_t s = dnnl_dilated_convolution_backward_weights_desc_init(&op, dnnl_convolution_direct,
 		d->src, d->weights, d->bias, d->dst, d->stride, d->dilate, d->pad_before, d->pad_after);
 	if (s == dnnl_success)
-		s = h5k_conv_forward(&hint, e, d, NULL);
+		s = forward(&hint, e, d);
 	if (s != dnnl_success)
 		return s;
 	s = dnnl_primitive_desc_create(pd, &op, attr, e, hint);

@@ -22,12 +22,13 @@ typedef dnnl_memory_desc_t *h5k_own;
 
 typedef struct {
 	h5k_ref src, weights, bias, dst; /* bias may be NULL */
+	h5k_ref forward[3];              /* src, weights and dst of the convolution that a gradient is of */
 	dnnl_dims_t stride, dilate, pad_before, pad_after; /* dilate counts the elements left out */
 } h5k_operands;
 
-/* Float32 elements at the given strides, or, without strides, wherever the
+/* Elements at the given strides, or, without strides, wherever the
  * primitive likes them best. NULL if out of memory or not describable. */
-h5k_own h5k_describe(int rank, const int64_t *dims, const int64_t *stride);
+h5k_own h5k_describe(dnnl_data_type_t type, int rank, const int64_t *dims, const int64_t *stride);
 void h5k_forget(h5k_own d);
 
 dnnl_status_t h5k_append_activation(dnnl_post_ops_t ops, dnnl_alg_kind_t kind, float alpha);

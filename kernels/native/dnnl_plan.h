@@ -16,6 +16,7 @@ enum { H5K_X, H5K_W, H5K_B, H5K_Y, H5K_SLOTS };
 
 typedef struct {
 	int32_t op, activation, bias, moved, threads, rank;
+	int32_t bf16;                                  /* operands that are read, but for the bias, are rounded to bfloat16 */
 	int64_t groups;                                /* of a convolution: weights are (outputs, inputs of a group, ...) */
 	int64_t x[5], w[5], y[5];                      /* sizes */
 	int64_t x_stride[5], w_stride[5], y_stride[5]; /* in elements, positive */
@@ -33,6 +34,10 @@ int h5k_dnnl_major(void);
 h5k_plan *h5k_compile(const h5k_problem *problem, int *status);
 void h5k_discard(h5k_plan *plan);
 const char *h5k_implementation(const h5k_plan *plan);
+
+/* h5k_bf16 reports whether the processor multiplies numbers of bfloat16, at H5DNN_ISA. Elsewhere operands are
+ * rounded to them and multiplied in float32. */
+int h5k_bf16(void);
 
 /* h5k_execute runs a plan, in one thread at a time, for each of some blocks of x and y, x_step and
  * y_step elements apart. After each, unless act is -1, the block of act(y) is written to z, which may be y:
