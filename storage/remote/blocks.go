@@ -177,11 +177,7 @@ func (f *File) Cache(ranges []storage.Range) error {
 		}
 	}
 	for _, r := range missing {
-		slots := f.client.small
-		if len(r.blocks) > firstBlocks {
-			slots = f.client.slots
-		}
-		f.fetchAhead(slots, func() { f.fetchRun(r) })
+		f.fetchAhead(len(r.blocks)*blockSize, func() { f.fetchRun(r) })
 	}
 	for _, b := range all {
 		if <-b.done; b.err != nil {

@@ -71,7 +71,7 @@ func split(ranges []storage.Range) (parts []storage.Range) {
 // Prefetch implements [storage.Remote].
 func (f *File) Prefetch(ranges []storage.Range) {
 	for _, p := range f.fetched.add(f, ranges) {
-		f.fetchAhead(f.client.slots, func() {
+		f.fetchAhead(len(p.data), func() {
 			p.err = f.fetch([][]byte{p.data}, p.at)
 			close(p.done)
 		})

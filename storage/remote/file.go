@@ -117,9 +117,17 @@ func (f *File) Close() error {
 	return nil
 }
 
-// fetchAhead calls fetch on another goroutine when one of the slots of the client is free. If the file is closed or its
+// smallRequest is the number of bytes up to which the time of a request is mostly the round trip, so that more of them are
+// in flight.
+const smallRequest = 256 << 10
+
+// fetchAhead calls fetch, which requests n bytes, on another goroutine when a slot of the client is free. If the file is closed or its
 // context has ended, fetch is called too, and fails.
-func (f *File) fetchAhead(slots chan struct{}, fetch func()) {
+func (f *File) fetchAhead(n int, fetch func()) {
+	slots := f.client.slots
+	if n <= smallRequest {
+		slots = f.client.small
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -191,7 +199,7 @@ func (f *File) readLarge(p []byte, off int64) error {
 	failures := make(chan error, len(p)/mergedBytes+1)
 	for part := range slices.Chunk(p, mergedBytes) {
 		at := off
-		f.fetchAhead(f.client.slots, func() { failures <- f.fetch([][]byte{part}, at) })
+		f.fetchAhead(len(part), func() { failures <- f.fetch([][]byte{part}, at) })
 		off += int64(len(part))
 	}
 	var failure error

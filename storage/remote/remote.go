@@ -42,8 +42,8 @@ type Options struct {
 	// its size. Nothing removes ranges but a file that has changed. "" keeps nothing.
 	Folder string
 
-	// Requests is the number of requests in flight for ranges that are fetched ahead; for small structures that are
-	// fetched together there are six times as many. 0 means 16.
+	// Requests is the number of requests in flight for ranges that are fetched ahead; of requests
+	// for at most 256 KiB there are six times as many. 0 means 16.
 	Requests int
 
 	// Retries is the number of times that a request is repeated if the server or the network fails.
@@ -69,7 +69,7 @@ type Client struct {
 	o     Options
 	http  *http.Client
 	slots chan struct{} // limits requests that fetch ahead
-	small chan struct{} // limits requests that fetch small structures
+	small chan struct{} // limits small requests that fetch ahead
 	who   identity      // for S3
 
 	mu     sync.Mutex
@@ -81,8 +81,7 @@ type Client struct {
 	fault atomic.Pointer[error] // of the folder
 }
 
-// smallRequests is the number of requests for small structures in flight for each request of large ranges: their time
-// is that of a round trip.
+// smallRequests is the number of small requests in flight for each large one.
 const smallRequests = 6
 
 // NewClient returns a client.

@@ -137,9 +137,21 @@ func TestPrefetchFetchesEachByteOnce(t *testing.T) {
 	if requests, sent := s.Requests(); len(requests) != 6 || sent != wanted {
 		t.Errorf("%d requests of %d bytes for 6 pairs of neighbours of %d bytes", len(requests), sent, wanted)
 	}
-	if most := s.MostBusy(); most != 3 {
-		t.Errorf("%d requests at a time, want 3", most)
+	if most := s.MostBusy(); most != 6 {
+		t.Errorf("%d small requests at a time, want 6", most)
 	}
+	var large []storage.Range
+	for k := range int64(6) {
+		large = append(large, storage.Range{At: 8<<20 + k<<20, Len: 300_000})
+	}
+	f.Prefetch(large)
+	for _, r := range large {
+		wantRead(t, f, data, int(r.At), int(r.Len))
+	}
+	if most := s.MostBusy(); most != 3 {
+		t.Errorf("%d large requests at a time, want 3", most)
+	}
+	s.Requests()
 	wantRead(t, f, data, int(ranges[0].At), 5000)
 	if requests, _ := s.Requests(); len(requests) != 1 {
 		t.Errorf("a range that was read is kept: %d requests", len(requests))
