@@ -2,6 +2,7 @@ package keras
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/models/weights"
@@ -305,7 +306,6 @@ func lastAxisVectors(names ...string) func(*settings, int) map[string][]int {
 // Normalization: the statistics that Keras has adapted to data, as the statistics of a batch
 // normalization in evaluation mode. Keras divides by at least 1e-7, the root of epsilon.
 var _ = register(class{
-	axes: normalizationAxes,
 	variables: func(l *settings) []Variable {
 		if l.Config["mean"] != nil { // among the settings
 			return nil
@@ -315,6 +315,7 @@ var _ = register(class{
 	module: func(l *settings, in [][]int) *module {
 		return batchNorm(l, in[0], len(in[0]), "mean", map[string]any{"eps": 1e-14, "affine": false})
 	},
+	nodes: normalizationNodes,
 	links: func(l *settings) []weights.Link {
 		if l.Config["mean"] != nil {
 			l.fail(notInPyTorch("mean and variance among the settings; scale the inputs"))
@@ -322,11 +323,13 @@ var _ = register(class{
 		if mean, ok := l.Weight("mean"); ok && mean.Array.Rank() != 1 {
 			l.fail(notInPyTorch("statistics of shape %v; PyTorch has one for each channel", mean.Array.Shape))
 		}
-		return []weights.Link{
-			linked("mean", "running_mean", weights.Same),
-			linked("variance", "running_var", weights.Same),
-			linked("count", "num_batches_tracked", weights.Same), // of samples there, of batches here
+		return normalizationLinks
+	},
+	own: func(l *settings) []weights.Link {
+		if l.Config["mean"] != nil {
+			return nil
 		}
+		return classes[l.Class].links(l)
 	},
 	renamed:  map[string]string{"num_batches_tracked": ""},
 	features: []string{"mean", "variance"},
@@ -334,14 +337,42 @@ var _ = register(class{
 	samples:  []Layer{sample(map[string]any{}, w("mean", 4), w("variance", 4), w("count"))},
 }, "Normalization")
 
+// normalizationLinks are the links of statistics that are adapted to data.
+var normalizationLinks = []weights.Link{
+	linked("mean", "running_mean", weights.Same),
+	linked("variance", "running_var", weights.Same),
+	linked("count", "num_batches_tracked", weights.Same), // of samples there, of batches here
+}
+
+// normalizationNodes adds a batch normalization, or the difference and the quotient with statistics among the settings.
+func normalizationNodes(b *builder, l *settings, in []value) value {
+	if l.Config["mean"] == nil {
+		return b.module(l, normalizationAxes(b, l, in[0]), classes[l.Class].module(l, [][]int{in[0].shape}))
+	}
+	v := b.last(in[0])
+	mean, deviation, n := l.numbers("mean"), l.numbers("variance"), len(v.shape)
+	one := len(mean) == 1 && len(deviation) == 1
+	if axes := l.Ints("axis"); l.Bool("invert", false) || len(mean) != len(deviation) || !one && (n < 1 || len(axes) != 1 || axis(axes[0], n+1) != n || v.shape[n-1] != len(mean)) || len(mean) == 0 {
+		l.refuse("invert, or mean and variance of %d and %d numbers along axes %v of samples of shape %v", len(mean), len(deviation), axes, v.shape)
+		return v
+	}
+	for i, x := range deviation {
+		deviation[i] = max(math.Sqrt(x), 1e-7)
+	}
+	shape := slices.Repeat([]int{1}, n)
+	if !one {
+		shape[n-1] = len(mean)
+	}
+	v = b.functionPart(l, "difference", "sub", nil, v, b.constant(l, "mean", mean, shape, v))
+	return b.functionPart(l, "quotient", "div", nil, v, b.constant(l, "deviation", deviation, shape, v))
+}
+
 // normalizationAxes fails unless there are statistics of each channel.
 func normalizationAxes(b *builder, l *settings, v value) value {
 	n := len(v.shape)
 	switch axes := l.Ints("axis"); {
 	case l.Config["invert"] == true:
 		l.refuse("invert")
-	case l.Config["mean"] != nil:
-		l.refuse("mean and variance among the settings")
 	case len(axes) != 1 || axis(axes[0], n+1) != n || n > 4 || v.shape[n-1] < 1:
 		l.refuse("axis %v of an input of shape %v; want the last", axes, v.shape)
 	}

@@ -19,7 +19,6 @@ var (
 	// Its bias has a row for the input and one for the state. With reset_after=False, Keras
 	// multiplies the state by the reset gate before the product, and PyTorch cannot.
 	_ = register(recurrentClass(3, 2), "GRU")
-	_ = register(class{variables: recurrent, shapes: convRecurrentShapes, spatial: true}, "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
 )
 
 // recurrentClass returns the class of layers with a number of gates and of biases.

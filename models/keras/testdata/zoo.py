@@ -263,6 +263,25 @@ def masked_by_hand():
 
 table("int32")
 table("float32")
+@graph
+def recurrent_convolutions():
+    i, k = keras.Input((3, 6, 5, 2)), keras.Input((4, 7, 2))
+    y, h, c = L.ConvLSTM2D(3, (3, 2), padding="same", return_state=True, go_backwards=True, return_sequences=True, use_bias=False)(i)
+    z = L.ConvLSTM2D(3, 2, padding="same", recurrent_activation="hard_sigmoid", activation="relu")(y, initial_state=[h, c])
+    return keras.Model([i, k], [y, h, c, z, L.Flatten()(L.ConvLSTM1D(2, 3, strides=2)(k))])
+
+
+@graph
+def categories():
+    i, x = keras.Input((3,), dtype="int32"), keras.Input((1,))
+    one, bins = i[:, :1], [-0.5, 0.0, 0.7]
+    ys = [L.CategoryEncoding(4, output_mode=mode)(v) for mode, v in (("one_hot", one), ("multi_hot", i), ("count", i))]
+    ys += [L.Flatten()(L.Embedding(4, 2)(L.Discretization(bins)(x))), L.Dense(2)(L.Normalization(mean=[1.0, 2.0], variance=[4.0, 0.0])(L.Dense(2)(x))), L.Normalization(mean=0.5, variance=4.0, axis=None)(x)]
+    if extension == ".h5":  # which Keras 3 has with TensorFlow alone
+        ys += [L.Flatten()(L.Embedding(5, 2)(L.IntegerLookup(vocabulary=[3, 1, 7])(i))), L.IntegerLookup(vocabulary=[2, 1, 0], output_mode="multi_hot")(i), L.Dense(2)(L.IntegerLookup(vocabulary=[3, 1], mask_token=0, output_mode="int")(i))]
+    return keras.Model([i, x], ys + ([L.Discretization(bins, output_mode="one_hot")(x)] if hasattr(L.Discretization(bins), "output_mode") else []))
+
+
 sequential("prelu_each", image, lambda: L.Conv2D(4, 3), lambda: L.PReLU(alpha_initializer="uniform"), lambda: L.PReLU(shared_axes=[1]), lambda: L.Flatten(), lambda: L.Dense(2))
 sequential("prelu_steps", (5, 4), lambda: L.PReLU(), lambda: L.Conv1D(3, 2), lambda: L.PReLU(shared_axes=[1]))
 if hasattr(L, "SpectralNormalization"):
@@ -296,7 +315,7 @@ for name, make in zoo.items():
         v.assign(a.astype("float32"))
     inputs = [rng.standard_normal((3,) + tuple(i.shape[1:])).astype("float32") for i in m.inputs]
     for n, i in enumerate(m.inputs):
-        if name.startswith(("table", "masked_by")) or name == "masked_states" and n == 0:
+        if name.startswith(("table", "masked_by")) or name in ("masked_states", "categories") and n == 0:
             inputs[n] = rng.integers(0, 4, (3,) + tuple(i.shape[1:])).astype(str(getattr(i.dtype, "name", i.dtype)))
     if name in ("masked", "masked_attention"):
         inputs[0][0, 3:] = inputs[0][1, 0] = 0.25
