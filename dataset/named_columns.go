@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// MapColumns returns an array of rows with other columns, such as those of several files by their names: to[k] is the place of
+// MapColumns returns an array of rows with other columns, such as the genes of several files by their names: to[k] is the place of
 // column k of a among width of them, or -1 to leave it out. Columns that none goes to are 0. Sparse matrices that are compressed by rows are decoded
 // to these columns; of others whole rows are read.
 func MapColumns(name string, a storage.Array, to []int32, width int) (storage.Array, error) {
@@ -71,7 +71,7 @@ func mapNumbers[T int32 | int64](numbers []T, to []int32) error {
 }
 
 // SortColumns sorts the elements of padded rows of a sparse matrix by their columns, of type t, without those at negative ones, whose
-// values have size bytes. It makes lengths those of the rows that remain.
+// values have size bytes. It makes lengths the lengths of the rows that remain.
 func SortColumns(values []byte, size int, columns []byte, t dtype.Type, lengths []int64) {
 	if len(lengths) == 0 {
 		return

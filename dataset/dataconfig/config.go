@@ -35,7 +35,7 @@ type Config struct {
 	XOffsets    Paths         `json:"x_offsets,omitempty"`   // where X is cut into rows of different lengths, as an indptr
 	XColumns    Paths         `json:"x_columns,omitempty"`   // of a sparse matrix (CSR): the column of each element of X
 	CSR         Names         `json:"csr,omitempty"`         // inputs whose batches are sparse matrices, of a group of CSR or of XOffsets and XColumns; for loaders in Python, not for models
-	Genes       Names         `json:"genes,omitempty"`       // columns of X, raw/X and layers of AnnData by their names in var: union or intersection of those of all files, or a list; missing ones are 0. The same in all files, in one order, if absent
+	Genes       Names         `json:"genes,omitempty"`       // columns of X, raw/X and layers of AnnData by their names in var: union or intersection of the genes of all files, or a list; missing ones are 0. The same in all files, in one order, if absent
 	Length      int           `json:"length,omitempty"`      // to which rows of different lengths are cut or padded; the longest if 0
 	Steps       int           `json:"steps,omitempty"`       // neighbouring rows that make one sample; 1 if 0
 	Frames      Paths         `json:"frames,omitempty"`      // rows of a window that an input has, such as ::5 for every fifth; all if absent

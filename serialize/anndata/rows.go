@@ -19,7 +19,7 @@ type RowArray struct {
 	Offsets string // the dataset whose neighbours divide this one into rows, or is itself; empty if rows are along the first axis
 	Numbers bool   // elements are the numbers of rows, such as the indices of a matrix that is compressed by columns
 	Fixed   bool   // rows are not along the first axis: at most Numbers depend on them
-	Columns bool   // the second axis is that of rows, too
+	Columns bool   // columns are rows, too: a square matrix
 }
 
 // Is reports whether a file is one of AnnData.

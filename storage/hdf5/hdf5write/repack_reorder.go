@@ -19,7 +19,7 @@ import (
 type Reorder struct {
 	Rows    *RowOrder // nil: as in the original
 	Columns *RowOrder // of the second axis; nil: as in the original
-	Numbers *RowOrder // unless nil, elements are numbers of rows, and become those of the same rows in the copy
+	Numbers *RowOrder // unless nil, elements are numbers of rows, and become the numbers of the same rows in the copy
 
 	// Offsets, unless nil, divide a dataset of one axis into rows: elements Offsets[k] to Offsets[k+1]-1 are row k.
 	// IsOffsets says that the dataset is these offsets.
@@ -118,7 +118,7 @@ func (o *Reorder) place(row int) int {
 	return o.Rows.place[row]
 }
 
-// change makes a row of the original the row of the copy: columns move, and numbers of rows become those of the copy. Scratch has room for a row.
+// change makes a row of the original the row of the copy: columns move, and numbers of rows become the numbers in the copy. Scratch has room for a row.
 func (o *Reorder) change(d *hdf5.Dataset, row, scratch []byte) error {
 	if o.Columns != nil {
 		n := len(row) / len(o.Columns.rows)
@@ -389,7 +389,7 @@ func (g *gathering) writeBucket(b *bucket, write func(b hyperslab, elems []byte)
 	return write(g.slab(b.first, b.rows, int(b.at), int(b.bytes)), sorted)
 }
 
-// A rowSum is a sum over the rows of a dataset and their places: that of a copy is equal if each row is at its place.
+// A rowSum is a sum over the rows of a dataset and their places. A copy has the same one if each row is at its place.
 type rowSum struct {
 	seed  maphash.Seed
 	total uint64
