@@ -170,6 +170,10 @@ conformance: build ## compare with h5py on the files in CORPUS
 	@test -f $(CORPUS)/golden.jsonl || { echo "conformance: skipped, no $(CORPUS)/golden.jsonl"; exit 0; }; \
 	go test ./cmd/h5dnn -run TestConformance -count 1 -v -corpus "$(abspath $(CORPUS))"
 
+.PHONY: check-h5py
+check-h5py: ## run h5py's own tests with reading by h5dnn, and write bench/H5PY.md (needs Python with h5py and pytest)
+	@$(or $(PYTHON),python3) -B scripts/h5py/reading.py --output bench/H5PY.md
+
 .PHONY: check-remote
 check-remote: build ## read files from nginx and an S3 server, 20 ms away where that is permitted (PYTHON=interpreter with moto)
 	@$(or $(PYTHON),python3) -B scripts/remote/check.py

@@ -19,10 +19,14 @@ class Attributes(Mapping):
     def __init__(self, listed):
         self._all = {a["name"]: a for a in listed or ()}
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str | bytes) -> Any:
+        name = _decoded(name)
         if name not in self._all:
             raise MissingError(f"no attribute {name}; there are {', '.join(self._all) or 'none'}")
         return _attribute(self._all[name])
+
+    def __contains__(self, name: object) -> bool:
+        return _decoded(name) in self._all
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all)
@@ -32,6 +36,10 @@ class Attributes(Mapping):
 
     def __repr__(self):
         return f"<h5dnn.Attributes {list(self._all)}>"
+
+
+def _decoded(name):
+    return os.fsdecode(name) if isinstance(name, bytes) else name
 
 
 def _attribute(a):
@@ -95,7 +103,8 @@ class Group(Mapping):
     def _path(self, name):
         return "/" + "/".join(part for part in (self.name + "/" + name if name[:1] != "/" else name).split("/") if part)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str | bytes) -> Any:
+        name = _decoded(name)
         if not isinstance(name, str):
             raise _library.DTypeError(f"{self.name}[{name!r}]: want the name of a member")
         path = self._path(name)
@@ -108,8 +117,8 @@ class Group(Mapping):
     def __contains__(self, name: object) -> bool:
         try:
             self[name]
-        except Error:
-            return False
+        except Error:  # a link that leads nowhere is a member
+            return isinstance(name, (str, bytes)) and bool(self._file) and self._path(_decoded(name)) in self._file._tree()
         return True
 
     def __iter__(self) -> Iterator[str]:
@@ -274,15 +283,15 @@ class Dataset:
 
     @property
     def ndim(self) -> int:
-        return len(self.shape)
+        return len(self.shape or ())
 
     @property
-    def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+    def size(self) -> int | None:
+        return None if self.shape is None else int(np.prod(self.shape, dtype=np.int64))
 
     @property
     def nbytes(self) -> int:
-        return self.size * self.dtype.itemsize
+        return (self.size or 0) * self.dtype.itemsize
 
     def __len__(self) -> int:
         if not self.shape:
@@ -294,8 +303,9 @@ class Dataset:
             yield self[k]
 
     def __array__(self, dtype=None, copy=None):
-        array = self[()]
-        return array if dtype is None else array.astype(dtype)
+        if copy is False:
+            raise ValueError(f"{self.name} is read from a file to a new array; memory allocation cannot be avoided, as copy=False asks")
+        return np.asarray(self[()], dtype)
 
     def asstr(self, *_: Any, **__: Any) -> Dataset:
         """The dataset itself: strings are read as str."""
@@ -318,7 +328,9 @@ class Dataset:
             dest[dest_sel] = self[source_sel]
 
     def __getitem__(self, index: Any) -> Any:
-        return self._read(index, None)
+        found = self._read(index, None)
+        with_ellipsis = index is Ellipsis or isinstance(index, tuple) and any(part is Ellipsis for part in index)
+        return np.asarray(found) if with_ellipsis and isinstance(found, np.generic) else found
 
     def _read(self, index, dtype):
         names, index = _fields_of(index)
@@ -487,7 +499,7 @@ def _axis(part, size, dataset):
             return operator.index(part)
         raise ValueError
     except Exception:
-        raise ShapeError(f"{dataset.name}[{part!r}]: want integers, slices, lists of integers, masks or an ellipsis") from None
+        raise _library.DTypeError(f"{dataset.name}[{part!r}]: want integers, slices, lists of integers, masks or an ellipsis") from None
 
 
 def _expression(axes):

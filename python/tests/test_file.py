@@ -52,13 +52,25 @@ def test_groups_are_mappings():
     assert "images  uint8 360×8×8" in f.tree()
 
 
+def test_single_values_and_names_in_bytes():
+    with h5dnn.open(os.path.join(TESTDATA, "tour.h5")) as f:
+        scalar = f["numbers/scalar"]
+        assert np.asarray(scalar) == scalar[()] == scalar[...] and isinstance(scalar[...], np.ndarray) and isinstance(scalar[()], np.generic)
+        assert isinstance(f[b"numbers"][b"scalar"][..., ][()], np.generic) and b"numbers" in f and b"nothing" not in f and 3 not in f
+        with refused(ValueError, "copy=False"):
+            scalar.__array__(copy=False)
+        assert all(name in group for group in (f, f["links"]) for name in group)  # also links that lead nowhere
+    with h5dnn.open(DIGITS) as f:
+        assert f.attrs[b"title"] == f.attrs["title"] and b"title" in f.attrs and "x" not in f.attrs
+
+
 def test_errors_are_pythons():
     f = h5dnn.File(DIGITS)
     for kind, act in (
             (FileNotFoundError, lambda: h5dnn.open("nowhere.h5")), (KeyError, lambda: f["test/imges"]), (KeyError, lambda: f["test/images"].attrs["x"]),
-            (IndexError, lambda: f["test/images"][400]), (IndexError, lambda: f["test/images"][0, 0, 0, 0]), (ValueError, lambda: f["test/images"][1.5]),
+            (IndexError, lambda: f["test/images"][400]), (IndexError, lambda: f["test/images"][0, 0, 0, 0]), (TypeError, lambda: f["test/images"][1.5]), (TypeError, lambda: f["test/images"][None]),
             (KeyError, lambda: f["test/images"]["field"]), (KeyError, lambda: f["test\0"]), (FileNotFoundError, lambda: h5dnn.open(DIGITS + "\0")), (KeyError, lambda: f[""]),
-            (ValueError, lambda: f["test/images"][True]), (KeyError, lambda: f["\udc80"]), (ValueError, lambda: h5dnn.File(DIGITS, "w")), (h5dnn.Error, lambda: h5dnn.open(TESTDATA)),
+            (TypeError, lambda: f["test/images"][True]), (KeyError, lambda: f["\udc80"]), (ValueError, lambda: h5dnn.File(DIGITS, "w")), (h5dnn.Error, lambda: h5dnn.open(TESTDATA)),
             (ValueError, lambda: f["test/images"][np.ones(5, bool)]), (IndexError, lambda: f["test/images"][[0, 999]]), (TypeError, lambda: f["test"][3])):
         with refused(kind):
             act()
