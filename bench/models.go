@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -173,8 +174,8 @@ func infer[M nn.Module](make func() M, shape ...int) func(folders) (task, error)
 	}
 }
 
-// inferInt8 is infer with weights of 8 bits. What they change in the outputs for some samples is printed.
-func inferInt8[M nn.Module](make func() M, shape ...int) func(folders) (task, error) {
+// inferNarrow is infer with weights of type t. What they change in the outputs for some samples is printed.
+func inferNarrow[M nn.Module](t dtype.Type, make func() M, shape ...int) func(folders) (task, error) {
 	return func(folders) (task, error) {
 		model, feature := make(), train.Feature{Shape: shape[1:]}
 		float, err := train.NewPredictor(model, storage.CPU, feature)
@@ -183,7 +184,7 @@ func inferInt8[M nn.Module](make func() M, shape ...int) func(folders) (task, er
 		}
 		p, err := train.NewPredictor(model, storage.CPU, feature)
 		if err == nil {
-			_, err = p.Int8()
+			_, err = p.Narrow(t)
 		}
 		if err != nil {
 			return task{}, err
@@ -200,7 +201,7 @@ func inferInt8[M nn.Module](make func() M, shape ...int) func(folders) (task, er
 		}
 		difference := tensor.FromArray(got).Sub(tensor.FromArray(want)).Abs().Max().Item() / tensor.FromArray(want).Abs().Max().Item()
 		same := tensor.FromArray(got).ArgMax(1).Eq(tensor.FromArray(want).ArgMax(1)).Cast(tensor.Float32).Sum().Item()
-		fmt.Fprintf(os.Stderr, "bench: int8: outputs for %d samples differ by at most %.2g %% of the largest, and the largest is the same in %v\n", samples, 100*difference, same)
+		fmt.Fprintf(os.Stderr, "bench: %v: outputs for %d samples differ by at most %.2g %% of the largest, and the largest is the same in %v\n", t, samples, 100*difference, same)
 		x := random(shape...)
 		out, err := p.NewOutput(shape[0])
 		return task{once: func() error { return p.PredictInto(out, x) }, done: tensor.ReleaseMemory}, err

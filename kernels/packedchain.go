@@ -21,7 +21,7 @@ func ChainPacked(expand, depthwise, project *PackedConv) *PackedChain {
 		if c == nil {
 			continue
 		}
-		if c.weight8 != nil || c.winograd != nil || c.act != NoActivation {
+		if c.weight8 != nil || c.pairs != nil || c.winograd != nil || c.act != NoActivation {
 			return nil
 		}
 		p.direct[i], p.weight[i], p.bias[i] = c.direct, c.weight, c.bias
@@ -61,8 +61,8 @@ func (p *PackedChain) Bytes() (n int) {
 	return n
 }
 
-// Int8 returns how many of how many convolutions have weights of 8 bits.
-func (p *PackedChain) Int8() (count, of int) {
+// Narrow returns how many of how many convolutions have weights of fewer bits than float32.
+func (p *PackedChain) Narrow() (count, of int) {
 	for _, w := range p.weight {
 		of += min(len(w), 1)
 	}

@@ -15,7 +15,8 @@ type PackedConv struct {
 	direct       native.Direct
 	winograd     *native.Winograd // in the place of direct where that is faster
 	weight, bias []float32
-	weight8      []byte // of 8 bits, in the place of weight
+	weight8      []byte         // of 8 bits, in the place of weight
+	pairs        *native.Direct // of weights of bfloat16, which weight are; nil for others
 	quantized    Quantized
 	act          Activation
 }
@@ -27,6 +28,7 @@ type PackOptions struct {
 	Sum       bool    // whether the results are added to y, before activation and limits
 	Quantized Quantized
 	Int8      bool // whether weights are rounded to 8 bits, with a scale for each channel of y, and x with one for each image; not of single channels
+	BF16      bool // whether weights and x are rounded to bfloat16; not of single channels, and on processors with native.BF16 only
 }
 
 // A Quantized says that x stands for integers: it is rounded to (clamp(round(x/Scale) + Zero, 0, 255) − Zero)·Scale. A Scale of 0 says nothing.
@@ -57,6 +59,33 @@ func (o PackOptions) Faster8(y, x, w views.View) bool {
 	const rounding, few = 40, 4
 	pixels := y.Len() / w.Shape[0]
 	return pixels <= few || native.Int8Products() == 4 && w.Len()*pixels > rounding*x.Len()
+}
+
+// FasterBF16 reports whether PackConv makes a faster kernel of weights of bfloat16 than of float32: to round an element of x
+// takes as long as some multiplications, and for few pixels fewer bytes are faster to read.
+func (o PackOptions) FasterBF16(y, x, w views.View) bool {
+	g, ok := o.geometry(y, x, w)
+	if !ok || g.depthwise() || !native.BF16() {
+		return false
+	}
+	const rounding, few = 32, 4
+	pixels := y.Len() / w.Shape[0]
+	return pixels <= few || w.Len()*pixels > rounding*x.Len()
+}
+
+// pairsOf returns weights (outputs, channels, …) rounded to bfloat16: two channels in the place of a float, and a zero after an odd number.
+func pairsOf(w []float32, outputs, channels int) []float32 {
+	half, taps := (channels+1)/2, len(w)/(outputs*channels)
+	pairs := make([]float32, outputs*half*taps)
+	for i := range pairs {
+		o, k, t := i/taps/half, i/taps%half, i%taps
+		bits := uint32(dtype.BF16From(w[(o*channels+2*k)*taps+t]))
+		if 2*k+1 < channels {
+			bits |= uint32(dtype.BF16From(w[(o*channels+2*k+1)*taps+t])) << 16
+		}
+		pairs[i] = math.Float32frombits(bits)
+	}
+	return pairs
 }
 
 // geometry describes the convolution of x (N, C, …) by w (O, C/groups, …) to y, or the product of x (N, in) and w (out, in) as
@@ -121,6 +150,10 @@ func PackConv(o PackOptions, y, x views.View, w, b storage.Array) (*PackedConv, 
 	switch {
 	case o.Int8 && p.direct.Depthwise == 0:
 		p.weight8, err = p.direct.Pack8(weights)
+	case o.BF16 && p.direct.Depthwise == 0:
+		pairs := p.direct.Pairs()
+		p.pairs = &pairs
+		p.weight, err = pairs.Pack(pairsOf(weights, int(p.direct.O), int(p.direct.C)))
 	case p.winograd != nil:
 		p.weight, err = p.winograd.Pack(weights)
 	default:
@@ -172,6 +205,8 @@ func (p *PackedConv) Run(out, in []storage.Array) (err error) {
 	switch {
 	case p.weight8 != nil:
 		err = p.direct.Run8(ys, xs, p.weight8, p.bias, p.quantized.Scale, p.quantized.Zero)
+	case p.pairs != nil:
+		err = p.direct.RunPairs(p.pairs, ys, xs, p.weight, p.bias)
 	case p.winograd != nil:
 		err = p.winograd.RunPacked(ys, xs, p.weight, p.bias)
 	default:
@@ -187,8 +222,13 @@ func (p *PackedConv) Run(out, in []storage.Array) (err error) {
 // Bytes returns the size of the packed weights.
 func (p *PackedConv) Bytes() int { return 4*(len(p.weight)+len(p.bias)) + len(p.weight8) }
 
-// Int8 returns how many of how many convolutions or products have weights of 8 bits.
-func (p *PackedConv) Int8() (count, of int) { return min(len(p.weight8), 1), 1 }
+// Narrow returns how many of how many convolutions or products have weights of fewer bits than float32.
+func (p *PackedConv) Narrow() (count, of int) {
+	if p.weight8 != nil || p.pairs != nil {
+		count = 1
+	}
+	return count, 1
+}
 
 // Alone runs f on a thread whose kernels use no others, for jobs that are as many as the processors.
 func Alone(f func()) { native.Alone(f) }

@@ -224,8 +224,8 @@ func (p *PackedRecurrent) Run(out, in []storage.Array) error {
 // Bytes returns the size of the packed weights.
 func (p *PackedRecurrent) Bytes() int { return len(p.packed) }
 
-// Int8 returns that none of one has weights of 8 bits.
-func (*PackedRecurrent) Int8() (count, of int) { return 0, 1 }
+// Narrow returns that none of one has weights of fewer bits than float32.
+func (*PackedRecurrent) Narrow() (count, of int) { return 0, 1 }
 
 // A referenceLayer is the operands of a call in float64; those that are left out are zeros.
 type referenceLayer struct {

@@ -21,7 +21,7 @@ import (
 // sums, MobileNet's blocks of convolutions are one, weights are packed, and results share buffers that are allocated once. Goroutines may share a
 // Program; while several run it, each computes on a thread of its own, so that the last bits of results may depend on how many do.
 type Program struct {
-	int8     bool
+	weights  dtype.Type // see CompileOptions
 	inputs   []Spec
 	steps    []programStep
 	outputs  []operand
@@ -58,7 +58,7 @@ type programStep struct {
 type packedStep interface {
 	Run(out, in []storage.Array) error
 	Bytes() int
-	Int8() (count, of int)
+	Narrow() (count, of int)
 }
 
 // A recorder takes down the operations of a step.
@@ -118,7 +118,9 @@ func (kernelCall) Backward(_, _, in []*Tensor) []*Tensor { return make([]*Tensor
 
 // CompileOptions are the settings of a Program.
 type CompileOptions struct {
-	Int8 bool // whether the constant weights of products and convolutions have 8 bits where that is faster, but not of single channels
+	// Weights is the type of the constant weights of products and convolutions where that is faster, but not of single channels: Int8, or
+	// BFloat16 on processors with native.BF16. By default weights keep their own.
+	Weights dtype.Type
 }
 
 // Compile is [CompileOptions.Compile] with the defaults.
@@ -129,7 +131,7 @@ func Compile(f func(t *Tape, xs []*Tensor) []*Tensor, xs ...Spec) (*Program, err
 // Compile records f, as [Infer] runs it, for inputs of the types and shapes of xs, whose values do not matter. It fails for a
 // function that reads values, draws random numbers, writes in place or makes results of shapes that depend on values.
 func (o CompileOptions) Compile(f func(t *Tape, xs []*Tensor) []*Tensor, xs ...Spec) (*Program, error) {
-	p := &Program{inputs: slices.Clone(xs), int8: o.Int8}
+	p := &Program{inputs: slices.Clone(xs), weights: o.Weights}
 	r := &recorder{}
 	tape := &Tape{noGrad: true, recorder: r}
 	err := runStep(tape, func(t *Tape) error {
@@ -343,12 +345,12 @@ func (p *Program) Memory() (buffers, weights int) {
 	return buffers, weights
 }
 
-// Int8 returns how many products and convolutions have weights of 8 bits, of how many whose weights are packed: those
+// Narrow returns how many products and convolutions have weights of the type of CompileOptions, of how many whose weights are packed: those
 // that float32 is faster for, and convolutions of single channels, keep it.
-func (p *Program) Int8() (count, of int) {
+func (p *Program) Narrow() (count, of int) {
 	for _, s := range p.steps {
 		if s.packed != nil {
-			n, m := s.packed.Int8()
+			n, m := s.packed.Narrow()
 			count, of = count+n, of+m
 		}
 	}

@@ -45,7 +45,8 @@ func (p *Program) fuse() error {
 		}
 		o := &s.fused.options
 		o.Quantized = s.quantized
-		o.Int8 = s.quantized != kernels.Quantized{} || p.int8 && o.Faster8(s.out[0].View, s.in[0].View, s.fused.weight.View)
+		o.Int8 = s.quantized != kernels.Quantized{} || p.weights == dtype.Int8 && o.Faster8(s.out[0].View, s.in[0].View, s.fused.weight.View)
+		o.BF16 = p.weights == dtype.BFloat16 && o.FasterBF16(s.out[0].View, s.in[0].View, s.fused.weight.View)
 		packed, err := kernels.PackConv(s.fused.options, s.out[0].View, s.in[0].View, s.fused.weight, s.fused.bias)
 		if err != nil {
 			return err

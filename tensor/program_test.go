@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 )
@@ -216,16 +217,24 @@ func TestProgramsRefuse(t *testing.T) {
 	}
 }
 
-func TestProgramsWithWeightsOf8BitsAreNear(t *testing.T) {
+func TestProgramsWithNarrowWeightsAreNear(t *testing.T) {
+	for weights, tolerance := range map[dtype.Type]float64{dtype.Int8: 0.04, dtype.BFloat16: 0.02} {
+		nearWithWeights(t, weights, tolerance)
+	}
+}
+
+// nearWithWeights compares programs with weights of another type with the functions.
+func nearWithWeights(t *testing.T, weights dtype.Type, tolerance float64) {
+	t.Helper()
 	for _, name := range []string{"conv, norm and relu", "conv with silu", "strided and dilated", "residual", "dense", "views"} {
 		f := layers(t)[name]
-		p, err := tensor.CompileOptions{Int8: true}.Compile(func(_ *tensor.Tape, xs []*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(xs[0])} }, tensor.InputSpec(dtype.Float32, 3, 16, 9, 8))
+		p, err := tensor.CompileOptions{Weights: weights}.Compile(func(_ *tensor.Tape, xs []*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{f(xs[0])} }, tensor.InputSpec(dtype.Float32, 3, 16, 9, 8))
 		if err != nil {
 			t.Fatal(err)
 		}
-		count, _ := p.Int8()
-		if count == 0 && name == "dense" { // others may be faster in float32
-			t.Errorf("%s: no weights have 8 bits", name)
+		count, _ := p.Narrow()
+		if has := weights == dtype.Int8 || native.BF16(); count == 0 && name == "dense" && has || count > 0 && !has { // others may be faster in float32
+			t.Errorf("%s: %d weights of %v", name, count, weights)
 		}
 		x := normal(t, 1, 3, 16, 9, 8)
 		want := f(tensor.FromArray(x))
@@ -241,8 +250,8 @@ func TestProgramsWithWeightsOf8BitsAreNear(t *testing.T) {
 		for i, w := range tensor.Values[float64](want) {
 			scale, worst = max(scale, math.Abs(w)), max(worst, math.Abs(got[i]-w))
 		}
-		if count > 0 && worst == 0 || !(worst <= 0.04*scale) {
-			t.Errorf("%s: %d products by weights of 8 bits, differs by %v of at most %v; want some with them, and less than 4 %%", name, count, worst, scale)
+		if count > 0 && worst == 0 || !(worst <= tolerance*scale) {
+			t.Errorf("%s: %d products by weights of %v, differs by %v of at most %v; want some with them, and less than %v of that", name, count, weights, worst, scale, tolerance)
 		}
 	}
 }

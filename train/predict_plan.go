@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -14,11 +16,11 @@ import (
 
 // programs are the plans of a predictor, by the number of samples.
 type programs struct {
-	mu   sync.Mutex
-	of   map[int]*tensor.Program
-	seen map[int]bool
-	none bool        // the model cannot be planned
-	int8 *Int8Report // of a model with weights of 8 bits; else nil
+	mu     sync.Mutex
+	of     map[int]*tensor.Program
+	seen   map[int]bool
+	none   bool          // the model cannot be planned
+	narrow *NarrowReport // of a model with weights of fewer bits; else nil
 
 	first sync.Once // the samples that the report compares
 
@@ -39,10 +41,11 @@ func (ps *programs) forget() {
 	ps.of, ps.seen, ps.none, ps.params, ps.data = nil, nil, false, nil, nil
 }
 
-// An Int8Report compares the first samples that a model with weights of 8 bits has predicted with weights of float32.
-type Int8Report struct {
-	Layers, Of int // products and convolutions with weights of 8 bits, and all: the others are faster in float32, or of single channels
-	Size, Full int // bytes of weights and biases; with float32
+// A NarrowReport compares the first samples that a model with weights of fewer bits has predicted with weights of float32.
+type NarrowReport struct {
+	Type       dtype.Type // of the weights
+	Layers, Of int        // products and convolutions with such weights, and all: the others are faster in float32, or of single channels
+	Size, Full int        // bytes of weights and biases; with float32
 	Samples    int
 	Difference float64       // the largest of outputs, as a fraction of the largest output
 	Same       int           // samples whose largest output is the same one
@@ -50,19 +53,25 @@ type Int8Report struct {
 	FullTime   time.Duration // with float32
 }
 
-// Int8 makes p compute with weights of 8 bits, a scale for each output channel, and with inputs of layers that are rounded to
-// 8 bits. It is an error for a model that has no such layers, or cannot be planned. The report is complete after the first predictions.
-func (p *Predictor) Int8() (*Int8Report, error) {
-	if p.programs == nil {
-		return nil, fmt.Errorf("predict: weights of 8 bits on %v; the CPU has them: %w", p.device, storage.ErrDevice)
+// Narrow makes p compute with weights of type t, and with inputs of layers that are rounded to as many bits: Int8, with a scale for each output
+// channel, or BFloat16. It is an error for a model that has no such layers, or cannot be planned, and for BFloat16 on a processor that does not
+// multiply such numbers. The report is complete after the first predictions.
+func (p *Predictor) Narrow(t dtype.Type) (*NarrowReport, error) {
+	switch {
+	case t != dtype.Int8 && t != dtype.BFloat16:
+		return nil, fmt.Errorf("predict: weights of %v; want int8 or bfloat16: %w", t, storage.ErrState)
+	case p.programs == nil:
+		return nil, fmt.Errorf("predict: weights of %v on %v; the CPU has them: %w", t, p.device, storage.ErrDevice)
+	case t == dtype.BFloat16 && !native.BF16():
+		return nil, fmt.Errorf("predict: weights of bfloat16: the processor does not multiply them (AVX512-BF16); take int8 or float32: %w", storage.ErrDevice)
 	}
 	p.programs.forget()
-	p.programs.int8 = &Int8Report{}
-	return p.programs.int8, nil
+	p.programs.narrow = &NarrowReport{Type: t}
+	return p.programs.narrow, nil
 }
 
 // compare fills the report from the outputs of n samples.
-func (r *Int8Report) compare(out, full storage.Array) error {
+func (r *NarrowReport) compare(out, full storage.Array) error {
 	y, err := storage.Read[float64](out)
 	if err != nil {
 		return err
@@ -98,9 +107,9 @@ func largestOf(x []float64) (at int) {
 	return at
 }
 
-// runInt8 is run of the first samples with weights of 8 bits, and with those of float32.
-func (ps *programs) runInt8(p *Predictor, program *tensor.Program, out storage.Array, block []storage.Array) error {
-	r := ps.int8
+// runNarrow is run of the first samples with weights of fewer bits, and with those of float32.
+func (ps *programs) runNarrow(p *Predictor, program *tensor.Program, out storage.Array, block []storage.Array) error {
+	r := ps.narrow
 	full, err := p.compile(tensor.CompileOptions{}, block)
 	if err != nil {
 		return err
@@ -125,7 +134,7 @@ func (ps *programs) runInt8(p *Predictor, program *tensor.Program, out storage.A
 	if r.Time, err = timed(program, out); err != nil {
 		return err
 	}
-	r.Layers, r.Of = program.Int8()
+	r.Layers, r.Of = program.Narrow()
 	_, r.Size = program.Memory()
 	r.Full = nn.SizeOf(p.model).Params * 4
 	return r.compare(out, want)
@@ -142,11 +151,11 @@ func (ps *programs) run(p *Predictor, out storage.Array, block []storage.Array) 
 		if program == nil || err != nil {
 			return err != nil, err
 		}
-		if ps.int8 != nil {
+		if ps.narrow != nil {
 			compared := false
 			ps.first.Do(func() {
 				compared = true
-				err = ps.runInt8(p, program, out, block)
+				err = ps.runNarrow(p, program, out, block)
 			})
 			if compared {
 				return true, err
@@ -160,6 +169,14 @@ func (ps *programs) run(p *Predictor, out storage.Array, block []storage.Array) 
 		ps.forget()
 	}
 	return false, nil
+}
+
+// options are those of the plans.
+func (ps *programs) options() tensor.CompileOptions {
+	if ps.narrow == nil {
+		return tensor.CompileOptions{}
+	}
+	return tensor.CompileOptions{Weights: ps.narrow.Type}
 }
 
 // replaced reports whether a parameter refers to another array than when the model was planned.
@@ -185,20 +202,20 @@ func (ps *programs) get(p *Predictor, block []storage.Array) (*tensor.Program, e
 	if ps.of == nil {
 		ps.of, ps.seen = map[int]*tensor.Program{}, map[int]bool{}
 	}
-	if ps.int8 == nil && (n != p.BatchSize && !ps.seen[n] || len(ps.of) >= mostPrograms) {
+	if ps.narrow == nil && (n != p.BatchSize && !ps.seen[n] || len(ps.of) >= mostPrograms) {
 		ps.seen[n] = true
 		return nil, nil
 	}
-	program, err := p.compile(tensor.CompileOptions{Int8: ps.int8 != nil}, block)
+	program, err := p.compile(ps.options(), block)
 	switch {
-	case err != nil && ps.int8 != nil:
-		return nil, fmt.Errorf("predict: with weights of 8 bits: %w", err)
+	case err != nil && ps.narrow != nil:
+		return nil, fmt.Errorf("predict: with weights of %v: %w", ps.narrow.Type, err)
 	case err != nil:
 		ps.none = true
 		return nil, nil
 	}
-	if _, layers := program.Int8(); ps.int8 != nil && layers == 0 {
-		return nil, fmt.Errorf("predict: no layer of the model has weights of 8 bits: dense ones and convolutions of float32 have: %w", storage.ErrState)
+	if _, layers := program.Narrow(); ps.narrow != nil && layers == 0 {
+		return nil, fmt.Errorf("predict: no layer of the model has weights of %v: dense ones and convolutions of float32 have: %w", ps.narrow.Type, storage.ErrState)
 	}
 	ps.of[n] = program
 	if ps.params == nil {

@@ -43,7 +43,7 @@ func predictCommand() *cli.Command {
 			&cli.StringFlag{Name: "as", Usage: "classes (by name where they have names), indices (of classes), probabilities, values (of a regression) or outputs (of the last layer)", DefaultText: "values or outputs"},
 			&cli.StringFlag{Name: "select", Usage: "`NAME` or number of one output, of a model of several", DefaultText: "all"},
 			&cli.StringFlag{Name: "model", Usage: "`FILE` with the architecture of a MODEL that holds weights only: YAML with the layers, Keras's config.json, a whole model or a run"},
-			&cli.StringFlag{Name: "weights", Usage: "float32 or int8, with a scale for each channel; size, time and outputs are compared on the first samples", DefaultText: "float32"},
+			&cli.StringFlag{Name: "weights", Usage: "float32, bf16 (with AVX512-BF16) or int8, with a scale for each channel; size, time and outputs are compared on the first samples", DefaultText: "float32"},
 			unknownFlag(),
 			forceFlag(),
 			followFlag(), fromFlag(), voidFlag(),
@@ -109,7 +109,7 @@ func predict(c *cli.Context) error {
 		return err
 	}
 	for _, o := range outputs {
-		printInt8(c, o.int8)
+		printNarrow(c, o.narrow)
 	}
 	return shared.end()
 }
@@ -146,10 +146,10 @@ func predictionSamples(c *cli.Context, open datafiles.Files, run *train.Run, nam
 // A modelOutput is an output of a model, predicted on its own.
 type modelOutput struct {
 	*train.Predictor
-	name    string            // of the array of predictions
-	classes []string          // names; nil if there are none
-	int8    *train.Int8Report // nil for weights of float32
-	texts   []string          // strings that the outputs stand for by their positions; nil if they are numbers
+	name    string              // of the array of predictions
+	classes []string            // names; nil if there are none
+	narrow  *train.NarrowReport // nil for weights of float32
+	texts   []string            // strings that the outputs stand for by their positions; nil if they are numbers
 }
 
 // askedOutputs returns the outputs of the named run that --select asks for, all without it, as
@@ -159,8 +159,9 @@ func askedOutputs(c *cli.Context, run *train.Run, name string, imported bool) ([
 	if err != nil {
 		return nil, err
 	}
-	if w := c.String("weights"); w != "" && w != "float32" && w != "int8" {
-		return nil, fmt.Errorf("--weights %s: want float32 or int8", w)
+	weights, ok := map[string]dtype.Type{"": dtype.Float32, "float32": dtype.Float32, "bf16": dtype.BFloat16, "int8": dtype.Int8}[c.String("weights")]
+	if !ok {
+		return nil, fmt.Errorf("--weights %s: want float32, bf16 or int8", c.String("weights"))
 	}
 	p, err := run.Predictor()
 	if err != nil {
@@ -182,8 +183,8 @@ func askedOutputs(c *cli.Context, run *train.Run, name string, imported bool) ([
 			return nil, err
 		}
 		o := modelOutput{Predictor: p, name: of, classes: run.Config.Data.ClassNames[of]}
-		if c.String("weights") == "int8" {
-			if o.int8, err = p.Int8(); err != nil {
+		if weights != dtype.Float32 {
+			if o.narrow, err = p.Narrow(weights); err != nil {
 				return nil, err
 			}
 		}
@@ -201,8 +202,8 @@ func askedOutputs(c *cli.Context, run *train.Run, name string, imported bool) ([
 	return outputs, nil
 }
 
-// printInt8 prints what weights of 8 bits have changed.
-func printInt8(c *cli.Context, r *train.Int8Report) {
+// printNarrow prints what weights of fewer bits have changed.
+func printNarrow(c *cli.Context, r *train.NarrowReport) {
 	if r == nil || r.Samples == 0 {
 		return
 	}
@@ -211,8 +212,8 @@ func printInt8(c *cli.Context, r *train.Int8Report) {
 	if r.Layers < r.Of {
 		others = ", the others in float32, which is faster for them"
 	}
-	fmt.Fprintf(c.App.ErrWriter, "note: int8: %d of %d layers%s; %.2f MiB of weights instead of %.2f; of the first %d samples outputs differ by at most %.2g %% of the largest, and the largest is the same in %d; %.3f ms a sample instead of %.3f\n",
-		r.Layers, r.Of, others, float64(r.Size)/mib, float64(r.Full)/mib, r.Samples, 100*r.Difference, r.Same, 1e3*r.Time.Seconds(), 1e3*r.FullTime.Seconds())
+	fmt.Fprintf(c.App.ErrWriter, "note: %v: %d of %d layers%s; %.2f MiB of weights instead of %.2f; of the first %d samples outputs differ by at most %.2g %% of the largest, and the largest is the same in %d; %.3f ms a sample instead of %.3f\n",
+		r.Type, r.Layers, r.Of, others, float64(r.Size)/mib, float64(r.Full)/mib, r.Samples, 100*r.Difference, r.Same, 1e3*r.Time.Seconds(), 1e3*r.FullTime.Seconds())
 }
 
 // predictorOf returns a predictor of an output of a run, as one of predictionKinds.

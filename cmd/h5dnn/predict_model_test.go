@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -37,6 +38,13 @@ func TestPredictWithModel(t *testing.T) {
 	const command = "h5dnn predict w.safetensors x.npz:/x --model m.yaml -o - --format csv"
 	if got, want := output(t, command), "14.0,0.0,14.0,29.0\n0.0,1.0,1.0,1.0\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	rounded := output(t, command+" --weights bf16") // all of these numbers are numbers of bfloat16
+	if has := native.BF16(); has != strings.Contains(rounded, "14.0,0.0,14.0,29.0\n0.0,1.0,1.0,1.0\n") || has != strings.Contains(rounded, "note: bfloat16: 2 of 2 layers") || has == strings.Contains(rounded, "does not multiply them") {
+		t.Errorf("with weights of bfloat16: %s", rounded)
+	}
+	if got := output(t, command+" --weights fp8"); !strings.Contains(got, "--weights fp8: want float32, bf16 or int8") {
+		t.Error(got)
 	}
 	weights["head.weight"] = storage.From([]float32{1, 2, 3, 4}, 1, 4)
 	save("w.safetensors", weights)

@@ -1,4 +1,5 @@
 #include "direct.h"
+#include "bf16.h"
 #include "dnnl_plan.h"
 #include "h5k.h"
 #include "table.h"
@@ -7,7 +8,9 @@
 extern const h5k_table h5k_table_v3, h5k_table_v4;
 extern const h5k_direct_loops h5k_direct_v2, h5k_direct_v3, h5k_direct_v4;
 
-static const h5k_direct_loops *loops(void) {
+static const h5k_direct_loops *loops(const h5k_direct *g) {
+	if (g->bf16)
+		return h5k_direct_pairs();
 #ifdef __x86_64__
 	if (h5k_isa == &h5k_table_v4)
 		return &h5k_direct_v4;
@@ -44,14 +47,16 @@ static int64_t volume(const int64_t *size) { return size[0] * size[1] * size[2];
 static int64_t pixels_of(const h5k_direct *g) { return g->n * volume(g->y_size); }
 
 int64_t h5k_direct_packed(const h5k_direct *g) {
-	const h5k_direct_loops *l = loops();
+	const h5k_direct_loops *l = loops(g);
+	if (!l)
+		return 0;
 	return volume(g->window) * (g->depthwise ? up(g->c, l->lanes) : g->c * up(g->o, l->lanes));
 }
 
 int h5k_direct_pack(const h5k_direct *g, float *packed, int64_t packed_len, const float *w, int64_t w_len) {
-	const h5k_direct_loops *l = loops();
+	const h5k_direct_loops *l = loops(g);
 	const int64_t taps = volume(g->window);
-	if (packed_len < h5k_direct_packed(g) || w_len < taps * g->o * (g->depthwise ? 1 : g->c))
+	if (!l || packed_len < h5k_direct_packed(g) || w_len < taps * g->o * (g->depthwise ? 1 : g->c))
 		return -2;
 	if (g->depthwise) {
 		for (int64_t t = 0; t < taps; t++)
@@ -198,13 +203,13 @@ static int short_of(const h5k_direct *g, int64_t x_len, int64_t y_len, int64_t p
 	int64_t x_last = (g->n - 1) * g->x[0] + (g->c - 1) * g->x[1];
 	for (int i = 0; i < 3; i++)
 		x_last += (g->x_size[i] - 1) * g->x[2 + i];
-	return x_len <= x_last || y_len < pixels_of(g) * g->o || packed_len < h5k_direct_packed(g) || (b && b_len < g->o) || (g->depthwise && (g->o != g->c || g->window[0] * g->window[1] > H5K_DIRECT_ROWS));
+	return !loops(g) || (g->bf16 && g->depthwise) || x_len <= x_last || y_len < pixels_of(g) * g->o || packed_len < h5k_direct_packed(g) || (b && b_len < g->o) || (g->depthwise && (g->o != g->c || g->window[0] * g->window[1] > H5K_DIRECT_ROWS));
 }
 
 int h5k_direct_run(const h5k_direct *g, float *y, int64_t y_len, const float *x, int64_t x_len, const float *packed, int64_t packed_len, const float *b, int64_t b_len) {
 	if (short_of(g, x_len, y_len, packed_len, b, b_len))
 		return -2;
-	job q = {.g = g, .loops = loops(), .x = x, .w = packed, .b = b, .y = y};
+	job q = {.g = g, .loops = loops(g), .x = x, .w = packed, .b = b, .y = y};
 	for (int i = 0; i < 3; i++)
 		q.size[i] = padded(g, i);
 	q.gap = collides(&q) ? LINE : 0;
@@ -336,7 +341,7 @@ int h5k_direct_chain(const h5k_direct g[3], float *y, int64_t y_len, const float
 		short_of(&g[2], all, y_len, w2_len, b2, b2_len) || g[2].c != d->c || pixels_of(&g[2]) != out || volume(g[2].window) * volume(g[2].stride) != 1 ||
 		(g[2].sum && (!g->n || out != in)))
 		return -2;
-	chain q = {.g = g, .loops = loops(), .x = x, .w = {w0, w1, w2}, .b = {b0, b1, b2}, .y = y, .rows = d->n * d->y_size[1], .reach = (d->window[1] - 1) * d->dilation[1]};
+	chain q = {.g = g, .loops = loops(d), .x = x, .w = {w0, w1, w2}, .b = {b0, b1, b2}, .y = y, .rows = d->n * d->y_size[1], .reach = (d->window[1] - 1) * d->dilation[1]};
 	const double work = (double)out * g[2].o * d->c;
 	q.parts = work < ALONE ? 1 : least(h5k_threads(), q.rows);
 	q.wide = d->x_size[2] * (g->n ? g->c : d->c);

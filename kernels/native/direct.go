@@ -18,7 +18,7 @@ type Direct struct {
 	XSize, YSize, Window, Stride, Dilation [3]int64
 	Pad                                    [3]int64 // before x
 	X                                      [5]int64 // strides of images, channels and axes
-	Depthwise, Sum                         int64    // 0 or 1; Sum adds the results to y
+	Depthwise, BF16, Sum                   int64    // 0 or 1; Sum adds the results to y
 	Low, High                              float32  // limits of y
 }
 

@@ -14,6 +14,7 @@ typedef struct {
 	int64_t pad[3];    /* zeros before x; after it as many as y needs */
 	int64_t x[5];      /* strides of images, channels and the three axes, in elements */
 	int64_t depthwise; /* 0 or 1 */
+	int64_t bf16;      /* 1 if elements of x and w are pairs of numbers of bfloat16, as bf16.h makes them */
 	int64_t sum;       /* 1 if the results are added to y */
 	float low, high;   /* y is limited to; NaN stays NaN */
 } h5k_direct;

@@ -3,6 +3,12 @@
 #include "direct.h"
 #include "panels.h"
 
+#ifdef H5K_PAIRS
+#define ADD_PRODUCT(total, x, u) total = (vec)_mm512_dpbf16_ps((__m512)(total), (__m512bh)(u), (__m512bh)_mm512_castps_si512(_mm512_set1_ps(x)))
+#else
+#define ADD_PRODUCT(total, x, u) total += x * u
+#endif
+
 INLINE void panel(const h5k_direct_block *p, int pixels, int vectors) {
 	vec total[BLOCK][VECTORS];
 	int64_t at[BLOCK];
@@ -25,7 +31,7 @@ INLINE void panel(const h5k_direct_block *p, int pixels, int vectors) {
 			for (int i = 0; i < pixels; i++)
 #pragma GCC unroll 2
 				for (int j = 0; j < vectors; j++)
-					total[i][j] += x[at[i]] * u[j];
+					ADD_PRODUCT(total[i][j], x[at[i]], u[j]);
 		}
 	}
 	const vec low = p->low - (vec){0}, high = p->high - (vec){0};

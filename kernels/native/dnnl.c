@@ -314,7 +314,7 @@ h5k_plan *h5k_compile(const h5k_problem *q, int *status) {
 }
 
 int h5k_bf16(void) {
-#if defined(__x86_64__) && (defined(__clang__) || __GNUC__ >= 10)
+#ifdef H5K_BUILDS_BF16
 	return h5k_isa == &h5k_table_v4 && __builtin_cpu_supports("avx512bf16");
 #else
 	return 0;

@@ -38,6 +38,9 @@ const char *h5k_implementation(const h5k_plan *plan);
 /* h5k_bf16 reports whether the processor multiplies numbers of bfloat16, at H5DNN_ISA. Elsewhere operands are
  * rounded to them and multiplied in float32. */
 int h5k_bf16(void);
+#if defined(__x86_64__) && (defined(__clang__) || __GNUC__ >= 10)
+#define H5K_BUILDS_BF16 /* the compiler knows the instructions */
+#endif
 
 /* h5k_execute runs a plan, in one thread at a time, for each of some blocks of x and y, x_step and
  * y_step elements apart. After each, unless act is -1, the block of act(y) is written to z, which may be y:
