@@ -179,7 +179,7 @@ func (c Config) chooseGenes(fields []geneField, trained bool) (genes []string, e
 		seen := map[string]bool{}
 		for _, gene := range f.genes {
 			if seen[gene] {
-				return nil, fmt.Errorf("%s: gene %q is there twice; its columns cannot be told apart by name: %w", f.at, gene, views.ErrShape)
+				return nil, fmt.Errorf("%s: gene %q is a duplicate, so that columns cannot be told apart by name: %w", f.at, gene, views.ErrShape)
 			}
 			seen[gene] = true
 			if count[gene]++; count[gene] == 1 {

@@ -68,7 +68,7 @@ func Observations(f *hdf5.File) (n int, all []RowArray, err error) {
 	return n, all, nil
 }
 
-// lookup returns the object at a path of a file, or nil if there is none.
+// lookup returns the object at a path of a file, or nil where nothing is.
 func lookup(f *hdf5.File, path string) (*hdf5.Object, error) {
 	o, err := f.Lookup(path)
 	switch {
