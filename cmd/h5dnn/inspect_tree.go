@@ -147,8 +147,9 @@ func someOf(names []string, all bool) string {
 const configAttr = "h5dnn_config"
 
 const (
-	attrElements = 8  // shown of an attribute's value
-	attrRunes    = 96 // shown of a text
+	attrElements = 8    // shown of an attribute's value
+	attrRunes    = 96   // shown of a text
+	configRunes  = 4096 // shown of a setting, such as the names of genes
 )
 
 // attr prints an attribute, with a mark behind its value.
@@ -157,7 +158,7 @@ func (t *treePrinter) attr(line func(deeper, text string), a inspect.Attr, mark 
 	if text, ok := value.(string); ok && a.Name == configAttr {
 		line("  ", t.paint.faint("@"+a.Name))
 		for _, text := range configLines(text) {
-			line("    ", printable(text))
+			line("    ", clip(printable(text), configRunes))
 		}
 		return
 	}

@@ -23,7 +23,8 @@ type Data struct {
 	Categories Categories
 	// Layouts are the image layouts, nchw or nhwc, that files record for inputs.
 	Layouts map[string]string
-	// Genes are the names of the columns of inputs along var of AnnData, where Config.Genes asks for some.
+	// Genes are the names of the columns of inputs along var of AnnData: those that Config.Genes asks for, or else those of
+	// all files, if they can be told apart. A run keeps them, and takes other files by these names.
 	Genes []string
 	// CSR are the inputs whose batches are sparse matrices.
 	CSR map[string]CSRInput
@@ -133,7 +134,7 @@ func (c Config) data(seed uint64, training, validation []*part) (*Data, error) {
 	for _, f := range training[0].fields {
 		if f.csr != nil && slices.Contains(c.CSR, f.Name) {
 			in := csrNames(f.Name)
-			in.Width, in.Mapped = f.csr.width, len(d.Genes) > 0
+			in.Width, in.Mapped = f.csr.width, len(c.Genes) > 0
 			d.CSR[f.Name] = in
 		}
 	}

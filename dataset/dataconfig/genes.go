@@ -101,18 +101,20 @@ func (g *geneField) names(files Files, file string) ([]string, error) {
 	return found.Texts()
 }
 
-// alignGenes gives the fields of parts whose columns are genes the genes that c names, and returns these, and a note on what is
-// missing. Without names, the genes must be the same in all files. trained says that they are those that a model was trained on.
+// alignGenes gives the fields of parts whose columns are genes the genes that c names, and returns these, and a note on what
+// moved or is missing. Without names, the genes must be the same in all files, and are returned if they can be told apart. trained says
+// that c names those that a model was trained on.
 func (c Config) alignGenes(parts []*part, trained bool) (genes, notes []string, err error) {
-	if len(parts) < 2 && len(c.Genes) == 0 {
-		return nil, nil, nil
-	}
 	fields, err := geneFields(parts)
 	switch {
+	case len(parts) < 2 && len(c.Genes) == 0 && err != nil: // names are not needed
+		return nil, nil, nil
 	case err != nil:
 		return nil, nil, err
 	case len(c.Genes) == 0:
-		return nil, nil, sameGenes(fields)
+		return commonGenes(fields), nil, sameGenes(fields)
+	case len(fields) == 0 && trained:
+		return nil, []string{fmt.Sprintf("no genes are named; columns are taken as the %d of training, in their order", len(c.Genes))}, nil
 	case len(fields) == 0:
 		return nil, nil, config.At(config.Errorf("no input has genes: want X, raw/X or a layer of files of AnnData, whose var names them"), "genes")
 	}
@@ -123,8 +125,12 @@ func (c Config) alignGenes(parts []*part, trained bool) (genes, notes []string, 
 	for i, gene := range genes {
 		place[gene] = int32(i)
 	}
-	missing, files := 0, 0
+	missing, files, moved := 0, 0, false
 	for _, f := range fields {
+		if slices.Equal(f.genes, genes) {
+			continue
+		}
+		moved = true
 		n, err := f.align(place)
 		if err != nil {
 			return nil, nil, err
@@ -132,6 +138,9 @@ func (c Config) alignGenes(parts []*part, trained bool) (genes, notes []string, 
 		if missing = max(missing, n); n > 0 {
 			files++
 		}
+	}
+	if !moved {
+		return genes, nil, nil
 	}
 	notes = []string{fmt.Sprintf("columns are genes by name, %d of them", len(genes))}
 	if missing > 0 {
@@ -154,6 +163,19 @@ func sameGenes(fields []geneField) error {
 		}
 	}
 	return nil
+}
+
+// commonGenes returns the genes of all fields, or nil if some are others, are chosen by position, or have the same name.
+func commonGenes(fields []geneField) []string {
+	for _, f := range fields {
+		if strings.HasSuffix(f.index, "]") || !slices.Equal(f.genes, fields[0].genes) || len(slices.Compact(slices.Sorted(slices.Values(f.genes)))) < len(f.genes) {
+			return nil
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return fields[0].genes
 }
 
 // firstDifference returns the first place at which a and b differ, or -1.

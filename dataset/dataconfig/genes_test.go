@@ -1,6 +1,7 @@
 package dataconfig_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -93,7 +94,7 @@ func TestGenesByName(t *testing.T) {
 				t.Errorf("%s: row %d is %v, want %v", name, i, got[i*width:(i+1)*width], want)
 			}
 		}
-		if len(test.genes) > 0 && len(data.Genes) != width {
+		if len(data.Genes) != width {
 			t.Errorf("%s: genes %v", name, data.Genes)
 		}
 	}
@@ -113,6 +114,27 @@ func TestGenesOfTraining(t *testing.T) {
 		}
 		if err := d.Read(*into, []int{0, 1}); err != nil || !slices.Equal(storage.Elements[float32](into.Fields[0]), want) {
 			t.Errorf("%s: %v, %v; want %v", file, storage.Elements[float32](into.Fields[0]), err, want)
+		}
+	}
+	trained, err := dataconfig.Open(dataconfig.Config{File: dataconfig.Names{"a"}, X: dataconfig.Path("X")}, 1, cells())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Genes = trained.Genes // which nobody asked for
+	for path, want := range map[string]string{"a:X": "[]", "b:X": "[columns are genes by name, 3 of them]", "a:raw": "[no genes are named; columns are taken as the 3 of training, in their order]"} {
+		files := cells()
+		files["a:raw"] = files["a:X"]
+		file, path, _ := strings.Cut(path, ":")
+		d, notes, err := c.Inputs(files, []dataconfig.Source{{NamedPath: dataconfig.NamedPath{Name: "x", Path: path}, File: file, Shape: []int{3}}})
+		if err != nil || fmt.Sprint(notes) != want {
+			t.Fatalf("%s: notes %v, %v; want %s", path, notes, err, want)
+		}
+		into, err := dataset.NewBatch(d, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Read(*into, []int{0, 1}); err != nil || !slices.Equal(storage.Elements[float32](into.Fields[0]), []float32{1, 2, 3, 2, 4, 6}) {
+			t.Errorf("%s: %v, %v", path, storage.Elements[float32](into.Fields[0]), err)
 		}
 	}
 	c.Genes = dataconfig.Names{"h1"}

@@ -141,7 +141,7 @@ class Loader:
 
     @property
     def genes(self) -> list[str]:
-        """The names of the columns of X, raw/X and layers, in their order, where genes was given."""
+        """The names of the columns of X, raw/X and layers, in their order, where genes was given or all files have the same, each once."""
         return list(self._about["genes"] or [])
 
     @property
