@@ -632,6 +632,26 @@ func TestAmplificationIsWhatDecodesCost(t *testing.T) {
 	}
 }
 
+// TestQualityOfOrders is 1 for random orders, near 0 without a shuffle, and grows with the blocks that are open.
+func TestQualityOfOrders(t *testing.T) {
+	x := newFake(storage.From(make([]uint8, 20_000), 20_000, 1), 500)
+	quality := func(o Options) float64 {
+		o.BatchSize = 64
+		return must[*Loader](t)(NewLoader(must[Dataset](t)(FromArrays(input("x", x.Array()))), o)).Quality()
+	}
+	for _, test := range []struct {
+		o           Options
+		least, most float64
+	}{{Options{Shuffle: Exact}, 0.99, 1.01}, {Options{Shuffle: None}, 0, 0.05}, {Options{Shuffle: Window, Window: 1}, 0, 0.1}, {Options{Shuffle: Window, Window: 30}, 0.9, 1.01}} {
+		if q := quality(test.o); q < test.least || q > test.most {
+			t.Errorf("%v of %d blocks: quality %.3f, want %v to %v", test.o.Shuffle, test.o.Window, q, test.least, test.most)
+		}
+	}
+	if few, many := quality(Options{Shuffle: Window, Window: 3}), quality(Options{Shuffle: Window, Window: 12}); few >= many {
+		t.Errorf("quality %.3f of 3 blocks, %.3f of 12", few, many)
+	}
+}
+
 // TestWindowsMixSortedFiles loads a file sorted by its ten classes. Over fair
 // draws χ² of a batch's classes averages 9; a file's worth of batches, the first
 // and the last among them, may not be far from that.

@@ -23,6 +23,7 @@ type measurement struct {
 	first, later  duration // of an epoch of all rows
 	parts         [][2]int // rows that were read
 	shuffle       string   // the loader's default
+	quality       float64  // of that shuffle, 1 for that of a random permutation
 	kept          bool     // the decoded data fits the loader's memory, so later epochs decode nothing
 	amplification float64  // rows decoded per row delivered, under exact shuffling
 	repacked      *repacking
@@ -84,6 +85,7 @@ func (p *trainingCandidate) measure(d *doctor) error {
 	plan := loader.Plan()
 	p.measured = estimate(extracts, p.rows, plan.CacheAll || plan.Blocks == 0)
 	p.measured.parts, p.measured.shuffle, p.measured.kept = parts, plan.Shuffle.String(), plan.CacheAll
+	p.measured.quality = loader.Quality()
 	p.measured.amplification = loading.Describe(p.samples).ExactAmplification(batchRows)
 	return nil
 }

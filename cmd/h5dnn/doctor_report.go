@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
+	loading "github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -141,6 +142,9 @@ func (m *measurement) lines(n int) []string {
 		text = fmt.Sprintf("first epoch %v, later ones %v", m.first, m.later)
 	}
 	lines := []string{fmt.Sprintf("%s, reading and decoding only (batches of %d, shuffle %s; measured on %s in the page cache)", text, batchRows, m.shuffle, rangeText(m.parts, n))}
+	if m.shuffle == loading.Window.String() {
+		lines = append(lines, fmt.Sprintf("shuffle %s mixes sorted rows %.3f times as well as a random order (entropy within batches)", m.shuffle, m.quality))
+	}
 	if m.amplification > 1 && !m.kept {
 		lines = append(lines, fmt.Sprintf("shuffle exact decodes every row up to %.1f times (read amplification)", m.amplification))
 	}
@@ -281,7 +285,7 @@ func (m *measurement) fields(p *trainingCandidate) fields {
 		rows += part[1] - part[0]
 	}
 	f := fields{{"first_epoch_s", m.first.value}, {"first_epoch_error_s", m.first.err}, {"later_epoch_s", m.later.value}, {"later_epoch_error_s", m.later.err},
-		{"rows_s", float64(p.rows) / m.first.value}, {"rows", rows}, {"parts", m.parts}, {"shuffle", m.shuffle}, {"kept", m.kept}, {"exact_amplification", m.amplification}}
+		{"rows_s", float64(p.rows) / m.first.value}, {"rows", rows}, {"parts", m.parts}, {"shuffle", m.shuffle}, {"shuffle_quality", m.quality}, {"kept", m.kept}, {"exact_amplification", m.amplification}}
 	if r := m.repacked; r != nil {
 		f = append(f, field{"train_first_epoch_s", r.first.value}, field{"train_rows_s", float64(p.rows) / max(r.first.value, 1e-9)}, field{"gain", r.gain.value}, field{"gain_error", r.gain.err})
 	}
