@@ -32,7 +32,7 @@ func inspectCommand() *cli.Command {
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object for each FILE"},
 			&cli.BoolFlag{Name: "stats", Usage: "read the data and show min, max, mean, std, NaNs, zeros and a histogram; of strings, the most frequent"},
 			allFlag("on a terminal, show each of many alike objects (demo_0 … demo_23)"),
-			refreshFlag("a FILE"),
+			refreshFlag(),
 			followFlag(), fromFlag(), voidFlag(),
 		},
 		Action: func(c *cli.Context) error {
@@ -66,9 +66,9 @@ func inspectAll(c *cli.Context, w io.Writer) error {
 	return nil
 }
 
-// refreshFlag makes a command show what has changed.
-func refreshFlag(what string) cli.Flag {
-	return &cli.DurationFlag{Name: "refresh", Usage: "look again every `TIME`, such as 2s, and show " + what + " that has changed, until interrupted; its writer may have it open in HDF5's SWMR mode"}
+// refreshFlag makes a command print again what has changed.
+func refreshFlag() cli.Flag {
+	return &cli.DurationFlag{Name: "refresh", Usage: "look again every `TIME`, such as 2s, and print again what has changed, until interrupted; its writer may have it open in HDF5's SWMR mode"}
 }
 
 // showAgain calls show again and again, and prints what it writes whenever that has changed, until the context is done.

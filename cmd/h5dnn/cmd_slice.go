@@ -38,7 +38,7 @@ func sliceCommand() *cli.Command {
 			&cli.StringFlag{Name: "format", Usage: "one of " + writableFormats() + "; by default from the extension of FILE"},
 			forceFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the elements as one JSON object"},
-			refreshFlag("elements"), followFlag(), fromFlag(), voidFlag(),
+			refreshFlag(), followFlag(), fromFlag(), voidFlag(),
 		}, lossFlags...),
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "FILE:/path[EXPR]")
