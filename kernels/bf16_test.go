@@ -72,7 +72,7 @@ func roundedCalls() (all []sample) {
 	}
 }
 
-// TestBF16AgreesWithReference compares products with those of the reference, of operands that are rounded, with 1 to 4 threads: products
+// TestBF16AgreesWithReference compares products with the reference on rounded operands, with 1 to 4 threads: products
 // of matrices have the same bits.
 func TestBF16AgreesWithReference(t *testing.T) {
 	defer func(n float64) { leastRounded = n }(leastRounded)
@@ -132,7 +132,7 @@ func TestBF16AgreesWithReference(t *testing.T) {
 	}
 }
 
-// TestSmallProductsAreNotRounded: their results are those of float32, on every processor.
+// TestSmallProductsAreNotRounded compares their results with products of float32, bit by bit.
 func TestSmallProductsAreNotRounded(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	in := operandsOf(r, true, views.Of(64, 100), views.Of(100, 128))

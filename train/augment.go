@@ -19,7 +19,7 @@ func (c Config) augmentations() ([]augment.Augmentation, error) {
 	return list, c.checkAugmentFields()
 }
 
-// fixedAugmentations returns those of the samples to validate and predict on, which draw no random numbers.
+// fixedAugmentations returns the augmentations of the samples to validate and predict on, which draw no random numbers.
 func (c Config) fixedAugmentations() ([]augment.Augmentation, error) {
 	list, err := augment.ListFromConfig(c.ValAugment)
 	if err != nil {

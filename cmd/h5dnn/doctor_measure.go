@@ -23,7 +23,7 @@ type measurement struct {
 	first, later  duration // of an epoch of all rows
 	parts         [][2]int // rows that were read
 	shuffle       string   // the loader's default
-	quality       float64  // of that shuffle, 1 for that of a random permutation
+	quality       float64  // of the shuffle; a random permutation has 1
 	kept          bool     // the decoded data fits the loader's memory, so later epochs decode nothing
 	amplification float64  // rows decoded per row delivered, under exact shuffling
 	repacked      *repacking

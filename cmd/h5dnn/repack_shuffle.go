@@ -126,7 +126,7 @@ func (w *wantedLayout) largestRows(f *hdf5.File) (n int, all []anndata.RowArray,
 		case len(w.paths) > 0:
 			return 0, nil, fmt.Errorf("%s has %d rows, and %s %d; name datasets with the same number of rows", c.path, c.rows, largest.path, largest.rows)
 		default:
-			w.notes = append(w.notes, hdf5.Finding{Path: c.path, Message: fmt.Sprintf("not shuffled: it has %d rows, and %s %d", c.rows, largest.path, largest.rows)})
+			w.notes = append(w.notes, hdf5.Finding{Path: c.path, Message: fmt.Sprintf("not shuffled: %d rows, where %s has %d", c.rows, largest.path, largest.rows)})
 		}
 	}
 	return largest.rows, all, nil

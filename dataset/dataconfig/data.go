@@ -23,8 +23,8 @@ type Data struct {
 	Categories Categories
 	// Layouts are the image layouts, nchw or nhwc, that files record for inputs.
 	Layouts map[string]string
-	// Genes are the names of the columns of inputs along var of AnnData: those that Config.Genes asks for, or else those of
-	// all files, if they can be told apart. A run keeps them, and takes other files by these names.
+	// Genes are the names of the columns of inputs along var of AnnData: as Config.Genes asks for, or else as all files
+	// have them, if no name is a duplicate. A run keeps them, and takes other files by these names.
 	Genes []string
 	// CSR are the inputs whose batches are sparse matrices.
 	CSR map[string]CSRInput

@@ -191,7 +191,7 @@ func firstDifference(a, b []string) int {
 	return min(len(a), len(b))
 }
 
-// chooseGenes returns the genes that c names. Those of training need not be in any file.
+// chooseGenes returns the genes that c names. If trained is set, files may lack them.
 func (c Config) chooseGenes(fields []geneField, trained bool) (genes []string, err error) {
 	count, order := map[string]int{}, []string{} // fields that have each gene
 	for _, f := range fields {

@@ -11,7 +11,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// cells are three files of AnnData, of which b has the genes of a in another order, and c others; row k of each has k+1 times the number
+// cells are three files of AnnData: b has the genes of a in another order, c has other genes; row k of each has k+1 times the number
 // of the gene.
 func cells() shelf {
 	files := shelf{}

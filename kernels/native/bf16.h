@@ -1,4 +1,4 @@
-/* Convolutions of numbers of bfloat16: those of direct.h, of images whose elements are pairs of channels in the place of a float. */
+/* Convolutions of direct.h on numbers of bfloat16: an element of an image is a pair of channels in the place of a float. */
 #ifndef H5K_BF16_H
 #define H5K_BF16_H
 
@@ -7,7 +7,7 @@
 /* The loops for pairs; NULL unless the processor multiplies them. */
 const h5k_direct_loops *h5k_direct_pairs(void);
 
-/* pairs are those of x, the images that g describes: dense, channels-last, with a zero after an odd number of channels.
+/* pairs are the pairs of channels of x, the images that g describes: dense, channels-last, with a zero after an odd number of channels.
  * It returns -2 if an operand is short or the processor has no pairs, else 0. */
 int h5k_bf16_pairs(const h5k_direct *g, float *pairs, int64_t pairs_len, const float *x, int64_t x_len);
 

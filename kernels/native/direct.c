@@ -313,7 +313,7 @@ static void chain_part(void *arg, int64_t from, int64_t to) {
 	for (int64_t part = from; part < to; part++) {
 		float *ring = q->scratch + part * q->size + q->outside, *y = ring + (q->reach + 1) * q->between;
 		const int64_t end = q->rows * (part + 1) / q->parts;
-		int64_t image = -1, made = 0; /* rows of the image in the ring, of which it has the last */
+		int64_t image = -1, made = 0; /* rows of the image that were computed; the ring holds the last of them */
 		for (int64_t row = q->rows * part / q->parts; row < end; row++) {
 			const int64_t first = row % g->y_size[1] * g->stride[1] - g->pad[1], last = least(first + q->reach, g->x_size[1] - 1);
 			if (row / g->y_size[1] != image) {

@@ -47,7 +47,7 @@ func (g *Direct) Run(y, x, packed, b []float32) error {
 	return packedStatus(C.h5k_direct_run(g.c(), floats(y), C.int64_t(len(y)), floats(x), C.int64_t(len(x)), floats(packed), C.int64_t(len(packed)), floats(b), C.int64_t(len(b))))
 }
 
-// A DirectChain is three convolutions in one, of which the first may be absent (N is 0): see h5k_direct_chain of direct.h.
+// A DirectChain is three convolutions in one; the first is absent if its N is 0: see h5k_direct_chain of direct.h.
 type DirectChain [3]Direct
 
 // Run sets y from x, weights of each Pack and biases, which may be nil.

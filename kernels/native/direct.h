@@ -29,8 +29,8 @@ int64_t h5k_direct_packed(const h5k_direct *g);
 int h5k_direct_pack(const h5k_direct *g, float *packed, int64_t packed_len, const float *w, int64_t w_len);
 int h5k_direct_run(const h5k_direct *g, float *y, int64_t y_len, const float *x, int64_t x_len, const float *packed, int64_t packed_len, const float *b, int64_t b_len);
 
-/* The convolutions g[0] of single pixels, whose n is 0 if there is none, g[1] of single channels over two axes, and g[2] of single pixels, each of the results of the one
- * before, in one: all of dense channels-last images, with steps of 1 but for g[1]. If g[2] adds to y, y may be x. */
+/* Three convolutions in one, each on the results of the one before: g[0] of single pixels (left out if its n is 0), g[1] of single channels over two axes,
+ * and g[2] of single pixels, all of dense channels-last images, with steps of 1 but for g[1]. If g[2] adds to y, y may be x. */
 int h5k_direct_chain(const h5k_direct g[3], float *y, int64_t y_len, const float *x, int64_t x_len, const float *w0, int64_t w0_len, const float *b0, int64_t b0_len,
 	const float *w1, int64_t w1_len, const float *b1, int64_t b1_len, const float *w2, int64_t w2_len, const float *b2, int64_t b2_len);
 

@@ -237,7 +237,7 @@ func (b *builder) constant(l *settings, part string, numbers []float64, shape []
 	return value{node: b.add(l, part, map[string]any{"constant": settings}, v.node), shape: shape}
 }
 
-// exchanged are the comparisons of y and x by those of x and y.
+// exchanged has, for each comparison of x and y, the equal comparison of y and x.
 var exchanged = pairs("eq=eq ne=ne gt=lt ge=le lt=gt le=ge")
 
 func elementwiseNodes(b *builder, l *settings, in []value) value {
