@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dataset"
@@ -383,6 +384,28 @@ func TestNumbersHaveTheirDistribution(t *testing.T) {
 		mean, variance := sum/n, squares/n
 		if math.Abs(mean-test.mean) > 5*math.Sqrt(test.variance/n) || math.Abs(variance-test.variance) > 0.05*test.variance {
 			t.Errorf("%s: mean %.4f, variance %.4f; want %.4f and %.4f", test.name, mean, variance, test.mean, test.variance)
+		}
+	}
+}
+
+// TestRangesOfOneNumber: a ratio of 0.5 stands for 0.5 to 1.5, as every range of factors does.
+func TestRangesOfOneNumber(t *testing.T) {
+	a, least, most := NewErase(EraseOptions{Area: Range{0.1, 0.1}, Ratio: Range{0.5}}), math.Inf(1), 0.0
+	for i := range 200 {
+		y0, y1, x0, x1 := a.rectangle(1000, 1000, newRandom(1, 0, i, 0))
+		ratio := float64(y1-y0) / float64(x1-x0)
+		least, most = min(least, ratio), max(most, ratio)
+	}
+	if math.Abs(least-0.5) > 0.02 || math.Abs(most-1.5) > 0.05 {
+		t.Errorf("ratios of %v to %v; want 0.5 to 1.5", least, most)
+	}
+}
+
+// TestLargestNumbersArePositive: images have no numbers from 0 to a negative one.
+func TestLargestNumbersArePositive(t *testing.T) {
+	for _, name := range []string{"color", "gamma", "lighting"} {
+		if _, err := FromConfig(map[string]any{name: map[string]any{"max": -1}}); err == nil || !strings.Contains(err.Error(), "max: -1; want a positive number") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -50,21 +50,21 @@ func gaussian(sigma float64) []uint32 {
 }
 
 // Apply blurs a sample.
-func (a *Blur) Apply(to, from Sample, r *Random) (err error) {
-	sigma := a.Sigma.draw(r, 0)
-	return errOr(each(Image, to, from, func(f Field, data []byte) {
-		if sigma > 1e-3 && err == nil {
-			err = f.image().Blur(f.pixelType(), data, data, gaussian(sigma))
-		}
-	}), &err)
+func (a *Blur) Apply(to, from Sample, r *Random) error {
+	if sigma := a.Sigma.draw(r, 0); sigma > 1e-3 {
+		return convolve(to, from, gaussian(sigma))
+	}
+	return convolve(to, from, nil)
 }
 
-// errOr returns the first of two errors; the second is set by then.
-func errOr(first error, second *error) error {
-	if first != nil {
-		return first
-	}
-	return *second
+// convolve copies a sample and convolves its images along both axes with weights, whose sum is 2¹⁶; nil changes nothing.
+func convolve(to, from Sample, weights []uint32) (err error) {
+	each(Image, to, from, func(f Field, data []byte) {
+		if weights != nil && err == nil {
+			err = f.image().Blur(f.pixelType(), data, data, weights)
+		}
+	})
+	return err
 }
 
 // Config returns the settings.

@@ -39,13 +39,11 @@ func box(size int) []uint32 {
 }
 
 // Apply blurs a sample.
-func (a *BoxBlur) Apply(to, from Sample, r *Random) (err error) {
-	size := int(a.Size.draw(r, 1)) | 1
-	return errOr(each(Image, to, from, func(f Field, data []byte) {
-		if size > 1 && err == nil {
-			err = f.image().Blur(f.pixelType(), data, data, box(size))
-		}
-	}), &err)
+func (a *BoxBlur) Apply(to, from Sample, r *Random) error {
+	if size := int(a.Size.draw(r, 1)) | 1; size > 1 {
+		return convolve(to, from, box(size))
+	}
+	return convolve(to, from, nil)
 }
 
 // Config returns the settings.

@@ -4,8 +4,6 @@ import (
 	"math"
 
 	"github.com/h5dnn/h5dnn/kernels/native/images"
-	"github.com/h5dnn/h5dnn/nn"
-	"github.com/h5dnn/h5dnn/tensor"
 )
 
 // ColorOptions are the settings of a Color.
@@ -39,10 +37,7 @@ func newColor(o ColorOptions) *Color {
 	o.Saturation.check(name, "saturation", 1, 0, most)
 	o.Hue.check(name, "hue", 0, -0.5, 0.5)
 	checkProbability(name, o.P)
-	orDefault(&o.Max, 1)
-	if !(o.Max > 0) {
-		tensor.Fail(name, nn.ErrConfig, "max: %v; want a positive number", o.Max)
-	}
+	checkMax(name, &o.Max)
 	return &Color{only(Image), chance(o.P), o}
 }
 

@@ -55,7 +55,8 @@ func (a *Erase) rectangle(h, w int, r *Random) (y0, y1, x0, x1 int) {
 		y, x := r.Intn(h)-a.Size/2, r.Intn(w)-a.Size/2
 		return max(0, y), min(h, y+a.Size), max(0, x), min(w, x+a.Size)
 	}
-	area, low, high := a.Area.draw(r, 0)*float64(h*w), a.Ratio[0], a.Ratio[len(a.Ratio)-1]
+	area := a.Area.draw(r, 0) * float64(h*w)
+	low, high := a.Ratio.bounds(1)
 	ratio := math.Exp(r.Uniform(math.Log(low), math.Log(high)))
 	rows, columns := min(h, int(math.Round(math.Sqrt(area*ratio)))), min(w, int(math.Round(math.Sqrt(area/ratio))))
 	y, x := r.Intn(h-rows+1), r.Intn(w-columns+1)

@@ -30,7 +30,7 @@ func NewGamma(o GammaOptions) *Gamma {
 func newGamma(o GammaOptions) *Gamma {
 	o.Gamma.check("gamma", "gamma", 1, 0, 100)
 	checkProbability("gamma", o.P)
-	orDefault(&o.Max, 1)
+	checkMax("gamma", &o.Max)
 	return &Gamma{only(Image), chance(o.P), o}
 }
 

@@ -1,10 +1,5 @@
 package augment
 
-import (
-	"github.com/h5dnn/h5dnn/nn"
-	"github.com/h5dnn/h5dnn/tensor"
-)
-
 // JitterOptions are the settings of a Jitter.
 type JitterOptions struct {
 	Std float64 `json:"std"` // standard deviation
@@ -25,9 +20,7 @@ func NewJitter(o JitterOptions) *Jitter {
 }
 
 func newJitter(o JitterOptions) *Jitter {
-	if !(o.Std >= 0) {
-		tensor.Fail("jitter", nn.ErrConfig, "std: %v; want a positive number", o.Std)
-	}
+	checkPositive("jitter", "std", o.Std >= 0, o.Std)
 	checkProbability("jitter", o.P)
 	return &Jitter{only(Signal), chance(o.P), o}
 }

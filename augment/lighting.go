@@ -4,8 +4,6 @@ import (
 	"math"
 
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/nn"
-	"github.com/h5dnn/h5dnn/tensor"
 )
 
 // LightingOptions are the settings of a Lighting.
@@ -38,10 +36,7 @@ func newLighting(o LightingOptions) *Lighting {
 	o.Gamma.check(name, "gamma", 1, 0, most)
 	o.ChannelGamma.check(name, "channel_gamma", 1, 0, most)
 	checkProbability(name, o.P)
-	orDefault(&o.Max, 1)
-	if !(o.Max > 0) {
-		tensor.Fail(name, nn.ErrConfig, "max: %v; want a positive number", o.Max)
-	}
+	checkMax(name, &o.Max)
 	return &Lighting{only(Image), chance(o.P), o}
 }
 

@@ -5,8 +5,6 @@ import (
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/nn"
-	"github.com/h5dnn/h5dnn/tensor"
 )
 
 // NoiseOptions are the settings of a Noise.
@@ -29,9 +27,7 @@ func NewNoise(o NoiseOptions) *Noise {
 }
 
 func newNoise(o NoiseOptions) *Noise {
-	if !(o.Std >= 0) {
-		tensor.Fail("noise", nn.ErrConfig, "std: %v; want a positive number", o.Std)
-	}
+	checkPositive("noise", "std", o.Std >= 0, o.Std)
 	checkProbability("noise", o.P)
 	return &Noise{only(Image), chance(o.P), o}
 }

@@ -64,6 +64,19 @@ func checkProbability(name string, p float64) {
 	}
 }
 
+// checkMax fails unless the largest number of float images is positive. 0 becomes 1.
+func checkMax(name string, most *float64) {
+	orDefault(most, 1)
+	checkPositive(name, "max", *most > 0, *most)
+}
+
+// checkPositive fails unless a setting is ok.
+func checkPositive(name, setting string, ok bool, v float64) {
+	if !ok {
+		tensor.Fail(name, nn.ErrConfig, "%s: %v; want a positive number", setting, v)
+	}
+}
+
 // A chance is the probability of an augmentation, which its options have as P.
 type chance float64
 
