@@ -7,3 +7,6 @@ func KeepFormats() (restore func()) {
 	kept := slices.Clone(formats)
 	return func() { formats = kept }
 }
+
+// Hints are the folders of the packages that errors about formats name.
+var Hints = hints

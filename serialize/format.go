@@ -367,15 +367,17 @@ func ByName(name string) (Format, error) {
 	return Format{}, fmt.Errorf("format %q; known are %s%s: %w", name, strings.Join(Formats(), ", "), importHint(name), ErrFormat)
 }
 
-// importHint names the package whose import registers a usual format that is not known, by
-// its name or extension. Programs see formats whose packages they import.
+// hints are the packages whose import registers usual formats, by name and by extension.
+var hints = map[string]string{
+	"h5": "hdf5", "hdf5": "hdf5", "npy": "npy", "npz": "npy", "pt": "torch", "pth": "torch", "torch": "torch", "keras": "kerasfile",
+	"safetensors": "safetensors", "h5dn": "native", "native": "native", "h5ck": "h5ck", "onnx": "onnx", "gguf": "gguf", "index": "tfbundle",
+	"h5ad": "anndata", "nc": "netcdf", "mat": "matlab", "csv": "csv", "parquet": "parquet", "arrow": "arrow", "feather": "arrow", "png": "png",
+}
+
+// importHint names the package whose import registers a format that is not known, by its name or extension: programs see
+// formats whose packages they import.
 func importHint(name string) string {
-	packages := map[string]string{
-		"h5": "hdf5", "hdf5": "hdf5", "npy": "npy", "npz": "npy", "pt": "torch", "pth": "torch", "torch": "torch", "keras": "keras",
-		"safetensors": "safetensors", "h5dn": "native", "native": "native", "h5ck": "h5ck", "onnx": "onnx", "gguf": "gguf", "index": "tfbundle",
-		"h5ad": "anndata", "nc": "netcdf", "mat": "matlab", "csv": "csv", "parquet": "parquet", "arrow": "arrow", "feather": "arrow", "png": "png",
-	}
-	folder, ok := packages[strings.ToLower(name)]
+	folder, ok := hints[strings.ToLower(name)]
 	if !ok {
 		return ""
 	}

@@ -187,8 +187,13 @@ func TestUnknownFilesSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestUnknownFormatsNameTheirPackage: an error about a format that is not registered says what to import.
+// TestUnknownFormatsNameTheirPackage: an error about a format that is not registered says what to import, and that is there.
 func TestUnknownFormatsNameTheirPackage(t *testing.T) {
+	for name, folder := range serialize.Hints {
+		if _, err := os.Stat(folder); err != nil {
+			t.Errorf("the package of %s: %v", name, err)
+		}
+	}
 	for name, folder := range map[string]string{"a.mat": "matlab", "a.h5ad": "anndata", "a.h5": "hdf5", "a.png": "png", "a.feather": "arrow", "a.INDEX": "tfbundle"} {
 		want := `import _ "github.com/h5dnn/h5dnn/serialize/` + folder + `"`
 		if _, err := serialize.ByExtension(name); err == nil || !strings.Contains(err.Error(), want) {
