@@ -4,6 +4,7 @@ package main
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,7 +106,7 @@ func (s loaderSettings) open() (_ *loader, err error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	open := func(name string) (inspect.File, error) {
-		return inspect.Open(name, serialize.Options{Context: ctx, Format: s.Format, Follow: s.Follow})
+		return inspect.Open(name, serialize.Options{Context: ctx, Format: cmp.Or(s.Format, s.Data.Format), Follow: s.Follow})
 	}
 	l := &loader{files: datafiles.New(open), pool: &pool{free: map[int][][]byte{}, owned: map[*block]bool{}}, cancel: cancel}
 	defer func() {

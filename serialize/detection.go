@@ -71,6 +71,9 @@ func detect(r io.ReaderAt, size int64, name string) (Format, error) {
 		}
 		return Format{}, fmt.Errorf("not a file of a known format: %s%s: %w", signature.Beginning(r, size), nameHint(name), ErrFormat)
 	case 1:
+		if f, err := ByExtension(name); err == nil && f.Refines == found[0].Name {
+			return f, nil
+		}
 		return found[0], nil
 	}
 	return Format{}, fmt.Errorf("may be %s or %s; name the format: %w", found[0].Name, found[1].Name, ErrFormat)

@@ -26,6 +26,9 @@ type Format struct {
 	// Plain formats cannot be told by their content. A file that no Match recognizes is
 	// opened as one if it has its extension.
 	Plain bool
+	// Refines is the format whose files are opened as this one if they have its extension, though
+	// nothing in them says so: hdf5 for .nc.
+	Refines string
 	// Folder is the file by which a folder of this format is opened; "" for formats whose
 	// files are one. See FileOf.
 	Folder string

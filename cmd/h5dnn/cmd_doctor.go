@@ -152,7 +152,7 @@ const mostMeasured = 4
 
 // examine looks at all data at and below a path.
 func (d *doctor) examine(path string) error {
-	d.files = newFiles(context.WithValue(d.ctx, cacheKey{}, -1)) // so that a second epoch of an extract decodes again
+	d.files = newFiles(context.WithValue(d.ctx, cacheKey{}, -1), "") // so that a second epoch of an extract decodes again
 	defer d.files.Close()
 	var err error
 	if d.file, err = d.files.File(d.name); err != nil {

@@ -107,7 +107,7 @@ func samplesOf(c *cli.Context, config *train.Config) (trainedOn bool, err error)
 		d.SetX(x)
 		d.Split, d.YFile, d.Rows = dataconfig.Split{}, nil, nil
 	case len(files) > 0:
-		if len(d.ValX) > 0 && holds(c.Context, files[0], d.ValX) {
+		if len(d.ValX) > 0 && holds(c.Context, d.Format, files[0], d.ValX) {
 			*d = d.Validation()
 		}
 		d.Split, d.YFile, d.Rows = dataconfig.Split{}, nil, nil
@@ -132,9 +132,9 @@ func samplesOf(c *cli.Context, config *train.Config) (trainedOn bool, err error)
 	return trainedOn, config.Check()
 }
 
-// holds reports whether the files that a pattern names hold the first of paths.
-func holds(ctx context.Context, pattern string, paths dataconfig.Paths) bool {
-	open := newFiles(ctx)
+// holds reports whether the files of a format that a pattern names hold the first of paths.
+func holds(ctx context.Context, format, pattern string, paths dataconfig.Paths) bool {
+	open := newFiles(ctx, format)
 	defer open.Close()
 	names, err := open.Glob(pattern)
 	if err != nil || len(names) == 0 {

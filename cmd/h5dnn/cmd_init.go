@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/dataset/datafiles"
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/models"
 	"github.com/h5dnn/h5dnn/propose"
@@ -105,7 +106,7 @@ func writeConfiguration(c *cli.Context, data, out string) error {
 			return err
 		}
 	}
-	text := configuration(proposals[0], named)
+	text := configuration(proposals[0], named, formatFrom(c.Context))
 	if _, err := newRun(c.Context, text, out); err != nil {
 		return fmt.Errorf("%s: %w", data, err)
 	}
@@ -148,6 +149,12 @@ func proposalsFor(ctx context.Context, data string, w propose.Wishes) ([]propose
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", data, err)
+	}
+	for _, path := range append(slices.Clone(proposals[0].X), proposals[0].Y...) {
+		if packed := datafiles.Packed(file, path); len(packed) > 0 {
+			proposals[0].Notes = append(proposals[0].Notes, fmt.Sprintf("%s has %s, which are not applied to a plain HDF5 file; --from netcdf applies them", path, strings.Join(packed, ", ")))
+			break
+		}
 	}
 	return proposals, nil
 }
@@ -242,10 +249,13 @@ func newRun(ctx context.Context, text, out string) (*train.Run, error) {
 }
 
 // configuration returns the YAML of a proposal for a file.
-func configuration(p propose.Proposal, file string) string {
+func configuration(p propose.Proposal, file, format string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# A configuration for %s, proposed by h5dnn init from its names, shapes and values.\n", printable(filepath.Base(file)))
 	fmt.Fprintf(&b, "# h5dnn help configuration explains every setting.\n\ndata:\n  file: %s\n", propose.Quoted(file))
+	if format != "" {
+		fmt.Fprintf(&b, "  format: %s   # as asked\n", format)
+	}
 	for _, s := range p.Data {
 		fmt.Fprintf(&b, "  %s: %s%s\n", s.Key, s.Value, comment(s.Comment))
 	}

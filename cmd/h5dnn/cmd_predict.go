@@ -81,7 +81,7 @@ func predict(c *cli.Context) error {
 	if err := checkOutputs(outputs, format); err != nil {
 		return err
 	}
-	open := newFiles(c.Context)
+	open := newFiles(c.Context, run.Config.Data.Format)
 	defer open.Close()
 	inputs := outputs[0].Inputs()
 	samples, err := predictionSamples(c, open, run, name, args, inputs)
@@ -335,7 +335,7 @@ func sourcesOf(c *cli.Context, run string, args []string, trained *dataconfig.Co
 	one := parseAddress(args[0])
 	switch {
 	case len(args) == 1 && one.path == "" && isContainer(one.file):
-		if len(trained.ValX) > 0 && !holds(c.Context, one.file, trained.X) {
+		if len(trained.ValX) > 0 && !holds(c.Context, trained.Format, one.file, trained.X) {
 			trained.SetX(trained.ValX)
 		}
 		for i, x := range trained.X {

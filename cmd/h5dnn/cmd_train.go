@@ -602,7 +602,7 @@ func openData(ctx context.Context, config train.Config) (*trainingData, error) {
 	if group() != nil || config.Shards > 1 {
 		ctx = context.WithoutCancel(ctx) // processes stop after a step that all have made to its end
 	}
-	d := &trainingData{Files: newFiles(ctx)}
+	d := &trainingData{Files: newFiles(ctx, config.Data.Format)}
 	var err error
 	if d.Data, err = train.OpenData(config, d.Files); err != nil {
 		d.Close()

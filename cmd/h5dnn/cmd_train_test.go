@@ -98,7 +98,7 @@ func predictedRight(t *testing.T) float64 {
 	if status != 0 {
 		t.Fatalf("predict: status %d: %s", status, errs)
 	}
-	open := newFiles(t.Context())
+	open := newFiles(t.Context(), "")
 	defer open.Close()
 	labels, err := open.Find("testdata/digits.h5", "test/labels")
 	if err != nil {

@@ -89,7 +89,7 @@ func (d *doctor) candidate(group []openedData) (*trainingCandidate, error) {
 		return nil, fmt.Errorf("%v, which models do not take", first.Array.Type)
 	}
 	var err error
-	if p.samples, err = d.samples(group); err != nil {
+	if p.samples, err = p.samplesOf(d, group); err != nil {
 		return nil, err
 	}
 	if p.rowBytes = int(loading.Bytes(p.samples)) / p.rows; p.rowBytes == 0 {
@@ -111,22 +111,26 @@ func typeName(o openedData) string {
 	return o.Selection.Type()
 }
 
-// samples returns the samples of alike data, as train loads them. Categories are their codes.
-func (d *doctor) samples(group []openedData) (loading.Dataset, error) {
+// samplesOf returns the samples of alike data, as train loads them. Categories are their codes. It warns of what train notes of the first.
+func (p *trainingCandidate) samplesOf(d *doctor, group []openedData) (loading.Dataset, error) {
 	var all []loading.Dataset
 	for _, o := range group {
 		var one loading.Dataset
+		var notes []string
 		var err error
 		if o.Names != nil {
 			one, err = loading.FromArrays(loading.NamedArray{Name: "x", Array: o.Array})
 		} else {
 			source := dataconfig.Source{NamedPath: dataconfig.NamedPath{Name: "x", Path: o.path}, File: d.name}
-			one, _, err = dataconfig.Config{}.Inputs(d.files, []dataconfig.Source{source})
+			one, notes, err = dataconfig.Config{}.Inputs(d.files, []dataconfig.Source{source})
 		}
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, one)
+		if o.path == p.path {
+			p.warnings = append(p.warnings, notes...)
+		}
 	}
 	return joined(all)
 }

@@ -32,7 +32,7 @@ func TestRefusalsNameWhatWorks(t *testing.T) {
 			named++
 			proposals, err := proposalsFor(context.Background(), file, refusal.Ask)
 			if err == nil {
-				_, err = newRun(context.Background(), configuration(proposals[0], file), "-")
+				_, err = newRun(context.Background(), configuration(proposals[0], file, ""), "-")
 			}
 			if err != nil {
 				t.Errorf("%s, task %q: refused with %s, then: %v", file, task, flagsOf(refusal.Ask), err)
@@ -61,7 +61,7 @@ func TestEveryProposalStarts(t *testing.T) {
 				continue // nothing is likely
 			}
 			for _, p := range proposals {
-				run, err := newRun(context.Background(), configuration(p, file), "-")
+				run, err := newRun(context.Background(), configuration(p, file, ""), "-")
 				if err != nil && filepath.Base(file) == "cells.h5ad" && strings.Contains(err.Error(), "set data.missing: ignore") {
 					continue // categories of numbers that some rows do not have, as values: init prints this error
 				}

@@ -24,7 +24,7 @@ func override(c *cli.Context, settings *train.Config) error {
 		"val-data": &d.ValFile, "val-y-data": &d.ValYFile, "val-rows": &d.ValRows,
 	})
 	setFlags(c, c.String, map[string]*string{
-		"shuffle": &d.Shuffle, "episodes": &d.Episodes, "layout": &d.Layout, "device": &settings.Device, "precision": &settings.Precision,
+		"shuffle": &d.Shuffle, "episodes": &d.Episodes, "from": &d.Format, "layout": &d.Layout, "device": &settings.Device, "precision": &settings.Precision,
 	})
 	setFlags(c, c.Int, map[string]*int{
 		"length": &d.Length, "steps": &d.Steps, "y-steps": &d.YSteps, "pad-before": &d.PadBefore, "pad-after": &d.PadAfter, "window": &d.Window,

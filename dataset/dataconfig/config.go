@@ -27,6 +27,7 @@ import (
 // the weights and the lengths, in this order, several by name.
 type Config struct {
 	File        Names         `json:"file"`                  // required: names or patterns (demo_*.h5)
+	Format      string        `json:"format,omitempty"`      // of all files, such as netcdf where packed numbers of a plain HDF5 file are to be unpacked; by content if empty
 	YFile       Names         `json:"y_file,omitempty"`      // of Y and Weights, as many as of X; File if empty
 	X           Paths         `json:"x"`                     // required: inputs; a list of paths in the place of one names the columns of one input
 	Y           Paths         `json:"y"`                     // required: targets

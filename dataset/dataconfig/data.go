@@ -113,6 +113,26 @@ func (d *Data) noteShuffled(parts []*part) {
 	}
 }
 
+// notePacked returns a note on numbers that are read as stored though attributes say what they stand for.
+func notePacked(parts []*part) []string {
+	var packed []string
+	for _, p := range parts {
+		for _, at := range p.packed {
+			if !slices.Contains(packed, at) {
+				packed = append(packed, at)
+			}
+		}
+	}
+	if len(packed) == 0 {
+		return nil
+	}
+	of := packed[0]
+	if len(packed) > 1 {
+		of += fmt.Sprintf(" and %d more", len(packed)-1)
+	}
+	return []string{of + ": numbers are as stored, also where they stand for missing ones; format: netcdf (--from netcdf) applies these attributes"}
+}
+
 // data makes samples of parts.
 func (c Config) data(seed uint64, training, validation []*part) (*Data, error) {
 	d := &Data{config: c}
@@ -126,6 +146,7 @@ func (c Config) data(seed uint64, training, validation []*part) (*Data, error) {
 	if d.Genes, d.Notes, err = c.alignGenes(slices.Concat(training, validation), false); err != nil {
 		return nil, err
 	}
+	d.Notes = append(d.Notes, notePacked(slices.Concat(training, validation))...)
 	if err := padCSR(slices.Concat(training, validation)); err != nil {
 		return nil, err
 	}

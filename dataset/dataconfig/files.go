@@ -29,6 +29,10 @@ type Found struct {
 	Ragged *dataset.Ragged          // rows of numbers, of different lengths
 	Texts  func() ([]string, error) // strings
 
+	// Packed are the attributes that say what the numbers of a plain HDF5 file stand for, such as
+	// scale_factor, and are not applied.
+	Packed []string
+
 	// Names are those of the classes that integers in Array stand for, of an enum or a
 	// categorical column, and Values the integers; 0, 1, … if Values is nil.
 	Names  []string

@@ -16,6 +16,7 @@ type part struct {
 	file, yFile string
 	at          match // of the path of the first input
 	fields      []field
+	packed      []string       // what numbers stand for that are read as stored: "/t2m (scale_factor, add_offset)"
 	keep        dataset.RowSet // nil: all
 	runs        []int          // the episode, or run of equal groups, that each row is in; a window is in one; nil: any
 }
@@ -132,6 +133,9 @@ func (c Config) open(p *part) error {
 func (p *part) find(file, path string) (found Found, at string, err error) {
 	if at, err = wildcard(path).with(p.at); err == nil {
 		found, err = p.files.Find(file, at)
+	}
+	if err == nil && len(found.Packed) > 0 {
+		p.packed = append(p.packed, fmt.Sprintf("%s (%s)", at, strings.Join(found.Packed, ", ")))
 	}
 	return found, at, err
 }

@@ -46,7 +46,7 @@ func (c Config) Inputs(files Files, sources []Source) (dataset.Dataset, []string
 		return nil, nil, err
 	}
 	d, err := concat(long, c.samples)
-	return d, append(genes, episodeNotes(long, len(parts), c.shortest())...), err
+	return d, slices.Concat(genes, notePacked(parts), episodeNotes(long, len(parts), c.shortest())), err
 }
 
 // sourceParts finds the parts at sources: in each file of a pattern, each match of the stars of the first source.

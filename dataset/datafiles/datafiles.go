@@ -115,7 +115,36 @@ func (f Files) Find(name, path string) (dataconfig.Found, error) {
 	if err != nil {
 		return dataconfig.Found{}, err
 	}
-	return Found(data, name+": "+path)
+	found, err := Found(data, name+": "+path)
+	if err == nil {
+		found.Packed = Packed(file, path)
+	}
+	return found, err
+}
+
+// packing are the attributes by which the CF conventions say what stored numbers stand for, and
+// which are missing.
+var packing = []string{"scale_factor", "add_offset", "_FillValue", "missing_value"}
+
+// Packed returns the attributes of an array of a plain HDF5 file that say what its numbers stand for. Where the file
+// is read as NetCDF they are applied, and not returned.
+func Packed(file inspect.File, path string) (names []string) {
+	h5, ok := file.(inspect.HDF5)
+	if !ok || h5.Format() != "hdf5" {
+		return nil
+	}
+	path, _ = views.CutIndex(path)
+	o, err := h5.Lookup(path)
+	if err != nil {
+		return nil // such as a member of a compound type
+	}
+	all, _ := o.Attributes() // those that can be read
+	for _, a := range all {
+		if slices.Contains(packing, a.Name) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
 }
 
 // Found returns data as package dataconfig takes it. Errors give it that name.

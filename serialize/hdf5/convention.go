@@ -21,6 +21,9 @@ import (
 type Convention struct {
 	Name       string
 	Extensions []string
+	// Named reports whether HDF5 files that have one of the extensions follow the convention, whatever
+	// Match says.
+	Named bool
 	// Match reports whether a file follows the convention.
 	Match func(f *hdf5.File) bool
 	// Meanings returns the function that says what the objects of a file are.
@@ -81,8 +84,12 @@ func IsConvention(format string) bool { return slices.Contains(conventions, form
 // Register makes the convention a format that is read.
 func (c Convention) Register() {
 	conventions = append(conventions, c.Name)
+	refines := ""
+	if c.Named {
+		refines = "hdf5"
+	}
 	serialize.Register(serialize.Format{
-		Name: c.Name, Extensions: c.Extensions, Meta: true, Attrs: true, Nulls: true, Shares: true,
+		Name: c.Name, Extensions: c.Extensions, Refines: refines, Meta: true, Attrs: true, Nulls: true, Shares: true,
 		Match: c.match, Open: c.open,
 	})
 }

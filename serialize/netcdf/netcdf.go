@@ -20,7 +20,7 @@ import (
 
 func init() {
 	convention.Convention{
-		Name: "netcdf", Extensions: []string{".nc", ".nc4"}, Match: match,
+		Name: "netcdf", Extensions: []string{".nc", ".nc4"}, Named: true, Match: match,
 		Meanings: func(f *hdf5.File) convention.Meanings {
 			r := &reader{file: f}
 			r.dimensions = sync.OnceValue(r.numbered)
@@ -32,10 +32,12 @@ func init() {
 }
 
 // match looks for the attribute that libnetcdf has written to the root since version 4.4.1,
-// and then for numbers of dimensions.
+// and then for what older versions write: numbers of dimensions, and dimensions without a variable.
 func match(f *hdf5.File) bool {
 	return convention.RootAttribute(f, "_NCProperties") != "" ||
-		convention.HasMember(f, func(o *hdf5.Object) bool { return o.Kind == hdf5.KindDataset && has(o, dimensionID) })
+		convention.HasMember(f, func(o *hdf5.Object) bool {
+			return o.Kind == hdf5.KindDataset && (has(o, dimensionID) || isNoVariable(o))
+		})
 }
 
 // Attributes of NetCDF itself.
