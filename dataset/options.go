@@ -19,7 +19,7 @@ type Options struct {
 	Epoch     int     // part of the order; for Load
 	Start     int     // samples of the epoch already consumed; for Load
 	Workers   int     // goroutines that read; 0 for one per processor, at most 16
-	Memory    int64   // limit in bytes; 0 for 512 MiB, or more if that is not enough
+	Memory    int64   // limit in bytes; 0 for 512 MiB, or more if that is not enough, of which an order by window keeps 96 MiB of decoded samples at most
 	Lifetime  int     // iterations that a batch stays valid beyond the next one
 	// Rank is the index of this process among WorldSize processes (0 counts as 1). Every
 	// sample of an epoch is loaded by exactly one of them.
@@ -42,9 +42,11 @@ type Options struct {
 }
 
 // The memory that a loader uses if it suffices, and the limit, without Options.Memory:
-// a file may declare far more samples than it holds.
+// a file may declare far more samples than it holds. An order by window decodes each block once an epoch: blocks
+// stay for later epochs only if that takes defaultKept, all in all.
 const (
 	defaultMemory    = 512 << 20
+	defaultKept      = 96 << 20
 	maxDefaultMemory = 16 << 30
 )
 

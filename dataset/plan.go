@@ -120,6 +120,10 @@ func (p *planner) planMemory() error {
 	if p.o.Memory > 0 {
 		wanted, allowed = float64(p.o.Memory), float64(p.o.Memory)
 	}
+	kept := wanted // for all blocks
+	if p.plan.Window > 0 && p.o.Memory == 0 {
+		kept = defaultKept
+	}
 	sample := float64(p.d.SampleBytes)
 	block, all := p.cacheBytes()
 	base := float64(p.d.HeldBytes) + p.scratchBytes()
@@ -128,7 +132,7 @@ func (p *planner) planMemory() error {
 	blocked := need + p.orderBytes()
 	switch {
 	case p.plan.Blocks == 0:
-	case all+blocked <= wanted:
+	case all+blocked <= kept:
 		p.plan.CachedBlocks, p.plan.CacheAll = p.plan.Blocks, true
 		need = all + blocked
 	case !p.d.Decoded && p.plan.Window > 0:
@@ -140,6 +144,7 @@ func (p *planner) planMemory() error {
 		least := min(open+1, p.plan.Blocks)
 		fitting := int(max(0, min(allowed-blocked, all)) / block)
 		p.plan.CachedBlocks = max(least, min(open+lookahead*p.o.Workers, p.plan.Blocks, fitting))
+		p.plan.CacheAll = p.plan.CachedBlocks == p.plan.Blocks
 		need = blocked + float64(p.plan.CachedBlocks)*block
 	}
 	if need > allowed {

@@ -45,7 +45,8 @@ class Loader:
     genes        columns of X, raw/X and layers of .h5ad files by their names in var: "union" or "intersection" of the genes of all
                  files, or a list of names. A gene that a file lacks is 0 there. Without it, files whose genes differ, or are in another
                  order, are refused. loader.genes has the names
-    memory       bytes, at most; 512 MiB, or what is needed, by default
+    memory       bytes, at most; by default 512 MiB, or what is needed. An order by window then keeps decoded samples for later
+                 epochs only if all of them take 96 MiB or less; allow what they take to keep more
     workers      threads that read; one a processor by default
     rank, world_size  the share of the samples that this process loads; of torch.distributed, where it is initialized
     to           "numpy", or "torch" for tensors

@@ -32,9 +32,10 @@ type File struct {
 	dir     string // relative to which links name other files
 	options Options
 	r       io.ReaderAt
-	file    *os.File     // r, if it is a file that can be mapped
-	remote  *remoteFile  // r, if it is read over a network; else nil
-	close   func() error // of r, if Open opened it
+	file    *os.File                       // r, if it is a file that can be mapped
+	remote  *remoteFile                    // r, if it is read over a network; else nil
+	close   func() error                   // of r, if Open opened it
+	reopen  func() (storage.Remote, error) // opens the URL again; nil for local files
 	closed  atomic.Bool
 	size    int // bytes, when it was opened
 	super   superblock

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A link is a named member of a group. A new-style group stores a few links as messages in its
@@ -133,18 +134,20 @@ func (f *File) denseLinks(group string, m message) (links []link, err error) {
 	}
 	const byName, hashSize = 5, 4
 	ids, size := []byte{}, 0
+	var fetched sync.WaitGroup
+	fetched.Go(heap.cacheBlocks) // while the tree is read
 	err = f.btree2(names, byName, func(record *cursor) error {
 		record.skip(hashSize)
 		id := record.rest()
 		ids, size = append(ids, id...), len(id)
 		return nil
 	})
+	fetched.Wait()
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	// The tree is in the order of hashes of the names. In that of the heap each block is read once.
+	// The tree is in the order of hashes of the names. In the order of the heap each block is read once.
 	sorted := slices.SortedFunc(slices.Chunk(ids, size), func(a, b []byte) int { return cmp.Compare(heap.offset(a), heap.offset(b)) })
-	heap.cacheBlocks(sorted)
 	links = make([]link, 0, len(sorted))
 	for _, id := range sorted {
 		body, err := heap.object(id)

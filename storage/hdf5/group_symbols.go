@@ -22,21 +22,27 @@ func (f *File) symbolLinks(group string, m message) ([]link, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	names, err := f.localHeap(heap)
+	f.cacheAt([]uint64{tree, heap}, usualNode)
+	text, err := f.localHeap(heap)
 	if err != nil {
 		return nil, err
 	}
-	s := symbols{f: f, group: group, names: names, visited: map[uint64]bool{}}
-	err = f.btree1(tree, 0, f.length, func(leaf btree1Node) error {
-		f.cacheAt(leaf.children, usualNode)
-		for _, child := range leaf.children {
-			if err := s.node(child); err != nil {
-				return err
-			}
-		}
+	var nodes []uint64
+	failed := f.btree1(tree, 0, f.length, func(leaf btree1Node) error {
+		nodes = append(nodes, leaf.children...)
 		return nil
 	})
-	return s.links, err
+	f.cacheExtents(append(extentsAt(nodes, usualNode), text))
+	s := symbols{f: f, group: group, visited: map[uint64]bool{}}
+	if s.names, err = f.heapData(text); err != nil {
+		return nil, err
+	}
+	for _, node := range nodes {
+		if err := s.node(node); err != nil {
+			return s.links, err
+		}
+	}
+	return s.links, failed
 }
 
 type symbols struct {
@@ -66,16 +72,18 @@ func (s *symbols) node(address uint64) error {
 			return err
 		}
 		l := link{path: s.group + name, base: len(s.group), address: c.address()}
-		const cachesTarget = 2
-		if c.count(4) == cachesTarget {
-			c.skip(4)
+		const cachesTable, cachesTarget = 1, 2
+		kind := c.count(4)
+		c.skip(4)
+		cache := s.f.newCursor("cache of a link", c.bytes(16))
+		switch kind {
+		case cachesTable:
+			s.f.remote.noteTable(l.address, cache.address(), cache.address())
+		case cachesTarget:
 			l.soft = &softLink{kind: linkSoft}
-			if l.soft.target, err = s.f.heapText(s.names, uint64(c.u32())); err != nil {
+			if l.soft.target, err = s.f.heapText(s.names, uint64(cache.u32())); err != nil {
 				return err
 			}
-			c.skip(12)
-		} else {
-			c.skip(20)
 		}
 		if c.err != nil {
 			return c.err
@@ -96,18 +104,20 @@ func (f *File) heapText(data []byte, at uint64) (string, error) {
 	return text, c.err
 }
 
-// localHeap returns the data of the local heap at an address.
-func (f *File) localHeap(address uint64) ([]byte, error) {
+// localHeap returns where the data of the local heap at an address are.
+func (f *File) localHeap(address uint64) (data byteExtent, err error) {
 	c := f.cursor("local heap", address, 8+2*f.length+f.offset)
 	c.signature("HEAP", 0)
 	c.skip(3)
-	size := c.size()
+	data.size = c.size()
 	c.skip(f.length)
-	data := c.address()
-	if c.err != nil {
-		return nil, c.err
-	}
-	buf, err := f.bytes(data, size)
+	data.address = c.address()
+	return data, c.err
+}
+
+// heapData returns the data of a local heap.
+func (f *File) heapData(data byteExtent) ([]byte, error) {
+	buf, err := f.bytes(data.address, data.size)
 	if err != nil {
 		return nil, fmt.Errorf("local heap: %w", err)
 	}
@@ -122,34 +132,41 @@ type btree1Node struct {
 	keys     []byte // keys and children, as stored
 }
 
-// btree1 calls leaf with the leaves of the tree whose root is at an address, in order. A node that is
-// visited twice is an error, so that the size of the file limits the work.
-func (f *File) btree1(root uint64, kind, keySize int, leaf func(btree1Node) error) error {
+// btree1 calls leaf with the leaves of the tree whose root is at an address, in order. It reads level by level, so that the
+// nodes of a level are fetched at once. A node that is visited twice is an error, so that the size of the file limits the work.
+// After an error the leaves before it are visited.
+func (f *File) btree1(root uint64, kind, keySize int, leaf func(btree1Node) error) (failed error) {
 	visited := map[uint64]bool{}
-	var visit func(address uint64, level int) error // -1 for any
-	visit = func(address uint64, level int) error {
-		if visited[address] {
-			return fmt.Errorf("B-tree: node at %d is its own ancestor or has two parents", address)
-		}
-		visited[address] = true
-		node, err := f.btree1Node(address, kind, keySize)
-		switch {
-		case err != nil:
-			return err
-		case level >= 0 && node.level != level:
-			return fmt.Errorf("B-tree: node at %d is of level %d, want %d", address, node.level, level)
-		case node.level == 0:
-			return leaf(node)
-		}
-		f.cacheAt(node.children, usualNode)
-		for _, child := range node.children {
-			if err := visit(child, node.level-1); err != nil {
-				return err
+	level := -1 // of nodes; any for the root
+	for nodes := []uint64{root}; ; level-- {
+		f.cacheAt(nodes, usualNode)
+		var below []uint64
+		for _, address := range nodes {
+			node, err := f.btree1Node(address, kind, keySize)
+			if level < 0 {
+				level = node.level
 			}
+			switch {
+			case err != nil:
+			case visited[address]:
+				err = fmt.Errorf("B-tree: node at %d is its own ancestor or has two parents", address)
+			case node.level != level:
+				err = fmt.Errorf("B-tree: node at %d is of level %d, want %d", address, node.level, level)
+			case level == 0:
+				err = leaf(node)
+			}
+			if err != nil {
+				failed = err // which is before those of the levels above
+				break
+			}
+			visited[address] = true
+			below = append(below, node.children...)
 		}
-		return nil
+		if level <= 0 {
+			return failed
+		}
+		nodes = below
 	}
-	return visit(root, -1)
 }
 
 // btree1Node reads a node with keys of the given size.

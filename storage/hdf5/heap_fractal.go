@@ -2,7 +2,6 @@ package hdf5
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
 	"sync"
 
@@ -204,28 +203,20 @@ func (h *fractalHeap) locate(offset int) (row, column, within int) {
 	return row, offset / size, offset % size
 }
 
-// cacheBlocks fetches the direct blocks below the root that objects are in, by their ids in the order of offsets, if
-// the file is remote.
-func (h *fractalHeap) cacheBlocks(ids [][]byte) {
+// cacheBlocks fetches the direct blocks below the root, if the file is remote.
+func (h *fractalHeap) cacheBlocks() {
 	if h.f.remote == nil || h.rows == 0 {
 		return
 	}
 	var addresses []uint64
-	end := 0 // of the last block
-	for _, id := range ids {
-		offset := int(h.offset(id) & math.MaxInt64)
-		if offset < end {
-			continue
+	for row := range min(h.rows, h.directRows()) {
+		for column := range h.width {
+			child, _, _, err := h.entry(h.root, h.rows, row, column)
+			if err != nil {
+				return // which the read of an object tells
+			}
+			addresses = append(addresses, child)
 		}
-		row, column, within := h.locate(offset)
-		if row >= min(h.rows, h.directRows()) {
-			break
-		}
-		child, _, _, err := h.entry(h.root, h.rows, row, column)
-		if err != nil {
-			return // which the read of the object tells
-		}
-		addresses, end = append(addresses, child), offset-within+h.rowSize(row)
 	}
 	h.f.cacheAt(addresses, usualNode)
 }

@@ -177,7 +177,11 @@ func (f *File) external(m message) ([]External, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	names, err := f.localHeap(heapAt)
+	text, err := f.localHeap(heapAt)
+	if err != nil {
+		return nil, fmt.Errorf("external files: %w", err)
+	}
+	names, err := f.heapData(text)
 	if err != nil {
 		return nil, fmt.Errorf("external files: %w", err)
 	}

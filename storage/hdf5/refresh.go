@@ -8,17 +8,14 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// Refresh reads the metadata of a local file anew, to which a program writes in HDF5's SWMR mode (single writer, multiple
-// readers). Objects that are opened afterwards have the shapes and elements of now; those that were opened before keep
-// their shape. No other method may run meanwhile.
+// Refresh reads the metadata anew of a local file, to which a program writes in HDF5's SWMR mode (single writer, multiple
+// readers), or of a file at a URL, which is opened again. Objects that are opened afterwards have the shapes and elements of now; those
+// that were opened before keep their shape. No other method may run meanwhile. If a URL cannot be opened, the file stays as it was.
 func (f *File) Refresh() error {
 	if f.closed.Load() {
 		return fmt.Errorf("%s: %w", f.name, errClosed)
 	}
-	if f.file == nil {
-		return fmt.Errorf("%s: only local files are read anew; open it again: %w", f.name, storage.ErrState)
-	}
-	size, err := regularSize(f.file)
+	size, err := f.renew()
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
@@ -31,6 +28,23 @@ func (f *File) Refresh() error {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
 	return nil
+}
+
+// renew opens the reader again, if it is of a URL, and returns the size of the file now.
+func (f *File) renew() (size int64, err error) {
+	switch {
+	case f.file != nil:
+		return regularSize(f.file)
+	case f.reopen == nil:
+		return 0, fmt.Errorf("only files that were opened by name are read anew; open it again: %w", storage.ErrState)
+	}
+	remote, err := f.reopen()
+	if err != nil {
+		return 0, err
+	}
+	err = f.close()
+	f.r, f.close = remote, remote.Close
+	return remote.Size(), err
 }
 
 // forget drops cached blocks of metadata.

@@ -3,6 +3,8 @@ package hdf5
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/internal/pythontest"
+	"github.com/h5dnn/h5dnn/storage/remote/remotetest"
 )
 
 // rowsNow refreshes f, checks all elements of the files of testdata/growing.py, and returns the number of rows.
@@ -41,33 +44,43 @@ func rowsNow(t *testing.T, f *File) int {
 	return rows
 }
 
-// TestRefreshShowsWhatWasWritten replaces the content of a file by what its writer made of it later.
+// TestRefreshShowsWhatWasWritten replaces the content of a file, and of one at a URL, by what its writer made of it later.
 func TestRefreshShowsWhatWasWritten(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "growing.h5")
-	write := func(from string) {
-		content, err := os.ReadFile(from)
+	server := remotetest.NewServer(t, map[string][]byte{}, remotetest.Settings{})
+	for _, path := range []string{name, server.URL + "growing.h5"} {
+		write := func(from string) {
+			content, err := os.ReadFile(from)
+			must(t, err)
+			must(t, os.WriteFile(name, content, 0o600)) // the same file
+			server.Change(func(files map[string][]byte, _ *remotetest.Settings) { files["growing.h5"] = content })
+		}
+		write("testdata/growing_1.h5")
+		f, err := Open(path)
 		must(t, err)
-		must(t, os.WriteFile(name, content, 0o600)) // the same file
-	}
-	write("testdata/growing_1.h5")
-	f, err := Open(name)
-	must(t, err)
-	defer f.Close()
-	if got := rowsNow(t, f); got != 3 {
-		t.Errorf("%d rows, want 3", got)
-	}
-	before, err := f.Dataset("rows")
-	must(t, err)
-	write("testdata/growing_2.h5")
-	if got := rowsNow(t, f); got != 500 {
-		t.Errorf("%d rows, want 500", got)
-	}
-	if _, err := before.Raw(before.View()); err != nil || before.Shape[0] != 3 {
-		t.Errorf("the dataset that was opened before: shape %v, %v", before.Shape, err)
-	}
-	must(t, f.Close())
-	if err := f.Refresh(); err == nil {
-		t.Error("a closed file was refreshed")
+		defer f.Close()
+		if got := rowsNow(t, f); got != 3 {
+			t.Errorf("%d rows, want 3", got)
+		}
+		before, err := f.Dataset("rows")
+		must(t, err)
+		write("testdata/growing_2.h5")
+		if got := rowsNow(t, f); got != 500 {
+			t.Errorf("%d rows, want 500", got)
+		}
+		if _, err := before.Raw(before.View()); err != nil || before.Shape[0] != 3 {
+			t.Errorf("the dataset that was opened before: shape %v, %v", before.Shape, err)
+		}
+		if path != name {
+			server.Change(func(files map[string][]byte, _ *remotetest.Settings) { delete(files, "growing.h5") })
+			if err := f.Refresh(); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a file that is not there any more: %v", err)
+			}
+		}
+		must(t, f.Close())
+		if err := f.Refresh(); err == nil {
+			t.Error("a closed file was refreshed")
+		}
 	}
 }
 

@@ -15,11 +15,12 @@ func openURL(name string, options []Options) (*File, error) {
 	if len(options) > 0 {
 		o = options[0]
 	}
-	remote, err := storage.OpenRemote(o.Context, name)
+	reopen := func() (storage.Remote, error) { return storage.OpenRemote(o.Context, name) }
+	remote, err := reopen()
 	if err != nil {
 		return nil, err
 	}
-	f, err := open(&File{name: storage.WithoutSecrets(name), r: remote, close: remote.Close}, remote.Size(), options)
+	f, err := open(&File{name: storage.WithoutSecrets(name), r: remote, close: remote.Close, reopen: reopen}, remote.Size(), options)
 	if err != nil {
 		remote.Close()
 	}
@@ -31,9 +32,37 @@ func openURL(name string, options []Options) (*File, error) {
 type remoteFile struct {
 	storage.Remote
 
-	mu    sync.Mutex
-	page  int64          // size of the pages of metadata; 0 if there are none
-	pages map[int64]bool // that were fetched
+	mu     sync.Mutex
+	page   int64                // size of the pages of metadata; 0 if there are none
+	pages  map[int64]bool       // that were fetched
+	tables map[uint64][2]uint64 // the B-trees and heaps of groups whose headers were not read yet, by the address of the header
+}
+
+// noteTable notes where the B-tree and the heap of a group are, as a link to it says: they are fetched with its header.
+func (r *remoteFile) noteTable(header, tree, heap uint64) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.tables == nil {
+		r.tables = map[uint64][2]uint64{}
+	}
+	r.tables[header] = [2]uint64{tree, heap}
+}
+
+// withTables returns the addresses of headers, and what links say of tables of groups among them.
+func (r *remoteFile) withTables(headers []uint64) []uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := slices.Clone(headers)
+	for _, header := range headers {
+		if table, ok := r.tables[header]; ok {
+			all = append(all, table[:]...)
+			delete(r.tables, header)
+		}
+	}
+	return all
 }
 
 // longestPage is the size of the largest pages that are fetched whole.
@@ -92,15 +121,32 @@ func (f *File) setPages(m message) error {
 }
 
 // cacheAt fetches the beginnings of structures of metadata at addresses, if the file is remote. They are n bytes
-// or less. Errors are left to those who read them.
+// or less.
 func (f *File) cacheAt(addresses []uint64, n int) {
-	if f.remote == nil || len(addresses) < 2 {
+	if f.remote != nil {
+		f.cacheExtents(extentsAt(addresses, n))
+	}
+}
+
+// extentsAt returns the extents of n bytes at addresses.
+func extentsAt(addresses []uint64, n int) []byteExtent {
+	all := make([]byteExtent, len(addresses))
+	for k, address := range addresses {
+		all[k] = byteExtent{address, n}
+	}
+	return all
+}
+
+// cacheExtents fetches several extents of metadata together, if the file is remote; one is fetched when it is read. Errors are
+// left to those who read them.
+func (f *File) cacheExtents(extents []byteExtent) {
+	if f.remote == nil || len(extents) < 2 {
 		return
 	}
 	var ranges []storage.Range
-	for _, address := range addresses {
-		if at, err := f.span(address, 1); err == nil {
-			ranges = append(ranges, storage.Range{At: at, Len: int64(n)})
+	for _, e := range extents {
+		if at, err := f.span(e.address, 1); err == nil && e.size <= maxStructure {
+			ranges = append(ranges, storage.Range{At: at, Len: int64(e.size)})
 		}
 	}
 	f.remote.Cache(ranges)
@@ -154,7 +200,7 @@ func (f *File) cacheHeaders(links []link, order []int32, k int) {
 // cacheObjects fetches the headers at addresses, with all of their blocks, and returns those of groups, by the
 // index of the address. Errors are left to the visit.
 func (f *File) cacheObjects(addresses []uint64) (groups []*Object) {
-	f.cacheAt(addresses, usualHeader)
+	f.cacheAt(f.remote.withTables(addresses), usualHeader)
 	groups = make([]*Object, len(addresses))
 	parallel.Do(len(addresses), parsedAtOnce, func(k int) error {
 		if o, err := f.object("", addresses[k]); err == nil && o.Kind == KindGroup {

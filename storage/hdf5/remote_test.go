@@ -2,9 +2,11 @@ package hdf5_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -154,7 +156,7 @@ type rounds struct {
 }
 
 func (r *rounds) RoundTrip(q *http.Request) (*http.Response, error) {
-	const while = 20 * time.Millisecond
+	const while = 50 * time.Millisecond
 	r.mu.Lock()
 	if r.next == nil {
 		answered := make(chan struct{})
@@ -174,17 +176,96 @@ func (r *rounds) RoundTrip(q *http.Request) (*http.Response, error) {
 	return r.Model.RoundTrip(q)
 }
 
+// walked opens a file at a URL, visits all of its objects, and returns how many there are, and in how many round trips and requests
+// they were read. As many requests as are made at once are in flight.
+func walked(t *testing.T, content []byte) (objects, trips int, requests int64) {
+	t.Helper()
+	r := &rounds{Model: &remote.Model{File: bytes.NewReader(content), Size: int64(len(content))}}
+	client := remote.NewClient(remote.Options{Transport: r, Requests: 64})
+	defer client.Close()
+	f, err := hdf5.Open("http://model/x.h5", hdf5.Options{Context: remote.NewContext(context.Background(), client)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, err := range f.Walk() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects++
+	}
+	t.Logf("%d objects in %d round trips of %d requests", objects, r.count, client.Stats().Requests)
+	return objects, r.count, client.Stats().Requests
+}
+
+// unpacked returns the content of a compressed file in testdata.
+func unpacked(t *testing.T, name string) []byte {
+	t.Helper()
+	packed, err := os.Open("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	z, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// TestScatteredHeadersTakeFourRoundTrips: the beginning of the file, the headers of groups with their B-trees and heaps, their names and
+// links, the headers of datasets.
+func TestScatteredHeadersTakeFourRoundTrips(t *testing.T) {
+	if objects, trips, _ := walked(t, unpacked(t, "scattered.h5.gz")); objects != 205 || trips > 4 {
+		t.Errorf("%d objects in %d round trips; want 205 in 4", objects, trips)
+	}
+}
+
+// TestHeadersAtTheFrontTakeFiveRequests: of a file whose metadata are at the front.
+func TestHeadersAtTheFrontTakeFiveRequests(t *testing.T) {
+	if objects, _, requests := walked(t, unpacked(t, "front.h5.gz")); objects != 205 || requests > 5 {
+		t.Errorf("%d objects by %d requests; want 205 by 5", objects, requests)
+	}
+}
+
 // TestGroupsAreListedAtOnce: listing 40 groups, whose 3 datasets are at the beginning, in the middle and at the end, takes about as many round trips as
-// listing one: 5. One group after the other takes 15.
+// listing one. One group after the other takes 15.
 func TestGroupsAreListedAtOnce(t *testing.T) {
+	if objects, trips, _ := walked(t, zeroDatasets(t, hdf5write.CreateOptions{}, 120, 40)); objects != 161 || trips > 5 {
+		t.Errorf("%d objects in %d round trips; want 161 in 5", objects, trips)
+	}
+}
+
+// TestLinksInHeapsTakeFiveRoundTrips: between the headers of groups, which are at the beginning, and of their members there are the headers
+// of heaps and B-trees, their roots, and their blocks and leaves.
+func TestLinksInHeapsTakeFiveRoundTrips(t *testing.T) {
+	if objects, trips, _ := walked(t, zeroDatasets(t, hdf5write.CreateOptions{}, 200, 4)); objects != 205 || trips > 5 {
+		t.Errorf("%d objects in %d round trips; want 205 in 5", objects, trips)
+	}
+}
+
+// TestPagesAreListedByFiveRequests: 200 datasets, whose headers are in pages.
+func TestPagesAreListedByFiveRequests(t *testing.T) {
+	if objects, _, requests := walked(t, zeroDatasets(t, hdf5write.CreateOptions{PageSize: 1 << 20}, 200, 4)); objects != 205 || requests > 5 {
+		t.Errorf("%d objects by %d requests; want 205 by 5", objects, requests)
+	}
+}
+
+// zeroDatasets returns a file of n datasets of zeros in some groups, which are written in turn.
+func zeroDatasets(t *testing.T, o hdf5write.CreateOptions, n, groups int) []byte {
+	t.Helper()
 	name := filepath.Join(t.TempDir(), "x.h5")
-	w, err := hdf5write.Create(name, hdf5write.CreateOptions{})
+	w, err := hdf5write.Create(name, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	elems := make([]float64, 8<<10)
-	for k := range 120 {
-		if err := w.WriteWith(fmt.Sprintf("/%02d/%d", k%40, k/40), storage.From(elems, len(elems)), hdf5write.Layout{}); err != nil {
+	for k := range n {
+		if err := w.WriteWith(fmt.Sprintf("/%02d/%d", k%groups, k/groups), storage.From(elems, len(elems)), hdf5write.Layout{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -195,25 +276,7 @@ func TestGroupsAreListedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rounds{Model: &remote.Model{File: bytes.NewReader(content), Size: int64(len(content))}}
-	client := remote.NewClient(remote.Options{Transport: r})
-	defer client.Close()
-	f, err := hdf5.Open("http://model/x.h5", hdf5.Options{Context: remote.NewContext(context.Background(), client)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	objects := 0
-	for _, err := range f.Walk() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects++
-	}
-	if objects != 161 || r.count > 10 {
-		t.Errorf("%d objects in %d round trips of %d requests", objects, r.count, client.Stats().Requests)
-	}
-	t.Logf("%d objects in %d round trips of %d requests", objects, r.count, client.Stats().Requests)
+	return content
 }
 
 // TestFilesThatReferToOthersByURL: external links, raw data and virtual datasets below one URL are what they are in a
