@@ -152,17 +152,32 @@ def images_h5dnn(path, batch):
 
 
 def images_careful(path, batch):
-    """Two threads, which decode chunks in a random order with zlib, ahead of a buffer of 170 chunks that batches are drawn from."""
-    import collections
-    import concurrent.futures
+    """Chunks that are decoded with zlib."""
     import zlib
-    f = h5py.File(path)
-    chunks, labels, random, lock = f["images"].id, f["labels"][:], np.random.default_rng(0), threading.Lock()
+    chunks, lock = h5py.File(path)["images"].id, threading.Lock()
 
     def decode(first):
         with lock:
-            _, raw = chunks.read_direct_chunk((int(first), 0, 0, 0))
-        return int(first), np.frombuffer(zlib.decompress(raw), np.uint8).reshape(32, 64, 64, 3)
+            _, raw = chunks.read_direct_chunk((first, 0, 0, 0))
+        return np.frombuffer(zlib.decompress(raw), np.uint8).reshape(32, 64, 64, 3)
+    return _images_by_window(path, batch, decode)
+
+
+def images_hidefix(path, batch):
+    """Chunks that hidefix reads."""
+    import hidefix
+    images = hidefix.Index(path).dataset("images")
+    return _images_by_window(path, batch, lambda first: images[first:min(first + 32, IMAGES), 0:64, 0:64, 0:3])
+
+
+def _images_by_window(path, batch, read):
+    """Two threads, which read chunks in a random order, ahead of a buffer of 170 chunks that batches are drawn from."""
+    import collections
+    import concurrent.futures
+    labels, random = h5py.File(path)["labels"][:], np.random.default_rng(0)
+
+    def decode(first):
+        return int(first), read(int(first))
     pool = concurrent.futures.ThreadPoolExecutor(2)
     while True:
         order = iter(random.permutation(np.arange(0, IMAGES, 32)))
@@ -272,7 +287,7 @@ WORK = {
         "h5dnn.Loader": (lambda p, b: windows_h5dnn(p, b, "exact"), 50), "h5dnn.Loader, shuffled by window": (lambda p, b: windows_h5dnn(p, b, "window"), 80),
         "h5py, one thread, wanted frames sorted": (chunked_careful, 20)}),
     "images": (make_images, 256, {
-        "h5dnn.Loader": (images_h5dnn, 100), "h5py and zlib, two threads, by window": (images_careful, 100),
+        "h5dnn.Loader": (images_h5dnn, 100), "hidefix, two threads, by window": (images_hidefix, 100), "h5py and zlib, two threads, by window": (images_careful, 100),
         "h5py in DataLoader, 0 workers": (lambda p, b: _torch_images(p, b, 0), 4), "h5py in DataLoader, 2 workers": (lambda p, b: _torch_images(p, b, 2), 6)}),
 }
 TITLES = {"sparse": "Cells as sparse batches: the same in an .h5ad, CSR batches of 64, a whole epoch with its first batch, shuffled by blocks; quality is the entropy of 14 ranges of cells within batches beside a permutation",
@@ -282,28 +297,43 @@ TITLES = {"sparse": "Cells as sparse batches: the same in an .h5ad, CSR batches 
           "images": "Images: 30,000 of 64x64x3, gzip, 32 a chunk; batches of 256, shuffled: exactly by DataLoader, else by window"}
 
 
-def check(folder):
+def check_windows(path):
     """Compares h5dnn's samples with h5py's."""
     import h5dnn
-    with h5py.File(os.path.join(folder, "windows.h5")) as f:
+    with h5py.File(path) as f:
         first = starts()
-        loader = h5dnn.Loader(f.filename, {"pixels": "pixels", "action": "action"}, steps=SPAN, frames={"pixels": f"::{STRIDE}"}, episodes="ep_len", index="row", batch_size=4)
+        loader = h5dnn.Loader(path, {"pixels": "pixels", "action": "action"}, steps=SPAN, frames={"pixels": f"::{STRIDE}"}, episodes="ep_len", index="row", batch_size=4)
         assert loader.samples == len(first)
         batch = next(iter(loader))
         for k, row in enumerate(batch["row"]):
             s = first[row]
             assert (batch["pixels"][k] == f["pixels"][s:s + SPAN][::STRIDE]).all() and (batch["action"][k] == f["action"][s:s + SPAN]).all()
-    with h5py.File(os.path.join(folder, "images.h5")) as f:
-        batch = next(iter(h5dnn.Loader(f.filename, {"x": "images", "y": "labels"}, index="row")))
+
+
+def check_images(path):
+    import h5dnn
+    with h5py.File(path) as f:
+        batch = next(iter(h5dnn.Loader(path, {"x": "images", "y": "labels"}, index="row")))
         for k, row in enumerate(batch["row"]):
             assert (batch["x"][k] == f["images"][row]).all() and batch["y"][k] == f["labels"][row]
 
 
-    with h5py.File(os.path.join(folder, "cells.h5")) as f:
-        batch = next(iter(h5dnn.Loader(f.filename, {"x": "data"}, x_columns="indices", x_offsets="indptr", length=GENES, index="row", batch_size=8)))
+def check_cells(path):
+    import h5dnn
+    with h5py.File(path) as f:
+        batch = next(iter(h5dnn.Loader(path, {"x": "data"}, x_columns="indices", x_offsets="indptr", length=GENES, index="row", batch_size=8)))
         for k, row in enumerate(batch["row"]):
             some = slice(row * EXPRESSED, (row + 1) * EXPRESSED)
             assert (np.flatnonzero(batch["x"][k]) == f["indices"][some]).all() and (batch["x"][k][f["indices"][some]] == f["data"][some]).all()
+
+
+CHECKS = {"windows": check_windows, "chunked": check_windows, "images": check_images, "cells": check_cells}
+
+
+def peak():
+    """The largest resident memory of this process so far, in MiB."""
+    with open("/proc/self/status") as f:
+        return int(next(line for line in f if line.startswith("VmHWM")).split()[1]) / 1024
 
 
 def run(work, side, folder):
@@ -311,6 +341,8 @@ def run(work, side, folder):
     make, batch, sides = WORK[work]
     function, count = sides[side]
     import torch  # by all sides, so that its memory and its import count for none
+    torch.zeros(1)
+    before = peak()
     began = time.perf_counter()
     batches = iter(function(os.path.join(folder, work + ".h5"), batch))
     next(batches)
@@ -326,9 +358,7 @@ def run(work, side, folder):
         if work == "sparse":
             rows.append(np.asarray(b["row"]))
     seconds = time.perf_counter() - began
-    with open("/proc/self/status") as f:
-        peak = int(next(line for line in f if line.startswith("VmHWM")).split()[1]) / 1024
-    print(json.dumps({"rate": count * batch / seconds, "first": first, "memory": peak, **({"quality": quality(rows)} if rows else {})}), flush=True)
+    print(json.dumps({"rate": count * batch / seconds, "first": first, "memory": peak() - before, **({"quality": quality(rows)} if rows else {})}), flush=True)
     os._exit(0)
 
 
@@ -344,15 +374,15 @@ def main():
         run(*args.side, args.folder)
     os.makedirs(args.folder, exist_ok=True)
     lines = []
-    for work, (make, _, _) in WORK.items():
+    chosen = {work: of for work, of in WORK.items() if args.only in work}
+    for work, (make, _, _) in chosen.items():
         path = os.path.join(args.folder, work + ".h5")
         if not os.path.exists(path):
             make(path + ".new")
             os.rename(path + ".new", path)
-    check(args.folder)
-    for work, (_, _, sides) in WORK.items():
-        if args.only not in work:
-            continue
+        if work in CHECKS:
+            CHECKS[work](path)
+    for work, (_, _, sides) in chosen.items():
         with open(os.path.join(args.folder, work + ".h5"), "rb") as f:  # into the page cache
             while f.read(1 << 24):
                 pass
@@ -364,7 +394,7 @@ def main():
                 results[side].append(json.loads(out.stdout))
                 print(work, side, results[side][-1], file=sys.stderr)
         ours = statistics.median(r["rate"] for r in results["h5dnn.Loader"])
-        lines += [f"## {TITLES[work]}", "", "| | samples/s, median (all) | h5dnn is faster | first batch, s | peak memory, MiB |", "|---|---|---|---|---|"]
+        lines += [f"## {TITLES[work]}", "", "| | samples/s, median (all) | h5dnn is faster | first batch, s | memory beside Python and PyTorch, MiB |", "|---|---|---|---|---|"]
         for side, rounds in results.items():
             rate = statistics.median(r["rate"] for r in rounds)
             mixed = f", quality {statistics.median(r['quality'] for r in rounds):.3f}" if work == "sparse" else ""
@@ -374,7 +404,7 @@ def main():
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("h5py", "numpy", "torch"))
     text = "\n".join(["# Loaders in Python", "", "What a Python process receives: `make bench-loaders` ([script](loaders/loaders.py)), warm page cache.",
                       f"{platform.machine()}, {os.cpu_count()} processors; Python {platform.python_version()}, {versions}, HDF5 {h5py.version.hdf5_version}. "
-                      f"The loop reads 100 batches of the first epoch, of the DataLoader 4 to 12; h5dnn reads with two threads. Peak memory has PyTorch's 400 MiB and the pages of mapped files, and not DataLoader's workers.",
+                      f"The loop reads 100 batches of the first epoch, of the DataLoader 4 to 12; h5dnn reads with two threads. Memory is the peak of what is resident beyond that after the import of PyTorch, pages of mapped files included, DataLoader's workers not.",
                       "With a load above the number of processors, other programs took part of them: trust the ratios of this run, not its rates.", "", *lines])
     print(text)
     if args.output:

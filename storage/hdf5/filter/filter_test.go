@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -176,6 +177,19 @@ func TestMatchDistances(t *testing.T) {
 		d -= 8191
 		return append(bytes.Clone(literals), 7<<5|31, byte(size-9), 255, byte(d>>8), byte(d), 0, plain[0])
 	}
+	lengths := func(n int) (more []byte) { // of a length from 15 on
+		for n -= 15; n >= 255; n -= 255 {
+			more = append(more, 255)
+		}
+		return append(more, byte(n))
+	}
+	lz4 := func(distance, size int) []byte {
+		out := slices.Concat([]byte{15<<4 | byte(min(15, size-4))}, lengths(len(plain)), plain, []byte{byte(distance), byte(distance >> 8)})
+		if size-4 >= 15 {
+			out = append(out, lengths(size-4)...)
+		}
+		return append(out, 1<<4, plain[0])
+	}
 	for _, c := range []struct {
 		name     string
 		decode   func(dst, src []byte, params []uint32, elemSize int) ([]byte, error)
@@ -185,8 +199,9 @@ func TestMatchDistances(t *testing.T) {
 	}{
 		{"lzf", decodeLZF, lzf, 8192, nil},
 		{"blosclz", func(dst, src []byte, _ []uint32, _ int) ([]byte, error) { return dst, decodeBloscLZ(dst, src) }, bloscLZ, len(plain) + 1, plain[:1]},
+		{"lz4", func(dst, src []byte, _ []uint32, _ int) ([]byte, error) { return dst, decodeLZ4Block(dst, src) }, lz4, len(plain) + 1, plain[:1]},
 	} {
-		for _, distance := range []int{1, 2, 3, 8, 100, 255, 256, 257, 8190, 8191, 8192, 8193, 8447, 9000, 39999, 40000, 40001} {
+		for _, distance := range []int{1, 2, 3, 4, 7, 8, 31, 32, 100, 255, 256, 257, 8190, 8191, 8192, 8193, 8447, 9000, 39999, 40000, 40001} {
 			for _, size := range []int{9, 10, 100, 200} {
 				if distance > c.farthest {
 					continue
@@ -229,5 +244,39 @@ func TestZstdFramesHaveTheirSize(t *testing.T) {
 		if err := h.Decode(out); err != nil || !h.HasFCS || h.FrameContentSize != uint64(n) {
 			t.Errorf("%d bytes: the frame has size %d (%v), %v", n, h.FrameContentSize, h.HasFCS, err)
 		}
+	}
+}
+
+// TestDamagedLZ4Blocks: a block that is cut short, or of which a byte is another, is an error or fills exactly the memory that it is given.
+func TestDamagedLZ4Blocks(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	plain := make([]byte, 5000)
+	for i := range plain {
+		plain[i] = byte(random.Uint32N(3))
+	}
+	encoded, err := encodeLZ4(plain, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := encoded[16:] // after the sizes
+	memory := make([]byte, len(plain)+64)
+	for k := range 20000 {
+		damaged := bytes.Clone(block)
+		if k < len(block) {
+			damaged = damaged[:k]
+		} else {
+			damaged[random.IntN(len(block))] = byte(random.Uint32())
+		}
+		clear(memory[len(plain):])
+		err := decodeLZ4Block(memory[:len(plain):len(plain)], damaged)
+		if k < len(block) && err == nil {
+			t.Fatalf("the first %d of %d bytes are no error", k, len(block))
+		}
+		if !bytes.Equal(memory[len(plain):], make([]byte, 64)) {
+			t.Fatal("bytes were written beyond the memory of the block")
+		}
+	}
+	if err := decodeLZ4Block(memory[:len(plain)], block); err != nil || !bytes.Equal(memory[:len(plain)], plain) {
+		t.Errorf("the block is decoded to other bytes, %v", err)
 	}
 }

@@ -59,14 +59,6 @@ func decodeBlocks(dst, src []byte, block int, decode func(dst, src []byte) error
 	return src, nil
 }
 
-// decodeLZ4Block fills dst from one LZ4 block.
-func decodeLZ4Block(dst, src []byte) error {
-	if n, err := lz4.UncompressBlock(src, dst); err != nil || n != len(dst) {
-		return errCorrupt
-	}
-	return nil
-}
-
 // lz4Block is the decoded size of a block, small enough for the CPU caches.
 const lz4Block = 1 << 18
 

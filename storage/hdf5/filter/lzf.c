@@ -1,27 +1,6 @@
 #include "lzf.h"
 
-#include <string.h>
-
-// Runs are short: copies of a fixed size, which may write more than a run where there is
-// room, need no loop and no call.
-enum { WIDE = 32 };
-
-static inline void copy_match(uint8_t *to, size_t distance, size_t n, size_t room)
-{
-	const uint8_t *from = to - distance;
-	if (distance >= WIDE && room >= n + WIDE) {
-		for (size_t k = 0; k < n; k += WIDE)
-			memcpy(to + k, from + k, WIDE);
-	} else if (distance >= 8 && room >= n + 8) {
-		for (size_t k = 0; k < n; k += 8)
-			memcpy(to + k, from + k, 8);
-	} else if (distance == 1) {
-		memset(to, *from, n);
-	} else {
-		for (size_t k = 0; k < n; k++)
-			to[k] = from[k];
-	}
-}
+#include "match.h"
 
 ptrdiff_t hdf5_lzf_decode(uint8_t *dst, size_t room, const uint8_t *src, size_t size)
 {
