@@ -4,14 +4,11 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/examples/internal/maker"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/tensors"
 )
@@ -22,30 +19,17 @@ var packages = []string{"crypto", "database", "encoding", "go", "image", "math",
 const length = 128 // bytes of a piece
 
 func main() {
-	n := flag.Int("n", 8000, "pieces to train on; a quarter as many, of other files, are for validation")
-	flag.Parse()
-	file := "examples/characters/pieces.h5"
-	if flag.NArg() > 0 {
-		file = flag.Arg(0)
-	}
-	if err := save(file, *n); err != nil {
-		fmt.Fprintln(os.Stderr, "make:", err)
-		os.Exit(1)
-	}
+	maker.Command("examples/characters/pieces.h5", 8000, "pieces to train on; a quarter as many, of other files, are for validation", save)
 }
 
 func save(file string, n int) error {
 	if n < 4*len(packages) {
 		return fmt.Errorf("-n %d; want at least %d", n, 4*len(packages))
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		return fmt.Errorf("go env GOROOT: %w", err)
-	}
 	all, r := map[string]*tensor.Tensor{}, rand.New(rand.NewPCG(1, 1))
 	texts := map[string][]string{}
 	for _, name := range packages {
-		train, val, err := source(filepath.Join(strings.TrimSpace(string(root)), "src", name))
+		train, val, err := source(name)
 		if err != nil {
 			return err
 		}
@@ -75,18 +59,13 @@ func save(file string, n int) error {
 	return nil
 }
 
-// source returns the Go files below a folder, one after another: every fifth of them for validation.
-func source(folder string) (train, val string, err error) {
+// source returns the Go files of a package and of those below it, one after another: every fifth of them for validation.
+func source(name string) (train, val string, err error) {
 	var texts [2]strings.Builder
 	count := 0
-	err = filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "tables.go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		texts[min(1, count%5/4)].Write(text)
+	err = maker.GoSource([]string{name}, func(text []byte) {
+		texts[count%5/4].Write(text)
 		count++
-		return err
 	})
 	return texts[0].String(), texts[1].String(), err
 }

@@ -5,12 +5,11 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 
+	"github.com/h5dnn/h5dnn/examples/internal/maker"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/tensors"
 )
@@ -24,16 +23,7 @@ const (
 )
 
 func main() {
-	n := flag.Int("n", 2000, "number of trajectories to train on; a quarter as many for validation")
-	flag.Parse()
-	file := "examples/fields/burgers.h5"
-	if flag.NArg() > 0 {
-		file = flag.Arg(0)
-	}
-	if err := save(file, *n); err != nil {
-		fmt.Fprintln(os.Stderr, "make:", err)
-		os.Exit(1)
-	}
+	maker.Command("examples/fields/burgers.h5", 2000, "number of trajectories to train on; a quarter as many for validation", save)
 }
 
 func save(file string, n int) error {

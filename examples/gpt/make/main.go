@@ -9,10 +9,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 
+	"github.com/h5dnn/h5dnn/examples/internal/maker"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/tensors"
 )
@@ -23,17 +21,10 @@ var packages = []string{"bufio", "bytes", "container", "encoding", "errors", "fm
 const length = 128 // of a sequence
 
 func main() {
-	n := flag.Int("n", 6000, "sequences to train on at most; a quarter as many are for validation")
 	text := flag.String("text", "", "`FILE` of text; Go's source if empty")
-	flag.Parse()
-	file := "examples/gpt/text.h5"
-	if flag.NArg() > 0 {
-		file = flag.Arg(0)
-	}
-	if err := save(file, *text, *n); err != nil {
-		fmt.Fprintln(os.Stderr, "make:", err)
-		os.Exit(1)
-	}
+	maker.Command("examples/gpt/text.h5", 6000, "sequences to train on at most; a quarter as many are for validation", func(file string, n int) error {
+		return save(file, *text, n)
+	})
 }
 
 func save(file, text string, n int) error {
@@ -68,28 +59,17 @@ func texts(name string) (train, val []byte, err error) {
 		text, err := os.ReadFile(name)
 		return text[:len(text)*9/10], text[len(text)*9/10:], err
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		return nil, nil, fmt.Errorf("go env GOROOT: %w; name a text with -text", err)
-	}
 	count := 0
-	for _, name := range packages {
-		err := filepath.WalkDir(filepath.Join(strings.TrimSpace(string(root)), "src", name), func(path string, d os.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "tables.go") {
-				return err
-			}
-			source, err := os.ReadFile(path)
-			if source = bytes.ReplaceAll(source, []byte("\r"), nil); count%10 == 9 {
-				val = append(val, source...)
-			} else {
-				train = append(train, source...)
-			}
-			count++
-			return err
-		})
-		if err != nil {
-			return nil, nil, err
+	err = maker.GoSource(packages, func(source []byte) {
+		if source = bytes.ReplaceAll(source, []byte("\r"), nil); count%10 == 9 {
+			val = append(val, source...)
+		} else {
+			train = append(train, source...)
 		}
+		count++
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w; name a text with -text", err)
 	}
 	return train, val, nil
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/tensors"
@@ -24,13 +27,22 @@ type Maker struct {
 
 // Main writes the file that the flags -n and -seed and the first argument describe. An error ends the program.
 func (m Maker) Main() {
-	n := flag.Int("n", m.N, fmt.Sprintf("%s to train on; one in %d as many are for validation", m.Noun, m.Share))
 	seed := flag.Uint64("seed", 1, "of the random numbers")
+	Command(m.File, m.N, fmt.Sprintf("%s to train on; one in %d as many are for validation", m.Noun, m.Share), func(file string, n int) error {
+		m.File = file
+		return m.Save(n, *seed)
+	})
+}
+
+// Command calls save with the file that the first argument names and the number of -n, whose meaning usage says. An error ends
+// the program.
+func Command(file string, n int, usage string, save func(file string, n int) error) {
+	flag.IntVar(&n, "n", n, usage)
 	flag.Parse()
 	if flag.NArg() > 0 {
-		m.File = flag.Arg(0)
+		file = flag.Arg(0)
 	}
-	if err := m.Save(*n, *seed); err != nil {
+	if err := save(file, n); err != nil {
 		fmt.Fprintln(os.Stderr, "make:", err)
 		os.Exit(1)
 	}
@@ -52,5 +64,29 @@ func (m Maker) Save(n int, seed uint64) error {
 		return err
 	}
 	fmt.Printf("%s: %d %s to train on, %d for validation\n", m.File, n, m.Noun, n/m.Share)
+	return nil
+}
+
+// GoSource calls do with each file of some packages of Go's standard library and of the packages below them, but tests and tables.
+func GoSource(packages []string, do func(text []byte)) error {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return fmt.Errorf("go env GOROOT: %w", err)
+	}
+	for _, name := range packages {
+		err := filepath.WalkDir(filepath.Join(strings.TrimSpace(string(root)), "src", name), func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "tables.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err == nil {
+				do(text)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
