@@ -13,6 +13,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -164,7 +165,7 @@ func openArrays(ctx context.Context, name, at string, single bool, options Optio
 		}
 		all[0].FilePath = at
 		if single {
-			all[0].FilePath = filepath.Dir(at)
+			all[0].FilePath = path.Dir(at)
 		}
 	}
 	return all, func() { file.Close() }, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"math"
 	"os"
@@ -77,8 +78,11 @@ func readRuns(c *cli.Context) (runs []runRecord, err error) {
 				return nil, err
 			}
 		}
-		for _, name := range filesOf(arg, folder) {
-			run, err := train.ReadHistory(name)
+		for name, err := range filesOf(arg, folder) {
+			var run *train.Run
+			if err == nil {
+				run, err = train.ReadHistory(name)
+			}
 			switch {
 			case err == nil:
 				settings, err := asJSON(run.Config)
@@ -116,18 +120,23 @@ func listed(list []string) string {
 	return strings.Join(list[:min(len(list), namesShown)], "; ") + others
 }
 
-// filesOf lists the files in a folder, and in those below it, whose format holds runs; of a file, itself.
-func filesOf(name string, folder bool) (names []string) {
-	if !folder {
-		return []string{name}
-	}
-	filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
-		if format, known := serialize.ByExtension(path); err == nil && known == nil && d.Type().IsRegular() && train.HoldsRuns(format) {
-			names = append(names, path)
+// filesOf yields the files in a folder, and in those below it, whose format holds runs, and folders that cannot be read with the
+// reason; of a file, itself.
+func filesOf(name string, folder bool) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if !folder {
+			yield(name, nil)
+			return
 		}
-		return nil
-	})
-	return names
+		walk := func(path string, d fs.DirEntry, err error) error {
+			format, unknown := serialize.ByExtension(path)
+			if (err != nil || unknown == nil && d.Type().IsRegular() && train.HoldsRuns(format)) && !yield(path, err) {
+				return fs.SkipAll
+			}
+			return nil
+		}
+		filepath.WalkDir(name, walk) // walk yields its errors
+	}
 }
 
 // asJSON returns v as its JSON is decoded.

@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -103,4 +106,15 @@ func TestTableOfRunsFitsTheTerminal(t *testing.T) {
 			t.Errorf("a table of all columns:\n%s", table)
 		}
 	}
+}
+
+// TestFoldersThatCannotBeReadAreNamed, and are not taken for folders without runs.
+func TestFoldersThatCannotBeReadAreNamed(t *testing.T) {
+	for name, err := range filesOf(filepath.Join(t.TempDir(), "gone"), true) {
+		if filepath.Base(name) != "gone" || !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+		return
+	}
+	t.Error("nothing is said of a folder that is gone")
 }
