@@ -454,14 +454,17 @@ func (s sample) try(t *testing.T, seed uint64, lay func(i int, writes bool, shap
 	if err := s.k.Reference(want); err != nil {
 		t.Fatalf("%s: plain: %v", about, err)
 	}
+	wanted := make([][]float64, len(want.Out))
+	for i, a := range want.Out {
+		wanted[i] = elementsOf(a)
+	}
 	defer native.SetThreads(native.Threads())
 	for _, real := range []dtype.Type{dtype.Float32, dtype.Float64} {
-		var first *Call
-		for threads := 1; threads <= 3 && (threads == 1 || s.size() >= threaded); threads++ {
+		drawn, first, done := s.call(seed, real, vs), (*Call)(nil), true
+		for threads := 1; threads <= 3 && done && (threads == 1 || s.size() >= threaded); threads++ {
 			native.SetThreads(threads)
-			got := s.call(seed, real, vs)
-			done, err := false, error(nil)
-			if s.k.Optimized != nil {
+			got, err := drawn.clone(), error(nil)
+			if done = false; s.k.Optimized != nil {
 				done, err = s.k.Optimized(got)
 			}
 			if err != nil {
@@ -470,7 +473,7 @@ func (s sample) try(t *testing.T, seed uint64, lay func(i int, writes bool, shap
 			if !done && !s.slow && coalesces(vs) {
 				t.Fatalf("%s, %v: left to the reference", about, real)
 			}
-			if !done {
+			if !done { // on any number of threads
 				must(s.k.Reference(got))
 			}
 			tolerance := s.tolerance
@@ -478,7 +481,7 @@ func (s sample) try(t *testing.T, seed uint64, lay func(i int, writes bool, shap
 				tolerance = min(tolerance, 1e-12)
 			}
 			for i := range got.Out {
-				near(t, fmt.Sprintf("%s, %v, output %d, %d threads", about, real, i, threads), got.Out[i], want.Out[i], tolerance)
+				nearElements(t, fmt.Sprintf("%s, %v, output %d, %d threads", about, real, i, threads), elementsOf(got.Out[i]), wanted[i], tolerance)
 				if first != nil && !bytes.Equal(got.Out[i].Data.(storage.Host).Bytes(), first.Out[i].Data.(storage.Host).Bytes()) {
 					t.Fatalf("%s, %v, output %d: %d threads and 1 differ in their bits", about, real, i, threads)
 				}
@@ -488,6 +491,23 @@ func (s sample) try(t *testing.T, seed uint64, lay func(i int, writes bool, shap
 			}
 		}
 	}
+}
+
+// clone returns the call with operands of its own.
+func (c *Call) clone() *Call {
+	d := *c
+	d.Out, d.In = cloneArrays(c.Out), cloneArrays(c.In)
+	return &d
+}
+
+func cloneArrays(list []storage.Array) (all []storage.Array) {
+	for _, a := range list {
+		raw := a.Data.(storage.Host).Bytes()
+		b := ok(storage.Make(storage.CPU, a.Type, len(raw)/a.Type.Size()))
+		copy(b.Data.(storage.Host).Bytes(), raw)
+		all = append(all, b.With(a.View))
+	}
+	return all
 }
 
 // coalesces reports whether C is meant to take views of these ranks.
@@ -540,7 +560,11 @@ func (o operand) array(r *rand.Rand, v views.View, value func(r *rand.Rand) floa
 // near checks that every element of a storage agrees, in and beside the view.
 func near(t *testing.T, about string, got, want storage.Array, tolerance float64) {
 	t.Helper()
-	gs, ws := elementsOf(got), elementsOf(want)
+	nearElements(t, about, elementsOf(got), elementsOf(want), tolerance)
+}
+
+func nearElements(t *testing.T, about string, gs, ws []float64, tolerance float64) {
+	t.Helper()
 	for i := range ws {
 		if gs[i] != ws[i] && !(math.Abs(gs[i]-ws[i]) <= tolerance*(1+math.Abs(ws[i]))) && !(gs[i] != gs[i] && ws[i] != ws[i]) {
 			t.Fatalf("%s: position %d: got %v, want %v", about, i, gs[i], ws[i])
