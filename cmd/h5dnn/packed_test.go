@@ -56,6 +56,7 @@ func TestPackedNumbersOfPlainFiles(t *testing.T) {
 	if kept, stored := said("predict", "run.h5", "packed.h5:/x", "-o", "-", "--format", "csv"), said("predict", "run.h5", "packed.h5:/x", "-o", "-", "--format", "csv", "--from", "hdf5"); kept == stored {
 		t.Error("predict reads the numbers as stored that the run was trained on unpacked")
 	}
+	refused(t, []string{"predict", "run.h5", "plain.npy", "-o", "y.npy"}, "a file of format npy, and netcdf is configured; --from npy reads it")
 	if err := os.Rename("packed.h5", "packed.nc"); err != nil {
 		t.Fatal(err)
 	}
