@@ -6,11 +6,13 @@ trap 'rm -rf "$package"' EXIT
 mkdir "$package/DEBIAN"
 cp -R "$1" "$package/usr"
 mv "$package/usr/share/doc/h5dnn/LICENSE" "$package/usr/share/doc/h5dnn/copyright"
+module=$(sed -n 's/^module //p' "$(dirname "$0")/../../go.mod")
 cat >"$package/DEBIAN/control" <<END
 Package: h5dnn
 Version: $2
 Architecture: amd64
-Maintainer: the h5dnn authors <h5dnn@localhost>
+Maintainer: the h5dnn authors <https://$module>
+Homepage: https://$module
 Section: science
 Priority: optional
 Installed-Size: $(du -sk "$package/usr" | cut -f 1)

@@ -12,6 +12,7 @@ exec unshare --mount sh -euc '
 	mount --bind "$PWD" "$ROOT/src"
 	mount --bind "$GOROOT" "$ROOT/go"
 	mount --bind "$MODULES" "$ROOT/modules"
+	mount -t proc none "$ROOT/proc"
 	exec chroot "$ROOT" env -i PATH=/go/bin:/usr/bin:/bin HOME=/root GOROOT=/go GOMODCACHE=/modules GOFLAGS=-trimpath GOPROXY=off GOTOOLCHAIN=local \
 		GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=/src \
 		sh -euc "cd /src && exec \"\$@\"" sh "$@"' sh "$@"

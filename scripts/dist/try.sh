@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the packages in bin/dist, each alone in a root with nothing but Debian, and tries them: try.sh PRODUCTS SUITES
-# PRODUCTS are some of "tarball deb image wheel", SUITES some of "bullseye bookworm trixie". Roots are left as they were.
+# PRODUCTS are some of "tarball deb image wheel wheel-aarch64", SUITES some of "bullseye bookworm trixie". Roots are left as they were.
+# The wheel for aarch64 needs qemu-user-static.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -11,12 +12,19 @@ program='h5dnn version && h5dnn inspect digits.h5 | head -2 && h5dnn slice "digi
 with_share='zcat /usr/share/man/man1/h5dnn.1.gz | grep -q "SS train" && bash -n /usr/share/bash-completion/completions/h5dnn'
 
 # The first example of docs/python.md, without PyTorch.
-example='v/bin/python -c "
+example='
 import h5dnn
-with h5dnn.open(\"digits.h5\") as f:
+with h5dnn.open("digits.h5") as f:
     print(f.tree())
-    print(f[\"train/images\"][:10].shape)
-print(sum(len(batch[\"x\"]) for batch in h5dnn.Loader(\"digits.h5\", {\"x\": \"train/images\", \"y\": \"train/labels\"}, batch_size=64)))"'
+    print(f["train/images"][:10].shape)
+print(sum(len(batch["x"]) for batch in h5dnn.Loader("digits.h5", {"x": "train/images", "y": "train/labels"}, batch_size=64)))'
+
+# numpy SUITE MACHINE: downloads the newest NumPy for the Python of a root, and sets version to that of Python.
+numpy() {
+	case $1 in bullseye) version=3.9 ;; bookworm) version=3.11 ;; trixie) version=3.13 ;; esac
+	${PYTHON:-python3} -m pip download -q --only-binary :all: --python-version "$version" --platform "manylinux2014_$2" --platform "manylinux_2_28_$2" \
+		-d "bin/dist/numpy-$version-$2" numpy
+}
 
 # try ROOT COMMAND: runs a command in a copy of a root that is not kept, with bin/dist as /dist and digits.h5 in the working folder.
 try() {
@@ -37,10 +45,18 @@ for suite in $2; do
 		deb) try "$root" "dpkg -i /dist/h5dnn_*.deb >log && $program && $with_share && dpkg -r h5dnn >log && test ! -e /usr/bin/h5dnn" ;;
 		wheel)
 			root=$(sh scripts/dist/root.sh "python-$suite" "$suite" python3-venv)
-			version=$(chroot "$root" python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-			${PYTHON:-python3} -m pip download -q --only-binary :all: --python-version "$version" --platform manylinux2014_x86_64 --platform manylinux_2_28_x86_64 \
-				-d "bin/dist/numpy-$version" numpy
-			try "$root" "python3 -m venv v && v/bin/pip install -q --no-index --find-links /dist/numpy-$version /dist/h5dnn-*manylinux*x86_64.whl && $example"
+			numpy "$suite" x86_64
+			echo "$example" >bin/dist/example.py
+			try "$root" "python3 -m venv v && v/bin/pip install -q --no-index --find-links /dist/numpy-$version-x86_64 /dist/h5dnn-*manylinux*x86_64.whl && v/bin/python /dist/example.py"
+			;;
+		wheel-aarch64)
+			root=$(ARCH=arm64 sh scripts/dist/root.sh "python-$suite-arm64" "$suite" python3)
+			numpy "$suite" aarch64
+			site=$(mktemp -d)
+			${PYTHON:-python3} -m pip install -q --no-index --target "$site" --python-version "$version" --only-binary :all: --platform manylinux2014_aarch64 \
+				--platform manylinux_2_28_aarch64 --platform manylinux_2_31_aarch64 --find-links "bin/dist/numpy-$version-aarch64" bin/dist/h5dnn-*manylinux*aarch64.whl
+			(cd testdata && PYTHONPATH=$site qemu-aarch64-static -L "$root" "$root/usr/bin/python3" -c "$example")
+			rm -r "$site"
 			;;
 		image)
 			layout=$(mktemp -d)
