@@ -83,12 +83,16 @@ dist: setup ## build what is released in bin/dist: tarball, .deb, image, wheels,
 	@PYTHON="$(PYTHON)" sh scripts/dist/all.sh
 
 .PHONY: try
-try: ## install what make dist built in bare roots of Debian 11, 12 and 13, and try it (needs root and debootstrap)
-	@sh scripts/dist/try.sh "tarball deb image wheel" "bullseye bookworm trixie"
+try: ## install what make dist built in bare roots of Debian 11, 12 and 13, and try it (needs root, debootstrap and qemu-user-static)
+	@sh scripts/dist/try.sh "tarball deb image wheel wheel-aarch64" "bullseye bookworm trixie"
 
 .PHONY: cross
 cross: ## build the programs without cgo for linux/arm64, darwin and windows
 	@mkdir -p bin/cross && sh scripts/dist/cross.sh devel bin/cross
+
+.PHONY: check-cross
+check-cross: ## compile the programs without cgo for linux/arm64, darwin and windows; make test tries the one for this machine
+	@sh scripts/dist/cross.sh
 
 .PHONY: bench
 bench: build ## benchmark against PyTorch (creates a Python environment outside the tree), or BASE=commit

@@ -24,6 +24,7 @@ type object struct {
 	MaxShape   []int            `json:"maxshape"` // -1: unlimited
 	Chunks     []int            `json:"chunks"`
 	DType      string           `json:"dtype,omitempty"`
+	Detail     string           `json:"detail,omitempty"` // a longer description of the type
 	Numbers    bool             `json:"numbers"`
 	String     string           `json:"string,omitempty"`
 	Fields     []string         `json:"fields,omitempty"` // of a compound, "name: type"
@@ -51,6 +52,7 @@ func describeObject(o inspect.Object, values bool) object {
 	}
 	if s := o.Data; s != nil {
 		d.Shape, d.MaxShape, d.Chunks, d.DType, d.Numbers, d.String = s.Shape, s.MaxShape, s.Chunks, s.DType, s.Numbers, s.Text
+		d.Detail = s.Detail
 		if len(s.Element) > 0 {
 			d.Shape = append(append([]int{}, d.Shape...), s.Element...)
 		}

@@ -47,6 +47,8 @@ func trainCommand() *cli.Command {
 			"             A converted model is trained so, too: --resume RUN --data FILE --x PATH --y PATH --loss NAME --lr RATE\n\n" +
 			"Many files:  --data 'part_*.h5', or --data several times; --y-data as many times for --y\n" +
 			"Episodes:    --x 'data/*/obs/pose' --y 'data/*/actions' --steps 8 --split mask:mask/valid\n" +
+			"Growing:     a run trains on the rows that its files have when it begins; there is no --refresh. With --rows '[:N]' it\n" +
+			"             can be resumed after more were added.\n" +
 			"Forecasts:   --x load --y load --steps 24 --y-ahead 1; --y-steps 12 of the 12 rows from there on\n" +
 			"ROWS:        [100:], PATH of a mask or of an index list, or PATH==VALUE (also != < <= > >=, also strings),\n" +
 			"             PATH in [A, B] or PATH not in [A, B]; for episodes, a list of their names\n" +

@@ -1,9 +1,11 @@
 """Files of arrays: groups, datasets and attributes, read as h5py reads them."""
 from __future__ import annotations
 
+import itertools
 import json
 import operator
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -17,7 +19,7 @@ class Attributes(Mapping):
     """The attributes of an object by name."""
 
     def __init__(self, listed):
-        self._all = {a["name"]: a for a in listed or ()}
+        self._all = {a["name"]: a for a in sorted(listed or (), key=lambda a: os.fsencode(a["name"]))}
 
     def __getitem__(self, name: str | bytes) -> Any:
         name = _decoded(name)
@@ -48,23 +50,19 @@ def _attribute(a):
         return None
     dtype = NUMPY.get(a["dtype"])
     if dtype is not None:
-        if dtype.kind == "c":
-            value = np.asarray(value, np.float64)
-            value = value[..., 0] + 1j * value[..., 1]
         try:
-            value = np.asarray(value, dtype)
-            return value[()] if value.ndim == 0 else value
+            return _numbers_of(value, dtype)[()] if np.size(value) else np.empty(shape, dtype)
         except ValueError:
             pass  # the names of an enum
     return value if shape == [] else _objects(value, len(shape))
 
 
-def _sequence(value, texts):
-    """An array of a list of numbers; other values as they are."""
-    if not isinstance(value, list) or texts:
-        return value
-    numbers = [float(v) if v in ("NaN", "Infinity", "-Infinity") else v for v in value]
-    return np.asarray(numbers) if all(isinstance(v, (int, float)) for v in numbers) else value
+def _numbers_of(value, dtype):
+    """An array of numbers in JSON, whose complex numbers are pairs, and which may be NaN."""
+    if dtype.kind != "c":
+        return np.asarray(value, dtype)
+    pairs = np.asarray(value, np.float64)
+    return pairs.view(np.complex128)[..., 0].astype(dtype) if pairs.size else pairs.astype(dtype)
 
 
 def _objects(value, rank):
@@ -101,7 +99,7 @@ class Group(Mapping):
         return Attributes(self._file._object(self.name).get("attributes"))
 
     def _path(self, name):
-        return "/" + "/".join(part for part in (self.name + "/" + name if name[:1] != "/" else name).split("/") if part)
+        return "/" + "/".join(part for part in (self.name + "/" + name if name[:1] != "/" else name).split("/") if part not in ("", "."))
 
     def __getitem__(self, name: str | bytes) -> Any:
         name = _decoded(name)
@@ -118,7 +116,7 @@ class Group(Mapping):
         try:
             self[name]
         except Error:  # a link that leads nowhere is a member
-            return isinstance(name, (str, bytes)) and bool(self._file) and self._path(_decoded(name)) in self._file._tree()
+            return isinstance(name, (str, bytes)) and bool(name) and bool(self._file) and self._path(_decoded(name)) in self._file._tree()
         return True
 
     def __iter__(self) -> Iterator[str]:
@@ -170,6 +168,8 @@ class File(Group):
     is found by content; format="hdf5" shows the stored objects of AnnData, NetCDF and MATLAB instead of what they mean. External
     links, external data and virtual datasets are read from files in the folder, or below the URL, to follow, and from no others."""
 
+    mode = "r"
+
     def __init__(self, path: str | bytes | os.PathLike, mode: str = "r", format: str = "", follow: str | os.PathLike = ""):
         if mode != "r":
             raise ValueError(f"{path}: mode {mode!r}; h5dnn.File reads, mode 'r'; write with h5py")
@@ -193,9 +193,14 @@ class File(Group):
         return call_json("object", self._number(), _library.encoded(path), by=self._call)
 
     def _tree(self):
+        """All objects by path, in h5py's order."""
         if self._listed is None:
-            self._listed = {o["path"]: o for o in call_json("objects", self._number(), b"", by=self._call)}
+            self._listed = {o["path"]: o for o in sorted(self._stored(), key=lambda o: os.fsencode(o["path"]).split(b"/"))}
         return self._listed
+
+    def _stored(self):
+        """All objects in the order of the file."""
+        return call_json("objects", self._number(), b"", by=self._call)
 
     def _make(self, about, path):
         about = about or self._tree()[path]
@@ -235,6 +240,11 @@ class File(Group):
         return f"<h5dnn.File {self.filename}{'' if self else ', closed'}>"
 
 
+# What h5py calls filters, by their registered numbers, and those that prepare for compression.
+_H5PY = {1: "gzip", 2: "shuffle", 3: "fletcher32", 4: "szip", 32000: "lzf"}
+_PREPARING = ("shuffle", "fletcher32", "scaleoffset", "nbit")
+
+
 class Dataset:
     """An array in a file. Indexing reads the selected elements to a new NumPy array: integers, slices with any step,
     lists of indices, masks, an ellipsis, and the names of fields."""
@@ -268,13 +278,68 @@ class Dataset:
         return tuple(self._about["chunks"]) if self._about["chunks"] else None
 
     @property
+    def compression(self) -> str | None:
+        """The filter that compresses the chunks: gzip, or h5dnn's name of another one."""
+        return next((name for name in self._filters() if name not in _PREPARING), None)
+
+    @property
+    def compression_opts(self) -> Any:
+        """The level of gzip, or the numbers that another filter has as parameters."""
+        params = self._filters().get(self.compression)
+        if self.compression in (None, "lzf"):
+            return None
+        return params[0] if self.compression == "gzip" else tuple(params)
+
+    @property
+    def shuffle(self) -> bool:
+        return "shuffle" in self._filters()
+
+    @property
+    def fletcher32(self) -> bool:
+        return "fletcher32" in self._filters()
+
+    def _filters(self):
+        return {_H5PY.get(f["id"], f["name"]): f["params"] for f in self._about.get("filters") or ()}
+
+    @property
+    def dims(self) -> tuple[_Axis, ...]:
+        """The axes, with their labels and their dimension scales."""
+        if self.shape is None:
+            return ()
+        attrs = self.attrs
+        labels, scales = attrs.get("DIMENSION_LABELS"), attrs.get("DIMENSION_LIST")
+        return tuple(_Axis(self, "" if labels is None else labels[k], [] if scales is None else scales[k]) for k in range(self.ndim))
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether the dataset is a dimension scale."""
+        return self.attrs.get("CLASS") == "DIMENSION_SCALE"
+
+    @property
     def dtype(self) -> np.dtype:
         """NumPy's type of what is read. Types that NumPy does not have, such as bfloat16, are read as float32."""
         if self._about["numbers"]:
-            return NUMPY.get(self._about["dtype"], np.dtype(np.float32))
-        if self._about.get("fields"):
+            numbers = NUMPY.get(self._about["dtype"], np.dtype(np.float32))
+            return np.dtype(numbers, metadata={"enum": self._about["enum"]}) if self._about.get("enum") and numbers != bool else numbers
+        if self._is_compound():
             return self._compound()
-        return np.dtype(object)
+        if self._bytes() is not None:
+            return self._bytes()
+        kind = str if self._about.get("string") else self._sequences()
+        return np.dtype(object) if kind is None else np.dtype(object, metadata={"vlen": kind})
+
+    def _is_compound(self):
+        return self._about["dtype"] == "compound" and bool(self._about.get("fields"))
+
+    def _bytes(self):
+        """The type of times or opaque bytes, or nothing if elements are others."""
+        kind = re.fullmatch(r"(datetime64\[\w+\])|opaque(\d+)(\(.*\))?", self._about.get("detail", ""), re.S)
+        return kind and np.dtype(kind[1] or "V" + kind[2])
+
+    def _sequences(self):
+        """The type of the numbers in sequences, or nothing if elements are others."""
+        kind = re.fullmatch(r"sequence\{(\w+)\}", self._about.get("detail", ""))
+        return NUMPY.get(kind[1]) if kind else None
 
     def refresh(self) -> None:
         """Opens the file again, as File.refresh does, and takes the shape that the dataset has now."""
@@ -298,6 +363,9 @@ class Dataset:
             raise _library.DTypeError(f"{self.name} is a single value, which has no length")
         return self.shape[0]
 
+    def len(self) -> int:
+        return len(self)
+
     def __iter__(self) -> Iterator[Any]:
         for k in range(len(self)):
             yield self[k]
@@ -309,11 +377,31 @@ class Dataset:
 
     def asstr(self, *_: Any, **__: Any) -> Dataset:
         """The dataset itself: strings are read as str."""
+        if self._about["numbers"]:
+            raise _library.DTypeError(f"{self.name} holds {self._about['dtype']}, and no strings")
         return self
 
-    def astype(self, dtype: Any) -> _Converted:
+    def astype(self, dtype: Any) -> _View:
         """The dataset whose elements are converted when they are read."""
-        return _Converted(self, np.dtype(dtype))
+        dtype = np.dtype(dtype)
+        return _View(self, dtype, lambda index: self._read(index, dtype))
+
+    def fields(self, names: str | list[str]) -> _View:
+        """The dataset of one field of a compound, or of several."""
+        self._check_fields([names] if isinstance(names, str) else names)
+        kinds = self.dtype.fields
+        dtype = kinds[names][0] if isinstance(names, str) else np.dtype([(name, kinds[name][0]) for name in names])
+        return _View(self, dtype, lambda index: self._read_fields(names, index))
+
+    def iter_chunks(self, selection: Any = ()) -> Iterator[tuple[slice, ...]]:
+        """The slices of each chunk, or of its part within a selection of slices."""
+        if not self.chunks:
+            raise _library.DTypeError(f"{self.name} has no chunks")
+        within = [range(size)[part] if isinstance(part, slice) else None for part, size in zip(_normalized(selection, self), self.shape)]
+        if any(part is None or part.step != 1 for part in within):
+            raise ShapeError(f"{self.name}: iter_chunks of {selection!r}; want slices without steps")
+        return itertools.product(*([slice(max(at, part.start), min(at + size, part.stop), 1) for at in range(part.start - part.start % size, part.stop, size)]
+                                   for part, size in zip(within, self.chunks)))
 
     def read_direct(self, dest: np.ndarray, source_sel: Any = (), dest_sel: Any = ()) -> None:
         """Reads what source_sel selects into an array, or into what dest_sel selects of it."""
@@ -343,7 +431,7 @@ class Dataset:
         axes = _normalized(index, self)
         if self._about["numbers"]:
             return _numbers(self._slice(axes), dtype, self._file._call)
-        if self._about.get("fields"):
+        if self._is_compound():
             return self._read_fields(None, index)
         return self._objects(axes)
 
@@ -359,13 +447,23 @@ class Dataset:
 
     def _objects(self, axes):
         found = call_json("values", self._file._number(), _library.encoded(self.name), _expression(axes), by=self._file._call)
-        array = np.empty(len(found["values"]), object)
-        for k, value in enumerate(found["values"]):
-            array[k] = _sequence(value, "string" in self._about["dtype"])
+        values, kind, opaque = found["values"], self._sequences(), self._bytes()
+        if opaque is not None:
+            array = np.array([bytes.fromhex(value[2:]) for value in values] if opaque.kind == "V" else values, opaque)
+        else:
+            array = np.empty(len(values), object)
+            for k, value in enumerate(values):
+                array[k] = value if kind is None else _numbers_of(value, kind)
         return array.reshape(found["shape"])[()] if found["shape"] else array[0]
 
     def _members(self):
-        return [field.split(": ", 1)[0] for field in self._about["fields"]]
+        return [field.split(": ", 1)[0] for field in self._about.get("fields") or ()]
+
+    def _check_fields(self, names):
+        known = self._members()
+        for name in names:
+            if name not in known:
+                raise MissingError(f"{self._file.filename}: {self.name} has no field {name}; its fields are {', '.join(known) or 'none'}")
 
     def _member(self, name):
         """The numbers of a field, or nothing if they are not numbers."""
@@ -386,12 +484,11 @@ class Dataset:
         return np.dtype(types)
 
     def _read_fields(self, names, index):
-        """A structured array of some fields, or the array of one."""
-        known = self._members() if self._about.get("fields") else []
-        for name in names or ():
-            if name not in known:
-                raise MissingError(f"{self._file.filename}: {self.name} has no field {name}; its fields are {', '.join(known) or 'none'}")
-        wanted, columns, objects = names or known, {}, None
+        """A structured array of some fields, or the array of one that is named by itself."""
+        known = self._members()
+        wanted = [names] if isinstance(names, str) else known if names is None else list(names)
+        self._check_fields(wanted)
+        columns, objects = {}, None
         for name in wanted:
             member = self._member(name)
             if member is not None:
@@ -402,8 +499,8 @@ class Dataset:
                     objects = call_json("values", self._file._number(), _library.encoded(self.name), _expression(_normalized(index, self)), by=self._file._call)
                 k = known.index(name)
                 columns[name] = _objects([value[k] for value in objects["values"]], 1).reshape(objects["shape"])
-        if names is not None and len(names) == 1:
-            return columns[names[0]]
+        if isinstance(names, str):
+            return columns[names]
         dtype = self._compound()
         rank = sum(not isinstance(part, int) for part in _normalized(index, self))
         shape = np.shape(next(iter(columns.values())))[:rank]
@@ -428,17 +525,51 @@ class Dataset:
         return f"<h5dnn.Dataset {self.name}: {self._about['dtype']}, shape {self.shape}>"
 
 
-class _Converted:
-    """A dataset whose elements are converted when they are read."""
+class _View:
+    """A dataset whose elements are of another type when they are read."""
 
-    def __init__(self, dataset, dtype):
-        self._dataset, self.dtype, self.shape = dataset, dtype, dataset.shape
+    def __init__(self, dataset, dtype, read):
+        self._dataset, self.dtype, self.shape, self._read = dataset, dtype, dataset.shape, read
 
     def __getitem__(self, index):
-        return self._dataset._read(index, self.dtype)
+        return self._read(index)
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError(f"{self._dataset.name} is read from a file to a new array; memory allocation cannot be avoided, as copy=False asks")
+        return np.asarray(self[()], dtype)
 
     def __len__(self) -> int:
         return len(self._dataset)
+
+
+class _Axis:
+    """An axis of a dataset, with its label and its dimension scales: datasets by number or by name."""
+
+    def __init__(self, dataset, label, scales):
+        self._dataset, self.label, self._scales = dataset, label, scales
+
+    def __getitem__(self, which: int | str) -> Dataset:
+        return dict(self.items())[which] if isinstance(which, str) else self._dataset.file[self._scales[which]]
+
+    def items(self) -> list[tuple[str, Dataset]]:
+        scales = [self._dataset.file[path] for path in self._scales]
+        return [(scale.attrs.get("NAME", ""), scale) for scale in scales]
+
+    def keys(self) -> list[str]:
+        return [name for name, _ in self.items()]
+
+    def values(self) -> list[Dataset]:
+        return [scale for _, scale in self.items()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self._scales)
+
+    def __repr__(self):
+        return f"<h5dnn axis {self.label!r} of {self._dataset.name}, {len(self)} scales>"
 
 
 def _numbers(array, dtype, by):
@@ -464,7 +595,7 @@ def _fields_of(index):
     if not names:
         return None, index
     rest = tuple(p for p in parts if not isinstance(p, str))
-    return names, rest[0] if len(rest) == 1 else rest
+    return names[0] if len(names) == 1 else names, rest[0] if len(rest) == 1 else rest
 
 
 def _normalized(index, dataset):
@@ -518,10 +649,10 @@ def load_state_dict(path: str | os.PathLike, to: str = "numpy") -> dict[str, Any
         raise ValueError(f"to={to!r}; want numpy or torch")
     arrays = {}
     with File(path) as file:
-        for name, about in file._tree().items():
+        for about in file._stored():
             if about["kind"] == "dataset" and about["numbers"]:
-                dataset = Dataset(file, name, about)
-                arrays[name[1:]] = _tensor(dataset._numbers()) if to == "torch" else np.asarray(dataset[()])
+                dataset = Dataset(file, about["path"], about)
+                arrays[about["path"][1:]] = _tensor(dataset._numbers()) if to == "torch" else np.asarray(dataset[()])
     return arrays
 
 

@@ -142,12 +142,80 @@ def test_fields_and_strings():
             assert t.dtype.names == ("a", "b", "c") and t["a"].tolist() == [0, 1, 2, 3, 4] and t["b", 1:3].tolist() == [[3, 4, 5], [6, 7, 8]]
             assert t[1:3]["b"].tolist() == [[3, 4, 5], [6, 7, 8]] and t[2]["a"] == 2 and t["c"][0] == "xy"
             assert f["text"][:].tolist() == ["a", "β", ""] and f["text"][1] == "β" and f["one"][()] == "single" and f["text"].asstr()[0] == "a"
-            assert np.isnan(f["w"][0][1]) and f["w"][0].dtype == np.float64 and f.attrs["colour"] == "green"
+            assert np.isnan(f["w"][0][1]) and f["w"][0].dtype == np.float32 and f.attrs["colour"] == "green"
             assert f["v"][0].tolist() == [1, 2] and f["flag"].dtype == bool and f["z"][0] == 1 + 2j and f["soft"][0] == "a"
             assert f.attrs["words"].tolist() == ["x", "y"] and f.attrs["z"] == 1 + 2j and np.isnan(f.attrs["nan"]) and f.attrs["text"] == "hello"
             assert f["empty"].shape is None
             with refused(TypeError, "no value"):
                 f["empty"][()]
+
+
+def test_habits_of_h5py():
+    h5py = need("h5py")
+    with folder() as at:
+        path = os.path.join(at, "x.h5")
+        with h5py.File(path, "w") as f:
+            for name in ("demo_10", "demo_2", "b-1", "b", "B", "\u00e4"):
+                f[f"names/{name}/z"] = f[f"names/{name}/a"] = 1
+            packed = f.create_dataset("packed", data=np.arange(35).reshape(5, 7), chunks=(2, 3), compression="gzip", compression_opts=7, shuffle=True, fletcher32=True)
+            packed.attrs["b"], packed.attrs["a10"], packed.attrs["a2"] = 1, 2, 3
+            packed.attrs["z"], packed.attrs["zs"], packed.attrs["z0"] = complex(1, np.inf), np.array([1 + 2j, complex(np.nan, 3)], np.complex64), np.zeros(0, np.complex64)
+            f.create_dataset("lzf", data=np.arange(5), compression="lzf", chunks=(2,))
+            f["time"], f["other"] = np.arange(5.0), np.arange(5.0) + 10
+            f["time"].make_scale("time")
+            f["other"].make_scale("another")
+            for scale in (f["time"], f["other"]):
+                packed.dims[0].attach_scale(scale)
+            packed.dims[1].label = "column"
+            for kind in ("u1", "i4", "f4", "c8", ">i2"):
+                made = f.create_dataset("of_" + kind, (3,), h5py.vlen_dtype(np.dtype(kind)))
+                made[0], made[2] = np.array([1, 2, 3], kind), np.array([100], kind)
+            pairs = np.array([(1, 2.5), (3, 4.5), (5, 6.5)], [("x", "i4"), ("y", "f4")])
+            made = f.create_dataset("of_pairs", (2,), h5py.vlen_dtype(pairs.dtype))
+            made[0], made[1] = pairs[:2], pairs[2:]
+            f["pairs"] = pairs
+            f["enum"] = np.array([1, 2], h5py.enum_dtype({"R": 1, "G": 2}, "i2"))
+            f["text"] = ["a"]
+            f["opaque"] = np.array([b"\1\0", b"\0\2"], "V2")
+            f["days"] = np.array(["2020-02-29", "NaT"], "datetime64[D]").astype(h5py.opaque_dtype("datetime64[D]"))
+        with h5py.File(path) as theirs, h5dnn.File(path) as ours:
+            def visited(f):
+                names = []
+                f.visit(names.append)
+                return names
+            assert list(ours["names"]) == list(theirs["names"]) and visited(ours["names"]) == visited(theirs["names"])
+            mine, packed = ours["packed"], theirs["packed"]
+            assert list(mine.attrs) == list(packed.attrs)
+            for name in ("z", "zs", "z0"):
+                got, want = np.asarray(mine.attrs[name]), np.asarray(packed.attrs[name])
+                assert got.dtype == want.dtype
+                np.testing.assert_array_equal(got, want)
+            for name in ("packed", "lzf", "time"):
+                for what in ("compression", "compression_opts", "shuffle", "fletcher32", "is_scale"):
+                    assert getattr(ours[name], what) == getattr(theirs[name], what), (name, what)
+            assert [(d.label, len(d), d.keys()) for d in mine.dims] == [(d.label, len(d), list(d.keys())) for d in packed.dims]
+            assert mine.dims[0]["another"] == mine.dims[0][1] == ours["other"] and list(mine.dims[0][0]) == [0, 1, 2, 3, 4]
+            for selection in ((), (np.s_[1:4, 2:6],), (np.s_[3:, :],)):
+                assert list(mine.iter_chunks(*selection)) == list(packed.iter_chunks(*selection)), selection
+            with refused(TypeError, "no chunks"):
+                ours["time"].iter_chunks()
+            with refused(ValueError, "without steps"):
+                mine.iter_chunks(np.s_[::2])
+            assert ours["of_>i2"][0].tolist() == [1, 2, 3]  # h5py 3.16 reads bytes in the wrong order
+            for kind in ("u1", "i4", "f4", "c8"):
+                for got, want in zip(ours["of_" + kind][:], theirs["of_" + kind][:]):
+                    assert got.dtype == want.dtype and got.tolist() == want.tolist(), kind
+            assert ours["of_pairs"][:].tolist() == [[[1, 2.5], [3, 4.5]], [[5, 6.5]]] and ours["of_pairs"].dtype == object
+            for name in ("opaque", "days"):
+                assert ours[name].dtype == theirs[name].dtype and ours[name][:].tobytes() == theirs[name][:].tobytes() and type(ours[name][0]) is type(theirs[name][0]), name
+            table = ours["pairs"]
+            assert table.fields("x")[1:].tolist() == [3, 5] and table.fields(["y"])[0].dtype.names == ("y",) and table[["y"]].dtype.names == ("y",)
+            assert np.asarray(table.fields("y")).tolist() == [2.5, 4.5, 6.5] and table.fields("y").dtype == np.float32
+            with refused(KeyError, "no field q"):
+                table.fields("q")
+            for name in ("enum", "text", "of_i4", "pairs"):
+                for check in (h5py.check_enum_dtype, h5py.check_vlen_dtype, h5py.check_string_dtype):
+                    assert check(ours[name].dtype) == check(theirs[name].dtype), (name, check)
 
 
 def test_other_formats():
