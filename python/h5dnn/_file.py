@@ -1,11 +1,14 @@
 """Files of arrays: groups, datasets and attributes, read as h5py reads them."""
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import operator
 import os
 import re
+import struct
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -148,6 +151,10 @@ class Group(Mapping):
         self.visititems(lambda name, o: lines.append("  " * name.count("/") + name.rsplit("/", 1)[-1] + o._summary()))
         return "\n".join(lines)
 
+    def _repr_html_(self):
+        """The tree, in notebooks."""
+        return f"<pre>{html.escape(repr(self))}\n{html.escape(self.tree())}</pre>"
+
     def _summary(self):
         return "/"
 
@@ -242,6 +249,7 @@ class File(Group):
 
 # What h5py calls filters, by their registered numbers, and those that prepare for compression.
 _H5PY = {1: "gzip", 2: "shuffle", 3: "fletcher32", 4: "szip", 32000: "lzf"}
+_MOST_PIXELS = 16 << 20  # of a picture in a notebook
 _PREPARING = ("shuffle", "fletcher32", "scaleoffset", "nbit")
 
 
@@ -508,6 +516,19 @@ class Dataset:
         for name in wanted:
             whole[name] = columns[name]
         return whole[()]
+
+    def _repr_png_(self):
+        """The picture that uint8 pixels of two axes, or three with RGB as the last one, are, in notebooks."""
+        shape = self.shape or ()
+        color = len(shape) == 3 and shape[2] == 3
+        if self.dtype != np.uint8 or not (color or len(shape) == 2) or not 0 < self.size <= _MOST_PIXELS:
+            return None
+
+        def part(kind, content):
+            return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+        rows = self[()].reshape(shape[0], -1)
+        header = struct.pack(">IIBBBBB", shape[1], shape[0], 8, 2 if color else 0, 0, 0, 0)
+        return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", header) + part(b"IDAT", zlib.compress(np.insert(rows, 0, 0, axis=1).tobytes())) + part(b"IEND", b"")
 
     def _summary(self):
         return f"  {self._about['dtype']} {'×'.join(map(str, self.shape or ()))}"

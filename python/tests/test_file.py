@@ -1,5 +1,6 @@
 """Files read as h5py reads them."""
 import glob
+import io
 import os
 import pickle
 import shutil
@@ -216,6 +217,20 @@ def test_habits_of_h5py():
             for name in ("enum", "text", "of_i4", "pairs"):
                 for check in (h5py.check_enum_dtype, h5py.check_vlen_dtype, h5py.check_string_dtype):
                     assert check(ours[name].dtype) == check(theirs[name].dtype), (name, check)
+
+
+def test_notebooks_show_trees_and_pictures():
+    need("PIL")
+    from PIL import Image
+    with folder() as at:
+        npz = os.path.join(at, "x.npz")
+        pixels = np.random.default_rng(0).integers(0, 256, (5, 7, 3), np.uint8)
+        np.savez(npz, color=pixels, gray=pixels[..., 0], deep=pixels.astype(np.int16), **{"a<b": [1]})
+        with h5dnn.open(npz) as f:
+            assert "a&lt;b" in f._repr_html_() and "5×7×3" in f._repr_html_()
+            for name, want in (("color", pixels), ("gray", pixels[..., 0])):
+                assert (np.asarray(Image.open(io.BytesIO(f[name]._repr_png_()))) == want).all(), name
+            assert f["deep"]._repr_png_() is None and f["a<b"]._repr_png_() is None
 
 
 def test_other_formats():
