@@ -67,11 +67,6 @@ func Classes(count, n int) Input {
 	return Input{Shape: []int{n}, Kind: Labels, Count: count}
 }
 
-// IndicesOf returns int64 indices of one of count elements.
-func IndicesOf(count int, shape ...int) Input {
-	return Input{Shape: shape, Kind: Indices, Count: count}
-}
-
 var registered []any
 
 // Register adds a call to the registry. The file of an operation does so for itself.
