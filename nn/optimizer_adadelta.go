@@ -37,10 +37,6 @@ func newAdadelta(options AdadeltaOptions) *Adadelta {
 }
 
 // Config returns the settings of o.
-func (o *Adadelta) Config() any {
-	options := o.AdadeltaOptions
-	options.Groups = o.groups.current(o.LearningRate)
-	return options
-}
+func (o *Adadelta) Config() any { return o.withGroups(o.AdadeltaOptions, o.LearningRate) }
 
 var _ = RegisterOptimizer("adadelta", newAdadelta, adadeltaDefaults)

@@ -102,10 +102,6 @@ func epsilon(t dtype.Type) float64 {
 }
 
 // Config returns the settings of o.
-func (o *Adafactor) Config() any {
-	options := o.AdafactorOptions
-	options.Groups = o.groups.current(o.LearningRate)
-	return options
-}
+func (o *Adafactor) Config() any { return o.withGroups(o.AdafactorOptions, o.LearningRate) }
 
 var _ = RegisterOptimizer("adafactor", newAdafactor, adafactorDefaults)

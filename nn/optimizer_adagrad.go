@@ -39,10 +39,6 @@ func newAdagrad(options AdagradOptions) *Adagrad {
 }
 
 // Config returns the settings of o.
-func (o *Adagrad) Config() any {
-	options := o.AdagradOptions
-	options.Groups = o.groups.current(o.LearningRate)
-	return options
-}
+func (o *Adagrad) Config() any { return o.withGroups(o.AdagradOptions, o.LearningRate) }
 
 var _ = RegisterOptimizer("adagrad", newAdagrad, adagradDefaults)

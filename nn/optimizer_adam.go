@@ -64,11 +64,7 @@ func (o *Adam) setupAdam(name string, decoupled bool) {
 }
 
 // Config returns the settings of o.
-func (o *Adam) Config() any {
-	options := o.AdamOptions
-	options.Groups = o.groups.current(o.LearningRate)
-	return options
-}
+func (o *Adam) Config() any { return o.withGroups(o.AdamOptions, o.LearningRate) }
 
 var (
 	_ = RegisterOptimizer("adam", newAdam, adamDefaults)

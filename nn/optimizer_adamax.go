@@ -37,10 +37,6 @@ func newAdamax(options AdamaxOptions) *Adamax {
 }
 
 // Config returns the settings of o.
-func (o *Adamax) Config() any {
-	options := o.AdamaxOptions
-	options.Groups = o.groups.current(o.LearningRate)
-	return options
-}
+func (o *Adamax) Config() any { return o.withGroups(o.AdamaxOptions, o.LearningRate) }
 
 var _ = RegisterOptimizer("adamax", newAdamax, adamaxDefaults)

@@ -56,10 +56,6 @@ func newLAMB(options LAMBOptions) *LAMB {
 }
 
 // Config returns the settings of o.
-func (o *LAMB) Config() any {
-	options := o.LAMBOptions
-	options.Groups = o.groups.current(o.LearningRate)
-	return options
-}
+func (o *LAMB) Config() any { return o.withGroups(o.LAMBOptions, o.LearningRate) }
 
 var _ = RegisterOptimizer("lamb", newLAMB, lambDefaults)

@@ -48,10 +48,6 @@ func newLARS(options LARSOptions) *LARS {
 }
 
 // Config returns the settings of o.
-func (o *LARS) Config() any {
-	options := o.LARSOptions
-	options.Groups = o.groups.current(o.LearningRate)
-	return options
-}
+func (o *LARS) Config() any { return o.withGroups(o.LARSOptions, o.LearningRate) }
 
 var _ = RegisterOptimizer("lars", newLARS, larsDefaults)

@@ -36,10 +36,6 @@ func newLion(options LionOptions) *Lion {
 }
 
 // Config returns the settings of o.
-func (o *Lion) Config() any {
-	options := o.LionOptions
-	options.Groups = o.groups.current(o.LearningRate)
-	return options
-}
+func (o *Lion) Config() any { return o.withGroups(o.LionOptions, o.LearningRate) }
 
 var _ = RegisterOptimizer("lion", newLion, lionDefaults)

@@ -143,10 +143,6 @@ func (o *Muon) adjustment(shape []int) float64 {
 }
 
 // Config returns the settings of o.
-func (o *Muon) Config() any {
-	options := o.MuonOptions
-	options.Groups = o.groups.current(o.LearningRate)
-	return options
-}
+func (o *Muon) Config() any { return o.withGroups(o.MuonOptions, o.LearningRate) }
 
 var _ = RegisterOptimizer("muon", newMuon, muonDefaults)

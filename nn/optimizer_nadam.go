@@ -55,10 +55,6 @@ func (o *NAdam) product(u tensor.NAdamOptions) float64 {
 }
 
 // Config returns the settings of o.
-func (o *NAdam) Config() any {
-	options := o.NAdamOptions
-	options.Groups = o.groups.current(o.LearningRate)
-	return options
-}
+func (o *NAdam) Config() any { return o.withGroups(o.NAdamOptions, o.LearningRate) }
 
 var _ = RegisterOptimizer("nadam", newNAdam, nAdamDefaults)

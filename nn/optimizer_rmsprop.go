@@ -47,10 +47,6 @@ func newRMSprop(options RMSpropOptions) *RMSprop {
 }
 
 // Config returns the settings of o.
-func (o *RMSprop) Config() any {
-	options := o.RMSpropOptions
-	options.Groups = o.groups.current(o.LearningRate)
-	return options
-}
+func (o *RMSprop) Config() any { return o.withGroups(o.RMSpropOptions, o.LearningRate) }
 
 var _ = RegisterOptimizer("rmsprop", newRMSprop, rmsPropDefaults)

@@ -46,10 +46,6 @@ func newSGD(options SGDOptions) *SGD {
 }
 
 // Config returns the settings of o.
-func (o *SGD) Config() any {
-	options := o.SGDOptions
-	options.Groups = o.groups.current(o.LearningRate)
-	return options
-}
+func (o *SGD) Config() any { return o.withGroups(o.SGDOptions, o.LearningRate) }
 
 var _ = RegisterOptimizer("sgd", newSGD, sgdDefaults)

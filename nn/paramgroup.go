@@ -2,6 +2,7 @@ package nn
 
 import (
 	"path"
+	"reflect"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/tensor"
@@ -139,4 +140,13 @@ func (g *paramGroups) current(rate float64) []ParamGroup {
 		list[i] = group
 	}
 	return list
+}
+
+// withGroups returns the settings of an optimizer, a struct with a field Groups, with the learning rates that the groups have when
+// the optimizer's is rate.
+func (s *OptimizerState) withGroups(settings any, rate float64) any {
+	now := reflect.New(reflect.TypeOf(settings)).Elem()
+	now.Set(reflect.ValueOf(settings))
+	now.FieldByName("Groups").Set(reflect.ValueOf(s.groups.current(rate)))
+	return now.Interface()
 }
