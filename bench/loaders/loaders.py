@@ -105,6 +105,38 @@ def windows_careful(path, batch):
         yield {"pixels": pixels, "action": action[order[k:k + batch, None] + np.arange(SPAN)]}
 
 
+def make_lance(path):
+    """Copies the frames to a Lance dataset as they are, one a row, if there is none; returns its path."""
+    import lance
+    import pyarrow
+    frame, copy = 224 * 224 * 3, path.replace(".h5", ".lance")
+    if os.path.exists(copy):
+        return copy
+    kind = pyarrow.binary(frame)
+
+    def rows():
+        with h5py.File(path) as f:
+            for k in range(0, FRAMES, EPISODE):
+                frames = pyarrow.Array.from_buffers(kind, EPISODE, [None, pyarrow.py_buffer(f["pixels"][k:k + EPISODE])])
+                actions = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(f["action"][k:k + EPISODE].ravel()), 7)
+                yield pyarrow.record_batch([frames, actions], ["pixels", "action"])
+    schema = pyarrow.schema([("pixels", kind), ("action", pyarrow.list_(pyarrow.float32(), 7))])
+    lance.write_dataset(pyarrow.RecordBatchReader.from_batches(schema, rows()), copy)
+    return copy
+
+
+def windows_lance(path, batch):
+    """The wanted frames of a batch by one take; the actions are in memory."""
+    import lance
+    frames, order = lance.dataset(make_lance(path)), np.random.default_rng(0).permutation(starts())
+    action = h5py.File(path)["action"][:]
+    for k in range(0, len(order) - batch + 1, batch):
+        rows = order[k:k + batch, None] + np.arange(0, SPAN, STRIDE)
+        taken = frames.take(rows.ravel().tolist(), columns=["pixels"])["pixels"].combine_chunks()
+        pixels = np.frombuffer(taken.buffers()[1], np.uint8, taken.nbytes, taken.offset * taken.type.byte_width)
+        yield {"pixels": pixels.reshape(batch, 4, 224, 224, 3), "action": action[order[k:k + batch, None] + np.arange(SPAN)]}
+
+
 def windows_h5dnn(path, batch, shuffle="auto"):
     import h5dnn
     while True:
@@ -281,7 +313,7 @@ WORK = {
     "cells": (make_cells, 64, {"h5dnn.Loader": (cells_h5dnn, 100), "h5py, one thread, 16 blocks of 64 cells at a time": (
         lambda p, b: ({"x": x} for x in cells_careful(p, b)), 100)}),
     "windows": (make_windows, 64, {
-        "h5dnn.Loader": (windows_h5dnn, 100), "h5py, one thread, wanted chunks sorted": (windows_careful, 100),
+        "h5dnn.Loader": (windows_h5dnn, 100), "h5py, one thread, wanted chunks sorted": (windows_careful, 100), "Lance, raw frames, one take a batch": (windows_lance, 30),
         "h5py in DataLoader, 0 workers": (lambda p, b: _torch_windows(p, b, 0), 8), "h5py in DataLoader, 2 workers": (lambda p, b: _torch_windows(p, b, 2), 12)}),
     "chunked": (make_chunked, 64, {
         "h5dnn.Loader": (lambda p, b: windows_h5dnn(p, b, "exact"), 50), "h5dnn.Loader, shuffled by window": (lambda p, b: windows_h5dnn(p, b, "window"), 80),
