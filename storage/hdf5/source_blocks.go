@@ -28,7 +28,7 @@ func (s *source) readBlocks(dst []byte, to, from views.View, size int, e chunkEn
 			bytes += blocks.Size
 		}
 	}
-	const mostUnused = 8 // bytes decoded for one that is read: smaller parts are likely to be followed by their neighbours
+	const mostUnused = 32 // bytes decoded for one that is read: smaller parts are likely to be followed by their neighbours
 	if bytes > mostUnused*wanted || !f.chunks.decodesPartly(key, bytes, size) {
 		return false, nil
 	}
