@@ -130,7 +130,7 @@ func notePacked(parts []*part) []string {
 	if len(packed) > 1 {
 		of += fmt.Sprintf(" and %d more", len(packed)-1)
 	}
-	return []string{of + ": numbers are as stored, also where they stand for missing ones; format: netcdf (--from netcdf) applies these attributes"}
+	return []string{of + ": numbers are as stored, also where they stand for missing ones; format: netcdf applies these attributes"}
 }
 
 // data makes samples of parts.
