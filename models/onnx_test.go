@@ -19,7 +19,7 @@ const onnxFiles = "onnxgraph/testdata/"
 
 // TestONNXModelsBecomeRuns converts models that PyTorch exported to layers of nn, which predict what ONNX Runtime did.
 func TestONNXModelsBecomeRuns(t *testing.T) {
-	for _, name := range []string{"small_cnn", "small_lstm"} {
+	for _, name := range []string{"small_cnn", "small_lstm", "small_states"} {
 		plan, err := kerasRun(t, onnxFiles+name+".onnx", models.Options{})
 		if err != nil {
 			t.Fatal(err)

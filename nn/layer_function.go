@@ -84,7 +84,7 @@ func (f *Function) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 			tensor.Fail("function", views.ErrShape, "%s of %v and %v; want as many samples and axes, and matrices for matmul", f.Name, first.Shape(), x.Shape())
 		}
 	}
-	if sizes := strings.Fields(fmt.Sprint(f.Settings["pad"])); len(sizes) > 2*(inputs[0].Rank()-1) {
+	if sizes := strings.Fields(fmt.Sprint(f.Settings["pad"])); f.Name == "pad" && len(sizes) > 2*(inputs[0].Rank()-1) {
 		tensor.Fail("function", views.ErrShape, "pad %v of %v; want no sizes for the samples", sizes, inputs[0].Shape())
 	}
 	results, err := byname.Apply(f.Name, f.text, inputs...)

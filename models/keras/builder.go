@@ -1,9 +1,13 @@
 package keras
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/h5dnn/h5dnn/internal/errkind"
+	"github.com/h5dnn/h5dnn/models/weights"
 )
 
 // A Translation is a Keras model in the terms of package nn.
@@ -33,7 +37,7 @@ type Input struct {
 // parameters are Keras's weights as Links of the translation converts them.
 //
 // Layers that package nn may not have yet, such as lstm, are translated all the same. An
-// error of kind weights.ErrUnsupported names the layer that cannot be.
+// error of kind weights.ErrUnsupported names the layers that cannot be.
 func ToH5dnn(m *Model, o LinkOptions) (*Translation, error) {
 	b := newBuilder(m, o)
 	t, err := b.translate(m)
@@ -76,6 +80,9 @@ func (b *builder) translate(m *Model) (*Translation, error) {
 		inputs, names = append(inputs, v), append(names, v.node)
 	}
 	outputs, err := b.model(m, "", inputs)
+	if len(b.refused) > 0 {
+		err = joined(b.refused)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +127,8 @@ type value struct {
 	mask  string  // node of a mask (N, steps) of the steps that count; "" if all do
 	steps bool    // it is a mask itself
 
+	lost bool // it follows from a layer that package nn does not have
+
 	compared *value // with a number, that is the mask; nil for other values
 	with     any    // the number
 
@@ -143,7 +152,8 @@ type builder struct {
 	computed map[string]bool   // inputs with which layers compute
 	types    map[string]string // of inputs that are both, and of others that are indices; nil before they are known
 	notes    []string
-	err      error // the first one of values in an order that cannot be
+	err      error   // the first one of values in an order that cannot be
+	refused  []error // of layers that package nn does not have
 }
 
 // name returns a name for a node that no other one has. Names have no dots and slashes.
@@ -339,11 +349,40 @@ func (b *builder) call(layer *Layer, path string, call Arguments, in []value) ([
 	}
 	l := settingsOf(layer)
 	l.path, l.call = path, call
-	out := b.layer(l, in)
-	if err := first(l.failed(), b.err); err != nil {
-		return nil, layerError(path, l.Class, notRun, err)
+	if c := classes[l.Class]; c.translated() && slices.ContainsFunc(in, func(v value) bool { return v.lost }) {
+		return lost(layer), nil
 	}
-	return out, nil
+	out := b.layer(l, in)
+	err := first(l.failed(), b.err)
+	switch {
+	case err == nil:
+		return out, nil
+	case b.err == nil && errors.Is(err, weights.ErrUnsupported):
+		b.refused = append(b.refused, layerError(path, l.Class, notRun, err))
+		return lost(layer), nil
+	}
+	return nil, layerError(path, l.Class, notRun, err)
+}
+
+// lost returns the outputs of a layer that is not translated, as far as they are known.
+func lost(l *Layer) []value {
+	outputs := []value{{node: "?", lost: true}}
+	for i, shape := range l.OutputShapes {
+		outputs = append(outputs[:i], value{node: "?", lost: true, shape: shape})
+	}
+	return outputs
+}
+
+// joined returns one error of several of kind weights.ErrUnsupported.
+func joined(refused []error) error {
+	if len(refused) == 1 {
+		return refused[0]
+	}
+	texts := make([]string, len(refused))
+	for i, err := range refused {
+		texts[i] = err.Error()
+	}
+	return errkind.Errorf(weights.ErrUnsupported, "%s", strings.Join(texts, "; "))
 }
 
 // layer adds the nodes of a layer, and returns its outputs; none if it fails.
@@ -351,7 +390,7 @@ func (b *builder) layer(l *settings, in []value) []value {
 	c := classes[l.Class]
 	in = b.typed(l, c, b.withMask(l, b.withoutTaken(in)))
 	switch {
-	case c.nodes == nil && c.module == nil && c.outputs == nil:
+	case !c.translated():
 		l.refuse("layers of this class are not translated")
 	case len(in) == 0:
 		l.invalid("no inputs")

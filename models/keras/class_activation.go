@@ -170,16 +170,34 @@ var (
 		"softmax": reversed("Softmax", func(l *settings, v tensor) map[string]any {
 			return map[string]any{"axis": v.kerasAxis(l.Int("axis", -1))}
 		}),
+		"log_softmax": reversed("Activation", func(l *settings, v tensor) map[string]any {
+			if axis := v.kerasAxis(l.Int("axis", -1)); axis != v.rank {
+				l.refuse("axis %d", l.Int("axis", -1))
+			}
+			return map[string]any{"activation": "log_softmax"}
+		}),
 	}}, "ReLU", "LeakyReLU", "ELU", "Softmax", "ThresholdedReLU")
 )
 
-// activationReversals returns the reversals of activations that are names in Keras. Keras 2 has no Identity.
+// namedActivations are the names of activations in Keras by the layers of package nn. Keras 2 has no Identity, and not all of the others.
+var namedActivations = map[string]any{
+	"relu": "relu", "tanh": "tanh", "sigmoid": "sigmoid", "silu": "swish", "selu": "selu", "softplus": "softplus", "softsign": "softsign",
+	"exponential": "exponential", "identity": "linear", "gelu": "gelu", "mish": "mish", "log_sigmoid": "log_sigmoid", "tanhshrink": "tanh_shrink",
+}
+
+// activationReversals returns the reversals of activations that are names in Keras, and of a line between 0 and 1, whose slope as a name differs
+// between versions.
 func activationReversals() map[string]reversal {
-	all := map[string]reversal{}
-	for layer, name := range map[string]string{
-		"relu": "relu", "tanh": "tanh", "sigmoid": "sigmoid", "silu": "swish", "selu": "selu", "softplus": "softplus", "softsign": "softsign",
-		"exponential": "exponential", "Identity": "linear", "gelu": "gelu", "mish": "mish",
-	} {
+	line := func(r *reverser, l *settings, v tensor, path string) tensor {
+		return r.layer("ReLU", path, map[string]any{"max_value": 1.0}, r.layer("Rescaling", "", map[string]any{"scale": 1.0 / 6, "offset": 0.5}, v))
+	}
+	all := map[string]reversal{
+		"hardsigmoid": func(r *reverser, l *settings, in []tensor) tensor { return line(r, l, in[0], l.Name) },
+		"hardswish": func(r *reverser, l *settings, in []tensor) tensor {
+			return r.layer("Multiply", l.Name, nil, in[0], line(r, l, in[0], ""))
+		},
+	}
+	for layer, name := range namedActivations {
 		all[layer] = reversed("Activation", func(l *settings, _ tensor) map[string]any {
 			if l.Text("approximate", "") == "tanh" {
 				l.refuse("the approximation by tanh")

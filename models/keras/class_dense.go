@@ -14,7 +14,7 @@ var _ = register(class{
 		return biasedLinks(l, "bias", linked("kernel", "weight", weights.TransposeOp(1, 0)))
 	},
 	features: []string{"kernel"},
-	reverse:  map[string]reversal{"dense": reversed("Dense", denseSettings), "linear": reversed("Dense", denseSettings)},
+	reverse:  map[string]reversal{"dense": reverseDense, "linear": reverseDense},
 	samples: []Layer{
 		sample(map[string]any{"units": 5, "use_bias": true}, w("kernel", 3, 5), w("bias", 5)),
 		sample(map[string]any{"units": 5, "use_bias": false}, w("kernel", 3, 5)),
@@ -48,10 +48,9 @@ func denseNodes(b *builder, l *settings, in []value) value {
 	return v
 }
 
-// denseSettings returns Keras's settings of a dense layer of package nn.
-func denseSettings(l *settings, v tensor) map[string]any {
-	if v.rank != 1 && v.first {
-		l.refuse("an input of %d axes whose channels come first", v.rank)
-	}
-	return map[string]any{"units": l.Int("out_features", 0), "use_bias": l.Bool("bias", true), "activation": "linear"}
+// reverseDense adds a Dense, whose outputs are in the order of package nn.
+func reverseDense(r *reverser, l *settings, in []tensor) tensor {
+	v := r.layer("Dense", l.Name, map[string]any{"units": l.Int("out_features", 0), "use_bias": l.Bool("bias", true), "activation": "linear"}, in[0])
+	v.flattens = nil
+	return v
 }

@@ -112,9 +112,6 @@ var (
 	_ = register(class{
 		variables: normalized(), module: layerNormModule, axes: layerNormAxes,
 		reverse: map[string]reversal{"layernorm": reversed("LayerNormalization", func(l *settings, v tensor) map[string]any {
-			if v.first && v.rank > 1 {
-				l.refuse("its input has the channels first in package nn")
-			}
 			var axes []any
 			shape, affine := l.Ints("normalized_shape"), l.Bool("affine", true)
 			for i := range shape {
@@ -270,15 +267,22 @@ var _ = register(class{
 		m := constructed("groupnorm", "nn.GroupNorm num_groups num_channels eps=", map[string]any{"eps": l.Float("epsilon", 1e-3)})
 		return m.size("num_groups", groups).size("num_channels", channels)
 	},
-	axes:   func(b *builder, _ *settings, v value) value { return b.toFirst(v) },
-	arrays: lastAxisVectors("gamma", "beta"),
-	links:  gammaAndBeta,
+	axes:    func(b *builder, _ *settings, v value) value { return b.toFirst(v) },
+	arrays:  lastAxisVectors("gamma", "beta"),
+	links:   gammaAndBeta,
+	reverse: map[string]reversal{"groupnorm": reversed("GroupNormalization", groupNormSettings), "instancenorm": reversed("GroupNormalization", groupNormSettings)},
 	samples: []Layer{
 		sample(map[string]any{"groups": 2}, w("gamma", 4), w("beta", 4)),
 		sample(map[string]any{"groups": 2, "scale": false}, w("beta", 4)),
 		sample(map[string]any{"groups": 2, "center": false}, w("gamma", 4)),
 	},
 }, "GroupNormalization")
+
+// groupNormSettings returns the settings of a GroupNormalization: of one channel in each group for an instance normalization.
+func groupNormSettings(l *settings, _ tensor) map[string]any {
+	groups, affine := l.Int("num_groups", -1), l.Bool("affine", l.Class == "groupnorm")
+	return map[string]any{"groups": groups, "epsilon": l.Float("eps", 1e-5), "scale": affine, "center": affine}
+}
 
 // axis returns an axis of Keras, counted from 0 with the batch.
 func axis(setting, rank int) int {

@@ -10,9 +10,30 @@ var (
 	_ = register(class{copies: true, order: operationOrder, outputs: getItemOutputs, shapes: func(l *settings, in [][]int) [][]int {
 		_, shape := cutsOf(l, in[0])
 		return [][]int{shape}
+	}, reverse: map[string]reversal{
+		"select": func(r *reverser, l *settings, in []tensor) tensor {
+			out := r.getItem(l, r.ordered(in[0], false), l.Int("index", 0))
+			out.rank--
+			return out
+		},
+		"slice": func(r *reverser, l *settings, in []tensor) tensor {
+			return r.getItem(l, in[0], map[string]any{"start": l.Config["start"], "stop": l.Config["stop"], "step": l.Config["step"]})
+		},
 	}}, "ops.GetItem")
 	_ = register(class{copies: true, order: operationOrder, outputs: splitOutputs, shapes: splitShapes}, "ops.Split")
 )
+
+// getItem adds an index expression with an index or a range of one axis.
+func (r *reverser) getItem(l *settings, v tensor, index any) tensor {
+	at := v.kerasAxis(l.Int("axis", 1))
+	if at < 1 || at > v.rank {
+		l.refuse("axis %d of %d", l.Int("axis", 1), v.rank)
+		return v
+	}
+	spec := slices.Repeat([]any{map[string]any{"start": nil, "stop": nil, "step": nil}}, at+1)
+	spec[at] = index
+	return r.layer("SlicingOpLambda", l.Name, map[string]any{"function": getItem, "trainable": true, "dtype": "float32", callArguments: map[string]any{"slice_spec": spec}}, v)
+}
 
 // cutsOf returns the layers for an index expression, x[:, 1:, -1], and the shape of the result.
 func cutsOf(l *settings, in []int) (cuts []any, shape []int) {

@@ -24,6 +24,14 @@ func registerPools(kind, name string) (done bool) {
 			}),
 		}}, "Global"+name+end)
 	}
+	reversals["adaptive_"+kind+"_pool"] = func(r *reverser, l *settings, in []tensor) tensor {
+		sizes := l.Ints("output_size")
+		if len(sizes) == 0 || slices.Max(sizes) != 1 {
+			l.refuse("an output_size of %v", sizes)
+			return in[0]
+		}
+		return r.layer("Global"+name+dimension(len(sizes)), l.Name, map[string]any{"keepdims": true}, in[0])
+	}
 	return done
 }
 
@@ -86,6 +94,13 @@ func poolDiffers(l *settings) error {
 	return nil
 }
 
+// isPositive reports whether a layer computes v whose results are never below 0, such as of elements that padding adds.
+func (r *reverser) isPositive(v tensor) bool {
+	l := r.model.Layer(v.ref.Layer)
+	activation, _ := l.Config["activation"].(string)
+	return l.Class == "ReLU" || l.Class == "Activation" && slices.Contains([]string{"relu", "sigmoid", "softplus", "exponential"}, activation)
+}
+
 func reversePool(r *reverser, l *settings, v tensor, class string, mean bool) tensor {
 	w, before, after := pyTorchWindow(l, true)
 	if l.Bool("ceil_mode", false) {
@@ -97,7 +112,7 @@ func reversePool(r *reverser, l *settings, v tensor, class string, mean bool) te
 	padding := "valid"
 	switch counted := mean && l.Bool("count_include_pad", true); {
 	case slices.Max(before) == 0 && slices.Max(after) == 0:
-	case counted:
+	case counted || !mean && r.isPositive(v):
 		v = r.padding(false, "", before, after, v)
 	case w.isSame(before, after):
 		padding = "same"

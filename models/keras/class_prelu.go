@@ -48,6 +48,17 @@ var _ = register(class{
 	ordered: func(l *settings, in featureLayout) ([]weights.Link, *settings) {
 		return preluLinks(l, in.layout == channelsAreFirst), l
 	},
+	reverse: map[string]reversal{"prelu": func(r *reverser, l *settings, in []tensor) tensor {
+		v := in[0]
+		if l.Config["shape"] != nil || l.Int("num_parameters", 1) == 1 {
+			l.refuse("slopes that are not of the channels")
+		}
+		var shared []any
+		for axis := 1; axis < v.rank; axis++ {
+			shared = append(shared, axis)
+		}
+		return r.layer("PReLU", l.Name, map[string]any{"shared_axes": shared}, v)
+	}},
 	features: []string{"alpha"}, kept: true,
 	samples: []Layer{
 		sample(map[string]any{"shared_axes": []any{1.0, 2.0}}, w("alpha", 1, 1, 4)),

@@ -26,7 +26,33 @@ var (
 		return b.encoded(l, v, l.Text("output_mode", "int"), len(bounds)+1)
 	}}, "Discretization")
 	_ = register(class{variables: variablesOfFile, shapes: encodedShapes, nodes: integerLookupNodes}, "IntegerLookup")
-	_ = register(class{shapes: imageSizeShapes, spatial: true}, "CenterCrop", "Resizing")
+	_ = register(class{shapes: imageSizeShapes, spatial: true, nodes: func(b *builder, l *settings, in []value) value {
+		v, s, sizes := spatially(b, l, in[0]), spatialOf(l, in[0].shape, 2), []int{l.Int("height", 0), l.Int("width", 0)}
+		before, after := make([]int, 2), make([]int, 2)
+		for i, n := range s.sizes {
+			if n < sizes[i] { // which Keras resizes
+				l.refuse("a size of %v of images of %v", sizes, s.sizes)
+				return v
+			}
+			before[i] = (n - sizes[i]) / 2
+			after[i] = n - sizes[i] - before[i]
+		}
+		v.node = b.add(l, "", map[string]any{"crop": map[string]any{"before": before, "after": after}}, v.node)
+		return v
+	}}, "CenterCrop")
+	_ = register(class{shapes: imageSizeShapes, spatial: true, nodes: func(b *builder, l *settings, in []value) value {
+		v, mode := spatially(b, l, in[0]), l.Text("interpolation", "bilinear")
+		for _, setting := range []string{"crop_to_aspect_ratio", "pad_to_aspect_ratio", "antialias"} {
+			if l.Bool(setting, false) {
+				l.refuse("%s", setting)
+			}
+		}
+		if mode != "bilinear" {
+			l.refuse("interpolation %s", mode)
+		}
+		v.node = b.add(l, "", map[string]any{"upsample": map[string]any{"size": []int{l.Int("height", 0), l.Int("width", 0)}, "mode": mode}}, v.node)
+		return v
+	}}, "Resizing")
 )
 
 func variablesOfFile(l *settings) []Variable {

@@ -12,17 +12,17 @@ import (
 // are transposed. PyTorch adds two biases where Keras has one.
 var (
 	// SimpleRNN has no gates.
-	_ = register(recurrentClass(1, 1), "SimpleRNN")
+	_ = register(recurrentClass("rnn", 1, 1), "SimpleRNN")
 	// LSTM: both order the gates input, forget, cell, output.
-	_ = register(recurrentClass(4, 1), "LSTM")
+	_ = register(recurrentClass("lstm", 4, 1), "LSTM")
 	// GRU: Keras orders the gates update, reset, candidate; PyTorch reset, update, candidate.
 	// Its bias has a row for the input and one for the state. With reset_after=False, Keras
 	// multiplies the state by the reset gate before the product, and PyTorch cannot.
-	_ = register(recurrentClass(3, 2), "GRU")
+	_ = register(recurrentClass("gru", 3, 2), "GRU")
 )
 
-// recurrentClass returns the class of layers with a number of gates and of biases.
-func recurrentClass(gates, biases int) class {
+// recurrentClass returns the class of layers, by their name in package nn, with a number of gates and of biases.
+func recurrentClass(layer string, gates, biases int) class {
 	const in, units = 3, 2
 	bias := w("bias", biases, gates*units)
 	if biases == 1 {
@@ -33,6 +33,7 @@ func recurrentClass(gates, biases int) class {
 		variables: recurrent, shapes: recurrentShapes, module: recurrentModule, outputs: recurrentOutputs, several: true,
 		arrays: shaped(map[string]string{"kernel": fmt.Sprintf("features %d*units", gates), "recurrent_kernel": fmt.Sprintf("units %d*units", gates)}),
 		links:  recurrentLinks, own: ownRecurrentLinks,
+		reverse: map[string]reversal{layer: reverseRecurrent},
 		samples: []Layer{
 			sample(map[string]any{"units": units, "use_bias": true}, arrays...),
 			sample(map[string]any{"units": units, "use_bias": false}, arrays[:2]...),
@@ -118,6 +119,53 @@ func recurrentShapes(l *settings, in [][]int) [][]int {
 		shapes = append(shapes, slices.Repeat([][]int{{units}}, statesOf(l))...)
 	}
 	return shapes
+}
+
+// reverseRecurrent adds a recurrent layer, within a Bidirectional if it has two directions.
+func reverseRecurrent(r *reverser, l *settings, in []tensor) tensor {
+	class, activation := map[string]string{"rnn": "SimpleRNN", "lstm": "LSTM", "gru": "GRU"}[l.Class], "activation"
+	config := map[string]any{"units": l.Int("hidden_size", 0), "use_bias": l.Bool("bias", true), "return_sequences": l.Bool("return_sequences", false)}
+	switch l.Class {
+	case "rnn":
+		activation = "nonlinearity"
+	case "gru":
+		config["reset_after"] = l.Bool("reset_after", true)
+	}
+	for setting, name := range map[string]string{activation: "activation", "recurrent_activation": "recurrent_activation"} {
+		if l.Config[setting] == nil {
+			continue
+		}
+		layer, _ := described(l.Config[setting])
+		if config[name] = namedActivations[layer]; config[name] == nil {
+			l.refuse("%s %s", setting, layer)
+		}
+	}
+	for _, setting := range []string{"masked", "return_state", "proj_size"} {
+		if given := l.Config[setting]; given != nil && given != false {
+			l.refuse("%s %v", setting, given)
+		}
+	}
+	switch layers := l.Int("num_layers", 1); {
+	case layers > 1:
+		l.refuse("%d layers in one", layers)
+	case len(in) > 1:
+		l.refuse("states as inputs")
+	case l.Text("merge_mode", "") == "none":
+		l.refuse("an output of each direction")
+	}
+	if l.Bool("go_backwards", false) {
+		config["go_backwards"] = true
+	}
+	if l.Bool("bidirectional", false) {
+		config["name"] = Snake(class)
+		inner := map[string]any{"module": "keras.layers", "class_name": class, "config": config, "registered_name": nil}
+		class, config = "Bidirectional", map[string]any{"layer": inner, "merge_mode": l.Text("merge_mode", "concat")}
+	}
+	out := r.layer(class, l.Name, config, in[0])
+	if out.rank = 1; l.Bool("return_sequences", false) {
+		out.rank = 2
+	}
+	return out
 }
 
 // statesOf returns the number of tensors of a layer's state.

@@ -11,20 +11,16 @@ var (
 	_ = register(class{order: imageOrder}, "InputLayer")
 	_ = register(class{copies: true, shapes: flattenShapes, nodes: flattenNodes, order: flattenOrder, reverse: map[string]reversal{
 		"flatten": func(r *reverser, l *settings, in []tensor) tensor {
-			if in[0].rank > 2 && !in[0].first {
-				l.refuse("its input has the channels last in package nn")
-			}
 			out := r.layer("Flatten", l.Name, nil, in[0])
-			r.flattens[out.ref.Layer] = in[0].first
+			if r.flattens[out.ref.Layer], r.ranks[out.ref.Layer] = in[0].first, in[0].rank; in[0].first && in[0].rank > 1 {
+				out.flattens = []string{out.ref.Layer}
+			}
 			out.rank, out.first = 1, false
 			return out
 		},
 	}}, "Flatten")
 	_ = register(class{copies: true, shapes: reshapeShapes, nodes: reshapeNodes, order: reshapeOrder, reverse: map[string]reversal{
 		"reshape": func(r *reverser, l *settings, in []tensor) tensor {
-			if in[0].first {
-				l.refuse("its input has the channels first in package nn")
-			}
 			shape := l.Ints("shape")
 			out := r.layer("Reshape", l.Name, map[string]any{"target_shape": shape}, in[0])
 			out.rank = len(shape)
@@ -203,10 +199,8 @@ func reversePermute(r *reverser, l *settings, in []tensor) tensor {
 	case v.first && slices.Equal(axes, back):
 		v.first = false
 		return v
-	case v.first:
-		l.refuse("axes %v of an input with the channels first in package nn", axes)
 	}
-	return r.layer("Permute", l.Name, map[string]any{"dims": axes}, v)
+	return r.layer("Permute", l.Name, map[string]any{"dims": axes}, r.ordered(v, false))
 }
 
 // channelsMoved returns the orders of axes, counted from 1, that move the last axis to the front, and back.

@@ -66,6 +66,9 @@ type class struct {
 	samples []Layer
 }
 
+// translated reports whether layers of the class become layers of package nn.
+func (c class) translated() bool { return c.nodes != nil || c.module != nil || c.outputs != nil }
+
 var classes = map[string]class{}
 
 // reversals are the layers of package nn that have counterparts in Keras, by names in lower case.

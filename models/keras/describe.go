@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 )
 
 // Describe returns the configuration of m as text, which Keras 2 and 3 read. Parse reads
@@ -38,6 +39,11 @@ func describedModel(m *Model) (map[string]any, error) {
 				return nil, fmt.Errorf("%s: %w", m.Name, err)
 			}
 			one["name"], one["inbound_nodes"] = l.Name, calls
+			if args, ok := l.Config[operands]; ok { // an operation, which Keras 3 alone has
+				class := strings.TrimPrefix(l.Class, "ops.")
+				one["module"], one["class_name"], one["registered_name"] = "keras.src.ops", class, class
+				one["inbound_nodes"] = []any{map[string]any{"args": args, "kwargs": map[string]any{}}}
+			}
 		}
 		layers = append(layers, one)
 	}
@@ -56,6 +62,8 @@ func configOf(l *Layer) map[string]any {
 		config = map[string]any{}
 	}
 	config["name"] = l.Name
+	delete(config, callArguments)
+	delete(config, operands)
 	if shape, ok := config["batch_shape"]; ok && l.Class == "InputLayer" {
 		delete(config, "batch_shape")
 		config["batch_input_shape"] = shape
@@ -67,13 +75,19 @@ func configOf(l *Layer) map[string]any {
 	return config
 }
 
+// callArguments is the setting that the arguments by name of all calls of a function are kept as.
+const callArguments = "arguments of the call"
+
 // inbound returns the inputs of each call, of which only an InputLayer has none.
 func inbound(l *Layer) ([]any, error) {
-	calls := []any{}
+	calls, arguments := []any{}, map[string]any{}
+	if given, ok := l.Config[callArguments].(map[string]any); ok {
+		arguments = given
+	}
 	for k, call := range l.Calls {
 		switch {
 		case len(call) > 0:
-			calls = append(calls, refList(call, map[string]any{}))
+			calls = append(calls, refList(call, arguments))
 		case l.Class != "InputLayer":
 			return nil, fmt.Errorf("call %d of layer %q takes no tensor: %w", k, l.Name, ErrConfig)
 		}

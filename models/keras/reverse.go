@@ -2,11 +2,14 @@ package keras
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/h5dnn/h5dnn/models/weights"
 )
 
 // FromH5dnn translates a model of package nn, as nn.Describe describes it, to one of Keras
@@ -14,7 +17,7 @@ import (
 // channels last, as all of Keras's are. The second result has the
 // modules of the layers.
 //
-// An error of kind weights.ErrUnsupported names the layer that cannot be translated.
+// An error of kind weights.ErrUnsupported names the layers that cannot be translated.
 func FromH5dnn(description any, inputs []Input) (*Model, *Translation, error) {
 	text, err := json.Marshal(description)
 	if err != nil {
@@ -26,22 +29,19 @@ func FromH5dnn(description any, inputs []Input) (*Model, *Translation, error) {
 	}
 	r := &reverser{
 		model:   &Model{Class: "Functional", Name: "model"},
-		modules: map[string]string{}, flattens: map[string]bool{}, shared: map[string]string{},
+		modules: map[string]string{}, flattens: map[string]bool{}, ranks: map[string]int{}, shared: map[string]string{},
 	}
 	var values []tensor
-	for _, in := range inputs {
-		values = append(values, r.input(in, firstLayer(plain)))
+	for i, in := range inputs {
+		values = append(values, r.input(in, consumer(plain, i)))
 	}
 	outputs := r.any(plain, "", values)
-	if r.err != nil {
-		return nil, nil, r.err
+	if err := r.failure(); err != nil {
+		return nil, nil, err
 	}
 	for _, v := range outputs {
-		if v.first {
-			front, _ := channelsMoved(v.rank)
-			v = r.layer("Permute", "", map[string]any{"dims": front}, v)
-		}
-		r.model.Outputs = append(r.model.Outputs, v.ref)
+		r.unflatten(v)
+		r.model.Outputs = append(r.model.Outputs, r.ordered(v, false).ref)
 	}
 	inKerasOrder(r.model)
 	config, err := Describe(r.model)
@@ -66,6 +66,9 @@ type tensor struct {
 	ref   Ref
 	rank  int  // of a sample
 	first bool // in package nn, the channels are first
+	lost  bool // it follows from a layer that Keras does not have
+
+	flattens []string // layers whose features it has in Keras's order, which package nn has with the channels first
 }
 
 // A reverser collects the layers of a Keras model.
@@ -73,11 +76,27 @@ type reverser struct {
 	model    *Model
 	modules  map[string]string // by the names of layers
 	flattens map[string]bool   // whether a Flatten has the channels first in package nn, by its name
+	ranks    map[string]int    // of what a Flatten flattens
 	shared   map[string]string // layers by paths of modules that nodes share
-	err      error             // the first one; nothing is added after it
+	err      error             // the first one of a description that is not valid; nothing is added after it
+	refused  []error           // of layers that Keras does not have
 }
 
-func (r *reverser) fail(err error) { r.err = first(r.err, err) }
+func (r *reverser) fail(err error) {
+	if errors.Is(err, weights.ErrUnsupported) {
+		r.refused = append(r.refused, err)
+		return
+	}
+	r.err = first(r.err, err)
+}
+
+// failure returns the error of the description, or one that names all layers that Keras does not have.
+func (r *reverser) failure() error {
+	if r.err == nil && len(r.refused) > 0 {
+		return joined(r.refused)
+	}
+	return r.err
+}
 
 // described returns the name and the settings of a layer that is described by both, or by its name alone.
 func described(layer any) (name string, settings map[string]any) {
@@ -90,20 +109,60 @@ func described(layer any) (name string, settings map[string]any) {
 	return name, settings
 }
 
-// firstLayer returns the name of the first layer of a description, or "".
-func firstLayer(description any) string {
-	if list, ok := description.([]any); ok && len(list) > 0 {
-		return firstLayer(list[0])
+// consumer returns the name of the first layer that takes input i of a description, or what layers that keep the order of axes make of
+// it; "" without one.
+func consumer(description any, i int) string {
+	if list, ok := description.([]any); ok {
+		for _, one := range list {
+			if name := consumer(one, i); name != "" {
+				return name
+			}
+		}
+		return ""
 	}
 	name, settings := described(description)
-	switch nodes := objectsIn(settings["nodes"]); {
-	case name == "graph" && len(nodes) > 0:
-		return firstLayer(nodes[0]["layer"])
-	case name == "residual":
-		return firstLayer(settings["body"])
+	switch name {
+	case "graph":
+		return consumerIn(settings, i)
+	case "residual":
+		return consumer(settings["body"], i)
+	}
+	if keepsOrder[name] {
+		return ""
 	}
 	return name
 }
+
+// consumerIn is consumer of a graph.
+func consumerIn(graph map[string]any, i int) string {
+	inputs := names(graph["inputs"])
+	if inputs == nil {
+		inputs = []string{"x"}
+	}
+	if i >= len(inputs) {
+		return ""
+	}
+	reached, previous := map[string]bool{inputs[i]: true}, inputs[i]
+	for _, node := range objectsIn(graph["nodes"]) {
+		from := names(node["from"])
+		if from == nil {
+			from = []string{previous}
+		}
+		previous = textIn(node, "name")
+		at := slices.IndexFunc(from, func(name string) bool { return reached[name] })
+		if at < 0 {
+			continue
+		}
+		if name := consumer(node["layer"], at); name != "" {
+			return name
+		}
+		reached[previous] = true
+	}
+	return ""
+}
+
+// keepsOrder are the layers of package nn that take axes in any order and keep it.
+var keepsOrder = map[string]bool{"rescale": true, "dropout": true, "relu": true, "identity": true, "cast": true}
 
 func (r *reverser) input(in Input, consumer string) tensor {
 	rank := len(in.Shape)
@@ -127,7 +186,7 @@ func (r *reverser) input(in Input, consumer string) tensor {
 	})
 	ref := Ref{Layer: name}
 	r.model.Inputs = append(r.model.Inputs, ref)
-	return tensor{ref, rank, first}
+	return tensor{ref: ref, rank: rank, first: first}
 }
 
 // unique returns a name that no layer has.
@@ -196,6 +255,7 @@ func (r *reverser) any(description any, path string, in []tensor) []tensor {
 	out := r.module(l, in)
 	if err := l.failed(); err != nil {
 		r.fail(layerError(path, name, notInKeras, err))
+		out.lost = true
 	}
 	return []tensor{out}
 }
@@ -209,14 +269,74 @@ func (r *reverser) module(l *settings, in []tensor) tensor {
 		return tensor{}
 	case !ok:
 		l.refuse("h5dnn knows none")
-	case slices.ContainsFunc(in, func(v tensor) bool { return v.first != in[0].first }):
-		l.refuse("inputs with axes in different orders")
-	case axesOf(l.Class) > 0 && !in[0].first && in[0].rank > 1:
-		l.refuse("its input has the channels last in package nn")
+	case slices.ContainsFunc(in, func(v tensor) bool { return v.lost }):
+		return tensor{lost: true}
 	default:
-		return reverse(r, l, in)
+		first := in[0].first
+		if axesOf(l.Class) > 0 || ordersOf[strings.ToLower(l.Class)] == "channels" {
+			first = true
+		} else if ordersOf[strings.ToLower(l.Class)] == "features" {
+			first = false
+		}
+		ordered := make([]tensor, len(in))
+		var flattens []string
+		for i, v := range in {
+			ordered[i] = r.ordered(v, first)
+			if name := strings.ToLower(l.Class); !takesFeatures[name] && (namedActivations[name] == nil || len(in) > 1) {
+				r.unflatten(v)
+				ordered[i].flattens = nil
+			}
+			flattens = append(flattens, ordered[i].flattens...)
+		}
+		ordered[0].flattens = flattens
+		return reverse(r, l, ordered)
 	}
 	return in[0]
+}
+
+// takesFeatures are the layers of package nn, besides activations, that take flattened features in any order: their weights, or those of the layers
+// behind them, are reordered.
+var takesFeatures = map[string]bool{
+	"dense": true, "linear": true, "batchnorm1d": true, "layernorm": true, "prelu": true, "dropout": true, "alpha_dropout": true, "rescale": true, "concat": true, "softmax": true,
+}
+
+// unflatten gives the features of v the order that package nn has, by a Permute before they are flattened. Pools over everything need none.
+func (r *reverser) unflatten(v tensor) {
+	for _, name := range v.flattens {
+		flatten := r.model.Layer(name)
+		for i := range flatten.Calls {
+			from := flatten.Calls[i][0]
+			if !r.flattens[name] || strings.HasPrefix(r.model.Layer(from.Layer).Class, "Global") {
+				continue
+			}
+			image := r.ordered(tensor{ref: from, rank: r.ranks[name], first: true}, false)
+			r.model.Layer(name).Calls[i] = []Ref{image.ref}
+			flatten = r.model.Layer(name)
+		}
+		r.flattens[name] = false
+	}
+}
+
+// ordersOf says of layers of package nn, besides those with a number of axes in their name, whether they take the channels first, or features last.
+var ordersOf = map[string]string{
+	"upsample": "channels", "zeropad": "channels", "crop": "channels", "adaptive_avg_pool": "channels", "adaptive_max_pool": "channels",
+	"groupnorm": "channels", "instancenorm": "channels", "prelu": "channels",
+	"dense": "features", "linear": "features", "layernorm": "features", "reshape": "features", "rnn": "features", "lstm": "features", "gru": "features",
+}
+
+// ordered returns v in Keras with the channels last that package nn has first, or with the axes of package nn.
+func (r *reverser) ordered(v tensor, first bool) tensor {
+	if v.first == first || v.rank < 2 {
+		return v
+	}
+	front, back := channelsMoved(v.rank)
+	if first {
+		v = r.layer("Permute", "", map[string]any{"dims": back}, v)
+	} else {
+		v = r.layer("Permute", "", map[string]any{"dims": front}, v)
+	}
+	v.first = first
+	return v
 }
 
 // kerasAxis returns Keras's number of an axis of package nn. Both count the axis of samples.
@@ -273,11 +393,11 @@ func (r *reverser) residual(l *settings, in []tensor) []tensor {
 	if l.Config["shortcut"] != nil {
 		shortcut = r.any(l.Config["shortcut"], below(l.Name, "shortcut"), in)
 	}
-	if len(body) != 1 || len(shortcut) != 1 || body[0].first != shortcut[0].first {
-		r.fail(layerError(l.Name, l.Class, notInKeras, unsupported("body and shortcut have several outputs, or axes in different orders")))
+	if len(body) != 1 || len(shortcut) != 1 {
+		r.fail(layerError(l.Name, l.Class, notInKeras, unsupported("body and shortcut have several outputs")))
 		return in
 	}
-	return []tensor{r.layer("Add", "", nil, body[0], shortcut[0])}
+	return []tensor{r.module(settingsOf(&Layer{Class: "add"}), []tensor{body[0], shortcut[0]})}
 }
 
 // names reads a name or a list of names.

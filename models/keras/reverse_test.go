@@ -44,6 +44,20 @@ var ours = map[string]struct {
 	"tokens": {`[{"embedding": {"num_embeddings": 9, "embedding_dim": 4, "padding_idx": 0}}, {"permute": [2, 1]}, {"conv1d": {"out_channels": 3, "kernel_size": 3, "padding": 1}}, "relu",
 		"globalmaxpool1d", "flatten", {"dense": 2}]`, [][]int{{7}}},
 	"dense steps": {`[{"embedding": {"num_embeddings": 9, "embedding_dim": 4}}, {"dense": 3}, "relu", {"permute": [2, 1]}, "globalmaxpool1d", "flatten", {"dense": 2}]`, [][]int{{7}}},
+	"forecaster": {`[{"rescale": {"scale": 0.5}}, {"lstm": {"hidden_size": 3, "return_sequences": true, "bidirectional": true}}, {"gru": {"hidden_size": 4, "return_sequences": true, "go_backwards": true}},
+		{"rnn": {"hidden_size": 3, "return_sequences": true, "nonlinearity": "relu", "bias": false}}, {"slice": {"start": 1, "axis": 2}}, {"select": {"index": -1}}, {"dense": 2}]`, [][]int{{5, 4}}},
+	"last step": {`[{"gru": {"hidden_size": 4, "reset_after": false}}, {"dense": 3}, "log_softmax"]`, [][]int{{5, 4}}},
+	"both ends": {`[{"lstm": {"hidden_size": 3, "bidirectional": true, "merge_mode": "sum"}}, "tanhshrink"]`, [][]int{{5, 4}}},
+	"groups": {`[{"conv2d": {"out_channels": 6, "kernel_size": 3}}, {"groupnorm": {"num_groups": 2, "num_channels": 6}}, "hardswish", {"instancenorm": {"num_features": 6, "affine": true}}, {"prelu": {"num_parameters": 6}},
+		{"slice": {"stop": 4}}, {"adaptive_avg_pool": {"output_size": [1, 1]}}, "hardsigmoid", "flatten", {"dense": 2}]`, [][]int{{2, 7, 6}}},
+	"decoder": {`[{"dense": 24}, {"reshape": {"shape": [4, 3, 2]}}, {"conv_transpose2d": {"out_channels": 3, "kernel_size": 2, "stride": 2}}, {"upsample": {"scale": [1, 2]}}, {"layernorm": {"normalized_shape": [3, 6, 8]}},
+		{"reshape": {"shape": [6, 24]}}, {"select": {"index": 1, "axis": 2}}]`, [][]int{{3}}},
+	"repeated": {`[{"dense": 6}, {"reshape": {"shape": [6, 1]}}, {"upsample": {"scale": [4]}}, {"permute": [2, 1]}, {"lstm": {"hidden_size": 3}}]`, [][]int{{5}}},
+	"mixed":    {`[{"residual": {"body": [{"conv1d": {"out_channels": 4, "kernel_size": 3, "padding": 1}}], "shortcut": [{"dense": 5}]}}]`, [][]int{{4, 5}}},
+	"stem":     {`[{"conv2d": {"out_channels": 3, "kernel_size": 3}}, "relu", {"maxpool2d": {"kernel_size": 3, "stride": 2, "padding": 1}}, {"layernorm": {"normalized_shape": [3, 2, 3]}}]`, [][]int{{2, 6, 7}}},
+	"flat":     {`[{"conv2d": {"out_channels": 2, "kernel_size": 3}}, "relu", "flatten", {"batchnorm1d": {"num_features": 24}}]`, [][]int{{2, 5, 6}}},
+	"flat mix": {`[{"residual": {"body": [{"conv1d": {"out_channels": 2, "kernel_size": 3}}, "flatten"], "shortcut": ["flatten", {"dense": 8}]}}, {"dense": 3}]`, [][]int{{2, 6}}},
+	"scaled":   {`[{"rescale": {"scale": 0.5}}, {"permute": [3, 1, 2]}, {"conv2d": {"out_channels": 2, "kernel_size": 3}}]`, [][]int{{5, 6, 2}}},
 	"graph": {`{"graph": {"inputs": ["image", "features"], "nodes": [
 		{"name": "stem", "layer": {"conv2d": {"out_channels": 3, "kernel_size": 3}}, "from": "image"}, {"name": "flat", "layer": "flatten"},
 		{"name": "hidden", "layer": {"dense": {"out_features": 4, "in_features": 4}}, "from": "features"}, {"name": "again", "share": "hidden"},
@@ -224,10 +238,9 @@ func TestFlattenNeedsNoOtherLayer(t *testing.T) {
 // counterpart for.
 func TestWhatKerasCannotSayIsNamed(t *testing.T) {
 	for description, want := range map[string]string{
-		`[{"maxpool2d": {"kernel_size": 3, "stride": 2, "padding": 1}}]`:                                      "layer 0 (maxpool2d)",
-		`[{"gelu": {"approximate": "tanh"}}]`:                                                                 "approximation by tanh",
-		`[{"conv2d": {"out_channels": 2, "kernel_size": 3}}, {"layernorm": {"normalized_shape": [2, 4, 4]}}]`: "layer 1 (layernorm)",
-		`["nonsense"]`: "layer 0 (nonsense)",
+		`[{"maxpool2d": {"kernel_size": 3, "stride": 2, "padding": 1}}]`:                              "layer 0 (maxpool2d)",
+		`[{"gelu": {"approximate": "tanh"}}]`:                                                         "approximation by tanh",
+		`[{"lstm": {"hidden_size": 2, "num_layers": 2}}, {"function": {"name": "sqrt"}}, "nonsense"]`: "layer 0 (lstm) has no counterpart in Keras: 2 layers in one; layer 1 (function) has no counterpart in Keras: h5dnn knows none; layer 2 (nonsense)",
 	} {
 		_, _, err := keras.FromH5dnn(json.RawMessage(description), []keras.Input{{Name: "x", Shape: []int{2, 6, 6}}})
 		if !errors.Is(err, weights.ErrUnsupported) || !strings.Contains(err.Error(), want) {
@@ -248,6 +261,21 @@ func TestOperationsAreNoLayers(t *testing.T) {
 	}
 	if _, err := keras.ToH5dnn(m, keras.LinkOptions{}); !errors.Is(err, weights.ErrUnsupported) || !strings.Contains(err.Error(), "layer multiply (ops.Multiply)") {
 		t.Errorf("error %v; want one about ops.Multiply", err)
+	}
+}
+
+// TestAllLayersThatDoNotRunAreNamed: also one behind another, but none that runs.
+func TestAllLayersThatDoNotRunAreNamed(t *testing.T) {
+	m, err := keras.Parse(`{"class_name": "Sequential", "config": {"name": "m", "layers": [{"class_name": "InputLayer", "config": {"batch_shape": [null, 6, 5, 2], "name": "in"}},
+		{"class_name": "UpSampling2D", "config": {"name": "up", "interpolation": "bicubic"}}, {"class_name": "Conv2D", "config": {"name": "conv", "filters": 3, "kernel_size": 3}},
+		{"class_name": "Flatten", "config": {"name": "flat"}}, {"class_name": "Own", "config": {"name": "own"}}, {"class_name": "Dense", "config": {"name": "dense", "units": 2}}]}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = keras.ToH5dnn(m, keras.LinkOptions{})
+	const want = "layer up (UpSampling2D) does not run in h5dnn: interpolation bicubic; layer own (Own) does not run in h5dnn: layers of this class are not translated"
+	if !errors.Is(err, weights.ErrUnsupported) || err.Error() != want {
+		t.Errorf("error %v; want %s", err, want)
 	}
 }
 

@@ -54,10 +54,13 @@ var (
 	})
 	_ = toLayer("MatMul", func(l *lowering, n *node) *layer {
 		w := l.constant(n, 1)
-		if w == nil || w.Rank() != 2 {
-			return nil
+		switch a, b := l.sample(n.in[0]), l.sample(n.in[1]); {
+		case w != nil && w.Rank() == 2:
+			return l.linear(n, w.T())
+		case w == nil && l.constant(n, 0) == nil && len(a) > 1 && len(a) == len(b) && len(n.in) == 2:
+			return &layer{name: "function", settings: map[string]any{"name": "matmul"}, from: n.in}
 		}
-		return l.linear(n, w.T())
+		return nil
 	})
 	_ = toLayer("BatchNormalization", func(l *lowering, n *node) *layer {
 		spatial := len(l.shapes[n.in[0]]) - 2
@@ -74,12 +77,37 @@ var (
 	})
 	_ = toLayer("LayerNormalization", func(l *lowering, n *node) *layer {
 		scale, bias := l.constant(n, 1), l.constant(n, 2)
-		if scale == nil || bias == nil {
+		rank := len(l.shapes[n.in[0]])
+		if axis := n.integer("axis", -1); scale == nil || bias == nil || (axis+rank)%rank != rank-scale.Rank() || !slices.Equal(scale.Shape(), bias.Shape()) {
 			return nil
 		}
 		made := on(n, "layernorm", map[string]any{"normalized_shape": scale.Shape(), "eps": n.number("epsilon", 1e-5)})
 		made.weights = map[string]*tensor.Tensor{"gamma": scale, "beta": bias}
 		return made
+	})
+	_ = toLayer("RMSNormalization", func(l *lowering, n *node) *layer {
+		scale, rank := l.constant(n, 1), len(l.shapes[n.in[0]])
+		if axis := n.integer("axis", -1); scale == nil || (axis+rank)%rank != rank-scale.Rank() {
+			return nil
+		}
+		made := on(n, "rmsnorm", map[string]any{"normalized_shape": scale.Shape(), "eps": n.number("epsilon", 1e-5)})
+		made.weights = map[string]*tensor.Tensor{"weight": scale}
+		return made
+	})
+	_ = toLayer("InstanceNormalization", func(l *lowering, n *node) *layer { return l.channelNorm(n, "instancenorm", "num_features") })
+	_ = toLayer("GroupNormalization", func(l *lowering, n *node) *layer {
+		made := l.channelNorm(n, "groupnorm", "num_channels")
+		if made == nil || n.opset < 21 { // before which it has a scale for each group
+			return nil
+		}
+		made.settings["num_groups"] = n.integer("num_groups", 1)
+		return made
+	})
+	_ = toLayer("DepthToSpace", func(l *lowering, n *node) *layer {
+		if n.text("mode", "DCR") != "CRD" {
+			return nil
+		}
+		return on(n, "pixel_shuffle", map[string]any{"factor": n.integer("blocksize", 1)})
 	})
 	_ = toLayer("LeakyRelu", func(l *lowering, n *node) *layer {
 		return on(n, "leaky_relu", map[string]any{"negative_slope": n.number("alpha", 0.01)})
@@ -94,6 +122,15 @@ var (
 			return nil
 		}
 		return on(n, "hardsigmoid", nil)
+	})
+	_ = toLayer("PRelu", func(l *lowering, n *node) *layer {
+		w, shape := l.constant(n, 1), l.sample(n.in[0])
+		if w == nil || len(shape) == 0 || w.Len() > 1 && (w.Rank() != len(shape) || w.Len() != shape[0] || w.Size(0) != shape[0]) {
+			return nil
+		}
+		made := on(n, "prelu", map[string]any{"num_parameters": w.Len()})
+		made.weights = map[string]*tensor.Tensor{"weight": w.Reshape(w.Len())}
+		return made
 	})
 	_ = toLayer("Softmax", func(l *lowering, n *node) *layer { return l.softmax(n, "softmax") })
 	_ = toLayer("LogSoftmax", func(l *lowering, n *node) *layer { return l.softmax(n, "log_softmax") })
@@ -115,28 +152,17 @@ var (
 	_ = toLayer("AveragePool", func(l *lowering, n *node) *layer { return l.pool(n, "avgpool") })
 	_ = toLayer("GlobalAveragePool", func(l *lowering, n *node) *layer { return l.global(n, "globalavgpool") })
 	_ = toLayer("GlobalMaxPool", func(l *lowering, n *node) *layer { return l.global(n, "globalmaxpool") })
-	_ = toLayer("ReduceMean", func(l *lowering, n *node) *layer {
-		axes := n.integers("axes")
-		if list, ok := l.numbers(n, 1); ok {
-			for _, axis := range list {
-				axes = append(axes, int(axis))
-			}
-		}
-		rank := len(l.shapes[n.in[0]])
-		for i, axis := range axes {
-			axes[i] = (axis + rank) % rank
-		}
-		if n.integer("keepdims", 1) != 1 || rank < 3 || !slices.Equal(sorted(axes), rest(2, rank)) {
-			return nil
-		}
-		return l.global(n, "globalavgpool")
-	})
 	_ = toLayer("Flatten", func(l *lowering, n *node) *layer { return l.reshape(n) })
 	_ = toLayer("Reshape", func(l *lowering, n *node) *layer { return l.reshape(n) })
 	_ = toLayer("Squeeze", func(l *lowering, n *node) *layer { return l.reshape(n) })
 	_ = toLayer("Unsqueeze", func(l *lowering, n *node) *layer { return l.reshape(n) })
 	_ = toLayer("Transpose", func(l *lowering, n *node) *layer {
 		order := n.integers("perm")
+		if slices.Equal(order, []int{2, 0, 1}) { // (N, features, T) to (T, N, features)
+			made := on(n, "permute", map[string]any{"axes": []int{2, 1}})
+			made.layout = stepsFirst
+			return made
+		}
 		if len(order) < 2 || order[0] != 0 {
 			return nil
 		}
@@ -164,6 +190,49 @@ var (
 			return nil
 		}
 		return on(n, "select", map[string]any{"index": int(at[0]), "axis": n.integer("axis", 0)})
+	})
+	_ = toLayer("Slice", func(l *lowering, n *node) *layer {
+		var lists [5][]int
+		for i, name := range []string{"", "starts", "ends", "axes", "steps"} {
+			lists[i] = n.integers(name)
+			if list, ok := l.numbers(n, i); ok && i > 0 {
+				for _, x := range list {
+					lists[i] = append(lists[i], int(min(max(x, -maxSize), maxSize)))
+				}
+			}
+		}
+		starts, ends, axes, step := lists[1], lists[2], lists[3], 1
+		rank := len(l.shapes[n.in[0]])
+		if len(starts) != 1 || len(ends) != 1 || len(axes) > 1 || rank < 2 {
+			return nil
+		}
+		axis := 0
+		if len(axes) == 1 {
+			axis = (axes[0] + rank) % rank
+		}
+		if len(lists[4]) == 1 {
+			step = lists[4][0]
+		}
+		if axis == 0 || step < 1 || l.shapes[n.out[0]][axis] == 0 {
+			return nil
+		}
+		return on(n, "slice", map[string]any{"start": starts[0], "stop": ends[0], "step": step, "axis": axis})
+	})
+	_ = toLayer("Split", func(l *lowering, n *node) *layer {
+		rank := len(l.shapes[n.in[0]])
+		axis := (n.integer("axis", 0) + rank) % rank
+		if axis == 0 {
+			return nil
+		}
+		var parts []*layer
+		first := 0
+		for _, out := range n.out {
+			size := l.shapes[out][axis]
+			parts = append(parts, on(n, "slice", map[string]any{"start": first, "stop": first + size, "axis": axis}))
+			first += size
+		}
+		parts[0].more = parts[1:]
+		return parts[0]
 	})
 	_ = toLayer("Resize", func(l *lowering, n *node) *layer {
 		in, out := l.sample(n.in[0]), l.sample(n.out[0])
@@ -264,6 +333,17 @@ func (made *layer) pads(o window, spatial int) {
 	}
 }
 
+// channelNorm has a scale and a bias for each channel.
+func (l *lowering) channelNorm(n *node, name, channels string) *layer {
+	scale, bias := l.constant(n, 1), l.constant(n, 2)
+	if scale == nil || bias == nil || l.sample(n.in[0]) == nil {
+		return nil
+	}
+	made := on(n, name, map[string]any{channels: scale.Len(), "eps": n.number("epsilon", 1e-5), "affine": true})
+	made.weights = map[string]*tensor.Tensor{"weight": scale, "bias": bias}
+	return made
+}
+
 // linear has a weight of (out, in).
 func (l *lowering) linear(n *node, w *tensor.Tensor) *layer {
 	bias := l.constant(n, 2)
@@ -326,18 +406,18 @@ func (l *lowering) reshape(n *node) *layer {
 	return on(n, "reshape", map[string]any{"shape": shape})
 }
 
-// merge joins values of one shape, or scales by a number.
+// merge joins values that broadcast, or scales by a number; a constant of several elements is a layer beside it.
 func (l *lowering) merge(n *node, name string) *layer {
-	same := true
+	values := true
 	for _, in := range n.in {
-		same = same && slices.Equal(l.shapes[in], l.shapes[n.out[0]]) && l.m.known[in] == nil
+		values = values && l.m.known[in] == nil && l.sample(in) != nil && len(l.shapes[in]) == len(l.shapes[n.out[0]])
 	}
-	if same {
+	if values {
 		return &layer{name: name, from: n.in}
 	}
 	for i := range n.in {
 		number, ok := l.numbers(n, i)
-		if !ok || len(number) != 1 || len(n.in) != 2 {
+		if !ok || len(number) != 1 || len(n.in) != 2 || len(l.shapes[n.in[1-i]]) != len(l.shapes[n.out[0]]) {
 			continue
 		}
 		settings := map[string]any{}
@@ -351,12 +431,28 @@ func (l *lowering) merge(n *node, name string) *layer {
 		case name == "subtract":
 			settings["scale"], settings["offset"] = -1.0, number[0]
 		default:
-			return nil
+			return l.function(n)
 		}
 		return &layer{name: "rescale", settings: settings, from: []int{n.in[1-i]}}
 	}
-	return nil
+	var made *layer
+	switch name {
+	case "mul":
+		made = l.channelScale(n)
+	case "add":
+		made = l.positions(n)
+	}
+	if made == nil && functions[n.op] != "" && len(n.in) == 2 {
+		made = l.function(n)
+	}
+	return made
 }
+
+// statesOf has the number of tensors of a state.
+var statesOf = map[string]int{"LSTM": 2, "GRU": 1, "RNN": 1}
+
+// usualActivations are the activations of one direction, which exporters may write, too.
+var usualActivations = map[string][]string{"LSTM": {"Sigmoid", "Tanh", "Tanh"}, "GRU": {"Sigmoid", "Tanh"}, "RNN": {"Tanh"}}
 
 // recurrent is a layer of one direction or two, whose gates are reordered as nn has them. It takes and returns steps
 // first, which nn does not.
@@ -364,19 +460,35 @@ func (l *lowering) recurrent(n *node, name string, gates int, order []int) *laye
 	w, r, b := l.constant(n, 1), l.constant(n, 2), l.constant(n, 3)
 	way := n.text("direction", "forward")
 	if w == nil || r == nil || len(n.in) > 3 && n.in[3] >= 0 && b == nil || way == "reverse" || n.integer("layout", 0) != 0 ||
-		n.number("clip", 0) != 0 || l.sources[n.in[0]].layout != stepsFirst || n.attributes["activations"].Strings != nil {
+		n.number("clip", 0) != 0 || l.sources[n.in[0]].layout != stepsFirst {
 		return nil
 	}
-	for i := 4; i < len(n.in); i++ {
-		initial, ok := l.numbers(n, i)
-		if n.in[i] >= 0 && (!ok || i == 4 || slices.ContainsFunc(initial, func(x float64) bool { return x != 0 })) {
+	relu := false
+	if given := n.attributes["activations"].Strings; given != nil {
+		relu = n.op == "RNN" && !slices.ContainsFunc(given, func(name string) bool { return name != "Relu" })
+		if !relu && !slices.Equal(given, slices.Repeat(usualActivations[n.op], w.Size(0))) {
 			return nil
 		}
 	}
-	used := func(i int) bool { return n.outputs(i) && l.uses[n.out[i]] > 0 }
-	if used(1) || used(2) {
+	from := slices.Clone(n.in[:1])
+	for i := 4; i < len(n.in); i++ {
+		initial, ok := l.numbers(n, i)
+		states := n.in[i] >= 0 && i > 4 && i < 7 && len(l.states[n.in[i]]) == w.Size(0)
+		if n.in[i] >= 0 && !states && (!ok || i == 4 || slices.ContainsFunc(initial, func(x float64) bool { return x != 0 })) {
+			return nil
+		}
+	}
+	for direction := range w.Size(0) {
+		for i := 5; i < 5+statesOf[n.op]; i++ {
+			if len(n.in) > i && n.in[i] >= 0 && l.m.known[n.in[i]] == nil {
+				from = append(from, l.states[n.in[i]][direction])
+			}
+		}
+	}
+	if count := len(from) - 1; count != 0 && count != w.Size(0)*statesOf[n.op] {
 		return nil
 	}
+	used := func(i int) bool { return n.outputs(i) && l.uses[n.out[i]] > 0 }
 	hidden := r.Size(2)
 	reordered := func(x *tensor.Tensor) *tensor.Tensor {
 		var blocks []*tensor.Tensor
@@ -388,7 +500,23 @@ func (l *lowering) recurrent(n *node, name string, gates int, order []int) *laye
 	made := on(n, name, map[string]any{
 		"input_size": w.Size(2), "hidden_size": hidden, "bias": b != nil, "bidirectional": way == "bidirectional", "return_sequences": true,
 	})
-	made.layout, made.weights = directions, map[string]*tensor.Tensor{}
+	if relu {
+		made.settings["nonlinearity"] = "relu"
+	}
+	made.from, made.layout, made.weights = from, directions, map[string]*tensor.Tensor{}
+	switch {
+	case used(1) && !used(0) && !used(2) && way == "forward":
+		made.settings["return_sequences"], made.states = false, map[int][]string{n.out[1]: {""}}
+	case used(1) || used(2):
+		made.settings["return_state"], made.states = true, map[int][]string{}
+		for i := 1; i <= statesOf[n.op]; i++ {
+			for direction := range w.Size(0) {
+				if used(i) {
+					made.states[n.out[i]] = append(made.states[n.out[i]], fmt.Sprintf(".%d", direction*statesOf[n.op]+i))
+				}
+			}
+		}
+	}
 	for at, ending := range []string{"", "_reverse"}[:w.Size(0)] {
 		made.weights["weight_ih_l0"+ending], made.weights["weight_hh_l0"+ending] = reordered(w.Select(0, at)), reordered(r.Select(0, at))
 		if b != nil {

@@ -40,7 +40,7 @@ const (
 	stepsFirst   layout = "TN"  // (T, N, features)
 	directions   layout = "TDN" // (T, directions, N, features)
 	merged       layout = "TND" // (T, N, directions, features)
-	lastState    layout = "DN"  // (directions, N, features)
+	statesOnly   layout = "DN"  // (directions or layers, N, features), whose parts are in lowering.states
 )
 
 // A layer is what a node becomes.
@@ -50,6 +50,8 @@ type layer struct {
 	weights  map[string]*tensor.Tensor
 	from     []int // values; the first input of the node if nil
 	layout   layout
+	more     []*layer         // of further outputs
+	states   map[int][]string // endings of the names of outputs, by the values that join them
 }
 
 // A source is the node of a description that computes a value.
@@ -62,10 +64,14 @@ type source struct {
 type lowering struct {
 	m       *Model
 	shapes  [][]int // of values for one sample, or as many as the graph demands
+	types   []dtype.Type
+	states  map[int][]int // values (N, features), by the value that joins them along a first axis
 	uses    []int
 	sources map[int]source
 	names   map[string]bool
 	batch   int
+	nodes   []any // of the description
+	weights map[string]storage.Array
 }
 
 // layers are the rules by which nodes become layers. A rule returns nil for settings that its layer does not have.
@@ -83,8 +89,8 @@ func ToLayers(g *onnx.Graph, samples map[string][]int) (*Layers, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lowering{m: m, uses: m.uses(), sources: map[int]source{}, names: map[string]bool{}, batch: max(1, m.batch)}
-	out := &Layers{Weights: map[string]storage.Array{}, Inputs: m.inputs}
+	l := &lowering{m: m, uses: m.uses(), sources: map[int]source{}, states: map[int][]int{}, names: map[string]bool{}, batch: max(1, m.batch), weights: map[string]storage.Array{}}
+	out := &Layers{Weights: l.weights, Inputs: m.inputs}
 	var inputs []*tensor.Tensor
 	var names []any
 	for _, in := range m.inputs {
@@ -99,40 +105,7 @@ func ToLayers(g *onnx.Graph, samples map[string][]int) (*Layers, error) {
 	if err != nil {
 		return nil, err
 	}
-	var nodes []any
-	missing := map[string]int{}
-	for _, n := range m.nodes {
-		if allIn(n.out, known) {
-			continue
-		}
-		if l.passes(n) {
-			continue
-		}
-		var made *layer
-		if tensor.Try(func() { made = l.lower(n) }) != nil || made == nil {
-			missing[n.op]++
-			for _, out := range n.out {
-				l.sources[out] = source{name: "?"}
-			}
-			continue
-		}
-		from, ok := l.namesOf(made)
-		if !ok {
-			missing[n.op]++
-			continue
-		}
-		name := l.unique(l.nameOf(n))
-		settings := map[string]any{}
-		if made.settings != nil {
-			settings = made.settings
-		}
-		nodes = append(nodes, map[string]any{"name": name, "layer": map[string]any{made.name: settings}, "from": from})
-		for parameter, w := range made.weights {
-			out.Weights[name+"."+parameter] = w.Contiguous().Array()
-		}
-		l.sources[n.out[0]] = source{name, made.layout}
-	}
-	if len(missing) > 0 {
+	if missing := l.addNodes(known); len(missing) > 0 {
 		return nil, &MissingLayersError{missing}
 	}
 	var outputs, outputNames []any
@@ -143,15 +116,105 @@ func ToLayers(g *onnx.Graph, samples map[string][]int) (*Layers, error) {
 		}
 		outputs, outputNames = append(outputs, from.name), append(outputNames, plainName(o.Name))
 	}
-	out.Description = map[string]any{"graph": map[string]any{"inputs": names, "nodes": nodes, "outputs": outputs, "output_names": outputNames}}
+	out.Description = map[string]any{"graph": map[string]any{"inputs": names, "nodes": l.nodes, "outputs": outputs, "output_names": outputNames}}
 	return out, nil
+}
+
+// addNodes adds the layers of all nodes that compute values, and returns the number of nodes of each operator that have none.
+func (l *lowering) addNodes(known []*tensor.Tensor) (missing map[string]int) {
+	missing = map[string]int{}
+	for _, n := range l.m.nodes {
+		if allIn(n.out, known) || l.passes(n) {
+			continue
+		}
+		var made *layer
+		failed := tensor.Try(func() { made = l.lower(n) }) != nil || made == nil
+		if failed = failed || !l.add(made, n, n.out[0]); !failed {
+			for i, further := range made.more {
+				failed = failed || !l.add(further, n, n.out[1+i])
+			}
+		}
+		if failed {
+			missing[n.op]++
+			for _, out := range n.out {
+				l.sources[out] = source{name: "?"}
+			}
+			delete(l.sources, -1)
+		}
+	}
+	return missing
+}
+
+// add adds a layer that computes a value of a node, and reports whether its inputs are known.
+func (l *lowering) add(made *layer, n *node, value int) bool {
+	from, ok := l.namesOf(made)
+	if !ok {
+		return false
+	}
+	name := l.unique(l.nameOf(n))
+	settings := map[string]any{}
+	if made.settings != nil {
+		settings = made.settings
+	}
+	l.nodes = append(l.nodes, map[string]any{"name": name, "layer": map[string]any{made.name: settings}, "from": from})
+	for parameter, w := range made.weights {
+		l.weights[name+"."+parameter] = w.Contiguous().Array()
+	}
+	if l.sources[value] = (source{name, made.layout}); made.settings["return_state"] == true {
+		l.sources[value] = source{name + ".0", made.layout}
+	}
+	delete(l.sources, -1) // of an output without a name
+	for out, endings := range made.states {
+		for _, ending := range endings {
+			l.states[out] = append(l.states[out], l.value(name+ending, l.shapes[out][1:]))
+		}
+		l.sources[out] = source{layout: statesOnly}
+	}
+	return true
+}
+
+// value returns the number of a value that a node of the description computes.
+func (l *lowering) value(name string, shape []int) int {
+	at := len(l.shapes)
+	l.shapes, l.types, l.sources[at] = append(l.shapes, shape), append(l.types, dtype.Float32), source{name: name}
+	return at
+}
+
+// passesStates notes states that are joined or taken one by one.
+func (l *lowering) passesStates(n *node) bool {
+	var all []int
+	for _, in := range n.in[:min(len(n.in), max(1, len(n.out)))] {
+		if l.sources[in].layout != statesOnly {
+			return false
+		}
+	}
+	switch list := l.states[n.in[0]]; {
+	case n.op == "Concat" && n.integer("axis", 1) == 0:
+		for _, in := range n.in {
+			if l.sources[in].layout != statesOnly {
+				return false
+			}
+			all = append(all, l.states[in]...)
+		}
+		l.states[n.out[0]], l.sources[n.out[0]] = all, source{layout: statesOnly}
+		return true
+	case n.op == "Squeeze" && len(list) == 1 && len(l.shapes[n.out[0]]) == 2:
+		l.sources[n.out[0]] = l.sources[list[0]]
+		return true
+	case n.op == "Gather" && n.integer("axis", 0) == 0:
+		if at, ok := l.numbers(n, 1); ok && len(l.shapes[n.in[1]]) == 0 && int(at[0]) < len(list) && int(at[0]) >= -len(list) {
+			l.sources[n.out[0]] = l.sources[list[(int(at[0])+len(list))%len(list)]]
+			return true
+		}
+	}
+	return false
 }
 
 // findShapes computes the shapes of all values, and returns those that follow from constants and shapes.
 func (l *lowering) findShapes(inputs []*tensor.Tensor) (known []*tensor.Tensor, err error) {
 	values := l.m.start(l.m.known, inputs)
 	known = slices.Clone(l.m.known)
-	l.shapes = make([][]int, len(values))
+	l.shapes, l.types = make([][]int, len(values)), make([]dtype.Type, len(values))
 	err = tensor.Try(func() {
 		for _, n := range l.m.nodes {
 			fixed := n.rule.ofShape || l.m.allKnown(n, known)
@@ -167,7 +230,7 @@ func (l *lowering) findShapes(inputs []*tensor.Tensor) (known []*tensor.Tensor, 
 	})
 	for at, x := range values {
 		if x != nil {
-			l.shapes[at] = x.Shape()
+			l.shapes[at], l.types[at] = x.Shape(), x.DType()
 		}
 	}
 	l.m.known = known
@@ -184,21 +247,26 @@ func (l *lowering) lower(n *node) *layer {
 	if rule == nil || n.rule.domain != "" {
 		return nil
 	}
-	if len(n.in) > 0 && n.in[0] >= 0 && l.sources[n.in[0]].layout != samplesFirst && n.op != "LSTM" && n.op != "GRU" && n.op != "RNN" {
+	_, recurrent := statesOf[n.op]
+	if functions[n.op]+merges[n.op] != "" && slices.Contains(n.in, -1) || !recurrent && slices.ContainsFunc(n.in, func(in int) bool { return l.sources[in].layout != samplesFirst }) {
 		return nil
 	}
-	for _, out := range n.out[1:] {
-		if out >= 0 && l.uses[out] > 0 && n.op != "LSTM" && n.op != "GRU" && n.op != "RNN" {
+	made := rule(l, n)
+	for i, out := range n.out[1:] {
+		if out >= 0 && l.uses[out] > 0 && !recurrent && (made == nil || i >= len(made.more)) {
 			return nil
 		}
 	}
-	return rule(l, n)
+	return made
 }
 
 // passes notes nodes that change nothing or the order of axes alone, which the layers do not need.
 func (l *lowering) passes(n *node) bool {
 	if len(n.in) == 0 || len(n.out) == 0 || n.in[0] < 0 {
 		return false
+	}
+	if l.passesStates(n) {
+		return true
 	}
 	from, ok := l.sources[n.in[0]]
 	if !ok {
@@ -217,8 +285,6 @@ func (l *lowering) passes(n *node) bool {
 		to, same = merged, true
 	case n.op == "Squeeze" && from.layout == directions && len(result) == 3 && shape[1] == 1:
 		to, same = stepsFirst, true
-	case n.op == "Squeeze" && from.layout == lastState && len(result) == 2 && shape[0] == 1:
-		to, same = samplesFirst, true
 	case n.op == "Reshape" && from.layout == merged && len(result) == 3 && result[0] == shape[0] && result[1] == shape[1]:
 		to, same = stepsFirst, true
 	case n.op == "Reshape" || n.op == "Flatten":
@@ -287,7 +353,11 @@ func (l *lowering) numbers(n *node, i int) (list []float64, ok bool) {
 	if x == nil {
 		return nil, false
 	}
-	return tensor.Values[float64](x.Detach().Cast(dtype.Float64)), true
+	return elements(x), true
+}
+
+func elements(x *tensor.Tensor) []float64 {
+	return tensor.Values[float64](x.Detach().Cast(dtype.Float64))
 }
 
 // sample returns the shape of a sample of a value, or nil if its first axis does not count samples.

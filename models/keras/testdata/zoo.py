@@ -40,6 +40,7 @@ sequential("transposed1", (5, 3), lambda: L.Conv1DTranspose(4, 4, strides=3, pad
 sequential("transposed3", (3, 4, 3, 2), lambda: L.Conv3DTranspose(3, 3, strides=2, padding="same"))
 sequential("conv3", (4, 5, 6, 2), lambda: L.Conv3D(3, 3, strides=2, padding="same"), lambda: L.BatchNormalization(), lambda: L.GlobalMaxPooling3D())
 sequential("padded", image, lambda: L.ZeroPadding2D(((1, 2), (0, 3))), lambda: L.Cropping2D(((1, 0), (2, 1))), lambda: L.UpSampling2D((2, 3)))
+sequential("resized", image, lambda: L.CenterCrop(4, 5), lambda: L.Conv2D(2, 3), lambda: L.Resizing(5, 2))
 sequential("padded1", (5, 2), lambda: L.ZeroPadding1D((2, 1)), lambda: L.Cropping1D(1), lambda: L.UpSampling1D(2))
 sequential("flat_bn", image, lambda: L.Conv2D(4, 3), lambda: L.Flatten(), lambda: L.BatchNormalization(), lambda: L.Dense(3))
 sequential("flat_ln", image, lambda: L.Conv2D(4, 3), lambda: L.Flatten(), lambda: L.LayerNormalization(), lambda: L.Dense(3))

@@ -169,7 +169,40 @@ class Small(nn.Module):
         return self.head(self.lstm(self.layers(x))[0][:, -1])
 
 
+class States(nn.Module):
+    """Recurrent layers whose last states are used, joined, or the first of others."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.both = nn.GRU(2, 3, batch_first=True), nn.LSTM(3, 2, 2, batch_first=True, bidirectional=True)
+        self.last, self.other = nn.RNN(4, 2, batch_first=True, nonlinearity="relu"), nn.GRU(2, 3, batch_first=True)
+
+    def forward(self, x):
+        y, h = self.first(x)
+        z, (ends, cells) = self.both(y)
+        return torch.cat([h[-1], ends[-2], ends[-1], cells[0], self.last(z)[1][-1], self.other(x, h)[0][:, -1]], 1)
+
+
+class Parts(nn.Module):
+    """Operators that are layers of nn, or its functions of elements and along axes."""
+
+    def __init__(self):
+        super().__init__()
+        self.image = nn.Sequential(nn.Conv2d(2, 8, 1), nn.GroupNorm(2, 8), nn.PReLU(8), nn.InstanceNorm2d(8, affine=True))
+        self.scale, self.places, self.gain = (nn.Parameter(torch.rand(*shape)) for shape in ((8, 1, 1), (12, 12), (12,)))
+
+    def forward(self, x):
+        a, b = nn.functional.pixel_shuffle(self.image(x) * self.scale, 2).split(1, 1)
+        t = (a * b.sigmoid()).squeeze(1) + self.places
+        t = (t @ t.transpose(1, 2) / 3).softmax(-1) @ t
+        t = t * torch.rsqrt(t.pow(2).mean(-1, keepdim=True) + 1e-5) * self.gain
+        t = torch.where(t > 0.5, t, t.abs().sqrt())[:, 2::3]
+        return torch.cat([t.amax(1), t.norm(dim=1), t.logsumexp(1), (t * t.sum(2, keepdim=True)).mean(1)], 1)
+
+
 MODELS = {
+    "small_states": lambda n: export(n, States(), [torch.randn(2, 5, 2)]),
+    "small_parts": lambda n: export(n, Parts(), [torch.randn(2, 2, 6, 6)]),
     "small_cnn": lambda n: export(n, nn.Sequential(nn.Conv2d(2, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 3), nn.Softmax(1)), [torch.randn(1, 2, 6, 6)]),
     "small_lstm": lambda n: export(n, Small(nn.Linear(2, 4), nn.LayerNorm(4)), [torch.randn(1, 7, 2)]),
     "unet": lambda n: export(n, UNet(), [torch.randn(1, 1, 32, 32)]),

@@ -1,0 +1,152 @@
+package onnxgraph
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// functions are the operations of the layer function, by the operators that compute the same: of each element by itself.
+var functions = pairs(`Abs=abs Sqrt=sqrt Reciprocal=reciprocal Neg=neg Log=log Sin=sin Cos=cos Erf=erf Floor=floor Ceil=ceil Round=round Sign=sign Div=div Pow=pow
+	Equal=eq Less=lt LessOrEqual=le Greater=gt GreaterOrEqual=ge Add=add Sub=sub Mul=mul Max=maximum Min=minimum Where=where Not=logical_not And=logical_and Or=logical_or`)
+
+// reduced are the operations of the layer function, by the operators that reduce axes.
+var reduced = pairs("ReduceMean=mean ReduceSum=sum ReduceMax=amax ReduceMin=amin ReduceProd=prod ReduceLogSumExp=logsumexp ReduceL1=norm ReduceL2=norm")
+
+// pairs returns the map of a text "key=value key=value".
+func pairs(text string) map[string]string {
+	all := map[string]string{}
+	for _, pair := range strings.Fields(text) {
+		key, value, _ := strings.Cut(pair, "=")
+		all[key] = value
+	}
+	return all
+}
+
+func init() {
+	for op := range functions {
+		if merges[op] == "" {
+			toLayer(op, (*lowering).function)
+		}
+	}
+	for op := range reduced {
+		toLayer(op, (*lowering).reduction)
+	}
+}
+
+// function computes elements from elements at their place, of values with one number of axes and of constants that are broadcast to them.
+func (l *lowering) function(n *node) *layer {
+	shape, like := l.shapes[n.out[0]], -1
+	for _, in := range n.in {
+		if l.m.known[in] != nil {
+			continue
+		}
+		if like = in; l.sample(in) == nil || len(l.shapes[in]) != len(shape) || (n.op == "Div" || n.op == "Pow") && !l.types[in].IsFloat() {
+			return nil // a division of integers is cut
+		}
+	}
+	made := &layer{name: "function", settings: map[string]any{"name": functions[n.op]}}
+	for _, in := range n.in {
+		from := in
+		if l.m.known[in] != nil {
+			from = l.constantBeside(l.m.known[in], like, len(shape))
+		}
+		if from < 0 {
+			return nil
+		}
+		made.from = append(made.from, from)
+	}
+	return made
+}
+
+// maxConstant bounds the constants that are settings of a layer.
+const maxConstant = 1 << 14
+
+// constantBeside adds a layer of the elements of x for each sample of a value, with that number of axes, and returns its number; −1 for elements that
+// belong to samples, or that no setting holds.
+func (l *lowering) constantBeside(x *tensor.Tensor, value, rank int) int {
+	shape := slices.Concat(repeat(1, max(0, rank-x.Rank())), x.Shape())
+	numbers := elements(x)
+	if len(shape) != rank || rank < 2 || shape[0] != 1 || len(numbers) == 0 || len(numbers) > maxConstant || slices.ContainsFunc(numbers, func(x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) }) {
+		return -1
+	}
+	settings := map[string]any{"values": numbers, "shape": shape[1:], "dtype": x.DType().String()}
+	from, ok := l.namesOf(&layer{from: []int{value}})
+	if !ok {
+		return -1
+	}
+	name := l.unique("constant")
+	l.nodes = append(l.nodes, map[string]any{"name": name, "layer": map[string]any{"constant": settings}, "from": from})
+	return l.value(name, shape)
+}
+
+// axesOf returns the axes that a node reduces, from 0 on; nil for all.
+func (l *lowering) axesOf(n *node) []int {
+	axes := slices.Clone(n.integers("axes"))
+	if list, ok := l.numbers(n, 1); ok {
+		for _, axis := range list {
+			axes = append(axes, int(axis))
+		}
+	}
+	rank := len(l.shapes[n.in[0]])
+	for i, axis := range axes {
+		axes[i] = (axis + rank) % rank
+	}
+	return sorted(axes)
+}
+
+// reduction reduces axes behind the samples.
+func (l *lowering) reduction(n *node) *layer {
+	axes, keep := l.axesOf(n), n.integer("keepdims", 1) == 1
+	rank := len(l.shapes[n.in[0]])
+	switch {
+	case len(axes) == 0 || axes[0] == 0 || l.sample(n.in[0]) == nil || !l.types[n.in[0]].IsFloat():
+		return nil
+	case n.op == "ReduceMean" && keep && rank > 2 && slices.Equal(axes, rest(2, rank)):
+		return l.global(n, "globalavgpool")
+	case n.op == "ReduceMax" && keep && rank > 2 && slices.Equal(axes, rest(2, rank)):
+		return l.global(n, "globalmaxpool")
+	}
+	settings := map[string]any{"dim": axes, "keepdim": keep}
+	switch n.op {
+	case "ReduceL1":
+		if settings["p"] = 1; len(axes) != 1 {
+			return nil
+		}
+	case "ReduceL2":
+		settings["p"] = 2
+	}
+	return on(n, "function", map[string]any{"name": reduced[n.op], "settings": settings})
+}
+
+// channelScale multiplies the channels by numbers: a depthwise convolution with windows of one element.
+func (l *lowering) channelScale(n *node) *layer {
+	for i, in := range n.in {
+		c, x := l.m.known[in], n.in[len(n.in)-1-i]
+		rank := len(l.shapes[x])
+		if c == nil || len(n.in) != 2 || rank < 3 || rank > 5 || c.Rank() < rank-1 || c.Rank() > rank || c.Len() < 2 || l.sample(x) == nil {
+			continue
+		}
+		if channels := l.shapes[x][1]; c.Len() == channels && c.Shape()[c.Rank()-rank+1] == channels {
+			made := on(n, "conv"+string(rune('0'+rank-2))+"d", map[string]any{"in_channels": channels, "out_channels": channels, "groups": channels, "kernel_size": repeat(1, rank-2), "bias": false})
+			made.from, made.weights = []int{x}, map[string]*tensor.Tensor{"weight": c.Reshape(append([]int{channels, 1}, repeat(1, rank-2)...)...)}
+			return made
+		}
+	}
+	return nil
+}
+
+// positions adds a vector to each step.
+func (l *lowering) positions(n *node) *layer {
+	for i, in := range n.in {
+		c, x := l.m.known[in], n.in[len(n.in)-1-i]
+		if shape := l.sample(x); c != nil && len(n.in) == 2 && len(shape) == 2 && c.Len() == shape[0]*shape[1] && c.Size(-1) == shape[1] {
+			made := on(n, "positions", map[string]any{"max_len": shape[0], "embedding_dim": shape[1]})
+			made.from, made.weights = []int{x}, map[string]*tensor.Tensor{"weight": c.Reshape(shape...)}
+			return made
+		}
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package onnxgraph_test
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/models/onnxgraph"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/onnx"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// layersAgree returns an error if the layers that a graph becomes do not compute the arrays out_0, … behind a prefix from in_0, …; ok is
+// false for a graph that has no layers.
+func layersAgree(g *onnx.Graph, want map[string]storage.Array, prefix string) (ok bool, err error) {
+	samples, inputs := map[string][]int{}, []*tensor.Tensor{}
+	for i, in := range g.Inputs {
+		x := want[fmt.Sprintf("%sin_%d", prefix, i)]
+		if len(x.Shape) == 0 || i > 0 && x.Shape[0] != inputs[0].Size(0) { // no samples
+			return false, nil
+		}
+		samples[in.Name], inputs = x.Shape[1:], append(inputs, tensor.FromArray(x))
+	}
+	layers, err := onnxgraph.ToLayers(g, samples)
+	if err != nil {
+		return false, err
+	}
+	if len(layers.Description.(map[string]any)["graph"].(map[string]any)["nodes"].([]any)) == 0 { // of Identity
+		return false, nil
+	}
+	model, err := nn.FromConfig(layers.Description)
+	if err != nil {
+		return true, err
+	}
+	if _, err := nn.Build(model, layers.Shapes...); err != nil {
+		return true, err
+	}
+	if err := nn.LoadStateDict(model, maps.All(layers.Weights)); err != nil {
+		return true, err
+	}
+	nn.Eval(model)
+	var outputs []*tensor.Tensor
+	if err := tensor.Try(func() { outputs = nn.Call("model", model, inputs...) }); err != nil {
+		return true, err
+	}
+	for i, y := range outputs {
+		if err := same(y, want[fmt.Sprintf("%sout_%d", prefix, i)], 1e-5); err != nil {
+			return true, fmt.Errorf("output %d: %w", i, err)
+		}
+	}
+	return true, nil
+}
+
+// TestLayersComputeWhatOperatorsDo turns the cases of TestOperators into layers, where they have any.
+func TestLayersComputeWhatOperatorsDo(t *testing.T) {
+	all, err := arrays("testdata/operators.npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	converted := map[string]bool{}
+	for name, bytes := range all {
+		prefix, ok := strings.CutSuffix(name, "model")
+		if !ok {
+			continue
+		}
+		b := tensor.Values[uint8](tensor.FromArray(bytes))
+		f, err := serialize.OpenReader(strings.NewReader(string(b)), int64(len(b)), "case.onnx")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := f.(onnx.Model).Graph()
+		if err != nil {
+			t.Fatal(err)
+		}
+		op, _, _ := strings.Cut(prefix, " ")
+		ok, err = layersAgree(g, all, prefix)
+		if converted[op] = converted[op] || ok; ok && err != nil {
+			t.Errorf("%s: %v", prefix, err)
+		}
+		f.Close()
+	}
+	for _, op := range onnxgraph.Operators() {
+		if op.Layer && !converted[op.Name] {
+			t.Logf("%s has no case that is a layer", op.Name)
+		}
+	}
+	if len(converted) < 40 {
+		t.Errorf("cases of %d operators are layers", len(converted))
+	}
+}
+
+// TestExportedModelsBecomeLayers turns models that PyTorch exported into layers.
+func TestExportedModelsBecomeLayers(t *testing.T) {
+	for _, name := range []string{"small_cnn", "small_lstm", "small_states", "small_parts"} {
+		f, err := serialize.Open("testdata/" + name + ".onnx")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		g, err := f.(onnx.Model).Graph()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := arrays("testdata/" + name + ".npz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := layersAgree(g, want, ""); !ok || err != nil {
+			t.Errorf("%s: layers %v, %v", name, ok, err)
+		}
+	}
+}
