@@ -12,7 +12,7 @@ import (
 // A packedCase is a convolution of two images by packed weights.
 type packedCase struct{ in, out, size, window, stride, pad int }
 
-var packedCases = []packedCase{{3, 7, 9, 3, 2, 1}, {16, 32, 6, 3, 1, 1}, {20, 33, 5, 1, 1, 0}, {64, 16, 4, 2, 2, 0}}
+var packedCases = []packedCase{{3, 7, 9, 3, 2, 1}, {16, 32, 6, 3, 1, 1}, {20, 33, 5, 1, 1, 0}, {64, 16, 4, 2, 2, 0}, {64, 40, 7, 3, 1, 1}, {128, 16, 9, 1, 1, 0}}
 
 func (c packedCase) x() []float32 { return make([]float32, 2*c.in*c.size*c.size) }
 func (c packedCase) w() []float32 { return make([]float32, c.out*c.in*c.window*c.window) }

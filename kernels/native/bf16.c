@@ -1,13 +1,18 @@
 #include "bf16.h"
 #include "dnnl_plan.h"
 #include "h5k.h"
+#include "tiles.h"
 #include <string.h>
 
 enum { LINE = 256 }; /* elements that are gathered at a time */
 
-extern const h5k_direct_loops h5k_direct_bf16;
+extern const h5k_direct_loops h5k_direct_bf16, h5k_direct_amx;
 
 const h5k_direct_loops *h5k_direct_pairs(void) {
+#ifdef H5K_BUILDS_TILES
+	if (h5k_tiles())
+		return &h5k_direct_amx;
+#endif
 #ifdef H5K_BUILDS_BF16
 	return h5k_bf16() ? &h5k_direct_bf16 : NULL;
 #else

@@ -156,12 +156,14 @@ static void windows_of(const job *q, int64_t first, int64_t n, int64_t *at) {
 static void product_part(void *arg, int64_t from, int64_t to) {
 	const job *q = arg;
 	const h5k_direct *g = q->g;
-	const int64_t pixels = pixels_of(g), terms = q->segments * q->run;
-	int64_t at[16];
+	const int64_t pixels = pixels_of(g), terms = q->segments * q->run, most = (pixels + q->blocks - 1) / q->blocks;
+	int64_t at[H5K_DIRECT_BLOCK];
+	if (q->loops->begin)
+		q->loops->begin(most);
 	for (int64_t task = from; task < to; task++) {
 		int64_t chunk = task / q->panels, j = task % q->panels * q->loops->width;
 		h5k_direct_block p = {.segments = q->segments, .run = q->run, .segment = q->segment, .x = q->x, .w = q->w + j * terms, .b = q->b ? q->b + j : NULL,
-			.at = at, .y_step = g->o, .columns = least(g->o - j, q->loops->width), .sum = g->sum, .low = g->low, .high = g->high};
+			.at = at, .most = most, .y_step = g->o, .columns = least(g->o - j, q->loops->width), .sum = g->sum, .low = g->low, .high = g->high};
 		for (int64_t block = q->blocks * chunk / q->chunks; block < q->blocks * (chunk + 1) / q->chunks; block++) {
 			int64_t first = pixels * block / q->blocks, last = pixels * (block + 1) / q->blocks;
 			windows_of(q, first, last - first, at);
@@ -169,6 +171,8 @@ static void product_part(void *arg, int64_t from, int64_t to) {
 			q->loops->product(&p, last - first);
 		}
 	}
+	if (q->loops->end)
+		q->loops->end();
 }
 
 /* Rows from to to of the results of a depthwise convolution. */
@@ -273,8 +277,8 @@ typedef struct {
 static void pixels_product(const chain *q, int stage, const float *x, float *y, int64_t pixels) {
 	const h5k_direct *g = &q->g[stage];
 	const int64_t blocks = (pixels + q->loops->block - 1) / q->loops->block, segment = 0;
-	int64_t at[16];
-	for (int64_t i = 0; i < 16; i++)
+	int64_t at[H5K_DIRECT_BLOCK];
+	for (int64_t i = 0; i < q->loops->block; i++)
 		at[i] = i * g->c;
 	for (int64_t j = 0; j < g->o; j += q->loops->width) {
 		h5k_direct_block p = {.segments = 1, .run = g->c, .segment = &segment, .w = q->w[stage] + j * g->c, .b = q->b[stage] ? q->b[stage] + j : NULL,

@@ -34,12 +34,15 @@ int h5k_direct_run(const h5k_direct *g, float *y, int64_t y_len, const float *x,
 int h5k_direct_chain(const h5k_direct g[3], float *y, int64_t y_len, const float *x, int64_t x_len, const float *w0, int64_t w0_len, const float *b0, int64_t b0_len,
 	const float *w1, int64_t w1_len, const float *b1, int64_t b1_len, const float *w2, int64_t w2_len, const float *b2, int64_t b2_len);
 
+enum { H5K_DIRECT_BLOCK = 32 }; /* the most pixels that are computed at once */
+
 /* A part of a convolution, for the loops: pixels of x lie at offsets from x, and their results at y. */
 typedef struct {
 	int64_t segments, run;   /* the weights of a result are that many runs of adjacent elements of x */
 	const int64_t *segment;  /* where they begin, from a pixel's offset */
 	const float *x, *w, *b;  /* w and b of the panel; b may be NULL */
 	const int64_t *at;       /* offsets of the pixels */
+	int64_t most;            /* pixels of the largest block, which others have one less than */
 	float *y;                /* of the panel's first channel of the first pixel */
 	int64_t y_step, columns; /* from pixel to pixel; channels of the panel that exist */
 	int64_t sum;
@@ -50,6 +53,7 @@ typedef struct {
 typedef struct {
 	int lanes, width, block; /* of a vector; channels of a panel; pixels that are computed at once, at most */
 	void (*product)(const h5k_direct_block *p, int64_t pixels);
+	void (*begin)(int64_t most), (*end)(void); /* before and after a thread's products of blocks of so many pixels; NULL for nothing */
 	/* A row of results of a depthwise convolution, of y_size[2] pixels: rows are the window's rows of x, from their first pixel on, NULL for zeros;
 	 * pixels are step apart. w has rows of c weights, rounded up to vectors. */
 	void (*depthwise)(const h5k_direct *g, const float *const *rows, int64_t step, const float *w, const float *b, float *y);

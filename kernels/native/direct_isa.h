@@ -3,12 +3,37 @@
 #include "direct.h"
 #include "panels.h"
 
-#ifdef H5K_PAIRS
+#ifdef H5K_TILES
+#define ADD_TILES(sum, x, w) _tile_dpbf16ps(sum, x, w)
+#include "tiles_isa.h"
+#elif defined(H5K_PAIRS)
 #define ADD_PRODUCT(total, x, u) total = (vec)_mm512_dpbf16_ps((__m512)(total), (__m512bh)(u), (__m512bh)_mm512_castps_si512(_mm512_set1_ps(x)))
 #else
 #define ADD_PRODUCT(total, x, u) total += x * u
 #endif
 
+/* results stores the results of sums of products. */
+INLINE void results(const h5k_direct_block *p, const vec total[][VECTORS], int pixels, int vectors) {
+	const vec low = p->low - (vec){0}, high = p->high - (vec){0};
+#pragma GCC unroll 2
+	for (int j = 0; j < vectors; j++) {
+		int64_t n = p->columns - j * LANES;
+		vec b = {0};
+		if (p->b)
+			b = load_some(p->b + j * LANES, n);
+#pragma GCC unroll 16
+		for (int i = 0; i < pixels; i++)
+			finish(total[i][j] + b, p->y + i * p->y_step + j * LANES, n, p->sum, low, high);
+	}
+}
+
+#ifdef H5K_TILES
+static void product(const h5k_direct_block *p, int64_t pixels) {
+	vec total[TILES_BLOCK][VECTORS];
+	tile_sums(p->at, pixels, p->most, p->segments, p->run, p->segment, p->x, p->w, total, p->columns > LANES ? 2 : 1);
+	results(p, total, pixels, p->columns > LANES ? 2 : 1);
+}
+#else
 INLINE void panel(const h5k_direct_block *p, int pixels, int vectors) {
 	vec total[BLOCK][VECTORS];
 	int64_t at[BLOCK];
@@ -34,22 +59,13 @@ INLINE void panel(const h5k_direct_block *p, int pixels, int vectors) {
 					ADD_PRODUCT(total[i][j], x[at[i]], u[j]);
 		}
 	}
-	const vec low = p->low - (vec){0}, high = p->high - (vec){0};
-#pragma GCC unroll 2
-	for (int j = 0; j < vectors; j++) {
-		int64_t n = p->columns - j * LANES;
-		vec b = {0};
-		if (p->b)
-			b = load_some(p->b + j * LANES, n);
-#pragma GCC unroll 16
-		for (int i = 0; i < pixels; i++)
-			finish(total[i][j] + b, p->y + i * p->y_step + j * LANES, n, p->sum, low, high);
-	}
+	results(p, total, pixels, vectors);
 }
 
 static void product(const h5k_direct_block *p, int64_t pixels) {
 	switch (pixels) { PANELS }
 }
+#endif
 
 /* A vector of n channels of pixels from to to of a row of results: windows may be partly outside of x. */
 INLINE void row(const h5k_direct *g, const float *const *rows, int64_t step, const float *w, vec b, float *y, int64_t c, int64_t n, int64_t from, int64_t to) {
@@ -119,7 +135,13 @@ static void depthwise(const h5k_direct *g, const float *const *rows, int64_t ste
 const h5k_direct_loops H5K_DIRECT_LOOPS = {
 	.lanes = LANES,
 	.width = WIDTH,
+#ifdef H5K_TILES
+	.block = TILES_BLOCK,
+	.begin = begin,
+	.end = end,
+#else
 	.block = BLOCK,
+#endif
 	.product = product,
 	.depthwise = depthwise,
 };

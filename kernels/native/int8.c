@@ -2,12 +2,17 @@
 #include "dnnl_plan.h"
 #include "h5k.h"
 #include "table.h"
+#include "tiles.h"
 #include <string.h>
 
 extern const h5k_table h5k_table_v3, h5k_table_v4;
-extern const h5k_int8_loops h5k_int8_v2, h5k_int8_v3, h5k_int8_v4, h5k_int8_vnni;
+extern const h5k_int8_loops h5k_int8_v2, h5k_int8_v3, h5k_int8_v4, h5k_int8_vnni, h5k_int8_amx;
 
 static const h5k_int8_loops *loops(void) {
+#ifdef H5K_BUILDS_TILES
+	if (h5k_tiles())
+		return &h5k_int8_amx;
+#endif
 #ifdef __x86_64__
 	if (h5k_isa == &h5k_table_v4)
 		return __builtin_cpu_supports("avx512vnni") ? &h5k_int8_vnni : &h5k_int8_v4;
@@ -25,14 +30,14 @@ enum {
 	PIECES = 16,        /* of an image whose range is measured */
 };
 
-/* The convolution of an image: x is a copy of it, of 8 bits, with zeros around, and channels in whole groups. */
+/* The convolution of an image: x is a copy of it, of 8 bits, with zeros around, and channels in whole groups. by is 1 / scale of a range that is measured, or 0. */
 typedef struct {
 	const h5k_direct *g;
 	const h5k_int8_loops *loops;
 	const float *from, *b, *w_scale, *w_sum;
 	const char *w;
 	char *x;
-	float *y, scale, zero, lows[PIECES], highs[PIECES];
+	float *y, scale, by, zero, lows[PIECES], highs[PIECES];
 	int64_t size[3], groups, step[3], *segment, segments, run, panels, blocks, pixels;
 } job;
 
@@ -78,6 +83,13 @@ int h5k_int8_pack(const h5k_direct *g, char *packed, int64_t packed_len, const i
 	return 0;
 }
 
+static void quantize(const job *q, int64_t n, const float *x, void *to) {
+	if (q->by)
+		q->loops->quantize_by(n, x, q->by, q->zero, to);
+	else
+		q->loops->quantize(n, x, q->scale, q->zero, to);
+}
+
 /* read_row extends low and high to a row of pixels, or rounds it to 8 bits if to is not NULL. It takes many elements at a time where
  * the pixels are adjacent, or the elements of a channel. */
 static void read_row(const job *q, const float *row, int64_t pixels, float *low, float *high, char *to) {
@@ -85,7 +97,7 @@ static void read_row(const job *q, const float *row, int64_t pixels, float *low,
 	const int64_t whole = up(g->c, q->loops->group), bytes = q->loops->bytes;
 	if (g->x[1] == 1 && g->x[4] == g->c && (!to || whole == g->c)) {
 		if (to)
-			q->loops->quantize(pixels * g->c, row, q->scale, q->zero, to);
+			quantize(q, pixels * g->c, row, to);
 		else
 			q->loops->range(pixels * g->c, row, low, high);
 		return;
@@ -100,7 +112,7 @@ static void read_row(const job *q, const float *row, int64_t pixels, float *low,
 					q->loops->range(n, x, low, high);
 					continue;
 				}
-				q->loops->quantize(n, x, q->scale, q->zero, line);
+				quantize(q, n, x, line);
 				char *at = to + (i * whole + c) * bytes;
 				for (int64_t k = 0; k < n && bytes == 1; k++)
 					at[k * whole] = ((char *)line)[k];
@@ -116,7 +128,7 @@ static void read_row(const job *q, const float *row, int64_t pixels, float *low,
 			for (int64_t k = 0; k < n; k++)
 				line[k] = row[i * g->x[4] + (c + k) * g->x[1]];
 			if (to)
-				q->loops->quantize(n, line, q->scale, q->zero, to + (i * whole + c) * bytes);
+				quantize(q, n, line, to + (i * whole + c) * bytes);
 			else
 				q->loops->range(n, line, low, high);
 		}
@@ -149,11 +161,13 @@ static void quantize_rows(void *arg, int64_t from, int64_t to) {
 static void product_part(void *arg, int64_t from, int64_t to) {
 	const job *q = arg;
 	const h5k_direct *g = q->g;
-	int64_t at[16], parts = q->pixels;
+	int64_t at[H5K_DIRECT_BLOCK], parts = q->pixels, most = (volume(g->y_size) + q->blocks - 1) / q->blocks;
+	if (q->loops->begin)
+		q->loops->begin(most);
 	for (int64_t task = from; task < to; task++) {
 		int64_t part = task / q->panels, j = task % q->panels * q->loops->width, pixels = volume(g->y_size);
 		h5k_int8_block p = {.segments = q->segments, .run = q->run, .segment = q->segment, .x = q->x, .w = q->w + j * q->segments * q->run * q->loops->group * q->loops->bytes,
-			.w_scale = q->w_scale + j, .w_sum = q->w_sum + j, .b = q->b ? q->b + j : NULL, .at = at, .y_step = g->o, .columns = least(g->o - j, q->loops->width),
+			.w_scale = q->w_scale + j, .w_sum = q->w_sum + j, .b = q->b ? q->b + j : NULL, .at = at, .most = most, .y_step = g->o, .columns = least(g->o - j, q->loops->width),
 			.sum = g->sum, .low = g->low, .high = g->high, .scale = q->scale, .zero = q->zero};
 		for (int64_t block = q->blocks * part / parts; block < q->blocks * (part + 1) / parts; block++) {
 			int64_t first = pixels * block / q->blocks, last = pixels * (block + 1) / q->blocks;
@@ -165,6 +179,8 @@ static void product_part(void *arg, int64_t from, int64_t to) {
 			q->loops->product(&p, last - first);
 		}
 	}
+	if (q->loops->end)
+		q->loops->end();
 }
 
 /* Pieces from to to of the rows of x: their lowest and highest elements. */
@@ -188,6 +204,7 @@ static void measure(job *q) {
 		high = q->highs[i] > high || q->highs[i] != q->highs[i] ? q->highs[i] : high;
 	}
 	q->scale = high == low ? 1 : (high - low) / 255;
+	q->by = 1 / q->scale;
 	q->zero = (int)(-low / q->scale + 0.5f);
 	if (!(q->zero >= 0 && q->zero <= 255)) /* of infinite numbers or NaN, which the scale is, too */
 		q->zero = 0;

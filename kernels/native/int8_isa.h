@@ -2,6 +2,10 @@
  * H5K_INT8_LOOPS, the table to fill. */
 #include "int8.h"
 #include "panels.h"
+#ifdef H5K_TILES
+#define ADD_TILES(sum, x, w) _tile_dpbusd(sum, x, w)
+#include "tiles_isa.h"
+#endif
 
 #if defined(__AVX512VNNI__)
 enum { GROUP = 4 };
@@ -31,6 +35,28 @@ INLINE ivec multiplied(ivec sum, int32_t x, ivec w) {
 #endif
 }
 
+/* results stores the results of sums of products. */
+INLINE void results(const h5k_int8_block *p, const ivec total[][VECTORS], int pixels, int vectors) {
+	const vec low = p->low - (vec){0}, high = p->high - (vec){0};
+#pragma GCC unroll 2
+	for (int j = 0; j < vectors; j++) {
+		int64_t n = p->columns - j * LANES;
+		vec b = {0}, by = p->scale * load(p->w_scale + j * LANES), zero = p->zero * load(p->w_sum + j * LANES);
+		if (p->b)
+			b = load_some(p->b + j * LANES, n);
+#pragma GCC unroll 16
+		for (int i = 0; i < pixels; i++)
+			finish((__builtin_convertvector(total[i][j], vec) - zero) * by + b, p->y + i * p->y_step + j * LANES, n, p->sum, low, high);
+	}
+}
+
+#ifdef H5K_TILES
+static void product(const h5k_int8_block *p, int64_t pixels) {
+	ivec total[TILES_BLOCK][VECTORS];
+	tile_sums(p->at, pixels, p->most, p->segments, p->run, p->segment, p->x, p->w, total, p->columns > LANES ? 2 : 1);
+	results(p, total, pixels, p->columns > LANES ? 2 : 1);
+}
+#else
 INLINE void panel(const h5k_int8_block *p, int pixels, int vectors) {
 	ivec total[BLOCK][VECTORS];
 	int64_t at[BLOCK];
@@ -59,22 +85,13 @@ INLINE void panel(const h5k_int8_block *p, int pixels, int vectors) {
 			}
 		}
 	}
-	const vec low = p->low - (vec){0}, high = p->high - (vec){0};
-#pragma GCC unroll 2
-	for (int j = 0; j < vectors; j++) {
-		int64_t n = p->columns - j * LANES;
-		vec b = {0}, by = p->scale * load(p->w_scale + j * LANES), zero = p->zero * load(p->w_sum + j * LANES);
-		if (p->b)
-			b = load_some(p->b + j * LANES, n);
-#pragma GCC unroll 16
-		for (int i = 0; i < pixels; i++)
-			finish((__builtin_convertvector(total[i][j], vec) - zero) * by + b, p->y + i * p->y_step + j * LANES, n, p->sum, low, high);
-	}
+	results(p, total, pixels, vectors);
 }
 
 static void product(const h5k_int8_block *p, int64_t pixels) {
 	switch (pixels) { PANELS }
 }
+#endif
 
 static const float v_nan = __builtin_nanf("");
 
@@ -99,24 +116,40 @@ static void range(int64_t n, const float *x, float *low, float *high) {
 	*high = nan ? v_nan : most;
 }
 
-static void quantize(int64_t n, const float *x, float scale, float zero, void *q) {
+/* An element of x as a number of 8 bits; scaled is its quotient by the scale. */
+INLINE element rounded(float scaled, float zero) {
 	const float to_integer = 3 << 22, most = 255 - zero; /* floats of that size are whole: the sum is rounded, to even */
+	scaled = scaled > -zero ? scaled : -zero;
+	scaled = scaled < most ? scaled : most;
+	return (int32_t)(scaled + to_integer - to_integer + zero);
+}
+
+static void quantize(int64_t n, const float *x, float scale, float zero, void *q) {
 	element *to = q;
-	for (int64_t i = 0; i < n; i++) {
-		float v = x[i] / scale;
-		v = v > -zero ? v : -zero;
-		v = v < most ? v : most;
-		to[i] = (int32_t)(v + to_integer - to_integer + zero);
-	}
+	for (int64_t i = 0; i < n; i++)
+		to[i] = rounded(x[i] / scale, zero);
+}
+
+static void quantize_by(int64_t n, const float *x, float by, float zero, void *q) {
+	element *to = q;
+	for (int64_t i = 0; i < n; i++)
+		to[i] = rounded(x[i] * by, zero);
 }
 
 const h5k_int8_loops H5K_INT8_LOOPS = {
 	.lanes = LANES,
 	.width = WIDTH,
+#ifdef H5K_TILES
+	.block = TILES_BLOCK,
+	.begin = begin,
+	.end = end,
+#else
 	.block = BLOCK,
+#endif
 	.group = GROUP,
 	.bytes = sizeof(element),
 	.product = product,
 	.range = range,
 	.quantize = quantize,
+	.quantize_by = quantize_by,
 };
