@@ -296,7 +296,7 @@ def main():
     p.add_argument("tasks", nargs="*", default=list(TASKS))
     p.add_argument("--seeds", type=int, default=5)
     p.add_argument("--threads", type=int, default=2)
-    a = p.parse_args()
+    a = p.parse_intermixed_args()
     torch.set_num_threads(a.threads)
     print(f"| example | metric of validation | h5dnn: mean (range) of {a.seeds} seeds | PyTorch {torch.__version__.split('+')[0]} |\n|---|---|---|---|")
     for task in a.tasks:
