@@ -19,7 +19,7 @@ type Options struct {
 	Epoch     int     // part of the order; for Load
 	Start     int     // samples of the epoch already consumed; for Load
 	Workers   int     // goroutines that read; 0 for one per processor, at most 16
-	Memory    int64   // limit in bytes; 0 for 512 MiB, or more if that is not enough, of which an order by window keeps 96 MiB of decoded samples at most
+	Memory    int64   // limit in bytes; 0 for 512 MiB, or more if that is not enough; an order by window then keeps at most 96 MiB of decoded samples
 	Lifetime  int     // iterations that a batch stays valid beyond the next one
 	// Rank is the index of this process among WorldSize processes (0 counts as 1). Every
 	// sample of an epoch is loaded by exactly one of them.

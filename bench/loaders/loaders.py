@@ -106,7 +106,7 @@ def windows_careful(path, batch):
 
 
 def make_lance(path):
-    """Copies the frames to a Lance dataset as they are, one a row, if there is none; returns its path."""
+    """Copies the raw frames to a Lance dataset, one a row, unless it exists; returns its path."""
     import lance
     import pyarrow
     frame, copy = 224 * 224 * 3, path.replace(".h5", ".lance")
@@ -436,7 +436,7 @@ def main():
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("h5py", "numpy", "torch"))
     text = "\n".join(["# Loaders in Python", "", "What a Python process receives: `make bench-loaders` ([script](loaders/loaders.py)), warm page cache.",
                       f"{platform.machine()}, {os.cpu_count()} processors; Python {platform.python_version()}, {versions}, HDF5 {h5py.version.hdf5_version}. "
-                      f"The loop reads 100 batches of the first epoch, of the DataLoader 4 to 12; h5dnn reads with two threads. Memory is the peak of what is resident beyond that after the import of PyTorch, pages of mapped files included, DataLoader's workers not.",
+                      f"The loop reads 100 batches of the first epoch, of the DataLoader 4 to 12; h5dnn reads with two threads. Memory is the peak of resident memory beyond Python and PyTorch, pages of mapped files included, DataLoader's workers not.",
                       "With a load above the number of processors, other programs took part of them: trust the ratios of this run, not its rates.", "", *lines])
     print(text)
     if args.output:

@@ -53,7 +53,7 @@ typedef struct {
 typedef struct {
 	int lanes, width, block; /* of a vector; channels of a panel; pixels that are computed at once, at most */
 	void (*product)(const h5k_direct_block *p, int64_t pixels);
-	void (*begin)(int64_t most), (*end)(void); /* before and after a thread's products of blocks of so many pixels; NULL for nothing */
+	void (*begin)(int64_t most), (*end)(void); /* called by a thread before and after its blocks, the largest of most pixels; may be NULL */
 	/* A row of results of a depthwise convolution, of y_size[2] pixels: rows are the window's rows of x, from their first pixel on, NULL for zeros;
 	 * pixels are step apart. w has rows of c weights, rounded up to vectors. */
 	void (*depthwise)(const h5k_direct *g, const float *const *rows, int64_t step, const float *w, const float *b, float *y);

@@ -13,7 +13,7 @@ enum { TILE = 16, ELEMENT = 4, TILES_BLOCK = 2 * TILE }; /* rows of a tile, and 
 #define WEIGHTS_0 6
 #define WEIGHTS_1 7
 
-/* What is stored before is in memory: GCC's intrinsics do not say that they read it. */
+/* A barrier: GCC's intrinsics for tiles do not say that they read memory, so stores before them could move behind. */
 INLINE void stored(void) { __asm__ volatile("" ::: "memory"); }
 
 /* The operand of LDTILECFG (Intel SDM, volume 1, 18.2). */
@@ -31,7 +31,7 @@ typedef struct {
 static const tile_shapes shapes[TILES_BLOCK] __attribute__((aligned(64))) = {
 	FOUR_SHAPES(1), FOUR_SHAPES(5), FOUR_SHAPES(9), FOUR_SHAPES(13), FOUR_SHAPES(17), FOUR_SHAPES(21), FOUR_SHAPES(25), FOUR_SHAPES(29)};
 
-/* LDTILECFG waits until what was stored before is in the cache, so shapes are set for many blocks. */
+/* LDTILECFG waits until earlier stores are in the cache, so shapes are set for many blocks. */
 static void begin(int64_t most) { _tile_loadconfig(&shapes[most - 1]); }
 
 static void end(void) { _tile_release(); }

@@ -156,7 +156,7 @@ func (f *File) btree1(root uint64, kind, keySize int, leaf func(btree1Node) erro
 				err = leaf(node)
 			}
 			if err != nil {
-				failed = err // which is before those of the levels above
+				failed = err // it comes before the errors of the levels above
 				break
 			}
 			visited[address] = true

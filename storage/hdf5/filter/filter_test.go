@@ -247,7 +247,7 @@ func TestZstdFramesHaveTheirSize(t *testing.T) {
 	}
 }
 
-// TestDamagedLZ4Blocks: a block that is cut short, or of which a byte is another, is an error or fills exactly the memory that it is given.
+// TestDamagedLZ4Blocks: a block that is cut short, or has another byte, is an error or fills exactly the memory that it is given.
 func TestDamagedLZ4Blocks(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	plain := make([]byte, 5000)
