@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -62,18 +63,21 @@ func (l *loader) compact(fields []storage.Array) (out []storage.Array, err error
 // checkColumns refuses columns that a matrix does not have, which other libraries read and write unchecked.
 func checkColumns(a storage.Array, width int) error {
 	if a.Type == dtype.Int32 {
-		return columnsWithin(storage.Elements[int32](a)[:a.Len()], width)
+		return columnsWithin(storage.Elements[int32](a)[:a.Len()], int32(min(width-1, math.MaxInt32)))
 	}
-	return columnsWithin(storage.Elements[int64](a)[:a.Len()], width)
+	return columnsWithin(storage.Elements[int64](a)[:a.Len()], int64(width-1))
 }
 
-func columnsWithin[T int32 | int64](columns []T, width int) error {
+func columnsWithin[T int32 | int64](columns []T, last T) error {
+	var outside T // below 0 if a column is, or is beyond the last
 	for _, column := range columns {
-		if uint64(column) >= uint64(width) {
-			return fmt.Errorf("column %d of a stored element, of %d: %w", column, width, views.ErrShape)
-		}
+		outside |= column | (last - column)
 	}
-	return nil
+	if outside >= 0 {
+		return nil
+	}
+	wrong := slices.IndexFunc(columns, func(column T) bool { return column < 0 || column > last })
+	return fmt.Errorf("column %d of a stored element, of %d: %w", columns[wrong], int(last)+1, views.ErrShape)
 }
 
 // make returns an array of n elements in a block of one of few sizes, so that blocks of arrays of different lengths
