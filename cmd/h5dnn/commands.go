@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"runtime/debug"
 	"strings"
 	"unicode"
@@ -45,7 +46,10 @@ var opensFiles = map[string]bool{
 	"init": true, "train": true, "preview": true, "eval": true, "predict": true, "generate": true, "doctor": true,
 }
 
-// version returns the module's version, or devel, and the commit of the build, if it is known.
+// release is the version of the package that the program is built for, such as v1.2.0, which the linker sets; else "".
+var release string
+
+// version returns the version of the package or of the module, or devel, and the commit of the build, if it is known.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -55,7 +59,7 @@ func version() string {
 	for _, s := range info.Settings {
 		setting[s.Key] = s.Value
 	}
-	return versionText(info.Main.Version, setting["vcs.revision"], setting["vcs.modified"] == "true")
+	return versionText(cmp.Or(release, info.Main.Version), setting["vcs.revision"], setting["vcs.modified"] == "true")
 }
 
 // versionText returns a version with the commit that it was built from.

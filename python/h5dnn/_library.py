@@ -122,6 +122,13 @@ def _path():
     raise Error(f"{places[0]}: no such file; make capi builds it, and H5DNN_LIBRARY names it")
 
 
+def _load(path):
+    try:
+        return ctypes.CDLL(path)
+    except OSError as error:
+        raise Error(f"{path} cannot be loaded: {error}; install the library that is missing (Debian: libdeflate0 or libgomp1), or a wheel of make manylinux, which has all") from error
+
+
 def _load_copy(path):
     """Loads the library from a file of another name and inode, which the loader takes for another library."""
     copy = os.memfd_create("libh5dnn")
@@ -142,7 +149,7 @@ def library():
     if _library is None:
         with _lock:
             if _library is None:
-                so = _load_copy(_path()) if _inherited else ctypes.CDLL(_path())
+                so = _load_copy(_path()) if _inherited else _load(_path())
                 so.h5dnn_message.restype = c_char_p
                 for name, arguments in _functions.items():
                     if not hasattr(so, "h5dnn_" + name):

@@ -53,6 +53,14 @@ class DataLoader(torch.utils.data.DataLoader):
         super().__init__(IterableDataset(loader), batch_size=None, num_workers=num_workers, **settings)
         self._left = None  # the epoch of a loop that was left before its end
 
+    def __len__(self):
+        """The number of batches in an epoch: each worker has batches of its own part of the samples."""
+        plan, settings, n = self.dataset.loader.plan, self.dataset.loader._settings, max(1, self.num_workers)
+        total, size, first, parts = plan["total"], plan["batch_size"], settings["rank"] * n, settings["world_size"] * n
+        if settings["drop_last"]:
+            return n * (total // parts // size)
+        return sum(-((total * k // parts - total * (k + 1) // parts) // size) for k in range(first, first + n))
+
     def __iter__(self):
         data = self.dataset
         if self.num_workers == 0:

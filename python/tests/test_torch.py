@@ -1,7 +1,11 @@
 """PyTorch's tensors and DataLoader."""
+import os
+import subprocess
+import sys
+
 import numpy as np
 
-from common import DIGITS, main, need, refused
+from common import DIGITS, Skipped, folder, here, main, need, refused
 
 import h5dnn
 
@@ -63,6 +67,59 @@ def test_dataloader_resumes_with_workers():
         assert second != whole and sorted(sum(second, [])) == list(range(1437))
         with refused(ValueError, "num_workers"):
             DataLoader(loader(), num_workers=workers + 1).load_state_dict(state)
+
+
+def test_dataloader_knows_its_length():
+    need("torch")
+    from h5dnn.torch import DataLoader
+    for settings in ({}, {"drop_last": True}, {"rank": 1, "world_size": 3}, {"rank": 0, "world_size": 2, "drop_last": True}):
+        for workers in (0, 1, 2, 3):
+            data = DataLoader(loader(**settings), num_workers=workers)
+            assert len(data) == len(list(data)), (settings, workers)
+
+
+def test_lightning_resumes_within_an_epoch():
+    need("torch")
+    lightning = need("lightning")
+    import logging
+    import torch
+    from h5dnn.torch import DataLoader
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+
+    class Model(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.rows = torch.nn.Linear(64, 10), []
+
+        def training_step(self, batch, _):
+            self.rows.append(batch["row"].tolist())
+            return torch.nn.functional.cross_entropy(self.layer(batch["x"].flatten(1).float()), batch["y"].long())
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), 0.1)
+
+    def fit(data, steps, checkpoint=None):
+        trainer = lightning.Trainer(max_steps=steps, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+        model = Model()
+        trainer.fit(model, data, ckpt_path=checkpoint)
+        return trainer, model.rows
+    for make in (loader, lambda: DataLoader(loader()), lambda: DataLoader(loader(), num_workers=2)):
+        with folder() as name:
+            trainer, first = fit(make(), 20)
+            trainer.save_checkpoint(name + "/c")
+            rest = fit(make(), 40, name + "/c")[1]
+        assert first + rest == fit(make(), 40)[1]
+
+
+def test_examples_run():
+    for name, library in (("digits", "torch"), ("lightning_digits", "lightning"), ("accelerate_digits", "accelerate"), ("keras_digits", "keras"), ("jax_digits", "jax")):
+        try:
+            need(library)
+        except Skipped:
+            continue
+        path = os.path.join(os.path.dirname(here), "examples", name + ".py")
+        done = subprocess.run([sys.executable, "-B", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "KERAS_BACKEND": "torch"})
+        assert done.returncode == 0, done.stderr
 
 
 def test_samples_by_index():

@@ -9,7 +9,7 @@ export SOURCE_DATE_EPOCH
 to=bin/dist tree=bin/tree
 rm -rf $to
 mkdir -p $to
-sh scripts/dist/tree.sh $tree
+sh scripts/dist/tree.sh $tree "$version"
 sh scripts/dist/tarball.sh $tree "$version" $to
 sh scripts/dist/deb.sh $tree "$version" $to
 sh scripts/dist/image.sh $tree "$version" $to

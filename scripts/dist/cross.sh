@@ -13,7 +13,7 @@ for target in linux/arm64 darwin/amd64 darwin/arm64 windows/amd64; do
 	name=h5dnn-$1-$os-$arch
 	folder=$2/$name
 	mkdir -p "$folder"
-	CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -ldflags '-s -w' -o "$folder/" ./cmd/h5dnn
+	CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -ldflags "-s -w -X main.release=v$1" -o "$folder/" ./cmd/h5dnn
 	cp README.md LICENSE "$folder/"
 	tar --create --sort=name --mtime="@${SOURCE_DATE_EPOCH:-0}" --owner=0 --group=0 --numeric-owner -C "$2" "$name" | gzip -9n >"$folder.tar.gz"
 	rm -r "$folder"

@@ -7,6 +7,7 @@ set -eu
 root=${ROOTS:-/var/tmp/h5dnn-roots}/$1 suite=$2
 shift 2
 if [ ! -e "$root/complete" ]; then
+	command -v debootstrap >/dev/null || { echo "dist: debootstrap is missing; install it (Debian: apt-get install debootstrap)" >&2; exit 2; }
 	mirror=${MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' | head -1)}
 	rm -rf "$root"
 	debootstrap --variant=minbase ${ARCH:+--foreign --arch="$ARCH"} ${*:+--include="$(echo "$*" | tr ' ' ,)"} "$suite" "$root" "$mirror" >&2

@@ -24,9 +24,9 @@ for line in lines[1:]:
         name, at = fields[:2]
         components.append(component("library", name, at, f"pkg:golang/{name}@{at}"))
 with open(os.path.join(tree, "share", "doc", "h5dnn", "libraries.txt"), encoding="utf-8") as f:
-    for name, at in sorted(line.split() for line in f):
+    for name, at, *system in sorted(line.split() for line in f):
         name = name.removesuffix(":amd64")
-        components.append(component("library", name, at, f"pkg:deb/debian/{name}@{at}?arch=amd64&distro=debian-11"))
+        components.append(component("library", name, at, f"pkg:deb/debian/{name}@{at}?arch=amd64&distro={(system or ['debian-11'])[0]}"))
 program = component("application", "h5dnn", version, f"pkg:golang/github.com/h5dnn/h5dnn@v{version}", licenses=[{"license": {"id": "BSD-3-Clause"}}])
 print(json.dumps({
     "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": program}, "components": components,
