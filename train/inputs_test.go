@@ -143,7 +143,7 @@ func predictsTwo(t *testing.T, run *train.Run, data *train.Data) {
 }
 
 // TestWeightsOfSamples: samples of weight 0, whose labels are wrong, change nothing, and do
-// not count in the loss.
+// not count in the loss and the accuracy.
 func TestWeightsOfSamples(t *testing.T) {
 	base, data := twoInputRun(t, storage.CPU, mode{})
 	if err := base.Fit(context.Background(), data, train.Options{}); err != nil {
@@ -163,7 +163,7 @@ func TestWeightsOfSamples(t *testing.T) {
 	if err := run.Fit(context.Background(), other, train.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"loss", "val_loss"} {
+	for _, name := range []string{"loss", "val_loss", "accuracy"} {
 		for i, want := range base.History[name] {
 			if got := run.History[name][i]; math.Abs(got-want) > 1e-6 {
 				t.Errorf("%s of epoch %d: %v and %v with other labels of weight 0", name, i+1, got, want)

@@ -266,9 +266,12 @@ func (r *Run) Summary() (*nn.Summary, error) {
 // Classifies reports whether the first target is class labels.
 func (r *Run) Classifies() bool { return r.classifies(0) }
 
-// HasAccuracy reports whether Metrics have an accuracy: there is one output, a number for each class. Accuracies of
-// several outputs, and of labels for each place, are among the values.
+// HasAccuracy reports whether Metrics have an accuracy: there is one output, a number for each class, and samples count alike. Accuracies of
+// several outputs, of labels for each place, and of samples with weights are among the values.
 func (r *Run) HasAccuracy() bool {
+	if r.Config.Data.Weights != "" || r.Config.Data.ValWeights != "" {
+		return false
+	}
 	if !r.Classifies() || len(r.targets) > 1 || r.Model == nil {
 		return r.Classifies() && len(r.targets) < 2
 	}

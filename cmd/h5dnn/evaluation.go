@@ -58,6 +58,14 @@ func (e *evaluation) className(class int) string {
 	return fmt.Sprint(class)
 }
 
+// counted says what the matrix counts.
+func (e *evaluation) counted() string {
+	if data := &e.run.Config.Data; data.Weights != "" || data.ValWeights != "" {
+		return "weight"
+	}
+	return "samples"
+}
+
 // of returns how many samples have a label, and for how many of them the model says so.
 func (e *evaluation) of(label int) (samples, correct float64) {
 	for _, n := range e.matrix[label*e.classes:][:e.classes] {
@@ -86,7 +94,7 @@ func (e *evaluation) show(w io.Writer) error {
 		return err
 	}
 	if e.run.ClassNames() != nil {
-		rows := [][]string{{"class", "samples", "correct"}}
+		rows := [][]string{{"class", e.counted(), "correct"}}
 		for class := range e.classes {
 			samples, correct := e.of(class)
 			share := "-"
@@ -154,7 +162,7 @@ func (e *evaluation) json(w io.Writer) error {
 		classes, matrix := []fields{}, [][]float64{}
 		for class := range e.classes {
 			samples, correct := e.of(class)
-			classes = append(classes, fields{{"name", e.className(class)}, {"samples", samples}, {"correct", correct}})
+			classes = append(classes, fields{{"name", e.className(class)}, {e.counted(), samples}, {"correct", correct}})
 			matrix = append(matrix, e.matrix[class*e.classes:][:e.classes])
 		}
 		object = append(object, field{"classes", classes})

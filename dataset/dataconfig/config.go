@@ -31,7 +31,7 @@ type Config struct {
 	YFile       Names         `json:"y_file,omitempty"`      // of Y and Weights, as many as of X; File if empty
 	X           Paths         `json:"x"`                     // required: inputs; a list of paths in the place of one names the columns of one input
 	Y           Paths         `json:"y"`                     // required: targets
-	Weights     string        `json:"weights,omitempty"`     // how much each sample counts in the loss
+	Weights     string        `json:"weights,omitempty"`     // how much each sample counts in the loss and the metrics
 	Lengths     Paths         `json:"lengths,omitempty"`     // how many rows of each sample of an input are data: a path, or auto where rows have different lengths
 	XOffsets    Paths         `json:"x_offsets,omitempty"`   // where X is cut into rows of different lengths, as an indptr
 	XColumns    Paths         `json:"x_columns,omitempty"`   // of a sparse matrix (CSR): the column of each element of X
