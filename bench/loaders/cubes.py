@@ -3,7 +3,7 @@
     python3 bench/loaders/cubes.py [--codec gzip|blosc|zstd] [--kind all|chunks|boxes] [--rounds 2] [--size 512] [--folder /tmp/h5dnn-loaders]
 
 The cube has uint16 in chunks of 128 by 128 by 128. It is read as a whole, by 8 chunks at once, and in 100 random boxes of 64
-by 64 by 64, or in one of these ways (--kind), which takes less than 40 s. Each side runs in a process of its own, on a warm page cache; rounds go through the sides in turn, every second
+by 64 by 64, or in one of these ways (--kind), which takes less than 40 s with --rounds 1. Each side runs in a process of its own, on a warm page cache; rounds go through the sides in turn, every second
 one backwards. A figure is the median of the rounds, of two readings each where they take less than a second. Sides that are not installed are left out. All sides deliver the same sums.
 """
 import argparse
