@@ -148,36 +148,40 @@ func (c *Call) checkDense(out, in present, outShapes, inShapes [][]int) error {
 	return nil
 }
 
-// sizes returns the shapes of operands: of gates, outputs, a state, weights and bias.
-func (o RecurrentOptions) sizes(gates, w *storage.Array) (x, y, h, weight, bias []int, err error) {
+// recurrentShapes are the shapes of the operands of a call.
+type recurrentShapes struct{ gates, outputs, state, weights, bias []int }
+
+// shapes returns the shapes of the operands of a call with these gates and weights.
+func (o RecurrentOptions) shapes(gates, w *storage.Array) (s recurrentShapes, err error) {
 	if o.Cell < 0 || int(o.Cell) >= len(cells) || gates.Rank() != 3 || w.Rank() != 2 || gates.Shape[0] < 1 {
-		return nil, nil, nil, nil, nil, fmt.Errorf("cell %d of %v and weights %v; want (steps, N, gates·H) and (gates·H, H): %w", o.Cell, gates.Shape, w.Shape, views.ErrShape)
+		return s, fmt.Errorf("cell %d of %v and weights %v; want (steps, N, gates·H) and (gates·H, H): %w", o.Cell, gates.Shape, w.Shape, views.ErrShape)
 	}
 	steps, n, size, g := gates.Shape[0], gates.Shape[1], w.Shape[1], o.Cell.Gates()
-	return []int{steps, n, g * size}, []int{steps, n, size}, []int{n, size}, []int{g * size, size}, []int{g * size}, nil
+	return recurrentShapes{[]int{steps, n, g * size}, []int{steps, n, size}, []int{n, size}, []int{g * size, size}, []int{g * size}}, nil
 }
 
 func checkRecurrent(c *Call, o RecurrentOptions) error {
 	if len(c.In) < 2 {
 		return c.checkOperands(len(c.Out), 2)
 	}
-	x, y, h, w, b, err := o.sizes(&c.In[0], &c.In[1])
+	s, err := o.shapes(&c.In[0], &c.In[1])
 	if err != nil {
 		return err
 	}
 	saves := len(c.Out) > o.out(false).count()
-	return c.checkDense(o.out(saves), o.in(), [][]int{y, h, h, x, y}, [][]int{x, w, b, h, h})
+	return c.checkDense(o.out(saves), o.in(), [][]int{s.outputs, s.state, s.state, s.gates, s.outputs}, [][]int{s.gates, s.weights, s.bias, s.state, s.state})
 }
 
 func checkRecurrentGrad(c *Call, o RecurrentOptions) error {
 	if len(c.In) < 2 {
 		return c.checkOperands(len(c.Out), 3)
 	}
-	x, y, h, w, _, err := o.sizes(&c.In[1], &c.In[0])
+	s, err := o.shapes(&c.In[1], &c.In[0])
 	if err != nil {
 		return err
 	}
-	return c.checkDense(o.gradOut(), o.gradIn(), [][]int{x, x, h, h}, [][]int{w, x, y, y, h, h, y, h, h})
+	return c.checkDense(o.gradOut(), o.gradIn(), [][]int{s.gates, s.gates, s.state, s.state},
+		[][]int{s.weights, s.gates, s.outputs, s.outputs, s.state, s.state, s.outputs, s.state, s.state})
 }
 
 // nativeRecurrent describes a call to package native.
