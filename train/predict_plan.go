@@ -19,7 +19,7 @@ type programs struct {
 	mu     sync.Mutex
 	of     map[int]*tensor.Program
 	seen   map[int]bool
-	none   bool          // the model cannot be planned
+	none   error         // why the model cannot be planned
 	narrow *NarrowReport // of a model with weights of fewer bits; else nil
 
 	first sync.Once // the samples that the report compares
@@ -38,7 +38,18 @@ func (ps *programs) forget() {
 	}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	ps.of, ps.seen, ps.none, ps.params, ps.data = nil, nil, false, nil, nil
+	ps.of, ps.seen, ps.none, ps.params, ps.data = nil, nil, nil, nil, nil
+}
+
+// Unplanned returns why p computes the model operation by operation, which takes longer: such as that it draws random numbers. It is
+// nil for a model that is planned, on another device than the CPU, and before a batch was predicted.
+func (p *Predictor) Unplanned() error {
+	if p.programs == nil {
+		return nil
+	}
+	p.programs.mu.Lock()
+	defer p.programs.mu.Unlock()
+	return p.programs.none
 }
 
 // A NarrowReport compares the first samples that a model with weights of fewer bits has predicted with weights of float32.
@@ -196,7 +207,7 @@ func (ps *programs) get(p *Predictor, block []storage.Array) (*tensor.Program, e
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	n := block[0].Shape[0]
-	if program := ps.of[n]; program != nil || ps.none {
+	if program := ps.of[n]; program != nil || ps.none != nil {
 		return program, nil
 	}
 	if ps.of == nil {
@@ -211,7 +222,7 @@ func (ps *programs) get(p *Predictor, block []storage.Array) (*tensor.Program, e
 	case err != nil && ps.narrow != nil:
 		return nil, fmt.Errorf("predict: with weights of %v: %w", ps.narrow.Type, err)
 	case err != nil:
-		ps.none = true
+		ps.none = err
 		return nil, nil
 	}
 	if _, layers := program.Narrow(); ps.narrow != nil && layers == 0 {

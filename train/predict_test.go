@@ -44,3 +44,31 @@ func TestProbabilitiesOfModelsThatEndInOne(t *testing.T) {
 		t.Errorf("classes of one output: error %v", err)
 	}
 }
+
+// A dropsAlways drops elements of predictions, too, by random numbers.
+type dropsAlways struct{}
+
+func (dropsAlways) Forward(x *tensor.Tensor) *tensor.Tensor {
+	key, _ := x.NextKey()
+	return x.Dropout(0.5, key)
+}
+
+// TestUnplannedModelsSayWhy they are computed operation by operation.
+func TestUnplannedModelsSayWhy(t *testing.T) {
+	for _, c := range []struct {
+		model nn.Module
+		want  string
+	}{{nn.Sequential{nn.Sigmoid{}}, ""}, {dropsAlways{}, "it draws random numbers"}} {
+		p, err := train.NewPredictor(c.model, storage.CPU, train.Feature{Name: "x", Shape: []int{2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.BatchSize = 1
+		if _, err := p.Predict(storage.From([]float32{1, 2}, 1, 2)); err != nil {
+			t.Fatal(err)
+		}
+		if why := p.Unplanned(); (why == nil) != (c.want == "") || why != nil && !strings.Contains(why.Error(), c.want) {
+			t.Errorf("%T: not planned because %v; want %q", c.model, why, c.want)
+		}
+	}
+}

@@ -110,6 +110,9 @@ func predict(c *cli.Context) error {
 	}
 	for _, o := range outputs {
 		printNarrow(c, o.narrow)
+		if why := o.Unplanned(); why != nil {
+			fmt.Fprintf(c.App.ErrWriter, "note: %s: the model is computed operation by operation, which takes longer: %s\n", name, printable(forPeople(why)))
+		}
 	}
 	return shared.end()
 }
