@@ -31,6 +31,9 @@ demo: build ## inspect the digits data set, train on it, show the result
 	bin/h5dnn inspect bin/digits.run.h5
 	bin/h5dnn eval bin/digits.run.h5
 
+# Tests are position-independent, as the shared library of capi has to be: with other flags, Go compiles all of C a second time.
+test capi python: export GOFLAGS := -buildmode=pie $(GOFLAGS)
+
 .PHONY: test
 test: setup format capi ## run all tests
 	go vet ./...
