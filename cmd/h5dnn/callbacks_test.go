@@ -50,7 +50,7 @@ func TestCallbacksAfterAKill(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			took := time.Since(began)
-			for range 2 {
+			for range *killedRuns {
 				file := filepath.Join(folder, "killed.h5")
 				kept, _ := filepath.Glob(filepath.Join(folder, "killed*"))
 				for _, old := range kept {

@@ -287,12 +287,12 @@ func TestTwoHosts(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-var killedRuns = flag.Int("killed-runs", 1, "runs on several processes that TestTogetherAfterAKill kills twice, with each MPI")
+var killedRuns = flag.Int("killed-runs", 1, "runs on several processes that TestTogetherAfterAKill kills twice, with each MPI, and runs of each kind that TestCallbacksAfterAKill kills")
 
 // TestTogetherAfterAKill: however processes end, a run goes on on another number of them, and gives the bits of one that
 // was not killed.
 func TestTogetherAfterAKill(t *testing.T) {
-	const epochs = 40
+	const epochs = 20
 	ways := []string{"one is", "all are", "one by SIGTERM is", "all by SIGTERM are"}
 	random := rand.New(rand.NewPCG(30, 30))
 	folder, kills := t.TempDir(), 0
@@ -320,7 +320,7 @@ func TestTogetherAfterAKill(t *testing.T) {
 				late := time.AfterFunc(2*time.Minute, func() { syscall.Kill(-c.Process.Pid, syscall.SIGKILL) })
 				var ranks []int
 				if killed < 2 {
-					ranks = killSome(c.Process.Pid, how, time.Duration(100+random.IntN(1900))*time.Millisecond)
+					ranks = killSome(c.Process.Pid, how, time.Duration(100+random.IntN(1400))*time.Millisecond)
 				}
 				err := c.Wait()
 				if !late.Stop() || !allEnd(ranks, time.Minute) {
