@@ -29,7 +29,7 @@ var modes = []mode{{"no", "no"}, {"no", "yes"}, {"yes", "no"}, {"yes", "yes"}}
 // light is a configuration that the GPU interpreter trains quickly.
 const light = `
 data: {file: blobs, x: images, y: labels}
-model: [flatten, {batchnorm1d: {num_features: 64}}, {dropout: 0.2}, {dense: 4}]
+model: [flatten, {dense: 8}, {batchnorm1d: {num_features: 8}}, {dropout: 0.2}, {dense: 4}]
 optimizer: {sgd: {lr: 5e-2, momentum: 0.9}}
 batch: 32
 seed: 7
@@ -39,7 +39,7 @@ seed: 7
 var normed = strings.Replace(light, "{dense: 4}", "{spectral_norm: {layer: {dense: 12}}}, gaussian_sample, {dense: 4}", 1)
 
 // bare takes it less time and makes more steps.
-var bare = strings.NewReplacer("{batchnorm1d: {num_features: 64}}, {dropout: 0.2}, ", "", "batch: 32", "batch: 16").Replace(light)
+var bare = strings.NewReplacer("{dense: 8}, {batchnorm1d: {num_features: 8}}, {dropout: 0.2}, ", "", "batch: 32", "batch: 16").Replace(light)
 
 func (w mode) String() string { return fmt.Sprintf("resident %s, graph %s", w.resident, w.graph) }
 
