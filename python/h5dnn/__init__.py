@@ -9,13 +9,13 @@ shuffled, prefetched batches.
 
 h5dnn.ops computes on arrays in their memory. The library behind it, libh5dnn.so, is loaded at the first call, not by the import.
 """
-from ._file import Attributes, Dataset, File, Group, convert, diff, load_state_dict, verify
+from ._file import Attributes, Dataset, Empty, ExternalLink, File, Group, HardLink, SoftLink, convert, diff, load_state_dict, verify
 from ._library import DeviceError, DTypeError, Error, InternalError, MissingError, SettingError, ShapeError, StateError
 from ._loader import Loader
 from . import ops
 
 open = File
 
-__all__ = ["Attributes", "Dataset", "DTypeError", "DeviceError", "Error", "File", "Group", "InternalError", "Loader", "MissingError",
-           "SettingError", "ShapeError", "StateError", "convert", "diff", "load_state_dict", "open", "ops", "verify"]
+__all__ = ["Attributes", "Dataset", "DTypeError", "DeviceError", "Empty", "Error", "ExternalLink", "File", "Group", "HardLink", "InternalError", "Loader", "MissingError",
+           "SettingError", "ShapeError", "SoftLink", "StateError", "convert", "diff", "load_state_dict", "open", "ops", "verify"]
 __version__ = "0.1.0"

@@ -1,6 +1,7 @@
 """Files of arrays: groups, datasets and attributes, read as h5py reads them."""
 from __future__ import annotations
 
+import dataclasses
 import html
 import itertools
 import json
@@ -47,9 +48,36 @@ def _decoded(name):
     return os.fsdecode(name) if isinstance(name, bytes) else name
 
 
+@dataclasses.dataclass(frozen=True)
+class Empty:
+    """What a null dataspace holds: a type, and no value."""
+    dtype: np.dtype
+    shape = size = None
+
+
+@dataclasses.dataclass(frozen=True)
+class HardLink:
+    """A member that is an object."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SoftLink:
+    """A member that names an object of the file."""
+    path: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ExternalLink:
+    """A member that names an object of another file."""
+    filename: str
+    path: str
+
+
 def _attribute(a):
     value, shape = a.get("value"), a["shape"]
-    if value is None or shape is None:
+    if shape is None:
+        return Empty(NUMPY.get(a["dtype"], np.dtype(object)))
+    if value is None:
         return None
     dtype = NUMPY.get(a["dtype"])
     if dtype is not None:
@@ -130,6 +158,23 @@ class Group(Mapping):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def get(self, name: str | bytes, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any:
+        """The member, or default where there is none; its class; its link, or the class of that."""
+        try:
+            found = self._link(name) if getlink else self[name]
+        except MissingError:
+            return default
+        return type(found) if getclass else found
+
+    def _link(self, name):
+        path = self._path(_decoded(name))
+        about = self._file._tree().get(path) or self._file._object(path)
+        if about["kind"] == "soft":
+            return SoftLink(about["target"])
+        if about["kind"] == "external":
+            return ExternalLink(about["target_file"], about["target"])
+        return HardLink()
 
     def visititems(self, function: Callable[[str, Group | Dataset], Any]) -> Any:
         """Calls function with the name and the object of each member below, until it returns something."""
@@ -433,7 +478,9 @@ class Dataset:
         if names is not None:
             return self._read_fields(names, index)
         if self.shape is None:
-            raise _library.DTypeError(f"{self.name} has no value (null dataspace)")
+            if index is Ellipsis or isinstance(index, tuple) and not index:
+                return Empty(self.dtype)
+            raise ShapeError(f"{self.name} has no value (null dataspace), and cannot be sliced")
         if isinstance(index, np.ndarray) and index.dtype == bool and index.ndim > 1:
             return self._read((), dtype)[index]
         axes = _normalized(index, self)

@@ -137,8 +137,12 @@ def test_fields_and_strings():
             f["z"] = np.array([1 + 2j], np.complex64)
             f["empty"] = h5py.Empty("f4")
             f.attrs["words"], f.attrs["z"], f.attrs["nan"], f.attrs["text"] = ["x", "y"], 1 + 2j, np.float32("nan"), "hello"
-            f["soft"] = h5py.SoftLink("/text")
+            f["soft"], f["dangling"], f["other"] = h5py.SoftLink("/text"), h5py.SoftLink("/nothing"), h5py.ExternalLink("y.h5", "/x")
+            f.attrs["empty"] = h5py.Empty("i2")
         with h5dnn.open(path) as f:
+            assert f.get("soft", getlink=True) == h5dnn.SoftLink("/text") and f.get("other", getlink=True) == h5dnn.ExternalLink("y.h5", "/x")
+            assert f.get("text", getlink=True, getclass=True) is h5dnn.HardLink and f.get("soft", getclass=True) is h5dnn.Dataset
+            assert f.get("dangling", 7) == f.get("nothing", 7, getlink=True) == 7 and f.get("dangling", getlink=True).path == "/nothing"
             t = f["table"]
             assert t.dtype.names == ("a", "b", "c") and t["a"].tolist() == [0, 1, 2, 3, 4] and t["b", 1:3].tolist() == [[3, 4, 5], [6, 7, 8]]
             assert t[1:3]["b"].tolist() == [[3, 4, 5], [6, 7, 8]] and t[2]["a"] == 2 and t["c"][0] == "xy"
@@ -146,9 +150,9 @@ def test_fields_and_strings():
             assert np.isnan(f["w"][0][1]) and f["w"][0].dtype == np.float32 and f.attrs["colour"] == "green"
             assert f["v"][0].tolist() == [1, 2] and f["flag"].dtype == bool and f["z"][0] == 1 + 2j and f["soft"][0] == "a"
             assert f.attrs["words"].tolist() == ["x", "y"] and f.attrs["z"] == 1 + 2j and np.isnan(f.attrs["nan"]) and f.attrs["text"] == "hello"
-            assert f["empty"].shape is None
-            with refused(TypeError, "no value"):
-                f["empty"][()]
+            assert f["empty"].shape is None and f["empty"][()] == f["empty"][...] == h5dnn.Empty(np.dtype("f4")) != f.attrs["empty"] == h5dnn.Empty(np.dtype("i2"))
+            with refused(ValueError, "no value"):
+                f["empty"][0:1]
 
 
 def test_habits_of_h5py():

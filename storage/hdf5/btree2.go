@@ -56,7 +56,43 @@ func (f *File) btree2(address uint64, kind int, record func(*cursor) error) erro
 	if err := t.computeLimits(depth); err != nil {
 		return err
 	}
-	return t.node(root, depth, count)
+	top := child2{root, count}
+	t.cacheLevels(top, depth)
+	return t.visit(top, depth)
+}
+
+// A child2 is a node of a btree2, and how many records it has.
+type child2 struct {
+	address uint64
+	count   int
+}
+
+// cacheLevels fetches the nodes below one of the given height, if the file is remote: level by level, each together. Errors are left to visit.
+func (t *btree2) cacheLevels(top child2, height int) {
+	if t.f.remote == nil {
+		return
+	}
+	seen := map[uint64]bool{}
+	for level := []child2{top}; height > 0; height-- {
+		var next []child2
+		var addresses []uint64
+		for _, at := range level {
+			if seen[at.address] {
+				return
+			}
+			seen[at.address] = true
+			_, children, err := t.node(at, height)
+			if err != nil {
+				return
+			}
+			for _, child := range children {
+				addresses = append(addresses, child.address)
+			}
+			next = append(next, children...)
+		}
+		t.f.cacheAt(addresses, t.nodeSize)
+		level = next
+	}
 }
 
 const nodeOverhead = 4 + 1 + 1 + 4
@@ -92,45 +128,52 @@ func (t *btree2) childSize(height int) int {
 	return size
 }
 
-// node visits the records of a node of the given height and those below it, in order.
-func (t *btree2) node(address uint64, height, count int) error {
-	if t.visited[address] {
-		return fmt.Errorf("B-tree 2: node at %d is its own ancestor or has two parents", address)
+// node reads the records of a node of the given height, and its children.
+func (t *btree2) node(at child2, height int) (records []byte, children []child2, err error) {
+	if at.count > t.maxRecords[height] {
+		return nil, nil, fmt.Errorf("B-tree 2: node at %d has %d records, at most %d fit", at.address, at.count, t.maxRecords[height])
 	}
-	t.visited[address] = true
-	if count > t.maxRecords[height] {
-		return fmt.Errorf("B-tree 2: node at %d has %d records, at most %d fit", address, count, t.maxRecords[height])
-	}
-	size := nodeOverhead + count*t.recordSize
+	size := nodeOverhead + at.count*t.recordSize
 	sig := "BTLF"
 	if height > 0 {
-		size += (count + 1) * t.childSize(height)
+		size += (at.count + 1) * t.childSize(height)
 		sig = "BTIN"
 	}
-	c := t.f.cursor("B-tree 2", address, size)
+	c := t.f.cursor("B-tree 2", at.address, size)
 	c.signature(sig, 0)
 	if got := c.u8(); c.err == nil && got != t.kind {
-		c.fail("node at %d has records of kind %d, want %d", address, got, t.kind)
+		c.fail("node at %d has records of kind %d, want %d", at.address, got, t.kind)
 	}
-	records, children := c.bytes(count*t.recordSize), t.f.newCursor("B-tree 2", nil)
+	records = c.bytes(at.count * t.recordSize)
 	if height > 0 {
-		children.buf = c.bytes((count + 1) * t.childSize(height))
-		t.f.cacheEntries(children.buf, t.childSize(height), t.nodeSize)
-	}
-	if c.checksum(); c.err != nil {
-		return c.err
-	}
-	for k := range count + 1 {
-		if height > 0 {
-			child, n := children.address(), children.count(format.BytesFor(t.maxRecords[0]))
+		for range at.count + 1 {
+			children = append(children, child2{c.address(), c.count(format.BytesFor(t.maxRecords[0]))})
 			if height > 1 {
-				children.skip(format.BytesFor(t.maxBelow[height-1]))
+				c.skip(format.BytesFor(t.maxBelow[height-1]))
 			}
-			if err := t.node(child, height-1, n); err != nil {
+		}
+	}
+	c.checksum()
+	return records, children, c.err
+}
+
+// visit calls record for the records of a node of the given height and those below it, in order.
+func (t *btree2) visit(at child2, height int) error {
+	if t.visited[at.address] {
+		return fmt.Errorf("B-tree 2: node at %d is its own ancestor or has two parents", at.address)
+	}
+	t.visited[at.address] = true
+	records, children, err := t.node(at, height)
+	if err != nil {
+		return err
+	}
+	for k := range at.count + 1 {
+		if height > 0 {
+			if err := t.visit(children[k], height-1); err != nil {
 				return err
 			}
 		}
-		if k < count {
+		if k < at.count {
 			r := t.f.newCursor("B-tree 2 record", records[k*t.recordSize:(k+1)*t.recordSize])
 			if err := t.record(r); err != nil {
 				return err

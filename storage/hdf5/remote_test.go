@@ -248,6 +248,14 @@ func TestLinksInHeapsTakeFiveRoundTrips(t *testing.T) {
 	}
 }
 
+// TestDeepTreesAreReadByLevel: the links of one group of 3,000 members are in a tree of three levels, with several nodes in the middle;
+// read one after the other, these take a round trip each (21 in all).
+func TestDeepTreesAreReadByLevel(t *testing.T) {
+	if objects, trips, _ := walked(t, zeroDatasets(t, hdf5write.CreateOptions{}, 3000, 1)); objects != 3002 || trips > 18 {
+		t.Errorf("%d objects in %d round trips; want 3002 in 18", objects, trips)
+	}
+}
+
 // TestPagesAreListedByFiveRequests: 200 datasets, whose headers are in pages.
 func TestPagesAreListedByFiveRequests(t *testing.T) {
 	if objects, _, requests := walked(t, zeroDatasets(t, hdf5write.CreateOptions{PageSize: 1 << 20}, 200, 4)); objects != 205 || requests > 5 {
