@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -45,4 +47,15 @@ func limitAdvice(err error) string {
 	}
 	gib := (over.Bytes + 1<<30 - 1) >> 30
 	return fmt.Sprintf("; --expand-limit %dGiB allows it", gib+1)
+}
+
+// parseBytes reads a number of bytes such as 64MiB, 1G or 4096.
+func parseBytes(text string) (int, error) {
+	digits := strings.TrimRight(text, "kKMGTiB")
+	n, err := strconv.ParseFloat(digits, 64)
+	shift, known := map[string]int{"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[strings.ToUpper(strings.TrimRight(text[len(digits):], "iB"))]
+	if err != nil || !known || n <= 0 || n*float64(int(1)<<shift) > 1<<50 {
+		return 0, fmt.Errorf("%q is not an amount of memory; write 64MiB or 1GiB", text)
+	}
+	return int(n * float64(int(1)<<shift)), nil
 }

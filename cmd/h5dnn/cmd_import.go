@@ -16,7 +16,6 @@ import (
 	"github.com/h5dnn/h5dnn/importer"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
@@ -183,31 +182,6 @@ func writeArray(ctx context.Context, in *importer.Array, w *hdf5write.Writer, wa
 		}
 	}
 	return d.Close()
-}
-
-// deflateLevel is the level of compression of imported arrays, unless --filter says another.
-const deflateLevel = 4
-
-// layoutFor returns the layout of an imported array.
-func (w *wantedLayout) layoutFor(shape []int) (hdf5write.Layout, error) {
-	if w.layout == "train" || w.layout == "contiguous" || len(shape) == 0 || slices.Contains(shape, 0) {
-		return hdf5write.Layout{}, nil
-	}
-	l := hdf5write.Layout{Filters: w.filters}
-	if !w.refilter {
-		l.Filters = []filter.Filter{filter.Shuffle(), filter.Deflate(deflateLevel)}
-	}
-	switch {
-	case len(w.chunks) == len(shape):
-		l.Chunks = slices.Clone(w.chunks)
-	case w.chunks != nil && len(shape) > 1:
-		return l, fmt.Errorf("--chunks has %d axes, and the shape %v has %d; use rows=N", len(w.chunks), shape, len(shape))
-	case w.rows > 0:
-		l.Chunks = append([]int{w.rows}, shape[1:]...)
-	case len(l.Filters) == 0:
-		l.Filters = []filter.Filter{} // chunks all the same
-	}
-	return l, nil
 }
 
 func showImported(c *cli.Context, w io.Writer, all []*importer.Array, out string, wanted *wantedLayout) error {
