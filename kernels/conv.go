@@ -375,14 +375,11 @@ func imageStrides(a *storage.Array) [5]int {
 	return rowMajor(a.Shape)
 }
 
-// copyElements copies between float32 arrays of one shape.
+// copyElements copies between arrays of one shape and type.
 func copyElements(to, from *storage.Array) {
-	dst, src := storage.Elements[float32](*to), storage.Elements[float32](*from)
-	views.Walk(func(at, step []int, n int) {
-		for k := range n {
-			dst[at[0]+k*step[0]] = src[at[1]+k*step[1]]
-		}
-	}, to.View, from.View)
+	if !optimizedCopy(to, from) {
+		referenceCopy(to, from)
+	}
 }
 
 // taps calls visit with the positions in x, w and y of every product of the convolution's sums.
