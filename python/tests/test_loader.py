@@ -310,9 +310,10 @@ def test_batches_of_csr():
         h5dnn.Loader(cells, {"x": "layers/columns"}, csr="x")
     with folder() as at:
         path = os.path.join(at, "x.npz")
-        np.savez(path, data=np.ones(3, np.float32), indices=np.array([0, 4, 1]), indptr=np.array([0, 2, 3]))
-        with refused(IndexError, "column 4"):
-            list(h5dnn.Loader(path, {"x": "data"}, csr="x", x_columns="indices", x_offsets="indptr", length=4))
+        for dtype, wrong in (("i4", 4), ("i4", -1), ("i8", 4), ("i8", -1)):
+            np.savez(path, data=np.ones(3, np.float32), indices=np.array([0, wrong, 1], dtype), indptr=np.array([0, 2, 3]))
+            with refused(IndexError, f"column {wrong}"):
+                list(h5dnn.Loader(path, {"x": "data"}, csr="x", x_columns="indices", x_offsets="indptr", length=4))
     torch = need("torch")
     for b in h5dnn.Loader(cells, {"x": "X"}, csr="x", index="row", to="torch", batch_size=4):
         assert b["x"].layout == torch.sparse_csr and (b["x"].to_dense().numpy() == whole[b["row"]]).all()
