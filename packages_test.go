@@ -23,11 +23,7 @@ var withoutExample = map[string]string{
 // TestPackagesExplainThemselves: every package has a package comment and, unless it is a
 // program, an example that go test runs.
 func TestPackagesExplainThemselves(t *testing.T) {
-	folders := map[string]bool{}
-	for file := range sources(t) {
-		folders[path.Dir(file)] = true
-	}
-	for _, folder := range slices.Sorted(maps.Keys(folders)) {
+	for _, folder := range slices.Sorted(maps.Keys(foldersOf(sources(t)))) {
 		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil {
 			t.Fatal(err)
@@ -75,4 +71,33 @@ func runsExample(file *ast.File) bool {
 		}
 	}
 	return false
+}
+
+// TestLargeCIsCompiledOnce: a package with much C has no tests within the package, for which Go compiles all of its C again.
+func TestLargeCIsCompiledOnce(t *testing.T) {
+	const much = 10 // files
+	for folder := range foldersOf(sources(t)) {
+		if c, _ := filepath.Glob(filepath.Join(folder, "*.c")); len(c) < much {
+			continue
+		}
+		tests, _ := filepath.Glob(filepath.Join(folder, "*_test.go"))
+		for _, file := range tests {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(parsed.Name.Name, "_test") {
+				t.Errorf("%s belongs to package %s, whose C is compiled again for it; make it package %[2]s_test", file, parsed.Name.Name)
+			}
+		}
+	}
+}
+
+// foldersOf returns the folders of files.
+func foldersOf(files map[string][]string) map[string]bool {
+	folders := map[string]bool{}
+	for file := range files {
+		folders[path.Dir(file)] = true
+	}
+	return folders
 }

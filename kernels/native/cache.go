@@ -8,11 +8,14 @@ import (
 	"os"
 )
 
-func init() { setCache(largestCache()) }
+func init() { SetCache(largestCache()) }
 
-// setCache sets the size of the cache in bytes: elementwise operations on larger operands
-// write their results around it. Results do not depend on it.
-func setCache(bytes int) { C.h5k_set_cache(C.int64_t(bytes)) }
+// SetCache sets the size of the cache in bytes, by default that of the processor: elementwise operations on larger
+// operands write their results around it. Results do not depend on it.
+func SetCache(bytes int) { C.h5k_set_cache(C.int64_t(bytes)) }
+
+// ResetCache sets the size of the cache to that of the processor.
+func ResetCache() { SetCache(largestCache()) }
 
 // largestCache returns the size of the processor's last level of cache, as Linux
 // tells it; sysconf(3) gives the sum of all sockets on some machines.

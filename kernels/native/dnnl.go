@@ -70,6 +70,21 @@ var plans = struct {
 	clock int
 }{of: map[Problem]*plan{}, most: 512}
 
+// SetMostPlans sets how many of oneDNN's plans are cached, 512 by default, and returns how many were.
+func SetMostPlans(n int) (old int) {
+	plans.Lock()
+	defer plans.Unlock()
+	old, plans.most = plans.most, n
+	return old
+}
+
+// Plans returns how many of oneDNN's plans are cached.
+func Plans() int {
+	plans.Lock()
+	defer plans.Unlock()
+	return len(plans.of)
+}
+
 // loadDNNL loads oneDNN on first use.
 var loadDNNL = sync.OnceValue(func() error {
 	if C.h5k_dnnl_load() != 0 {
