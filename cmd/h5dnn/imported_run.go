@@ -139,6 +139,9 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 			}
 			return nil, fmt.Errorf("%s has no axis but that of the samples, and %s takes samples with axes", args[0], architecture)
 		}
+		if errors.As(err, new(*models.InputShapeError)) {
+			return nil, fmt.Errorf("%s: %w; the data settle it for one input alone: build the model with the sizes of its inputs, as Input((7, 4)), and the same weights", name, err)
+		}
 		var missing *models.MissingArchitectureError
 		if errors.As(err, &missing) && architecture == "" {
 			return nil, withoutArchitecture(missing)

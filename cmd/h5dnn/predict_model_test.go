@@ -136,3 +136,25 @@ func TestSamplesHaveTheShapeOfTheirInput(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestOpenSizesOfSeveralInputsNameAWayOut: predict has no flag for them.
+func TestOpenSizesOfSeveralInputsNameAWayOut(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const config = `{"class_name": "Functional", "config": {"name": "m", "layers": [
+		{"class_name": "InputLayer", "name": "a", "config": {"name": "a", "batch_input_shape": [null, null, 2]}, "inbound_nodes": []},
+		{"class_name": "InputLayer", "name": "b", "config": {"name": "b", "batch_input_shape": [null, null, 2]}, "inbound_nodes": []},
+		{"class_name": "Concatenate", "name": "c", "config": {"name": "c"}, "inbound_nodes": [[["a", 0, 0, {}], ["b", 0, 0, {}]]]},
+		{"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 1, "use_bias": false}, "inbound_nodes": [[["c", 0, 0, {}]]]}],
+		"input_layers": [["a", 0, 0], ["b", 0, 0]], "output_layers": [["d", 0, 0]]}}`
+	kernel := serialize.Entry{Name: "d/kernel", Array: storage.From([]float32{1, 2, 3, 4}, 4, 1)}
+	if err := serialize.Save("m.h5", "keras-h5", serialize.Contents{Entries: serialize.Entries(kernel), Meta: map[string]string{"model_config": config}}); err != nil {
+		t.Fatal(err)
+	}
+	x := serialize.Entry{Name: "x", Array: storage.From(make([]float32, 12), 2, 3, 2)}
+	if err := serialize.Save("x.npz", "", serialize.Contents{Entries: serialize.Entries(x)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := output(t, "h5dnn predict m.h5 a=x.npz:/x b=x.npz:/x -o - --format csv"); !strings.Contains(got, "build the model with the sizes of its inputs") || strings.Contains(got, "--input-shape") {
+		t.Error(got)
+	}
+}

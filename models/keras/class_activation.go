@@ -154,12 +154,13 @@ func activationNodes(b *builder, l *settings, in []value) value {
 var (
 	_ = register(class{nodes: passing, activated: true, kept: true, reverse: activationReversals()}, "Activation")
 	_ = register(class{nodes: activationNodes, kept: true, reverse: map[string]reversal{
-		"hardtanh": reversed("ReLU", func(l *settings, _ tensor) map[string]any {
-			if low := l.Float("min", -1); low != 0 {
-				l.refuse("a minimum of %v", low)
+		"hardtanh": func(r *reverser, l *settings, in []tensor) tensor {
+			low, high := l.Float("min", -1), l.Float("max", 1)
+			if low != 0 {
+				return r.lambda(l, "clip_by_value", map[string]any{"clip_value_min": low, "clip_value_max": high}, in[0])
 			}
-			return map[string]any{"max_value": l.Float("max", 1)}
-		}),
+			return r.layer("ReLU", l.Name, map[string]any{"max_value": high}, in[0])
+		},
 		"relu6": reversed("ReLU", func(*settings, tensor) map[string]any { return map[string]any{"max_value": 6.0} }),
 		"leaky_relu": reversed("LeakyReLU", func(l *settings, _ tensor) map[string]any {
 			return map[string]any{"alpha": l.Float("negative_slope", 0.01)}
@@ -198,12 +199,12 @@ func activationReversals() map[string]reversal {
 		},
 	}
 	for layer, name := range namedActivations {
-		all[layer] = reversed("Activation", func(l *settings, _ tensor) map[string]any {
+		all[layer] = func(r *reverser, l *settings, in []tensor) tensor {
 			if l.Text("approximate", "") == "tanh" {
-				l.refuse("the approximation by tanh")
+				return r.lambda(l, "nn.gelu", map[string]any{"approximate": true}, in[0])
 			}
-			return map[string]any{"activation": name}
-		})
+			return r.layer("Activation", l.Name, map[string]any{"activation": name}, in...)
+		}
 	}
 	return all
 }

@@ -319,7 +319,11 @@ func ownAttentionLinks(l *settings) []weights.Link {
 	}
 	bias := l.Bool("use_bias", l.hasWeight("query/bias"))
 	if bias {
-		links = append(links, weights.Link{From: []string{"query/bias", "key/bias", "value/bias"}, To: []string{"in_proj_bias"}, Op: weights.Chain(weights.ReshapeOp([]int{-1, -1}, []int{-1}), weights.ConcatOp(0, 3, sizes...))})
+		both := []int{heads, -1}
+		if kv != heads {
+			both[0] = -1
+		}
+		links = append(links, weights.Link{From: []string{"query/bias", "key/bias", "value/bias"}, To: []string{"in_proj_bias"}, Op: weights.Chain(weights.ReshapeOp(both, []int{-1}), weights.ConcatOp(0, 3, sizes...))})
 	}
 	product := func(from, to string, op weights.Op) {
 		if links = append(links, linked(from+"/kernel", to+".weight", op)); bias {

@@ -39,7 +39,8 @@ func describedModel(m *Model) (map[string]any, error) {
 				return nil, fmt.Errorf("%s: %w", m.Name, err)
 			}
 			one["name"], one["inbound_nodes"] = l.Name, calls
-			if args, ok := l.Config[operands]; ok { // an operation, which Keras 3 alone has
+			args, ok := l.Config[operands]
+			if ok && (strings.HasPrefix(l.Class, "ops.") || classes[l.Class].several) { // an operation, which Keras 3 alone has; others have become layers
 				class := strings.TrimPrefix(l.Class, "ops.")
 				one["module"], one["class_name"], one["registered_name"] = "keras.src.ops", class, class
 				one["inbound_nodes"] = []any{map[string]any{"args": args, "kwargs": map[string]any{}}}
@@ -80,14 +81,30 @@ const callArguments = "arguments of the call"
 
 // inbound returns the inputs of each call, of which only an InputLayer has none.
 func inbound(l *Layer) ([]any, error) {
-	calls, arguments := []any{}, map[string]any{}
-	if given, ok := l.Config[callArguments].(map[string]any); ok {
-		arguments = given
-	}
+	calls := []any{}
 	for k, call := range l.Calls {
+		var named Arguments
+		if k < len(l.Arguments) {
+			named = l.Arguments[k]
+		}
+		arguments := map[string]any{}
+		if given, ok := l.Config[callArguments].(map[string]any); ok {
+			maps.Copy(arguments, given)
+		}
+		for _, flag := range named.Flags {
+			arguments[flag] = true
+		}
+		var positional []Ref
+		for i, ref := range call {
+			if i < len(named.Inputs) && named.Inputs[i] != "" {
+				arguments[named.Inputs[i]] = ref.plain()
+			} else {
+				positional = append(positional, ref)
+			}
+		}
 		switch {
-		case len(call) > 0:
-			calls = append(calls, refList(call, arguments))
+		case len(positional) > 0:
+			calls = append(calls, refList(positional, arguments))
 		case l.Class != "InputLayer":
 			return nil, fmt.Errorf("call %d of layer %q takes no tensor: %w", k, l.Name, ErrConfig)
 		}
@@ -95,11 +112,14 @@ func inbound(l *Layer) ([]any, error) {
 	return calls, nil
 }
 
+// plain returns a reference as Keras 2 has it.
+func (r Ref) plain() []any { return []any{r.Layer, r.Node, r.Tensor} }
+
 // refList returns references as Keras 2 has them, each with the arguments by name in a call.
 func refList(refs []Ref, arguments ...any) []any {
 	list := make([]any, len(refs))
 	for i, r := range refs {
-		list[i] = append([]any{r.Layer, r.Node, r.Tensor}, arguments...)
+		list[i] = append(r.plain(), arguments...)
 	}
 	return list
 }

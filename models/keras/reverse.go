@@ -68,6 +68,8 @@ type tensor struct {
 	first bool // in package nn, the channels are first
 	lost  bool // it follows from a layer that Keras does not have
 
+	constant *constantArray // in place of the output of a layer: elements in the order of package nn
+
 	flattens []string // layers whose features it has in Keras's order, which package nn has with the channels first
 }
 
@@ -166,7 +168,7 @@ var keepsOrder = map[string]bool{"rescale": true, "dropout": true, "relu": true,
 
 func (r *reverser) input(in Input, consumer string) tensor {
 	rank := len(in.Shape)
-	first := rank > 2 && consumer != "permute" || rank == 2 && strings.HasSuffix(consumer, "1d")
+	first := rank > 2 && consumer != "permute" && ordersOf[consumer] != "features" || rank == 2 && strings.HasSuffix(consumer, "1d")
 	shape := slices.Clone(in.Shape)
 	if first {
 		shape = append(shape[1:], shape[0])
@@ -209,6 +211,9 @@ func (r *reverser) layer(class, path string, config map[string]any, in ...tensor
 	out := in[0]
 	if name, again := r.shared[path]; again && path != "" {
 		l := r.model.Layer(name)
+		if config[callArguments] != nil {
+			r.fail(layerError(path, class, notInKeras, unsupported("several calls with arguments")))
+		}
 		l.Calls = append(l.Calls, call)
 		out.ref = Ref{Layer: name, Node: len(l.Calls) - 1}
 		return out
@@ -271,8 +276,10 @@ func (r *reverser) module(l *settings, in []tensor) tensor {
 		l.refuse("h5dnn knows none")
 	case slices.ContainsFunc(in, func(v tensor) bool { return v.lost }):
 		return tensor{lost: true}
+	case strings.ToLower(l.Class) != "function" && slices.ContainsFunc(in, func(v tensor) bool { return v.constant != nil }):
+		l.refuse("an input is a constant")
 	default:
-		first := in[0].first
+		first := in[max(0, slices.IndexFunc(in, func(v tensor) bool { return v.constant == nil }))].first
 		if axesOf(l.Class) > 0 || ordersOf[strings.ToLower(l.Class)] == "channels" {
 			first = true
 		} else if ordersOf[strings.ToLower(l.Class)] == "features" {
@@ -298,6 +305,7 @@ func (r *reverser) module(l *settings, in []tensor) tensor {
 // behind them, are reordered.
 var takesFeatures = map[string]bool{
 	"dense": true, "linear": true, "batchnorm1d": true, "layernorm": true, "prelu": true, "dropout": true, "alpha_dropout": true, "rescale": true, "concat": true, "softmax": true,
+	"constant": true, // whose elements alone count
 }
 
 // unflatten gives the features of v the order that package nn has, by a Permute before they are flattened. Pools over everything need none.
@@ -326,6 +334,9 @@ var ordersOf = map[string]string{
 
 // ordered returns v in Keras with the channels last that package nn has first, or with the axes of package nn.
 func (r *reverser) ordered(v tensor, first bool) tensor {
+	if v.constant != nil {
+		v.first = first
+	}
 	if v.first == first || v.rank < 2 {
 		return v
 	}

@@ -58,6 +58,20 @@ var ours = map[string]struct {
 	"flat":     {`[{"conv2d": {"out_channels": 2, "kernel_size": 3}}, "relu", "flatten", {"batchnorm1d": {"num_features": 24}}]`, [][]int{{2, 5, 6}}},
 	"flat mix": {`[{"residual": {"body": [{"conv1d": {"out_channels": 2, "kernel_size": 3}}, "flatten"], "shortcut": ["flatten", {"dense": 8}]}}, {"dense": 3}]`, [][]int{{2, 6}}},
 	"scaled":   {`[{"rescale": {"scale": 0.5}}, {"permute": [3, 1, 2]}, {"conv2d": {"out_channels": 2, "kernel_size": 3}}]`, [][]int{{5, 6, 2}}},
+	"tokens in words": {`{"graph": {"inputs": ["x"], "nodes": [
+		{"name": "self", "layer": {"multihead_attention": {"embed_dim": 6, "num_heads": 2, "causal": true}}, "from": "x"}, {"name": "sum", "layer": "add", "from": ["x", "self"]},
+		{"name": "wide", "layer": {"dense": 8}}, {"name": "act", "layer": {"gelu": {"approximate": "tanh"}}},
+		{"name": "cross", "layer": {"multihead_attention": {"embed_dim": 8, "num_heads": 2, "kdim": 6, "vdim": 6, "head_dim": 3, "value_dim": 5, "out_features": 4, "bias": false}}, "from": ["act", "sum"]},
+		{"name": "dot", "layer": {"attention": {"use_scale": true}}, "from": ["cross", "cross"]}, {"name": "own", "layer": {"attention": {"score": "additive", "use_scale": true, "features": 4}}, "from": ["dot", "cross"]},
+		{"name": "mean", "layer": {"function": {"name": "mean", "settings": {"dim": 1}}}}]}}`, [][]int{{5, 6}}},
+	"arithmetic": {`{"graph": {"inputs": ["x"], "nodes": [
+		{"name": "conv", "layer": {"conv2d": {"out_channels": 3, "kernel_size": 2}}, "from": "x"}, {"name": "low", "layer": {"hardtanh": {"min": -2, "max": 1}}},
+		{"name": "gain", "layer": {"constant": {"values": [2, 3, 4], "shape": [3, 1, 1]}}, "from": "conv"}, {"name": "scaled", "layer": {"function": {"name": "mul"}}, "from": ["gain", "low"]},
+		{"name": "rest", "layer": {"function": {"name": "sub"}}, "from": ["gain", "scaled"]}, {"name": "power", "layer": {"function": {"name": "pow", "settings": {"exponent": 2}}}},
+		{"name": "std", "layer": {"function": {"name": "std", "settings": {"dim": [1], "keepdim": true, "correction": 0}}}, "from": "conv"}, {"name": "eps", "layer": {"function": {"name": "clamp", "settings": {"min": 1}}}},
+		{"name": "quotient", "layer": {"function": {"name": "div"}}, "from": ["power", "eps"]}, {"name": "root", "layer": {"function": {"name": "sqrt"}}},
+		{"name": "pooled", "layer": {"function": {"name": "mean", "settings": {"dim": [2, 3]}}}, "from": "root"}, {"name": "rows", "layer": {"function": {"name": "amax", "settings": {"dim": [2]}}}, "from": "root"},
+		{"name": "columns", "layer": {"function": {"name": "sum", "settings": {"dim": -3}}}, "from": "root"}, {"name": "product", "layer": {"function": {"name": "matmul"}}, "from": ["columns", "rows"]}, {"name": "small", "layer": {"rescale": {"scale": 0.01}}}], "outputs": ["pooled", "small"]}}`, [][]int{{2, 5, 4}}},
 	"graph": {`{"graph": {"inputs": ["image", "features"], "nodes": [
 		{"name": "stem", "layer": {"conv2d": {"out_channels": 3, "kernel_size": 3}}, "from": "image"}, {"name": "flat", "layer": "flatten"},
 		{"name": "hidden", "layer": {"dense": {"out_features": 4, "in_features": 4}}, "from": "features"}, {"name": "again", "share": "hidden"},
@@ -238,9 +252,11 @@ func TestFlattenNeedsNoOtherLayer(t *testing.T) {
 // counterpart for.
 func TestWhatKerasCannotSayIsNamed(t *testing.T) {
 	for description, want := range map[string]string{
-		`[{"maxpool2d": {"kernel_size": 3, "stride": 2, "padding": 1}}]`:                              "layer 0 (maxpool2d)",
-		`[{"gelu": {"approximate": "tanh"}}]`:                                                         "approximation by tanh",
-		`[{"lstm": {"hidden_size": 2, "num_layers": 2}}, {"function": {"name": "sqrt"}}, "nonsense"]`: "layer 0 (lstm) has no counterpart in Keras: 2 layers in one; layer 1 (function) has no counterpart in Keras: h5dnn knows none; layer 2 (nonsense)",
+		`[{"maxpool2d": {"kernel_size": 3, "stride": 2, "padding": 1}}]`: "layer 0 (maxpool2d)",
+		`[{"function": {"name": "erfinv"}}]`:                             "layer 0 (function) has no counterpart in Keras: name erfinv",
+		`[{"constant": {"values": [1], "shape": [1, 1, 1]}}, "relu"]`:    "layer 1 (relu) has no counterpart in Keras: an input is a constant",
+		`[{"function": {"name": "std", "settings": {"dim": 1}}}]`:        "a correction of 1",
+		`[{"lstm": {"hidden_size": 2, "num_layers": 2}}, "nonsense"]`:    "layer 0 (lstm) has no counterpart in Keras: 2 layers in one; layer 1 (nonsense)",
 	} {
 		_, _, err := keras.FromH5dnn(json.RawMessage(description), []keras.Input{{Name: "x", Shape: []int{2, 6, 6}}})
 		if !errors.Is(err, weights.ErrUnsupported) || !strings.Contains(err.Error(), want) {

@@ -21,7 +21,7 @@ type joiner struct {
 type join func(j *joiner, n *node) bool
 
 // joinNodes folds batch normalizations into convolutions, adds biases within products, applies activations in
-// the kernels before them, and recognizes the decomposed GELU of earlier opsets, as b.joins says.
+// the kernels before them, and recognizes GELU and SiLU where exporters write their arithmetic, as b.joins says.
 func (b *builder) joinNodes() {
 	for _, join := range b.joins {
 		j := &joiner{builder: b}
@@ -169,6 +169,10 @@ func activationOf(n *node) tensor.Activation {
 		return tensor.SigmoidActivation
 	case "Tanh":
 		return tensor.TanhActivation
+	case "Swish":
+		if n.number("alpha", 1) == 1 {
+			return tensor.SiLUActivation
+		}
 	case "Gelu":
 		if n.text("approximate", "none") == "tanh" {
 			return tensor.GELUTanhActivation
@@ -206,24 +210,23 @@ func (j *joiner) activation(n *node) bool {
 	return j.replace(n, before)
 }
 
-// silu joins x·sigmoid(x).
+// silu recognizes x·sigmoid(x).
 func (j *joiner) silu(n *node) bool {
 	if n.op != "Mul" || len(n.in) != 2 {
 		return false
 	}
 	for i := range 2 {
-		s, x := j.only(n.in[i], "Sigmoid"), n.in[1-i]
-		if s == nil || s.in[0] != x || x < 0 {
-			continue
+		if s, x := j.only(n.in[i], "Sigmoid"), n.in[1-i]; s != nil && s.in[0] == x {
+			n.become("Swish", x)
+			return true
 		}
-		if before := j.source[x]; j.uses[x] == 2 && j.activates(before) {
-			before.act = tensor.SiLUActivation
-			return j.replace(n, before)
-		}
-		n.op, n.rule, n.in = "Swish", rules[operator{"", "Swish"}], []int{x}
-		return true
 	}
 	return false
+}
+
+// become makes n a node of an operator of one input, with the attributes that the operator has by default.
+func (n *node) become(op string, x int) {
+	n.op, n.rule, n.in, n.attributes = op, rules[operator{"", op}], []int{x}, map[string]onnx.Attribute{}
 }
 
 // gelu recognizes x·(1 + erf(x/√2))/2, in the orders in which exporters write it.
@@ -272,6 +275,6 @@ func (j *joiner) gelu(n *node) bool {
 			return false
 		}
 	}
-	last.op, last.rule, last.in, last.attributes = "Gelu", rules[operator{"", "Gelu"}], []int{x}, map[string]onnx.Attribute{}
+	last.become("Gelu", x)
 	return true
 }

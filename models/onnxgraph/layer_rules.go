@@ -10,7 +10,7 @@ import (
 // plainLayers are layers without settings, by the operators that compute the same.
 var plainLayers = map[string]string{
 	"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "HardSwish": "hardswish", "Mish": "mish", "Softsign": "softsign",
-	"Softplus": "softplus", "Exp": "exponential", "Swish": "silu",
+	"Softplus": "softplus", "Exp": "exponential",
 }
 
 // merges are layers of several inputs, by the operators that compute the same.
@@ -116,6 +116,12 @@ var (
 	_ = toLayer("Celu", func(l *lowering, n *node) *layer { return on(n, "celu", map[string]any{"alpha": n.number("alpha", 1)}) })
 	_ = toLayer("Gelu", func(l *lowering, n *node) *layer {
 		return on(n, "gelu", map[string]any{"approximate": n.text("approximate", "none")})
+	})
+	_ = toLayer("Swish", func(l *lowering, n *node) *layer {
+		if n.number("alpha", 1) != 1 {
+			return nil
+		}
+		return on(n, "silu", nil)
 	})
 	_ = toLayer("HardSigmoid", func(l *lowering, n *node) *layer {
 		if alpha := n.number("alpha", 0.2); alpha < 0.16666 || alpha > 0.16667 || n.number("beta", 0.5) != 0.5 {

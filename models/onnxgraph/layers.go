@@ -85,7 +85,7 @@ func toLayer(op string, f func(l *lowering, n *node) *layer) bool {
 // ToLayers returns the model of a graph as layers of package nn. samples are the shapes of samples of inputs whose sizes
 // the graph leaves open, by their names.
 func ToLayers(g *onnx.Graph, samples map[string][]int) (*Layers, error) {
-	m, err := build(g, (*joiner).bias)
+	m, err := build(g, (*joiner).gelu, (*joiner).silu, (*joiner).bias)
 	if err != nil {
 		return nil, err
 	}

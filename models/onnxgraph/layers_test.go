@@ -3,6 +3,7 @@ package onnxgraph_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"strings"
 	"testing"
 
@@ -111,6 +112,30 @@ func TestExportedModelsBecomeLayers(t *testing.T) {
 		}
 		if ok, err := layersAgree(g, want, ""); !ok || err != nil {
 			t.Errorf("%s: layers %v, %v", name, ok, err)
+		}
+	}
+}
+
+// TestArithmeticOfActivationsBecomesOneLayer: GELU and SiLU as exporters of opsets without them write them. A Swish with another slope is no SiLU.
+func TestArithmeticOfActivationsBecomesOneLayer(t *testing.T) {
+	number := func(x float32) onnx.Tensor {
+		return onnx.Tensor{Entry: serialize.Entry{Array: storage.From([]float32{x})}}
+	}
+	gelu := graph("Div x root > a", "Erf a > b", "Add b one > c", "Mul x c > d", "Mul d half > y")
+	for name, x := range map[string]float32{"root": math.Sqrt2, "one": 1, "half": 0.5} {
+		gelu.Initializers[name] = number(x)
+	}
+	sloped := graph("Swish x > y")
+	sloped.Nodes[0].Attributes["alpha"] = onnx.Attribute{Floats: []float32{2}}
+	for want, g := range map[string]*onnx.Graph{"map[gelu:map[approximate:none]]": gelu, "map[silu:map[]]": graph("Sigmoid x > a", "Mul x a > y"), "Swish (1)": sloped} {
+		got := ""
+		if layers, err := onnxgraph.ToLayers(g, map[string][]int{"x": {2}}); err != nil {
+			got = err.Error()
+		} else if nodes := layers.Description.(map[string]any)["graph"].(map[string]any)["nodes"].([]any); len(nodes) == 1 {
+			got = fmt.Sprint(nodes[0].(map[string]any)["layer"])
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("layers %q; want %s", got, want)
 		}
 	}
 }

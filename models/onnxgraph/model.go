@@ -94,7 +94,7 @@ func (e *MissingOperatorsError) Unwrap() error { return dtype.ErrType }
 
 // New returns the model of a graph in host memory.
 func New(g *onnx.Graph) (*Model, error) {
-	return build(g, (*joiner).quantization, (*joiner).gelu, (*joiner).normalization, (*joiner).bias, (*joiner).activation, (*joiner).silu)
+	return build(g, (*joiner).quantization, (*joiner).gelu, (*joiner).silu, (*joiner).normalization, (*joiner).bias, (*joiner).activation)
 }
 
 // build returns the model of a graph with nodes that are joined.

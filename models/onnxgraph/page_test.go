@@ -56,7 +56,7 @@ steps, Resize with tf_crop_and_resize, indices of MaxPool by columns.
 
 write the model as layers: a run, which ` + "`h5dnn train`" + ` trains further, or a model of Keras. Nodes are named after the module whose weight they
 have, or after themselves. Where a node is no layer of h5dnn, or has settings that the layer does not have, all such operators are named and nothing is
-written. Products of two values, arithmetic, comparisons and reductions are the layer ` + "`function`" + `; constants of up to 16384 numbers beside values, such as gains of the last axis,
+written. GELU and SiLU are one layer where their arithmetic is written out. Products of two values, arithmetic, comparisons and reductions are the layer ` + "`function`" + `; constants of up to 16384 numbers beside values, such as gains of the last axis,
 do not change in training. States of recurrent layers may be the first of others. ` + "`--input-shape`" + ` gives the sizes of a sample that the model leaves open. Other formats, such as ` + "`.pt`" + ` and ` + "`.npz`" + `, have the
 arrays of the model under its own names; ` + "`h5dnn convert run.h5 model.pt`" + ` writes a state_dict of the layers.
 
