@@ -272,7 +272,7 @@ func (l *lowering) passes(n *node) bool {
 	if !ok {
 		return false
 	}
-	to, same := from.layout, n.op == "Identity" || n.op == "Dropout"
+	to, same := from.layout, n.op == "Identity" || n.op == "Dropout" || n.op == "Concat" && len(n.in) == 1
 	shape, result := l.shapes[n.in[0]], l.shapes[n.out[0]]
 	switch order := n.integers("perm"); {
 	case n.op == "Cast" && slices.Equal(shape, result) && from.layout == samplesFirst:

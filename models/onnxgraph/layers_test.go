@@ -127,15 +127,20 @@ func TestArithmeticOfActivationsBecomesOneLayer(t *testing.T) {
 	}
 	sloped := graph("Swish x > y")
 	sloped.Nodes[0].Attributes["alpha"] = onnx.Attribute{Floats: []float32{2}}
-	for want, g := range map[string]*onnx.Graph{"map[gelu:map[approximate:none]]": gelu, "map[silu:map[]]": graph("Sigmoid x > a", "Mul x a > y"), "Swish (1)": sloped} {
+	joined := graph("Concat x > a", "Sigmoid a > b", "Mul a b > y") // of one input: nothing
+	joined.Nodes[0].Attributes["axis"] = onnx.Attribute{Ints: []int64{1}}
+	for _, c := range []struct {
+		want string
+		*onnx.Graph
+	}{{"map[gelu:map[approximate:none]]", gelu}, {"map[silu:map[]]", graph("Sigmoid x > a", "Mul x a > y")}, {"map[silu:map[]]", joined}, {"Swish (1)", sloped}} {
 		got := ""
-		if layers, err := onnxgraph.ToLayers(g, map[string][]int{"x": {2}}); err != nil {
+		if layers, err := onnxgraph.ToLayers(c.Graph, map[string][]int{"x": {2}}); err != nil {
 			got = err.Error()
 		} else if nodes := layers.Description.(map[string]any)["graph"].(map[string]any)["nodes"].([]any); len(nodes) == 1 {
 			got = fmt.Sprint(nodes[0].(map[string]any)["layer"])
 		}
-		if !strings.Contains(got, want) {
-			t.Errorf("layers %q; want %s", got, want)
+		if !strings.Contains(got, c.want) {
+			t.Errorf("layers %q; want %s", got, c.want)
 		}
 	}
 }
