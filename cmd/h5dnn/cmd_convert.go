@@ -26,7 +26,8 @@ func convertCommand() *cli.Command {
 			"written instead of the names of their files. Sparse matrices, packed variables and other data\n" +
 			"whose meaning only AnnData, NetCDF or MATLAB knows are decoded for all formats but .h5, and for\n" +
 			".h5 if they are named as IN:/path or --from names their format.\n" +
-			"A model of Keras becomes a state_dict of PyTorch (.pt, .safetensors, .npz), or a run of h5dnn, and back:\n" +
+			"A model of Keras becomes a state_dict of PyTorch (.pt, .safetensors, .npz), or with --framework h5dnn a run, and back;\n" +
+			"one of ONNX becomes a run with --framework h5dnn, where each operator is a layer:\n" +
 			"see h5dnn help models.\n" +
 			"In CSV, columns and other arrays of one axis have a header line with their names, and arrays of two\n" +
 			"axes have none; h5dnn slice writes elements alone. CSV is read with commas, semicolons, tabs or bars\n" +
