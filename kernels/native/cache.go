@@ -10,11 +10,11 @@ import (
 
 func init() { SetCache(largestCache()) }
 
-// SetCache sets the size of the cache in bytes, by default that of the processor: elementwise operations on larger
+// SetCache sets the size of the cache in bytes, by default the processor's: elementwise operations on larger
 // operands write their results around it. Results do not depend on it.
 func SetCache(bytes int) { C.h5k_set_cache(C.int64_t(bytes)) }
 
-// ResetCache sets the size of the cache to that of the processor.
+// ResetCache sets the size of the cache to the processor's.
 func ResetCache() { SetCache(largestCache()) }
 
 // largestCache returns the size of the processor's last level of cache, as Linux
