@@ -21,6 +21,7 @@ type factory[T any] struct {
 	makers map[string]maker[T]                            // by normalised name
 	alias  map[string]string                              // normalised other names of makers
 	spell  func(settings json.RawMessage) json.RawMessage // to the names of settings here; may be nil
+	others func(name string) error                        // what a name is that f does not know, nil for nothing; may be nil
 }
 
 type maker[T any] struct {
@@ -151,7 +152,7 @@ func (f *factory[T]) build(text json.RawMessage, d storage.Device) (made T, err 
 	}
 	m, ok := f.makers[plain]
 	if !ok {
-		return made, config.At(config.Unknown(f.kind, name, f.names()), name)
+		return made, config.At(f.unknown(name), name)
 	}
 	if f.spell != nil {
 		settings = f.spell(settings)
@@ -165,6 +166,16 @@ func (f *factory[T]) build(text json.RawMessage, d storage.Device) (made T, err 
 		return made, config.At(err, name)
 	}
 	return made, nil
+}
+
+// unknown returns the error that f does not know the name.
+func (f *factory[T]) unknown(name string) error {
+	if f.others != nil {
+		if err := f.others(name); err != nil {
+			return err
+		}
+	}
+	return config.Unknown(f.kind, name, f.names())
 }
 
 func (f *factory[T]) read(text json.RawMessage) (name string, settings json.RawMessage, err error) {

@@ -67,6 +67,15 @@ func Preset(name string, classes int) (Module, error) {
 	return preset(classes), nil
 }
 
+func init() {
+	layers.others = func(name string) error {
+		if _, ok := presets[name]; !ok {
+			return nil
+		}
+		return config.Errorf("no such layer, but a whole model; want model: %s, without settings, and beside it classes: N", name)
+	}
+}
+
 // Presets lists the names of the presets.
 func Presets() []string { return slices.Sorted(maps.Keys(presets)) }
 

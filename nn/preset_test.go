@@ -2,6 +2,7 @@ package nn_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -96,6 +97,15 @@ func TestPresetsAreCompiled(t *testing.T) {
 			if !(worst <= 1e-5*scale) {
 				t.Errorf("%s: differs by %v of at most %v", name, worst, scale)
 			}
+		}
+	}
+}
+
+// TestPresetsAreNoLayers: an error says how a model is one.
+func TestPresetsAreNoLayers(t *testing.T) {
+	for _, description := range []any{map[string]any{"resnet18": map[string]any{"classes": 7}}, []any{"resnet18", "relu"}} {
+		if _, err := nn.FromConfig(description); err == nil || !strings.Contains(err.Error(), "want model: resnet18, without settings") {
+			t.Errorf("%v: error %v", description, err)
 		}
 	}
 }
