@@ -4,14 +4,18 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/kernels/native"
+	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
 )
 
 // TestPredictWithModel predicts with a state_dict in the order of its names, not of its layers,
@@ -50,6 +54,65 @@ func TestPredictWithModel(t *testing.T) {
 	save("w.safetensors", weights)
 	if got := output(t, command); !strings.Contains(got, "does not have: head.weight; add their layers") {
 		t.Errorf("with weights of another layer: %s", got)
+	}
+}
+
+// TestPredictWithPresetAndWeights predicts with a preset and a state_dict of it, as torchvision names its parts.
+func TestPredictWithPresetAndWeights(t *testing.T) {
+	t.Chdir(t.TempDir())
+	model, err := nn.Preset("mobilenet_v2", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nn.Build(model, []int{3, 32, 32}); err != nil {
+		t.Fatal(err)
+	}
+	nn.Init(model, 1)
+	x := storage.From(make([]float32, 2*3*32*32), 2, 3, 32, 32)
+	for i := range storage.Elements[float32](x) {
+		storage.Elements[float32](x)[i] = float32(i%17) / 17
+	}
+	weights, theirs := map[string]storage.Array{}, strings.NewReplacer(".gamma", ".weight", ".beta", ".bias")
+	for name, a := range nn.StateDict(model) {
+		weights[theirs.Replace(name)] = a
+		if prefix, ok := strings.CutSuffix(name, ".running_mean"); ok {
+			storage.Elements[float32](a)[0] = 0.25 // unlike the first mean of a new layer
+			weights[prefix+".num_batches_tracked"] = storage.From([]int64{7})
+		}
+	}
+	if _, ok := weights["features.1.conv.0.0.weight"]; !ok {
+		t.Fatalf("names %v", slices.Sorted(maps.Keys(weights)))
+	}
+	for name, arrays := range map[string]map[string]storage.Array{"w.pt": weights, "x.npz": {"x": x}} {
+		if err := serialize.Save(name, "", serialize.Contents{Entries: serialize.Arrays(maps.All(arrays))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile("m.yaml", []byte("model: mobilenet_v2\nclasses: 3\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p, err := train.NewPredictor(model, storage.CPU, train.Feature{Name: "x", Shape: []int{3, 32, 32}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := p.Predict(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := output(t, "h5dnn predict w.pt x.npz:/x --model m.yaml -o y.npy"); got != "" {
+		t.Error(got)
+	}
+	f, err := serialize.Open("y.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	entries, err := serialize.Load(f)
+	if err != nil || len(entries) != 1 {
+		t.Fatal(len(entries), err)
+	}
+	if a, b := fmt.Sprint(storage.Elements[float32](entries[0].Array)), fmt.Sprint(storage.Elements[float32](want)); a != b {
+		t.Errorf("%s, want %s", a, b)
 	}
 }
 
