@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"reflect"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/collective"
 	"github.com/h5dnn/h5dnn/config"
@@ -55,7 +56,7 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 	r := &Run{
 		Config: Config{
 			Epochs: max(1, o.Epochs), BatchSize: loading.BatchSize * max(1, loading.WorldSize), Shards: max(loading.Shards, loading.WorldSize), Seed: o.Seed, Precision: o.Precision, Graph: o.Graph, Metrics: o.Metrics,
-			Data: dataconfig.Config{Resident: o.Resident, Memory: loading.Memory >> 20},
+			Data: dataconfig.Config{Resident: o.Resident, Memory: loading.Memory >> 20, Weights: weightsAmong(loader.Fields())},
 		},
 		Model: model, Optimizer: optimizer, Device: storage.CPU, History: History{},
 		loss: loss, schedule: o.Schedule, baseRate: optimizer.Rate(),
@@ -97,6 +98,14 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 		}
 	}
 	return r.History, r.fit(ctx, data, options, loader)
+}
+
+// weightsAmong returns the name of the field that weighs samples, or "".
+func weightsAmong(fields []dataset.Field) string {
+	if i := slices.IndexFunc(fields, func(f dataset.Field) bool { return f.Role == dataset.Weight }); i >= 0 {
+		return fields[i].Name
+	}
+	return ""
 }
 
 // checkPresent refuses nil arguments of Fit, and nil pointers in them.

@@ -252,3 +252,30 @@ func TestFitResumes(t *testing.T) {
 		}
 	}
 }
+
+// TestFitWeighsAccuracy: wrong labels of samples of weight 0 do not count in it.
+func TestFitWeighsAccuracy(t *testing.T) {
+	accuracy := func(label int64) string {
+		samples, err := dataset.FromArrays(
+			dataset.NamedArray{Name: "x", Array: storage.From([]float32{1, 0, 0, 1, 1, 1}, 3, 2)},
+			dataset.NamedArray{Name: "y", Array: storage.From([]int64{0, 1, label}, 3), Role: dataset.Target},
+			dataset.NamedArray{Name: "w", Array: storage.From([]float32{1, 2, 0}, 3), Role: dataset.Weight})
+		if err != nil {
+			t.Fatal(err)
+		}
+		loader, err := dataset.NewLoader(samples, dataset.Options{BatchSize: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		model := nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2})
+		nn.Init(model, 1)
+		history, err := train.Fit(context.Background(), model, nn.NewCrossEntropyLoss(nn.CrossEntropyLossOptions{}), nn.NewSGD(nn.SGDOptions{LearningRate: 0.1}), loader, train.FitOptions{Epochs: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(history["accuracy"])
+	}
+	if a, b := accuracy(0), accuracy(1); a != b || a == "[]" {
+		t.Errorf("accuracies %s and %s with another label of weight 0", a, b)
+	}
+}

@@ -66,7 +66,7 @@ type Config struct {
 	Shuffle     string        `json:"shuffle,omitempty"`     // auto (or empty), exact, window or none
 	Window      int           `json:"window,omitempty"`      // chunks in the shuffle buffer; chosen from the chunk size if 0
 	Resident    config.Choice `json:"resident,omitempty"`    // whether all samples stay on a GPU
-	Memory      int64         `json:"memory_mb,omitempty"`   // limit for loading, in MiB, of which validation takes a quarter; 512 for each if 0; a shuffle by window then keeps at most 96 of decoded samples
+	Memory      int64         `json:"memory_mb,omitempty"`   // limit for loading, in MiB, a quarter for validation; 512 for each if 0; a shuffle by window then keeps at most 96 of decoded samples
 }
 
 // UnmarshalJSON reads a Config and refuses unknown settings.

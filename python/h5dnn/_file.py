@@ -160,7 +160,7 @@ class Group(Mapping):
         return sum(1 for _ in self)
 
     def get(self, name: str | bytes, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any:
-        """The member, or default where there is none; its class; its link, or the class of that."""
+        """The member, or default where there is none. getclass gives its class, getlink its link, and both the class of its link."""
         try:
             found = self._link(name) if getlink else self[name]
         except MissingError:
