@@ -16,6 +16,7 @@ import (
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/internal/errkind"
+	"github.com/h5dnn/h5dnn/storage/remote"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -45,7 +46,7 @@ func inspectCommand() *cli.Command {
 					return fmt.Errorf("--%s cannot be %d; want at least 0, or leave it out for all", name, n)
 				}
 			}
-			if every := c.Duration("refresh"); c.IsSet("refresh") {
+			if every := c.Duration(refreshName); c.IsSet(refreshName) {
 				return showAgain(c, every, func(w io.Writer) error { return inspectAll(c, w) })
 			}
 			return buffered(c.App.Writer, func(w io.Writer) error { return inspectAll(c, w) })
@@ -66,9 +67,11 @@ func inspectAll(c *cli.Context, w io.Writer) error {
 	return nil
 }
 
+const refreshName = "refresh"
+
 // refreshFlag makes a command print again what has changed.
 func refreshFlag() cli.Flag {
-	return &cli.DurationFlag{Name: "refresh", Usage: "look again every `TIME`, such as 2s, and print again what has changed, until interrupted; its writer may have it open in HDF5's SWMR mode"}
+	return &cli.DurationFlag{Name: refreshName, Usage: "look again every `TIME`, such as 2s, and print again what has changed, until interrupted; its writer may have it open in HDF5's SWMR mode"}
 }
 
 // showAgain calls show again and again, and prints what it writes whenever that has changed, until the context is done.
@@ -79,18 +82,20 @@ func showAgain(c *cli.Context, every time.Duration, show func(w io.Writer) error
 	var last bytes.Buffer
 	for {
 		var now bytes.Buffer
-		if err := show(&now); err != nil {
+		err := show(&now)
+		switch {
+		case errors.Is(err, remote.ErrChanged): // while it was read; it is shown the next time
+		case err != nil:
 			return err
-		}
-		if !bytes.Equal(now.Bytes(), last.Bytes()) {
+		case !bytes.Equal(now.Bytes(), last.Bytes()):
 			if last.Len() > 0 && !c.Bool("json") {
 				fmt.Fprintln(c.App.Writer)
 			}
 			if _, err := c.App.Writer.Write(now.Bytes()); err != nil {
 				return err
 			}
+			last = now
 		}
-		last = now
 		select {
 		case <-c.Context.Done():
 			return nil

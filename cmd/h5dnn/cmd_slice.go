@@ -50,7 +50,7 @@ func sliceCommand() *cli.Command {
 				return errors.New("--json prints the elements, and -o and --format write them in another format; leave one out")
 			}
 			at := parseAddress(args[0])
-			if every := c.Duration("refresh"); c.IsSet("refresh") {
+			if every := c.Duration(refreshName); c.IsSet(refreshName) {
 				if written {
 					return errors.New("--refresh shows the elements, and -o and --format write them; leave one out")
 				}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,17 +13,20 @@ import (
 
 // TestRefreshShowsWhatChanged has a file grow after it, and the last elements of a dataset, were shown.
 func TestRefreshShowsWhatChanged(t *testing.T) {
-	testRefresh(t, "inspect", "", "(3, 4)", "(500, 4)")
-	testRefresh(t, "slice", ":/rows[-1]", "2.25  2.375]", "499.25  499.375]")
+	for _, remote := range []bool{false, true} {
+		testRefresh(t, remote, "inspect", "", "(3, 4)", "(500, 4)")
+		testRefresh(t, remote, "slice", ":/rows[-1]", "2.25  2.375]", "499.25  499.375]")
+	}
 	if status := run(t.Context(), []string{"h5dnn", "slice", "--refresh", "1s", "-o", "x.npy", "x.h5:/x"}, io.Discard, io.Discard); status == 0 {
 		t.Error("slice writes a file again and again")
 	}
 }
 
-// testRefresh runs a command with an address in a file that grows once a text is shown, and waits for another text.
-func testRefresh(t *testing.T, command, path, before, after string) {
+// testRefresh runs a command with an address in a file, or in one at a URL, that grows once a text is shown, and waits for another text.
+func testRefresh(t *testing.T, remote bool, command, path, before, after string) {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "growing.h5")
+	folder := t.TempDir()
+	name := filepath.Join(folder, "growing.h5")
 	write := func(from string) {
 		content, err := os.ReadFile(filepath.Join("../../storage/hdf5/testdata", from))
 		if err == nil {
@@ -35,11 +40,17 @@ func testRefresh(t *testing.T, command, path, before, after string) {
 		}
 	}
 	write("growing_1.h5")
+	shownFile := name
+	if remote {
+		server := httptest.NewServer(http.FileServer(http.Dir(folder)))
+		defer server.Close()
+		shownFile = server.URL + "/growing.h5"
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	r, w := io.Pipe()
 	go func() {
-		run(ctx, []string{"h5dnn", command, "--refresh", "5ms", name + path}, w, io.Discard)
+		run(ctx, []string{"h5dnn", command, "--refresh", "5ms", shownFile + path}, w, io.Discard)
 		w.Close()
 	}()
 	var shown strings.Builder

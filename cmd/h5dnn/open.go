@@ -173,7 +173,7 @@ func remember(c *cli.Context) error {
 		}
 		c.Context = context.WithValue(c.Context, voidKey{}, void)
 	}
-	remote.SetDefault(remote.NewClient(remote.Options{Folder: c.String(remoteCacheName), Linger: true}))
+	remote.SetDefault(remote.NewClient(remote.Options{Folder: c.String(remoteCacheName), Linger: !c.IsSet(refreshName)}))
 	return withBudget(c)
 }
 

@@ -44,8 +44,8 @@ func validatorOf(r *http.Response) validator {
 // strong reports whether the ETag may be a condition of a request for a range (RFC 9110, section 8.8.1).
 func (v validator) strong() bool { return v.etag != "" && !strings.HasPrefix(v.etag, "W/") }
 
-// errChanged is the error of a file that is another one now.
-var errChanged = fmt.Errorf("the file has changed since it was opened; open it again: %w", storage.ErrState)
+// ErrChanged is in the error of a read from a file that has changed since it was opened.
+var ErrChanged = fmt.Errorf("the file has changed since it was opened; open it again: %w", storage.ErrState)
 
 // fetch fills parts with the bytes of the file from an offset on, from the client's folder or else by requests,
 // which it repeats if the network or the server fails: for the bytes that are still missing.
@@ -92,7 +92,7 @@ func (f *File) pause(attempt int, err error) error {
 	case f.ctx.Err() != nil:
 		return f.stopped()
 	case !temporary(err):
-		f.stale.CompareAndSwap(false, errors.Is(err, errChanged))
+		f.stale.CompareAndSwap(false, errors.Is(err, ErrChanged))
 		return err
 	case attempt >= f.client.o.Retries:
 		if attempt > 0 {
@@ -121,7 +121,7 @@ func temporary(err error) bool {
 	switch {
 	case errors.As(err, &status):
 		return status.code == http.StatusRequestTimeout || status.code == http.StatusTooManyRequests || status.code >= 500 && status.code != http.StatusNotImplemented
-	case errors.Is(err, errChanged), errors.Is(err, errNoRanges), errors.Is(err, storage.ErrState):
+	case errors.Is(err, ErrChanged), errors.Is(err, errNoRanges), errors.Is(err, storage.ErrState):
 		return false
 	case errors.As(err, &dns):
 		return !dns.IsNotFound
@@ -230,7 +230,7 @@ func (f *File) check(r *http.Response, at, n int64) (length int64, err error) {
 		}
 	case http.StatusOK: // the whole file
 		if f.size >= 0 && f.changed(r, size) {
-			return 0, errChanged
+			return 0, ErrChanged
 		}
 		if at > 0 || size < 0 || size > n {
 			return 0, errNoRanges
@@ -241,7 +241,7 @@ func (f *File) check(r *http.Response, at, n int64) (length int64, err error) {
 			return 0, f.origin.fail(r)
 		}
 	case http.StatusPreconditionFailed:
-		return 0, errChanged
+		return 0, ErrChanged
 	default:
 		return 0, f.origin.fail(r)
 	}
@@ -250,7 +250,7 @@ func (f *File) check(r *http.Response, at, n int64) (length int64, err error) {
 		return length, nil
 	}
 	if f.changed(r, size) {
-		return 0, errChanged
+		return 0, ErrChanged
 	}
 	return length, nil
 }
