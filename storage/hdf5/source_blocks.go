@@ -46,6 +46,28 @@ func (s *source) readBlocks(dst []byte, to, from views.View, size int, e chunkEn
 	return true, nil
 }
 
+// readPrefix reads a part of a chunk by decoding the chunk up to the end of the part, if that is a third of it or less, and
+// reports whether it did. Rows as a whole are likely to be followed by the next ones, and the second part of a chunk by
+// a third: these are left to the cache.
+func (s *source) readPrefix(dst []byte, to, from views.View, size int, e chunkEntry, key chunkKey) (done bool) {
+	f, decode := s.d.file, filter.Prefix(s.d.Filters, e.mask)
+	_, last := from.Bounds()
+	n := last + s.size
+	if decode == nil || f.remote != nil || size < leastPartly || n > size/3 || contiguous(from, s.size) || f.chunks.contains(key) {
+		return false
+	}
+	if s.d.checkStored(size, e) != nil || !f.chunks.decodesPartly(key, size/2, size) {
+		return false
+	}
+	chunk := scratch.Get(n)
+	defer scratch.Put(chunk)
+	if decode(chunk, &storedReader{f, e.address, e.size}) != nil {
+		return false // decoding the chunk tells what is wrong
+	}
+	s.gather(dst, chunk, to, from)
+	return true
+}
+
 // openBlocks returns the blocks of a chunk that can be decoded alone, or nil; if something is wrong with them, decoding
 // the chunk tells.
 func (d *Dataset) openBlocks(size int, e chunkEntry) *filter.Blocks {

@@ -152,6 +152,9 @@ func (s *source) readOneChunk(dst []byte, p transfer, in []chunkRange, index *in
 	if done, err := s.readBlocks(dst, to, from, size, e, key); done {
 		return err
 	}
+	if s.readPrefix(dst, to, from, size, e, key) {
+		return nil
+	}
 	if !s.d.file.chunks.holds(size) {
 		return s.readLarge(dst, to, from, size, e, key)
 	}

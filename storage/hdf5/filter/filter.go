@@ -8,6 +8,7 @@ package filter
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"strconv"
 	"sync"
@@ -47,6 +48,10 @@ type Codec struct {
 	// moved; src is never modified. elemSize is the size of the dataset's elements,
 	// for filters whose parameters do not include it.
 	Decode func(dst, src []byte, params []uint32, elemSize int) ([]byte, error)
+
+	// DecodePrefix fills dst with the first bytes that Decode returns, from the stored bytes that r reads. It is nil for
+	// filters that decode chunks as a whole only.
+	DecodePrefix func(dst []byte, r io.Reader) error
 
 	// Encode applies the filter to src, which it does not modify. The result may be
 	// src. It fails with [ErrIncompressible] if the result would be larger. Encode is
@@ -160,6 +165,16 @@ func Decode(dst, src []byte, pipeline []Filter, mask uint32, elemSize int) error
 		copy(dst, src)
 	}
 	return nil
+}
+
+// Prefix returns the function that fills dst with the first bytes of a chunk, from the stored bytes that r reads, or nil if the
+// chunk must be decoded as a whole. The rest of the chunk is not checked. The mask is that of [Decode].
+func Prefix(pipeline []Filter, mask uint32) func(dst []byte, r io.Reader) error {
+	if len(pipeline) != 1 || mask != 0 {
+		return nil
+	}
+	codec, _ := Lookup(pipeline[0].ID)
+	return codec.DecodePrefix
 }
 
 // Encode encodes a chunk for storing. The result may be src. Bits of mask are set

@@ -1,7 +1,9 @@
 package filter
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -17,7 +19,7 @@ import (
 const ZstdID = 32015
 
 func init() {
-	Register(Codec{ID: ZstdID, Name: "zstd", Plugin: "hdf5plugin", Decode: decodeZstd, Encode: encodeZstd})
+	Register(Codec{ID: ZstdID, Name: "zstd", Plugin: "hdf5plugin", Decode: decodeZstd, DecodePrefix: decodeZstdPrefix, Encode: encodeZstd})
 }
 
 // Zstd returns a filter that compresses at level 1 to 22, better than [Deflate] at the
@@ -36,6 +38,26 @@ func decodeZstd(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 		return nil, err
 	}
 	return d.DecodeAll(src, dst[:0:len(dst)])
+}
+
+// zstdPrefixes holds decoders of a frame block by block. They keep a window of the frame in memory, which a file could make as
+// large as it likes.
+var zstdPrefixes = sync.Pool{New: func() any {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeBuffersBelow(0), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8<<20))
+	if err != nil {
+		panic(err) // the options are constant
+	}
+	return d
+}}
+
+func decodeZstdPrefix(dst []byte, r io.Reader) error {
+	d := zstdPrefixes.Get().(*zstd.Decoder)
+	defer zstdPrefixes.Put(d)
+	if err := d.Reset(r); err != nil {
+		return err
+	}
+	_, err := io.ReadFull(d, dst)
+	return errors.Join(err, d.Reset(nil))
 }
 
 var zstdEncoders sync.Map // of *zstd.Encoder by level
