@@ -40,7 +40,7 @@ func (b *builder) build() (*Model, error) {
 		if err != nil {
 			return nil, fmt.Errorf("initializer %s: %w", name, err)
 		}
-		m.known[at] = x
+		m.known[at], m.learnt[at] = x, x.DType().IsFloat()
 		if b.texts[at], err = textsIn(t); err != nil {
 			return nil, fmt.Errorf("initializer %s: %w", name, err)
 		}
@@ -363,11 +363,20 @@ func (b *builder) fold() {
 		}
 		for i, at := range n.out {
 			if at >= 0 && i < len(out) {
-				m.known[at] = out[i]
+				m.known[at], m.learnt[at] = out[i], m.isLearnt(n)
 			}
 		}
 	}
 	m.nodes = slices.Clip(kept)
+}
+
+// isLearnt reports whether the outputs of a node have the elements of an initializer in another order.
+func (m *Model) isLearnt(n *node) bool {
+	switch n.op {
+	case "Identity", "Cast", "Gather", "Slice", "Split", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand":
+		return m.learnt[n.in[0]]
+	}
+	return false
 }
 
 // foldable reports whether the outputs of a node of constants are small, which a run without elements tells.

@@ -2,8 +2,10 @@ package onnxgraph
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
@@ -62,6 +64,7 @@ var (
 		}
 		return nil
 	})
+	_ = toLayer("Attention", (*lowering).attention)
 	_ = toLayer("BatchNormalization", func(l *lowering, n *node) *layer {
 		spatial := len(l.shapes[n.in[0]]) - 2
 		made := on(n, fmt.Sprintf("batchnorm%dd", max(1, spatial)), map[string]any{"eps": n.number("epsilon", 1e-5)})
@@ -158,22 +161,7 @@ var (
 	_ = toLayer("AveragePool", func(l *lowering, n *node) *layer { return l.pool(n, "avgpool") })
 	_ = toLayer("GlobalAveragePool", func(l *lowering, n *node) *layer { return l.global(n, "globalavgpool") })
 	_ = toLayer("GlobalMaxPool", func(l *lowering, n *node) *layer { return l.global(n, "globalmaxpool") })
-	_ = toLayer("Flatten", func(l *lowering, n *node) *layer { return l.reshape(n) })
 	_ = toLayer("Reshape", func(l *lowering, n *node) *layer { return l.reshape(n) })
-	_ = toLayer("Squeeze", func(l *lowering, n *node) *layer { return l.reshape(n) })
-	_ = toLayer("Unsqueeze", func(l *lowering, n *node) *layer { return l.reshape(n) })
-	_ = toLayer("Transpose", func(l *lowering, n *node) *layer {
-		order := n.integers("perm")
-		if slices.Equal(order, []int{2, 0, 1}) { // (N, features, T) to (T, N, features)
-			made := on(n, "permute", map[string]any{"axes": []int{2, 1}})
-			made.layout = stepsFirst
-			return made
-		}
-		if len(order) < 2 || order[0] != 0 {
-			return nil
-		}
-		return on(n, "permute", map[string]any{"axes": order[1:]})
-	})
 	_ = toLayer("Concat", func(l *lowering, n *node) *layer {
 		axis, rank := n.integer("axis", 1), len(l.shapes[n.out[0]])
 		if axis < 0 {
@@ -182,7 +170,23 @@ var (
 		if axis == 0 {
 			return nil
 		}
-		return &layer{name: "concat", settings: map[string]any{"axis": axis}, from: n.in}
+		if token := l.classToken(n, axis); token != nil {
+			return token
+		}
+		made := &layer{name: "concat", settings: map[string]any{"axis": axis}}
+		like := slices.IndexFunc(n.in, func(in int) bool { return l.m.known[in] == nil })
+		for _, in := range n.in {
+			if x := l.m.known[in]; x != nil {
+				if in = l.constantBeside(x, n.in[like], rank); in < 0 {
+					return nil
+				}
+			}
+			made.from = append(made.from, in)
+		}
+		return made
+	})
+	_ = toLayer("Cast", func(l *lowering, n *node) *layer {
+		return on(n, "cast", map[string]any{"dtype": l.types[n.out[0]].String()})
 	})
 	_ = toLayer("Gather", func(l *lowering, n *node) *layer {
 		if table := l.constant(n, 0); table != nil && table.Rank() == 2 && n.integer("axis", 0) == 0 {
@@ -198,27 +202,11 @@ var (
 		return on(n, "select", map[string]any{"index": int(at[0]), "axis": n.integer("axis", 0)})
 	})
 	_ = toLayer("Slice", func(l *lowering, n *node) *layer {
-		var lists [5][]int
-		for i, name := range []string{"", "starts", "ends", "axes", "steps"} {
-			lists[i] = n.integers(name)
-			if list, ok := l.numbers(n, i); ok && i > 0 {
-				for _, x := range list {
-					lists[i] = append(lists[i], int(min(max(x, -maxSize), maxSize)))
-				}
-			}
-		}
-		starts, ends, axes, step := lists[1], lists[2], lists[3], 1
-		rank := len(l.shapes[n.in[0]])
-		if len(starts) != 1 || len(ends) != 1 || len(axes) > 1 || rank < 2 {
+		starts, ends, axes, step := l.sliced(n)
+		if len(starts) != 1 || len(ends) != 1 || len(axes) != 1 || len(l.shapes[n.in[0]]) < 2 {
 			return nil
 		}
-		axis := 0
-		if len(axes) == 1 {
-			axis = (axes[0] + rank) % rank
-		}
-		if len(lists[4]) == 1 {
-			step = lists[4][0]
-		}
+		axis := axes[0]
 		if axis == 0 || step < 1 || l.shapes[n.out[0]][axis] == 0 {
 			return nil
 		}
@@ -291,6 +279,90 @@ var (
 	})
 	_ = toLayer("RNN", func(l *lowering, n *node) *layer { return l.recurrent(n, "rnn", 1, []int{0}) })
 )
+
+// sliced returns the starts, ends and axes of a Slice, and its step if it has one axis.
+func (l *lowering) sliced(n *node) (starts, ends, axes []int, step int) {
+	var lists [5][]int
+	for i, name := range []string{"", "starts", "ends", "axes", "steps"} {
+		lists[i] = slices.Clone(n.integers(name))
+		if list, ok := l.numbers(n, i); ok && i > 0 && lists[i] == nil {
+			for _, x := range list {
+				lists[i] = append(lists[i], int(min(max(x, -maxSize), maxSize)))
+			}
+		}
+	}
+	starts, ends, axes, step = lists[1], lists[2], lists[3], 1
+	if axes == nil {
+		axes = rest(0, len(starts))
+	}
+	for i, axis := range axes {
+		if axis < 0 {
+			axes[i] += len(l.shapes[n.in[0]])
+		}
+	}
+	if len(lists[4]) == 1 {
+		step = lists[4][0]
+	}
+	return starts, ends, axes, step
+}
+
+// classToken is a learnt step before the others; nil for a node that joins others.
+func (l *lowering) classToken(n *node, axis int) *layer {
+	x := l.m.known[n.in[0]]
+	if x == nil || len(n.in) != 2 || axis != 1 || !l.m.learnt[n.in[0]] {
+		return nil
+	}
+	if x = l.ofAnySample(x, 3); x.Rank() != 3 || x.Size(0)*x.Size(1) != 1 {
+		return nil
+	}
+	return &layer{name: "class_token", settings: map[string]any{"embedding_dim": x.Len()}, from: n.in[1:], weights: map[string]*tensor.Tensor{"weight": x.Reshape(x.Len())}}
+}
+
+// attention is softmax(scale·Q·Kᵀ + mask)·V of heads (N, H, T, size).
+func (l *lowering) attention(n *node) *layer {
+	q, k, v := l.shapes[n.in[0]], l.shapes[n.in[1]], n.in[2]
+	for i, in := range n.in[:3] {
+		if len(l.shapes[in]) != 4 || l.sample(in) == nil || l.shapes[in][1] != q[1] || len(n.in) > 4 || n.outputs(1) && i == 0 || n.number("softcap", 0) != 0 {
+			return nil
+		}
+	}
+	t := l.types[n.in[0]]
+	scores := []int{q[0], q[1], q[2], k[2]}
+	name := func(layer, name string, shape []int, from ...int) int {
+		return l.then(n.name, layer, map[string]any{"name": name}, shape, t, from...)
+	}
+	scaled := l.then(n.name, "rescale", map[string]any{"scale": n.number("scale", 1/math.Sqrt(float64(q[3])))}, q, t, n.in[0])
+	keys := l.then(n.name, "permute", map[string]any{"axes": []int{1, 3, 2}}, []int{k[0], k[1], k[3], k[2]}, t, n.in[1])
+	weights := name("function", "matmul", scores, scaled, keys)
+	mask := func(x int, kind dtype.Type) {
+		if kind == dtype.Bool {
+			least := l.constantBeside(tensor.FromSlice([]float32{-math.MaxFloat32}), n.in[0], 4)
+			weights = name("function", "where", scores, x, weights, least)
+		} else {
+			weights = name("function", "add", scores, weights, x)
+		}
+	}
+	if n.integer("is_causal", 0) == 1 {
+		rows, columns := tensor.Arange(dtype.Int32, 0, float64(q[2]), 1).Unsqueeze(1), tensor.Arange(dtype.Int32, 0, float64(k[2]), 1)
+		at := l.constantBeside(rows.Ge(columns), n.in[0], 4)
+		if at < 0 {
+			return nil
+		}
+		mask(at, dtype.Bool)
+	}
+	if len(n.in) == 4 && n.in[3] >= 0 {
+		at, x := n.in[3], l.m.known[n.in[3]]
+		if x != nil {
+			at = l.constantBeside(x, n.in[0], 4)
+		}
+		if at < 0 || len(l.shapes[at]) != 4 {
+			return nil
+		}
+		mask(at, l.types[at])
+	}
+	weights = l.then(n.name, "softmax", map[string]any{"axis": -1}, scores, t, weights)
+	return &layer{name: "function", settings: map[string]any{"name": "matmul"}, from: []int{weights, v}}
+}
 
 // multiples returns the quotients of sizes, or nil if they are no integers.
 func multiples(in, out []int) []int {
@@ -466,7 +538,7 @@ func (l *lowering) recurrent(n *node, name string, gates int, order []int) *laye
 	w, r, b := l.constant(n, 1), l.constant(n, 2), l.constant(n, 3)
 	way := n.text("direction", "forward")
 	if w == nil || r == nil || len(n.in) > 3 && n.in[3] >= 0 && b == nil || way == "reverse" || n.integer("layout", 0) != 0 ||
-		n.number("clip", 0) != 0 || l.sources[n.in[0]].layout != stepsFirst {
+		n.number("clip", 0) != 0 || len(l.shapes[n.in[0]]) != 3 || l.shapes[n.in[0]][0] != l.batch {
 		return nil
 	}
 	relu := false
@@ -509,7 +581,12 @@ func (l *lowering) recurrent(n *node, name string, gates int, order []int) *laye
 	if relu {
 		made.settings["nonlinearity"] = "relu"
 	}
-	made.from, made.layout, made.weights = from, directions, map[string]*tensor.Tensor{}
+	made.from, made.weights = from, map[string]*tensor.Tensor{}
+	made.output = func(name string) source { // (T, directions, N, features)
+		s := l.output(name, []int{l.shapes[n.in[0]][1], w.Size(0), hidden})
+		s.shape, s.view, s.axes = []int{s.shape[0], w.Size(0) * hidden}, name, [][]factor{s.axes[1], s.axes[2], s.axes[0], s.axes[3]}
+		return s.settled()
+	}
 	switch {
 	case used(1) && !used(0) && !used(2) && way == "forward":
 		made.settings["return_sequences"], made.states = false, map[int][]string{n.out[1]: {""}}

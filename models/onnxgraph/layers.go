@@ -32,46 +32,31 @@ func (e *MissingLayersError) Error() string {
 // Unwrap returns dtype.ErrType, the kind of what is not supported.
 func (e *MissingLayersError) Unwrap() error { return dtype.ErrType }
 
-// layout is the order of the axes of a value: recurrent layers of ONNX take the steps first, those of nn the samples.
-type layout string
-
-const (
-	samplesFirst layout = ""
-	stepsFirst   layout = "TN"  // (T, N, features)
-	directions   layout = "TDN" // (T, directions, N, features)
-	merged       layout = "TND" // (T, N, directions, features)
-	statesOnly   layout = "DN"  // (directions or layers, N, features), whose parts are in lowering.states
-)
-
 // A layer is what a node becomes.
 type layer struct {
 	name     string
 	settings map[string]any
 	weights  map[string]*tensor.Tensor
-	from     []int // values; the first input of the node if nil
-	layout   layout
-	more     []*layer         // of further outputs
-	states   map[int][]string // endings of the names of outputs, by the values that join them
-}
-
-// A source is the node of a description that computes a value.
-type source struct {
-	name   string
-	layout layout
+	from     []int                    // values; the first input of the node if nil
+	output   func(name string) source // of the first output, if its axes are not those of the layer
+	more     []*layer                 // of further outputs
+	states   map[int][]string         // endings of the names of outputs, by the values that join them
 }
 
 // A lowering turns nodes into layers.
 type lowering struct {
-	m       *Model
-	shapes  [][]int // of values for one sample, or as many as the graph demands
-	types   []dtype.Type
-	states  map[int][]int // values (N, features), by the value that joins them along a first axis
-	uses    []int
-	sources map[int]source
-	names   map[string]bool
-	batch   int
-	nodes   []any // of the description
-	weights map[string]storage.Array
+	m          *Model
+	shapes     [][]int // of values for one sample, or as many as the graph demands
+	types      []dtype.Type
+	states     map[int][]int // values (N, features), by the value that joins them along a first axis
+	uses       []int
+	sources    map[int]source
+	ordered    map[[2]int]int // values with the samples first, by value
+	names      map[string]bool
+	batch      int
+	lastFactor int
+	nodes      []any // of the description
+	weights    map[string]storage.Array
 }
 
 // layers are the rules by which nodes become layers. A rule returns nil for settings that its layer does not have.
@@ -89,15 +74,16 @@ func ToLayers(g *onnx.Graph, samples map[string][]int) (*Layers, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lowering{m: m, uses: m.uses(), sources: map[int]source{}, states: map[int][]int{}, names: map[string]bool{}, batch: max(1, m.batch), weights: map[string]storage.Array{}}
+	l := &lowering{m: m, uses: m.uses(), sources: map[int]source{}, ordered: map[[2]int]int{}, states: map[int][]int{}, names: map[string]bool{}, weights: map[string]storage.Array{}}
 	out := &Layers{Weights: l.weights, Inputs: m.inputs}
+	l.batch = cmp.Or(m.batch, m.unusualSize(samples))
 	var inputs []*tensor.Tensor
 	var names []any
 	for _, in := range m.inputs {
 		shape := samples[in.Name]
 		inputs = append(inputs, tensor.NewMeta(in.DType, append([]int{l.batch}, shape...)...))
 		name := l.unique(in.Name)
-		l.sources[in.number] = source{name: name}
+		l.sources[in.number] = l.output(name, shape).settled()
 		names = append(names, name)
 		out.Shapes = append(out.Shapes, shape)
 	}
@@ -105,19 +91,43 @@ func ToLayers(g *onnx.Graph, samples map[string][]int) (*Layers, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, in := range m.inputs {
+		if s := l.sources[in.number]; in.DType == dtype.Bool { // of which data may be numbers
+			l.sources[in.number] = l.sources[l.then(s.name, "cast", map[string]any{"dtype": "bool"}, l.shapes[in.number], dtype.Bool, in.number)].settled()
+		}
+	}
 	if missing := l.addNodes(known); len(missing) > 0 {
 		return nil, &MissingLayersError{missing}
 	}
 	var outputs, outputNames []any
 	for _, o := range m.outputs {
-		from, ok := l.sources[o.number]
-		if !ok || from.layout != samplesFirst {
-			return nil, fmt.Errorf("the output %s is no output of a layer: %w", o.Name, dtype.ErrType)
+		from := l.sources[o.number]
+		if at, before, after := from.samplesAxis(); at != 0 || before*after > 1 {
+			return nil, fmt.Errorf("the output %s is no output of a layer, or its first axis does not count samples: %w", o.Name, dtype.ErrType)
 		}
-		outputs, outputNames = append(outputs, from.name), append(outputNames, plainName(o.Name))
+		outputs, outputNames = append(outputs, l.sources[l.sampleFirst(o.number, false)].name), append(outputNames, plainName(o.Name))
 	}
 	out.Description = map[string]any{"graph": map[string]any{"inputs": names, "nodes": l.nodes, "outputs": outputs, "output_names": outputNames}}
 	return out, nil
+}
+
+// unusualSize returns a number of samples that divides no size of an input or a constant: a prime.
+func (m *Model) unusualSize(samples map[string][]int) int {
+	var sizes []int
+	for _, shape := range samples {
+		sizes = append(sizes, shape...)
+	}
+	for _, x := range m.known {
+		if x != nil {
+			sizes = append(sizes, x.Shape()...)
+		}
+	}
+	for _, prime := range []int{7, 11, 13, 17, 19, 23, 29} {
+		if !slices.ContainsFunc(sizes, func(size int) bool { return size%prime == 0 }) {
+			return prime
+		}
+	}
+	return 31
 }
 
 // addNodes adds the layers of all nodes that compute values, and returns the number of nodes of each operator that have none.
@@ -127,28 +137,28 @@ func (l *lowering) addNodes(known []*tensor.Tensor) (missing map[string]int) {
 		if allIn(n.out, known) || l.passes(n) {
 			continue
 		}
-		var made *layer
-		failed := tensor.Try(func() { made = l.lower(n) }) != nil || made == nil
-		if failed = failed || !l.add(made, n, n.out[0]); !failed {
-			for i, further := range made.more {
-				failed = failed || !l.add(further, n, n.out[1+i])
-			}
+		unknown := slices.ContainsFunc(n.in, func(in int) bool { return l.sources[in].name == "?" && l.sources[in].axes == nil })
+		ok := false
+		if !unknown && tensor.Try(func() { ok = l.lower(n) }) == nil && ok {
+			continue
 		}
-		if failed {
+		if !unknown {
 			missing[n.op]++
-			for _, out := range n.out {
-				l.sources[out] = source{name: "?"}
-			}
-			delete(l.sources, -1)
 		}
+		for _, out := range n.out {
+			if l.sources[out] = (source{name: "?"}); out >= 0 && l.sample(out) != nil {
+				l.sources[out] = l.output("?", l.sample(out))
+			}
+		}
+		delete(l.sources, -1) // of an output without a name
 	}
 	return missing
 }
 
-// add adds a layer that computes a value of a node, and reports whether its inputs are known.
-func (l *lowering) add(made *layer, n *node, value int) bool {
-	from, ok := l.namesOf(made)
-	if !ok {
+// add adds a layer that computes an output of a node, and reports whether its inputs are known.
+func (l *lowering) add(made *layer, n *node, at int, a arrangement) bool {
+	from, ok := l.namesOf(made.from)
+	if !ok || made.output == nil && made.states == nil && l.sample(a.out[at]) == nil {
 		return false
 	}
 	name := l.unique(l.nameOf(n))
@@ -160,43 +170,43 @@ func (l *lowering) add(made *layer, n *node, value int) bool {
 	for parameter, w := range made.weights {
 		l.weights[name+"."+parameter] = w.Contiguous().Array()
 	}
-	if l.sources[value] = (source{name, made.layout}); made.settings["return_state"] == true {
-		l.sources[value] = source{name + ".0", made.layout}
+	first := name
+	if settings["return_state"] == true {
+		first = name + ".0"
 	}
-	delete(l.sources, -1) // of an output without a name
+	switch {
+	case n.out[at] < 0:
+	case made.output != nil:
+		l.sources[n.out[at]] = made.output(first)
+	default:
+		l.sources[n.out[at]] = a.source(first, l.shapes[a.out[at]][1:])
+	}
 	for out, endings := range made.states {
 		for _, ending := range endings {
-			l.states[out] = append(l.states[out], l.value(name+ending, l.shapes[out][1:]))
+			l.states[out] = append(l.states[out], l.value(name+ending, l.shapes[out][1:], dtype.Float32))
 		}
-		l.sources[out] = source{layout: statesOnly}
+		l.sources[out] = source{states: true}
 	}
 	return true
-}
-
-// value returns the number of a value that a node of the description computes.
-func (l *lowering) value(name string, shape []int) int {
-	at := len(l.shapes)
-	l.shapes, l.types, l.sources[at] = append(l.shapes, shape), append(l.types, dtype.Float32), source{name: name}
-	return at
 }
 
 // passesStates notes states that are joined or taken one by one.
 func (l *lowering) passesStates(n *node) bool {
 	var all []int
 	for _, in := range n.in[:min(len(n.in), max(1, len(n.out)))] {
-		if l.sources[in].layout != statesOnly {
+		if !l.sources[in].states {
 			return false
 		}
 	}
 	switch list := l.states[n.in[0]]; {
 	case n.op == "Concat" && n.integer("axis", 1) == 0:
 		for _, in := range n.in {
-			if l.sources[in].layout != statesOnly {
+			if !l.sources[in].states {
 				return false
 			}
 			all = append(all, l.states[in]...)
 		}
-		l.states[n.out[0]], l.sources[n.out[0]] = all, source{layout: statesOnly}
+		l.states[n.out[0]], l.sources[n.out[0]] = all, source{states: true}
 		return true
 	case n.op == "Squeeze" && len(list) == 1 && len(l.shapes[n.out[0]]) == 2:
 		l.sources[n.out[0]] = l.sources[list[0]]
@@ -223,6 +233,7 @@ func (l *lowering) findShapes(inputs []*tensor.Tensor) (known []*tensor.Tensor, 
 					values[n.out[i]] = y
 					if fixed {
 						known[n.out[i]] = y
+						l.m.learnt[n.out[i]] = l.m.isLearnt(n)
 					}
 				}
 			}
@@ -241,64 +252,36 @@ func allIn(values []int, known []*tensor.Tensor) bool {
 	return !slices.ContainsFunc(values, func(at int) bool { return at >= 0 && known[at] == nil })
 }
 
-// lower returns the layer of a node, or nil.
-func (l *lowering) lower(n *node) *layer {
+// lower adds the layers of a node, and reports whether it has any.
+func (l *lowering) lower(n *node) bool {
 	rule := layers[n.op]
-	if rule == nil || n.rule.domain != "" {
-		return nil
-	}
-	_, recurrent := statesOf[n.op]
-	if functions[n.op]+merges[n.op] != "" && slices.Contains(n.in, -1) || !recurrent && slices.ContainsFunc(n.in, func(in int) bool { return l.sources[in].layout != samplesFirst }) {
-		return nil
-	}
-	made := rule(l, n)
-	for i, out := range n.out[1:] {
-		if out >= 0 && l.uses[out] > 0 && !recurrent && (made == nil || i >= len(made.more)) {
-			return nil
-		}
-	}
-	return made
-}
-
-// passes notes nodes that change nothing or the order of axes alone, which the layers do not need.
-func (l *lowering) passes(n *node) bool {
-	if len(n.in) == 0 || len(n.out) == 0 || n.in[0] < 0 {
+	if rule == nil || n.rule.domain != "" || functions[n.op]+merges[n.op] != "" && slices.Contains(n.in, -1) {
 		return false
 	}
-	if l.passesStates(n) {
-		return true
-	}
-	from, ok := l.sources[n.in[0]]
+	a, ok := l.arranged(n)
 	if !ok {
 		return false
 	}
-	to, same := from.layout, n.op == "Identity" || n.op == "Dropout" || n.op == "Concat" && len(n.in) == 1
-	shape, result := l.shapes[n.in[0]], l.shapes[n.out[0]]
-	switch order := n.integers("perm"); {
-	case n.op == "Cast" && slices.Equal(shape, result) && from.layout == samplesFirst:
-		same = n.integer("to", 0) == 1 // floats, which the layers compute with
-	case n.op == "Transpose" && from.layout == samplesFirst && slices.Equal(order, []int{1, 0, 2}):
-		to, same = stepsFirst, true
-	case n.op == "Transpose" && from.layout == stepsFirst && slices.Equal(order, []int{1, 0, 2}):
-		to, same = samplesFirst, true
-	case n.op == "Transpose" && from.layout == directions && slices.Equal(order, []int{0, 2, 1, 3}):
-		to, same = merged, true
-	case n.op == "Squeeze" && from.layout == directions && len(result) == 3 && shape[1] == 1:
-		to, same = stepsFirst, true
-	case n.op == "Reshape" && from.layout == merged && len(result) == 3 && result[0] == shape[0] && result[1] == shape[1]:
-		to, same = stepsFirst, true
-	case n.op == "Reshape" || n.op == "Flatten":
-		same = from.layout == samplesFirst && slices.Equal(shape, result)
+	made := rule(l, a.node)
+	if made == nil {
+		return false
 	}
-	if same {
-		l.sources[n.out[0]] = source{from.name, to}
+	_, recurrent := statesOf[n.op]
+	for i, out := range n.out[1:] {
+		if out >= 0 && l.uses[out] > 0 && !recurrent && i >= len(made.more) {
+			return false
+		}
 	}
-	return same
+	ok = l.add(made, n, 0, a)
+	for i, further := range made.more {
+		ok = ok && l.add(further, n, 1+i, a)
+	}
+	return ok
 }
 
-// namesOf returns the names of the nodes that a layer takes.
-func (l *lowering) namesOf(made *layer) (names []any, ok bool) {
-	for _, at := range made.from {
+// namesOf returns the names of the nodes that compute values.
+func (l *lowering) namesOf(values []int) (names []any, ok bool) {
+	for _, at := range values {
 		from, ok := l.sources[at]
 		if !ok {
 			return nil, false
@@ -313,14 +296,16 @@ var others = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 // plainName returns a name without dots and slashes.
 func plainName(name string) string { return strings.Trim(others.ReplaceAllString(name, "_"), "_") }
 
-// nameOf returns the name of the module whose weight a node has, if the weight is named so, or that of the node.
+// nameOf returns the name of the module whose weight or bias a node has, if they are named so, or that of the node.
 func (l *lowering) nameOf(n *node) string {
-	for _, in := range n.in[min(1, len(n.in)):] {
-		if in < 0 {
-			continue
-		}
-		if module, ok := strings.CutSuffix(l.m.names[in], ".weight"); ok {
-			return module
+	for _, ending := range []string{".weight", ".bias"} {
+		for _, in := range n.in[min(1, len(n.in)):] {
+			if in < 0 {
+				continue
+			}
+			if module, ok := strings.CutSuffix(l.m.names[in], ending); ok {
+				return module
+			}
 		}
 	}
 	return n.name

@@ -96,7 +96,7 @@ func TestLayersComputeWhatOperatorsDo(t *testing.T) {
 
 // TestExportedModelsBecomeLayers turns models that PyTorch exported into layers.
 func TestExportedModelsBecomeLayers(t *testing.T) {
-	for _, name := range []string{"small_cnn", "small_lstm", "small_states", "small_parts"} {
+	for _, name := range []string{"small_cnn", "small_lstm", "small_states", "small_parts", "small_attention", "small_attention_dynamo", "small_attention_fixed"} {
 		f, err := serialize.Open("testdata/" + name + ".onnx")
 		if err != nil {
 			t.Fatal(err)
@@ -113,6 +113,43 @@ func TestExportedModelsBecomeLayers(t *testing.T) {
 		if ok, err := layersAgree(g, want, ""); !ok || err != nil {
 			t.Errorf("%s: layers %v, %v", name, ok, err)
 		}
+	}
+}
+
+// TestLayersOfAttentionAreTrained: the weights of a model with attention have gradients; its masks are no weights.
+func TestLayersOfAttentionAreTrained(t *testing.T) {
+	f, err := serialize.Open("testdata/small_attention_dynamo.onnx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	g, err := f.(onnx.Model).Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers, err := onnxgraph.ToLayers(g, map[string][]int{g.Inputs[0].Name: {6}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := nn.FromConfig(layers.Description)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nn.Build(model, layers.Shapes...); err != nil {
+		t.Fatal(err)
+	}
+	if err := nn.LoadStateDict(model, maps.All(layers.Weights)); err != nil {
+		t.Fatal(err)
+	}
+	grads := tensor.Gradients(nn.Call("model", model, tensor.FromSlice([]int64{1, 2, 3, 4, 0, 0, 5, 6, 7, 8, 1, 0}, 2, 6))[0].Square().Sum())
+	count := 0
+	for name, p := range nn.Parameters(model) {
+		if count++; grads[p.Tensor] == nil || !(tensor.Values[float32](grads[p.Tensor].Abs().Max())[0] < 1e3) {
+			t.Errorf("%s has no gradient, or one that is not finite", name)
+		}
+	}
+	if want := 27; count != want {
+		t.Errorf("%d parameters; want %d", count, want)
 	}
 }
 

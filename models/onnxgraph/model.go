@@ -32,6 +32,7 @@ type Model struct {
 	names           []string // of values, by their numbers
 	nodes           []*node
 	known           []*tensor.Tensor // values that follow from constants; nil for others
+	learnt          map[int]bool     // values whose elements are those of an initializer
 	batch           int              // that the graph demands; 0 if it takes any
 
 	plans    sync.Map // of *plan by the shapes of inputs
@@ -99,7 +100,7 @@ func New(g *onnx.Graph) (*Model, error) {
 
 // build returns the model of a graph with nodes that are joined.
 func build(g *onnx.Graph, joins ...join) (*Model, error) {
-	b := &builder{joins: joins, graph: g, m: &Model{Weights: map[string]*nn.Parameter{}}, values: map[string]int{}, missing: map[string]int{}}
+	b := &builder{joins: joins, graph: g, m: &Model{Weights: map[string]*nn.Parameter{}, learnt: map[int]bool{}}, values: map[string]int{}, missing: map[string]int{}}
 	if version, used := g.Opsets[""]; used && (version > newestOpset || version < oldestOpset) {
 		return nil, errkind.Errorf(dtype.ErrType, "opset %d of ONNX; h5dnn knows %d to %d; export the model again with one of these", version, oldestOpset, newestOpset)
 	}

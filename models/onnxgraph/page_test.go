@@ -56,8 +56,14 @@ steps, Resize with tf_crop_and_resize, indices of MaxPool by columns.
 
 write the model as layers: a run, which ` + "`h5dnn train`" + ` trains further, or a model of Keras. Nodes are named after the module whose weight they
 have, or after themselves. Where a node is no layer of h5dnn, or has settings that the layer does not have, all such operators are named and nothing is
-written. GELU and SiLU are one layer where their arithmetic is written out. Products of two values, arithmetic, comparisons and reductions are the layer ` + "`function`" + `; constants of up to 16384 numbers beside values, such as gains of the last axis,
-do not change in training. States of recurrent layers may be the first of others. ` + "`--input-shape`" + ` gives the sizes of a sample that the model leaves open. Other formats, such as ` + "`.pt`" + ` and ` + "`.npz`" + `, have the
+written. GELU and SiLU are one layer where their arithmetic is written out. Products of two values, arithmetic, comparisons and reductions are the layer ` + "`function`" + `.
+
+Operators that change the axes of a value, such as Transpose and Reshape, are layers only where the next one needs another order of the elements, so that
+the samples may be on any axis, or share one with others: attention of PyTorch, whose steps come first, becomes products, softmax and linear layers.
+Steps have added positions, and a class token before them, that are trained where their elements are those of an initializer; sines and cosines
+stay. Other constants beside values, such as masks and gains of the last axis, do not change in training: up to 16384 numbers, or a causal
+mask of any size. The least float32 stands for −∞ in them. A row of scores that are all masked is therefore uniform, where ONNX Runtime has NaN.
+States of recurrent layers may be the first of others. ` + "`--input-shape`" + ` gives the sizes of a sample that the model leaves open. Other formats, such as ` + "`.pt`" + ` and ` + "`.npz`" + `, have the
 arrays of the model under its own names; ` + "`h5dnn convert run.h5 model.pt`" + ` writes a state_dict of the layers.
 
 ## Operators

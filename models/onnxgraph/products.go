@@ -78,7 +78,8 @@ func (c *call) activated(x *tensor.Tensor) *tensor.Tensor {
 // attention is softmax(scale·Q·Kᵀ + mask)·V of the heads of (N, H, T, D) or (N, T, H·D).
 func attention(c *call) []*tensor.Tensor {
 	for _, name := range slices.Sorted(maps.Keys(c.attributes)) {
-		if !slices.Contains([]string{"is_causal", "kv_num_heads", "q_num_heads", "scale", "softmax_precision"}, name) {
+		zero := name == "softcap" && c.number(name, 0) == 0
+		if !zero && !slices.Contains([]string{"is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode", "scale", "softmax_precision"}, name) {
 			c.fail(storage.ErrState, "the attribute %s", name)
 		}
 	}

@@ -28,6 +28,9 @@ def settle(model):
             nn.init.uniform_(m.running_var, 0.5, 1.5)
             nn.init.uniform_(m.weight, 0.5, 1.5)
             nn.init.uniform_(m.bias, -0.1, 0.1)
+        if isinstance(m, nn.MultiheadAttention):
+            nn.init.uniform_(m.in_proj_bias, -0.1, 0.1)
+            nn.init.uniform_(m.out_proj.bias, -0.1, 0.1)
     return model.eval()
 
 
@@ -51,6 +54,10 @@ def export(name, model, inputs, opset=17, dynamo=False, dynamic=True, names=None
         if dynamic:
             dims = tuple({0: torch.export.Dim("batch")} for _ in inputs)
         torch.onnx.export(model, tuple(inputs), path, dynamo=True, opset_version=max(opset, 18), dynamic_shapes=dims, external_data=False, verbose=False)
+        graph = onnx.load(path)
+        for part in (graph.graph, *graph.graph.node, *graph.graph.value_info):  # stacks of calls
+            del part.metadata_props[:]
+        onnx.save(graph, path)
     else:
         names = [f"x{i}" for i in range(len(inputs))]
         torch.onnx.export(model, tuple(inputs), path, dynamo=False, opset_version=opset, input_names=names,
@@ -200,7 +207,35 @@ class Parts(nn.Module):
         return torch.cat([t.amax(1), t.norm(dim=1), t.logsumexp(1), (t * t.sum(2, keepdim=True)).mean(1)], 1)
 
 
+class Attends(nn.Module):
+    """Attention as PyTorch's layers and as modules by hand write it: of an encoder with masked keys, of one product for queries, keys and values
+    behind a class token, and causal with a mask by hand."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.places, self.token = nn.Embedding(9, 8), nn.Parameter(torch.randn(1, 6, 8)), nn.Parameter(torch.randn(1, 1, 8))
+        self.encoder = nn.TransformerEncoderLayer(8, 2, 12, batch_first=True, activation="gelu")
+        self.qkv, self.last = nn.Linear(8, 24), nn.Linear(8, 3)
+        self.cross = nn.MultiheadAttention(8, 2)
+
+    def forward(self, x):
+        y = self.encoder(self.embed(x) + self.places, src_key_padding_mask=x == 0)
+        n, t, c = y.shape
+        q, k, v = (part.view(n, t, 2, c // 2).transpose(1, 2) for part in self.qkv(y).split(c, 2))
+        scores = (q @ k.transpose(-2, -1)).masked_fill(torch.tril(torch.ones(t, t)) == 0, float("-inf"))
+        y = y + nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(n, t, c)
+        y = y + (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, c)
+        y = torch.cat([self.token.expand(n, -1, -1), y], 1)
+        q, k, v = self.qkv(y).reshape(n, t + 1, 3, 2, c // 2).permute(2, 0, 3, 1, 4).unbind(0)
+        y = y + nn.functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(n, t + 1, c)
+        first, others = y[:, :1].transpose(0, 1), y[:, 1:].transpose(0, 1)  # the steps come first
+        return self.last(self.cross(first, others, others)[0].transpose(0, 1)[:, 0])
+
+
 MODELS = {
+    "small_attention": lambda n: export(n, Attends(), [torch.tensor([[1, 2, 3, 4, 0, 0]])], opset=14),
+    "small_attention_dynamo": lambda n: export(n, Attends(), [torch.tensor([[1, 2, 3, 4, 0, 0], [5, 6, 7, 8, 1, 0]])], dynamo=True),
+    "small_attention_fixed": lambda n: export(n, Attends(), [torch.tensor([[1, 2, 3, 4, 0, 0]])], dynamo=True, dynamic=False),
     "small_states": lambda n: export(n, States(), [torch.randn(2, 5, 2)]),
     "small_parts": lambda n: export(n, Parts(), [torch.randn(2, 2, 6, 6)]),
     "small_cnn": lambda n: export(n, nn.Sequential(nn.Conv2d(2, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 3), nn.Softmax(1)), [torch.randn(1, 2, 6, 6)]),
