@@ -24,7 +24,8 @@ type packing struct {
 	as            dtype.Type // of the stored elements, as the variable says
 	typ           dtype.Type // of decoded elements
 	scale, offset *factor
-	fills         [][]byte // stored elements
+	fills         [][]byte // stored elements that attributes call missing
+	unwritten     []byte   // the stored element of what was never written, or nil
 }
 
 // A factor is a number in an attribute.
@@ -87,20 +88,31 @@ func (r *reader) decode(m *convention.Meaning, d *hdf5.Dataset) error {
 	case convention.Text(d.Object, "dtype") == "bool" && t.Size() == 1: // as xarray writes them
 		p.typ = dtype.Bool
 	}
-	if p.typ == a.Type && scale == nil && offset == nil && len(p.fills) == 0 {
+	if p.typ.IsFloat() && t.Size() > 1 && !has(d.Object, "_FillValue") { // any byte may be data (NetCDF Users Guide, attribute conventions)
+		p.unwritten = standardFills[a.Type]
+	}
+	if p.typ == a.Type && scale == nil && offset == nil && len(p.fills) == 0 && p.unwritten == nil {
 		if !slices.Equal(a.Shape, d.Shape) {
-			m.Entry, m.Stored, m.Encoding = &serialize.Entry{Array: a}, d.Backing, fmt.Sprintf("%d rows stored", d.Shape[0])
+			m.Entry, m.Stored, m.Encoding = &serialize.Entry{Array: a}, d.Backing, rowsStored(d)
 		}
 		return nil
 	}
-	m.Entry = &serialize.Entry{Array: blocks.Derive(a, p.typ, p.read)}
-	m.Stored, m.Encoding = d.Backing, p.describe()
+	m.Entry, m.Stored = &serialize.Entry{Array: blocks.Derive(a, p.typ, p.read)}, d.Backing
+	switch {
+	case p.typ != a.Type || scale != nil || offset != nil || len(p.fills) > 0:
+		m.Encoding = p.describe()
+	case !slices.Equal(a.Shape, d.Shape):
+		m.Encoding = rowsStored(d)
+	}
 	hidden := m.Hidden
 	m.Hidden = func(name string) bool {
 		return slices.Contains(decoding, name) || hidden(name) || name == "dtype" && p.typ == dtype.Bool
 	}
 	return nil
 }
+
+// rowsStored says that a variable has fewer rows than its unlimited dimension.
+func rowsStored(d *hdf5.Dataset) string { return fmt.Sprintf("%d rows stored", d.Shape[0]) }
 
 // describe says how the elements are stored: "int16 × 0.01 + 273.15, -32767 missing".
 func (p packing) describe() string {
@@ -141,8 +153,11 @@ func number(o *hdf5.Object, name string) (*factor, error) {
 }
 
 // fillsOf returns the values that stand for missing ones, as elements of type t. Values that
-// t cannot hold are those of no element, and NaN needs no decoding.
+// t cannot hold are those of no element, NaN needs no decoding, and complex numbers have none.
 func fillsOf(o *hdf5.Object, t dtype.Type) (fills [][]byte, err error) {
+	if t.IsComplex() {
+		return nil, nil
+	}
 	for _, name := range []string{"_FillValue", "missing_value"} {
 		a, err := o.Attribute(name)
 		if err != nil {
@@ -215,6 +230,14 @@ func unpackedType(t, scale, offset dtype.Type) dtype.Type {
 
 // read writes decoded elements to dst.
 func (p packing) read(dst []byte, v views.View) error {
+	if p.typ == p.from.Type && p.scale == nil && p.offset == nil && dtype.Aligned(dst, p.typ) { // only missing ones change
+		stored := storage.Array{Data: storage.Wrap(dst), Type: p.typ, View: views.Of(v.Shape...)}
+		if err := p.from.With(v).CopyTo(stored); err != nil {
+			return err
+		}
+		p.markMissing(dst, dst)
+		return nil
+	}
 	elems, err := blocks.Read(p.from.With(v))
 	if err != nil {
 		return err
@@ -244,19 +267,35 @@ func (p packing) read(dst []byte, v views.View) error {
 	case dtype.Float64:
 		unpack(dtype.Cast[float64](dst), p.scale, p.offset)
 	}
-	if len(p.fills) == 0 {
-		return nil
-	}
-	missing, size := dtype.NaN(p.typ), p.as.Size()
-	for i := range v.Len() {
-		elem := elems[i*size : (i+1)*size]
-		for _, fill := range p.fills {
-			if bytes.Equal(elem, fill) {
-				copy(dst[i*p.typ.Size():], missing)
-			}
+	p.markMissing(dst, elems)
+	return nil
+}
+
+// markMissing makes NaN of the decoded elements that are stored as missing ones.
+func (p packing) markMissing(decoded, elems []byte) {
+	missing := dtype.NaN(p.typ)
+	for _, fill := range append(slices.Clip(p.fills), p.unwritten) {
+		switch len(fill) {
+		case 1:
+			replace[uint8](decoded, elems, fill, missing)
+		case 2:
+			replace[uint16](decoded, elems, fill, missing)
+		case 4:
+			replace[uint32](decoded, elems, fill, missing)
+		case 8:
+			replace[uint64](decoded, elems, fill, missing)
 		}
 	}
-	return nil
+}
+
+// replace writes by to the elements of dst where elems has the bits of one.
+func replace[T uint8 | uint16 | uint32 | uint64](dst, elems, one, by []byte) {
+	bits := dtype.Cast[T](one)[0]
+	for i, elem := range dtype.Cast[T](elems) {
+		if elem == bits {
+			copy(dst[i*len(by):], by)
+		}
+	}
 }
 
 // checkExact returns an error for integers that are not missing and change when they become

@@ -1,7 +1,8 @@
 // Package netcdf reads NetCDF-4 files: axes have the names of dimensions, and variables are
 // decoded as the CF conventions say and xarray does: packed integers are unpacked, missing
-// values are NaN, and arrays of characters are strings. Times stay numbers; their attribute
-// units says since when they count.
+// values are NaN, and arrays of characters are strings. Unlike with xarray, floats are missing,
+// too, that have libnetcdf's fill value because they were never written. Times stay numbers;
+// their attribute units says since when they count.
 //
 // https://docs.unidata.ucar.edu/netcdf-c/current/file_format_specifications.html#netcdf_4_spec
 // https://cfconventions.org/cf-conventions/cf-conventions.html#packed-data
