@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // samplesOf are settings of each augmentation that configurations can name.
@@ -20,9 +22,9 @@ var samplesOf = map[string][]map[string]any{
 	"affine":       {{"angle": 20, "scale": []float64{0.5, 1.5}, "shear_x": 0.2, "shift_x": 1, "translate_y": 0.2, "hflip": 0.5}, {"size": []int{5, 6}, "p": 1, "border": "edge"}, {"angle": 30, "p": 0.5, "interpolation": "nearest"}},
 	"rotate":       {{"angle": 45, "border": "reflect"}},
 	"resize":       {{"size": []int{20, 9}}, {"size": 5, "interpolation": "area"}, {"size": 21, "interpolation": "nearest"}},
-	"color":        {{"brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1}},
-	"gamma":        {{"gamma": 0.5}},
-	"lighting":     {{"contrast": 0.8, "gamma": 0.3, "channel_gamma": 0.2}, {"contrast": []float64{-1, 0}, "p": 0.5}},
+	"color":        {{"brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1, "max": 256}},
+	"gamma":        {{"gamma": 0.5, "max": 256}},
+	"lighting":     {{"contrast": 0.8, "gamma": 0.3, "channel_gamma": 0.2, "max": 256}, {"contrast": []float64{-1, 0}, "max": 256, "p": 0.5}},
 	"box_blur":     {{"size": 5}, {"size": []float64{2, 4}, "p": 0.5}},
 	"noise":        {{"std": 0.1}},
 	"blur":         {{"sigma": []float64{0.5, 2}}},
@@ -332,14 +334,14 @@ func TestUnsuitableFieldsAreRefused(t *testing.T) {
 	one := specimens()[0]
 	mask := specimens()[3]
 	mask.kinds = nil
-	wide := specimen{[]dataset.NamedArray{{Name: "x", Array: storage.From(make([]int16, 4*3*8*8), 4, 3, 8, 8)}}, nil, false}
+	wide := specimen{[]dataset.NamedArray{{Name: "x", Array: storage.From(make([]complex64, 4*3*8*8), 4, 3, 8, 8)}}, nil, false}
 	for _, test := range []struct {
 		s        specimen
 		name     string
 		settings map[string]any
 	}{
 		{mask, "flip", nil},                                      // a mask that is not named
-		{wide, "flip", nil},                                      // int16
+		{wide, "flip", nil},                                      // complex
 		{one, "crop", map[string]any{"size": 50}},                // larger than the image
 		{one, "crop", map[string]any{"sizes": 50}},               // no setting
 		{one, "affine", map[string]any{"size": 5, "p": 0.5}},     // not always the same size
@@ -351,6 +353,61 @@ func TestUnsuitableFieldsAreRefused(t *testing.T) {
 			t.Errorf("%s %v: no error", test.name, test.settings)
 		} else {
 			t.Log(err)
+		}
+	}
+}
+
+// TestOtherNumbersAreAugmentedAsFloat32: images and signals of integers and doubles, as cameras, detectors and amplifiers give
+// them, become what their copies of float32 become.
+func TestOtherNumbersAreAugmentedAsFloat32(t *testing.T) {
+	whole := make([]uint16, 6*12*14)
+	for i := range whole {
+		whole[i] = uint16(i * 65)
+	}
+	for _, shape := range [][]int{{6, 1, 12, 14}, {6, 12, 14}} {
+		for _, name := range []string{"rotate", "noise", "color", "scale", "time_shift"} {
+			settings := samplesOf[name][0]
+			if name == "color" {
+				settings = map[string]any{"brightness": 0.5, "max": 65535}
+			}
+			rows := func(typ dtype.Type) map[int][][]byte {
+				elems := make([]byte, len(whole)*typ.Size())
+				if err := dtype.Convert(elems, typ, dtype.Bytes(whole), dtype.Uint16); err != nil {
+					t.Fatal(err)
+				}
+				x := storage.Array{Data: storage.Wrap(elems), Type: typ, View: views.Of(shape...)}
+				l, err := newLoader(specimen{[]dataset.NamedArray{{Name: "x", Array: x}}, nil, false}, name, settings, dataset.Options{BatchSize: 4, Workers: 1})
+				if err != nil {
+					return nil
+				}
+				got := map[int][][]byte{}
+				load(t, l, 1, 0, got)
+				return got
+			}
+			want := rows(dtype.Float32)
+			for _, typ := range []dtype.Type{dtype.Uint16, dtype.Int32, dtype.Int64} {
+				if got := rows(typ); !equalRows(want, got) {
+					t.Errorf("%s: %v are not augmented as float32", name, typ)
+				}
+			}
+		}
+	}
+}
+
+// TestPixelsFarOutsideOfTheirRangeAreRefused: changes of colors would make all pixels of such an image alike.
+func TestPixelsFarOutsideOfTheirRangeAreRefused(t *testing.T) {
+	for _, name := range []string{"color", "gamma", "lighting"} {
+		for largest, refused := range map[float64]bool{255: true, 4095: false} {
+			x := storage.From(slices.Repeat([]float32{4000}, 2*8*8), 2, 8, 8)
+			s := specimen{[]dataset.NamedArray{{Name: "x", Array: x}}, nil, false}
+			l := must[*dataset.Loader](t)(newLoader(s, name, map[string]any{"max": largest}, dataset.Options{BatchSize: 2}))
+			var failed error
+			for _, err := range l.Epoch(t.Context(), 0, 0) {
+				failed = err
+			}
+			if (failed != nil) != refused || refused && !strings.Contains(failed.Error(), "x has a pixel of 4000") {
+				t.Errorf("%s, max %v: %v", name, largest, failed)
+			}
 		}
 	}
 }

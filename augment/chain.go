@@ -11,6 +11,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -34,6 +35,7 @@ type Chain struct {
 
 // A plan is the fields of samples before each augmentation, and after the last.
 type plan struct {
+	stored []dataset.Field
 	fields [][]Field
 	sizes  [][]int // in bytes
 	pool   sync.Pool
@@ -48,7 +50,7 @@ func (c *Chain) Output(fields []dataset.Field) ([]dataset.Field, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{fields: [][]Field{first}}
+	p := &plan{stored: slices.Clone(fields), fields: [][]Field{first}}
 	for i, a := range c.list {
 		in := p.fields[i]
 		if !slices.ContainsFunc(in, func(f Field) bool { return a.Changes(f.Kind) }) {
@@ -129,9 +131,11 @@ func (c *Chain) fieldsOf(fields []dataset.Field) ([]Field, error) {
 		}
 	}
 	for i, f := range all {
+		f = f.inFloats()
 		if err := f.check(); err != nil {
 			return nil, fmt.Errorf("augment: %w", err)
 		}
+		all[i] = f
 		if f.Kind == Image || f.Kind == Mask {
 			if first := frameOf(all); f.height() != first.height() || f.width() != first.width() {
 				return nil, fmt.Errorf("augment: %v and %v move together and differ in size; set augment_fields: {%s: still}: %w", first.Field, f.Field, all[i].Name, config.ErrInvalid)
@@ -190,7 +194,11 @@ func (c *Chain) Apply(to, from []storage.Array, epoch int, rows []int) error {
 	if p == nil {
 		return fmt.Errorf("augment: no fields; call Output first: %w", storage.ErrState)
 	}
-	in, out := bytesOf(from), bytesOf(to)
+	in, err := p.inFloats(from)
+	if err != nil {
+		return err
+	}
+	out := bytesOf(to)
 	s := p.pool.Get().(*scratch)
 	defer p.pool.Put(s)
 	for first := 0; first < len(c.list) || first == 0; {
@@ -223,6 +231,21 @@ func (c *Chain) Apply(to, from []storage.Array, epoch int, rows []int) error {
 		}
 	}
 	return nil
+}
+
+// inFloats returns the elements of a batch in the types of the first augmentation.
+func (p *plan) inFloats(batch []storage.Array) ([][]byte, error) {
+	all := bytesOf(batch)
+	for k, f := range p.fields[0] {
+		if stored := p.stored[k].Type; f.Type != stored {
+			elems := make([]byte, len(all[k])/stored.Size()*f.Type.Size())
+			if err := dtype.Convert(elems, f.Type, all[k], stored); err != nil {
+				return nil, fmt.Errorf("augment: %s: %w", f.Name, err)
+			}
+			all[k] = elems
+		}
+	}
+	return all, nil
 }
 
 func isMixing(a Augmentation) bool {

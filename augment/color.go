@@ -43,6 +43,9 @@ func newColor(o ColorOptions) *Color {
 
 // Apply changes the colors of a sample.
 func (a *Color) Apply(to, from Sample, r *Random) error {
+	if err := checkPixels(from, a.Max); err != nil {
+		return err
+	}
 	type change struct {
 		what   images.ColorChange
 		factor int64

@@ -65,6 +65,20 @@ func (f Field) pixelType() images.PixelType {
 	return images.Floats
 }
 
+// inFloats returns the field as augmentations have it: images of bytes and of float32, signals of float32 and float64;
+// other numbers become float32.
+func (f Field) inFloats() Field {
+	switch {
+	case f.Kind != Image && f.Kind != Signal, f.Kind == Image && f.Type == dtype.Uint8, f.Kind == Signal && f.Type == dtype.Float64, !isReal(f.Type):
+		return f
+	}
+	f.Type = dtype.Float32
+	return f
+}
+
+// isReal reports whether t is a type of numbers without an imaginary part.
+func isReal(t dtype.Type) bool { return t.IsInt() || t.IsFloat() }
+
 // check returns an error if a field cannot have its kind.
 func (f Field) check() error {
 	last := 0
@@ -77,7 +91,7 @@ func (f Field) check() error {
 	switch f.Kind {
 	case Image:
 		if len(f.Shape) != 2 && len(f.Shape) != 3 || f.Type != dtype.Uint8 && f.Type != dtype.Float32 {
-			return wrong("(C, H, W), (H, W, C) or (H, W) of uint8 or float32")
+			return wrong("(C, H, W), (H, W, C) or (H, W) of numbers")
 		}
 	case Mask:
 		if len(f.Shape) != 2 && (len(f.Shape) != 3 || f.Shape[0] != 1 && f.Shape[2] != 1) || f.Type.Size() > 8 {
@@ -93,7 +107,7 @@ func (f Field) check() error {
 		}
 	case Signal:
 		if len(f.Shape) != 1 && len(f.Shape) != 2 || f.Type != dtype.Float32 && f.Type != dtype.Float64 {
-			return wrong("(T) or (C, T) of float32 or float64")
+			return wrong("(T) or (C, T) of numbers")
 		}
 	}
 	return nil

@@ -36,6 +36,9 @@ func newGamma(o GammaOptions) *Gamma {
 
 // Apply corrects a sample.
 func (a *Gamma) Apply(to, from Sample, r *Random) error {
+	if err := checkPixels(from, a.Max); err != nil {
+		return err
+	}
 	gamma := a.Gamma.draw(r, 1)
 	return each(Image, to, from, func(f Field, data []byte) {
 		if f.Type == dtype.Uint8 {

@@ -50,6 +50,9 @@ func contrasted(v, c float64) float64 {
 
 // Apply changes the lighting of a sample.
 func (a *Lighting) Apply(to, from Sample, r *Random) error {
+	if err := checkPixels(from, a.Max); err != nil {
+		return err
+	}
 	contrast, gamma := a.Contrast.draw(r, 0), a.Gamma.draw(r, 1)
 	return each(Image, to, from, func(f Field, data []byte) {
 		g := f.image()

@@ -2,8 +2,10 @@ package augment
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/tensor"
 )
@@ -68,6 +70,21 @@ func checkProbability(name string, p float64) {
 func checkMax(name string, most *float64) {
 	orDefault(most, 1)
 	checkPositive(name, "max", *most > 0, *most)
+}
+
+// checkPixels returns an error if an image of floats has pixels far outside of 0 to most, which would be cut off there.
+func checkPixels(s Sample, most float64) error {
+	for i, f := range s.Fields {
+		if f.Kind != Image || f.Type != dtype.Float32 {
+			continue
+		}
+		for _, x := range dtype.Cast[float32](s.Data[i]) {
+			if v := float64(x) / most; v < -0.5 || v > 1.5 {
+				return fmt.Errorf("%s has a pixel of %v, and pixels outside of 0 to max, %v, are cut off; set max to the largest that images have: %w", f.Name, x, most, config.ErrInvalid)
+			}
+		}
+	}
+	return nil
 }
 
 // checkPositive fails unless a setting is ok.
