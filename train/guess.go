@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
@@ -207,6 +208,28 @@ func someOf(names []string) string {
 		more = ", …"
 	}
 	return strings.Join(names[:min(len(names), shown)], ", ") + more
+}
+
+// assumePadding notes the inputs with rows of different lengths whose padding is data to the model, which takes no lengths.
+func (r *Run) assumePadding(data *Data) {
+	takes := func(name string) bool {
+		return slices.ContainsFunc(r.Inputs, func(f Feature) bool { return f.Name == name })
+	}
+	for _, in := range r.Inputs {
+		lengths := dataset.Field{}
+		for _, f := range data.Train.Fields() {
+			if f.Role == dataset.Length && f.LengthOf == in.Name {
+				lengths = f
+			}
+		}
+		switch {
+		case takes(lengths.Name):
+		case lengths.Name != "":
+			r.assume("", "", "the padding of %s is data to the model, which does not take %s (h5dnn help lengths)", in.Name, inputName(lengths))
+		case data.IsRagged(in.Name):
+			r.assume("", "", "the rows of %s are padded with zeros, which are data to the model (h5dnn help lengths)", in.Name)
+		}
+	}
 }
 
 // assumeStandardized notes the fields that are standardized.

@@ -31,7 +31,7 @@ type Input struct {
 // inputFor returns the Input that model needs for samples of the named field, of the
 // given type and shape.
 func inputFor(model nn.Module, c dataconfig.Config, name string, t dtype.Type, sample []int) (Input, error) {
-	if !slices.Contains(c.InputNames(), name) && len(c.InputNames()) > 1 {
+	if names := c.InputNames(); !slices.Contains(names, name) && (len(names) > 1 || name == dataconfig.LengthsName(names[0])) {
 		return Input{Normalize: dataconfig.Identity, asIs: true}, nil
 	}
 	spec := nn.InputOf(model, name)

@@ -107,6 +107,7 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (_ *Run, e
 	}
 	r.assumeClasses(c)
 	r.assumeCategories(c)
+	r.assumePadding(data)
 	if err := r.checkLabelRange(labels, r.outputs); err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ type csrPart struct {
 
 // csrNames returns the names of the fields beside the values of an input.
 func csrNames(name string) CSRInput {
-	return CSRInput{Columns: name + " columns", Lengths: name + " lengths"}
+	return CSRInput{Columns: name + " columns", Lengths: LengthsName(name)}
 }
 
 // openCSR adds the values of a sparse input to p, their columns, and how many each row has.

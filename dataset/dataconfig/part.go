@@ -167,6 +167,9 @@ const weightsField = "weights"
 // autoLengths is the path of lengths that are those of the rows themselves.
 const autoLengths = "auto"
 
+// LengthsName returns the name of the field of the lengths of an input.
+func LengthsName(input string) string { return input + " lengths" }
+
 // openInput adds an input to p, and its lengths, if c names them.
 func (c Config) openInput(p *part, name string, at NamedPath) error {
 	if slices.Contains(c.CSR, name) {
@@ -217,7 +220,7 @@ func (c Config) openArray(p *part, name, path string, found Found) (err error) {
 		NamedArray: in, path: path, layout: layout,
 		ragged: found.Ragged != nil && c.XColumns.of(name) == "",
 	})
-	lengths := dataset.NamedArray{Name: name + " lengths", Role: dataset.Length, LengthOf: name}
+	lengths := dataset.NamedArray{Name: LengthsName(name), Role: dataset.Length, LengthOf: name}
 	switch at := c.Lengths.of(name); at {
 	case "":
 		return nil

@@ -29,6 +29,20 @@ regard to case, blanks, ` + "`_`" + ` and ` + "`-`" + `. A setting without a def
 Written by ` + "`make golden`" + ` from the code. ` + "`h5dnn help NAME`" + ` prints a section.
 `
 
+// lengths says how a model learns where padding begins.
+const lengths = `Rows of different lengths end in zeros, and the padding of other arrays is what they have there. A model of the inputs x and x_lengths, which
+is named after x, leaves it out; to all others it is data.
+
+    data: {file: words.h5, x: values, x_offsets: indptr, lengths: auto, y: labels}   # or lengths: PATH
+    model:
+      graph:
+        inputs: [x, x_lengths]
+        nodes:
+          - {name: last, from: [x, x_lengths], layer: {gru: {hidden_size: 32, masked: true}}}
+          - {name: out, from: last, layer: {dense: 2}}
+        outputs: [out]
+`
+
 // sections are the kinds of registrations, in the order of the page.
 var sections = []struct{ kind, heading, text string }{
 	{"layer", "Layers", "A model is the name of a preset (" + strings.Join(nn.Presets(), ", ") + ") or a list of layers. " +
@@ -73,6 +87,7 @@ func page(root string) (string, error) {
 	source.settings(&b, reflect.ValueOf(dataconfig.Config{}))
 	b.WriteString("\n### split\n\nThe settings in `data: split:`, where it is not text.\n\n")
 	source.settings(&b, reflect.ValueOf(dataconfig.Split{}))
+	b.WriteString("\n### lengths\n\n" + lengths)
 	for _, s := range sections {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", s.heading, s.text)
 		for _, r := range registrations() {
