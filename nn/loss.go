@@ -60,6 +60,13 @@ func IsRegression(l Loss) bool {
 	return ok && values.IsRegression()
 }
 
+// Estimator is implemented by losses whose outputs are parameters of a distribution, such as the logarithm of a rate.
+type Estimator interface {
+	Loss
+	// Estimate returns the targets that are expected where a model has these outputs.
+	Estimate(outputs *tensor.Tensor) *tensor.Tensor
+}
+
 // ComparesElements reports whether l compares each element of the outputs with one of the
 // targets, so that both have one shape. It does for regressions and losses with a method
 // ComparesElements that returns true.

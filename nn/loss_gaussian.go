@@ -38,7 +38,7 @@ func newGaussianNLL(o GaussianNLLLossOptions) GaussianNLLLoss {
 
 // Forward returns the negative log likelihood.
 func (l GaussianNLLLoss) Forward(outputs, targets, weights *tensor.Tensor) Fraction {
-	if outputs.Rank() < 2 || outputs.Shape()[1]%2 != 0 || outputs.Len() != 2*targets.Len() {
+	if outputs.Rank() < 2 || outputs.Shape()[1]%2 != 0 || !slices.Equal(longAxes(outputs.Slice(1, 0, outputs.Shape()[1]/2, 1)), longAxes(targets)) {
 		tensor.Fail("gaussian_nll", views.ErrShape, "outputs %v and targets %v; want (N, 2·C, …), means and variances, and (N, C, …)", outputs.Shape(), targets.Shape())
 	}
 	x := outputs.ToFloat32()
@@ -57,6 +57,16 @@ func (l GaussianNLLLoss) Forward(outputs, targets, weights *tensor.Tensor) Fract
 		each = each.AddScalar(0.5 * math.Log(2*math.Pi))
 	}
 	return reduceLoss("gaussian_nll", l.Reduction, each, weights)
+}
+
+// longAxes returns the axes of the samples of x that are not 1.
+func longAxes(x *tensor.Tensor) []int {
+	return slices.DeleteFunc(slices.Clone(x.Shape()[1:]), func(n int) bool { return n == 1 })
+}
+
+// Estimate returns the means.
+func (l GaussianNLLLoss) Estimate(outputs *tensor.Tensor) *tensor.Tensor {
+	return outputs.Slice(1, 0, outputs.Shape()[1]/2, 1)
 }
 
 // Config returns the settings of l.

@@ -50,6 +50,14 @@ func (l PoissonNLLLoss) Forward(outputs, targets, weights *tensor.Tensor) Fracti
 	return reduceLoss("poisson_nll", l.Reduction, each, weights)
 }
 
+// Estimate returns the rates.
+func (l PoissonNLLLoss) Estimate(outputs *tensor.Tensor) *tensor.Tensor {
+	if l.LogInput {
+		return outputs.Exp()
+	}
+	return outputs
+}
+
 // ComparesElements returns true.
 func (PoissonNLLLoss) ComparesElements() bool { return true }
 

@@ -129,6 +129,11 @@ func TestLossMistakesAreErrors(t *testing.T) {
 	}); err == nil {
 		t.Error("three class weights for two classes were accepted")
 	}
+	if err := tensor.Try(func() {
+		lossFrom(t, `"gaussian_nll"`).Forward(tensor.FromArray(filled(0, 2, 6, 4, 5)), tensor.FromArray(filled(0, 2, 4, 5, 3)), nil)
+	}); err == nil {
+		t.Error("means (N, 3, 4, 5) were compared with targets (N, 4, 5, 3)")
+	}
 }
 
 // TestLabelsThatAreNoClassFail, whatever the settings; the label to ignore does not.

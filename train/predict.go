@@ -33,6 +33,7 @@ type Predictor struct {
 	model    nn.Module
 	features []Feature
 	targets  []Target      // whose units the outputs are returned in
+	losses   []nn.Loss     // of targets, which say what outputs stand for
 	arranged []arrangement // of targets, whose axes they are returned in
 	output   int
 	classes  bool // axis 1 of the outputs is classes, which a loss of labels has said
@@ -182,6 +183,16 @@ func (p *Predictor) Outputs() []string {
 	return names
 }
 
+// Values makes p return values of the target, where the loss of the run takes outputs for parameters of their distribution.
+func (p *Predictor) Values() error {
+	if p.output < len(p.losses) {
+		if e, is := p.losses[p.output].(nn.Estimator); is {
+			return p.setFinal(e.Estimate)
+		}
+	}
+	return nil
+}
+
 // Probabilities makes p return the probability of each class. Outputs of a model that ends
 // in a softmax or sigmoid are probabilities; those of other models are taken as logits.
 func (p *Predictor) Probabilities() error {
@@ -236,6 +247,9 @@ func (r *Run) predictor(planned bool) (*Predictor, error) {
 		p.programs = nil
 	}
 	p.targets, p.classes, p.prepare = r.Targets, r.Classifies(), r.Config.evaluated
+	for i := range max(1, len(r.targets)) {
+		p.losses = append(p.losses, r.lossOf(i).Loss)
+	}
 	if p.arranged, err = r.savedArrangements(); err != nil {
 		return p, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/internal/panics"
+	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/train/report"
@@ -206,6 +207,9 @@ func (r *Run) compared(given, target, output *tensor.Tensor) (want, got string, 
 	}
 	if len(r.Targets) > 0 {
 		output = r.Targets[0].Restore(output)
+	}
+	if e, is := r.lossOf(0).Loss.(nn.Estimator); is {
+		output = e.Estimate(output)
 	}
 	texts := [2]string{}
 	for i, x := range []*tensor.Tensor{given, output} {

@@ -149,6 +149,11 @@ func (r *Run) measure(c comparison, set metricSet) (loss *tensor.Tensor) {
 		}
 	}
 	n := outputs[0].Shape()[0]
+	for i, y := range targets {
+		if e, is := r.lossOf(i).Loss.(nn.Estimator); is {
+			outputs[i] = e.Estimate(outputs[i]).Contiguous().Reshape(y.Shape()...)
+		}
+	}
 	set.update(outputs, targets, r.countWeights(c))
 	if weighs(losses) {
 		set.loss.add(losses, n)

@@ -105,5 +105,11 @@ func (r *Run) lossOf(target int) TargetLoss {
 	return TargetLoss{Loss: r.loss, Weight: 1}
 }
 
+// Estimates reports whether outputs are parameters of a distribution of the first target, not values of it.
+func (r *Run) Estimates() bool {
+	_, is := r.lossOf(0).Loss.(nn.Estimator)
+	return is
+}
+
 // classifies reports whether a target is class labels, or probabilities of classes.
 func (r *Run) classifies(target int) bool { return nn.TakesLabels(r.lossOf(target).Loss) }

@@ -231,6 +231,8 @@ func predictorOf(run *train.Run, output int, as string) (*train.Predictor, error
 		}
 	}
 	switch as {
+	case "values":
+		return p, p.Values()
 	case "probabilities":
 		return p, p.Probabilities()
 	case "classes", "indices":
@@ -298,7 +300,7 @@ func predictionKinds(run *train.Run) []string {
 		return []string{"outputs", "probabilities", "classes", "indices"}
 	case run.Config.Data.OneHot:
 		return []string{"outputs", "classes", "indices"}
-	case run.Regresses():
+	case run.Regresses(), run.Estimates():
 		return []string{"values", "outputs"}
 	}
 	return []string{"outputs"}
