@@ -53,6 +53,7 @@ type Source struct {
 	Entries   []serialize.Entry // of numbers, as the file has them
 	Others    []serialize.Entry // of other elements, such as strings
 
+	notes          []string // of what a conversion leaves out
 	notWeights     []string // arrays of a checkpoint of TensorFlow that are no weights of its model
 	unnamed        error    // of weights that have no names without the architecture
 	optimizerState func(name string) bool
@@ -285,6 +286,7 @@ func New(s *Source, format string, o Options) (*Plan, error) {
 	if o, ok := s.File.(serialize.Omitter); ok {
 		p.Lost = append(p.Lost, o.Omitted()...)
 	}
+	p.Notes = append(p.Notes, s.notes...)
 	p.noteTraining()
 	for _, e := range s.Others {
 		p.Lost.Add(e.Name, loss.Array, 1, "elements of type %s are not weights", e.Elements.Type)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/models/onnxgraph"
@@ -66,7 +67,7 @@ func ONNXRun(m *onnxgraph.Model, shapes map[string][]int, d storage.Device) (*tr
 	if len(samples) == 0 {
 		return nil, fmt.Errorf("the model has no inputs: %w", views.ErrShape)
 	}
-	if err := m.CheckSamples(); err != nil {
+	if err := m.CheckSamples(types, samples); err != nil {
 		return nil, err
 	}
 	run, err := train.ImportedModel(m, d, types, samples...)
@@ -136,6 +137,9 @@ func (s *Source) fromONNX(file onnx.Model, o Options) (*Source, error) {
 		return nil, err
 	}
 	made := &Source{File: list, Name: s.Name, Framework: H5dnn, Config: &run.Config, optimizerState: s.optimizerState}
+	if layers.Label != "" {
+		made.notes = []string{fmt.Sprintf("1 output left out: %s, which names the class by the values of %s: %s", layers.Label, layers.Outputs[0], strings.Join(layers.Classes, ", "))}
+	}
 	made.Entries, err = serialize.Collect(list)
 	return made, err
 }

@@ -22,7 +22,8 @@ type builder struct {
 	made    []bool         // by number: an input, an initializer or an output of a node
 	texts   [][]string     // by number
 	missing map[string]int
-	folded  int // bytes of constants that were computed
+	folded  int              // bytes of constants that were computed
+	change  func(b *builder) // before nodes are joined; nil for none
 	joins   []join
 }
 
@@ -68,6 +69,9 @@ func (b *builder) build() (*Model, error) {
 	}
 	b.name()
 	b.fold()
+	if b.change != nil {
+		b.change(b)
+	}
 	b.joinNodes()
 	b.removeUnused()
 	b.keepWeights()

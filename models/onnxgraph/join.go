@@ -135,15 +135,19 @@ func (j *joiner) bias(n *node) bool {
 	}
 	for i := range 2 {
 		product, bias := j.only(n.in[i], "MatMul"), j.m.known[n.in[1-i]]
-		if product == nil || bias == nil || bias.Rank() != 1 || product.joined {
+		if product == nil || bias == nil || bias.Rank() == 0 || bias.Rank() > 2 || bias.Rank() == 2 && bias.Size(0) != 1 || product.joined {
 			continue
 		}
 		w := j.m.known[product.in[1]]
-		if w == nil || w.Rank() != 2 || w.Size(1) != bias.Len() || !w.DType().IsFloat() || j.m.known[product.in[0]] != nil {
+		if w == nil || w.Rank() != 2 || w.Size(1) != bias.Size(-1) || !w.DType().IsFloat() || j.m.known[product.in[0]] != nil {
 			continue
 		}
 		if len(product.in) == 2 && j.rank(product.in[0]) != 1 {
-			product.in, product.joined = append(product.in, n.in[1-i]), true
+			at := n.in[1-i]
+			if bias.Rank() == 2 { // as scikit-learn's
+				at = j.value(j.m.names[at]+" row", bias.Flatten(0, 1))
+			}
+			product.in, product.joined = append(product.in, at), true
 			return j.replace(n, product)
 		}
 	}

@@ -19,6 +19,9 @@ type Layers struct {
 	Weights     map[string]storage.Array // by the names of the parameters
 	Inputs      []Value                  // in the order of the graph
 	Shapes      [][]int                  // of samples of the inputs
+	Outputs     []string                 // names, without dots and slashes
+	Label       string                   // an output that is left out: the label of the class by the values of the one that stays; "" for none
+	Classes     []string                 // the labels in the order of those values, if they are known
 }
 
 // A MissingLayersError is the error of a model with nodes that are no layers of package nn, or have settings that
@@ -37,7 +40,8 @@ type layer struct {
 	name     string
 	settings map[string]any
 	weights  map[string]*tensor.Tensor
-	from     []int                    // values; the first input of the node if nil
+	from     []int                    // values
+	index    int                      // of the node's output that it computes
 	output   func(name string) source // of the first output, if its axes are not those of the layer
 	more     []*layer                 // of further outputs
 	states   map[int][]string         // endings of the names of outputs, by the values that join them
@@ -70,12 +74,13 @@ func toLayer(op string, f func(l *lowering, n *node) *layer) bool {
 // ToLayers returns the model of a graph as layers of package nn. samples are the shapes of samples of inputs whose sizes
 // the graph leaves open, by their names.
 func ToLayers(g *onnx.Graph, samples map[string][]int) (*Layers, error) {
-	m, err := build(g, (*joiner).gelu, (*joiner).silu, (*joiner).bias)
+	out := &Layers{Weights: map[string]storage.Array{}}
+	m, err := build(g, func(b *builder) { out.Label, out.Classes = b.leaveLabel() }, (*joiner).gelu, (*joiner).silu, (*joiner).bias)
 	if err != nil {
 		return nil, err
 	}
-	l := &lowering{m: m, uses: m.uses(), sources: map[int]source{}, ordered: map[[2]int]int{}, states: map[int][]int{}, names: map[string]bool{}, weights: map[string]storage.Array{}}
-	out := &Layers{Weights: l.weights, Inputs: m.inputs}
+	out.Inputs = m.inputs
+	l := &lowering{m: m, uses: m.uses(), sources: map[int]source{}, ordered: map[[2]int]int{}, states: map[int][]int{}, names: map[string]bool{}, weights: out.Weights}
 	l.batch = cmp.Or(m.batch, m.unusualSize(samples))
 	var inputs []*tensor.Tensor
 	var names []any
@@ -99,15 +104,18 @@ func ToLayers(g *onnx.Graph, samples map[string][]int) (*Layers, error) {
 	if missing := l.addNodes(known); len(missing) > 0 {
 		return nil, &MissingLayersError{missing}
 	}
-	var outputs, outputNames []any
+	var outputs []any
 	for _, o := range m.outputs {
 		from := l.sources[o.number]
 		if at, before, after := from.samplesAxis(); at != 0 || before*after > 1 {
-			return nil, fmt.Errorf("the output %s is no output of a layer, or its first axis does not count samples: %w", o.Name, dtype.ErrType)
+			if from.axes != nil {
+				return nil, notSamples(o.Name, l.shapes[o.number], l.batch)
+			}
+			return nil, fmt.Errorf("the output %s is no output of a layer: %w", o.Name, dtype.ErrType)
 		}
-		outputs, outputNames = append(outputs, l.sources[l.sampleFirst(o.number, false)].name), append(outputNames, plainName(o.Name))
+		outputs, out.Outputs = append(outputs, l.sources[l.sampleFirst(o.number, false)].name), append(out.Outputs, plainName(o.Name))
 	}
-	out.Description = map[string]any{"graph": map[string]any{"inputs": names, "nodes": l.nodes, "outputs": outputs, "output_names": outputNames}}
+	out.Description = map[string]any{"graph": map[string]any{"inputs": names, "nodes": l.nodes, "outputs": outputs, "output_names": out.Outputs}}
 	return out, nil
 }
 
@@ -161,17 +169,9 @@ func (l *lowering) add(made *layer, n *node, at int, a arrangement) bool {
 	if !ok || made.output == nil && made.states == nil && l.sample(a.out[at]) == nil {
 		return false
 	}
-	name := l.unique(l.nameOf(n))
-	settings := map[string]any{}
-	if made.settings != nil {
-		settings = made.settings
-	}
-	l.nodes = append(l.nodes, map[string]any{"name": name, "layer": map[string]any{made.name: settings}, "from": from})
-	for parameter, w := range made.weights {
-		l.weights[name+"."+parameter] = w.Contiguous().Array()
-	}
+	name := l.describe(l.nameOf(n), made, from)
 	first := name
-	if settings["return_state"] == true {
+	if made.settings["return_state"] == true {
 		first = name + ".0"
 	}
 	switch {
@@ -188,6 +188,20 @@ func (l *lowering) add(made *layer, n *node, at int, a arrangement) bool {
 		l.sources[out] = source{states: true}
 	}
 	return true
+}
+
+// describe adds the node of a layer to the description, and its weights, and returns its name.
+func (l *lowering) describe(name string, made *layer, from []any) string {
+	name = l.unique(name)
+	settings := map[string]any{}
+	if made.settings != nil {
+		settings = made.settings
+	}
+	l.nodes = append(l.nodes, map[string]any{"name": name, "layer": map[string]any{made.name: settings}, "from": from})
+	for parameter, w := range made.weights {
+		l.weights[name+"."+parameter] = w.Contiguous().Array()
+	}
+	return name
 }
 
 // passesStates notes states that are joined or taken one by one.
@@ -255,7 +269,7 @@ func allIn(values []int, known []*tensor.Tensor) bool {
 // lower adds the layers of a node, and reports whether it has any.
 func (l *lowering) lower(n *node) bool {
 	rule := layers[n.op]
-	if rule == nil || n.rule.domain != "" || functions[n.op]+merges[n.op] != "" && slices.Contains(n.in, -1) {
+	if rule == nil || functions[n.op]+merges[n.op] != "" && slices.Contains(n.in, -1) {
 		return false
 	}
 	a, ok := l.arranged(n)
@@ -267,12 +281,12 @@ func (l *lowering) lower(n *node) bool {
 		return false
 	}
 	_, recurrent := statesOf[n.op]
-	for i, out := range n.out[1:] {
-		if out >= 0 && l.uses[out] > 0 && !recurrent && i >= len(made.more) {
+	for i, out := range n.out {
+		if out >= 0 && l.uses[out] > 0 && !recurrent && (i < made.index || i > made.index+len(made.more)) {
 			return false
 		}
 	}
-	ok = l.add(made, n, 0, a)
+	ok = l.add(made, n, made.index, a)
 	for i, further := range made.more {
 		ok = ok && l.add(further, n, 1+i, a)
 	}

@@ -1,6 +1,7 @@
 package onnxgraph_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -48,7 +49,12 @@ func layersAgree(g *onnx.Graph, want map[string]storage.Array, prefix string) (o
 	if err := tensor.Try(func() { outputs = nn.Call("model", model, inputs...) }); err != nil {
 		return true, err
 	}
+	first := 0
+	if layers.Label != "" {
+		first = 1 // after the label
+	}
 	for i, y := range outputs {
+		i += first
 		if err := same(y, want[fmt.Sprintf("%sout_%d", prefix, i)], 1e-5); err != nil {
 			return true, fmt.Errorf("output %d: %w", i, err)
 		}
@@ -96,7 +102,7 @@ func TestLayersComputeWhatOperatorsDo(t *testing.T) {
 
 // TestExportedModelsBecomeLayers turns models that PyTorch exported into layers.
 func TestExportedModelsBecomeLayers(t *testing.T) {
-	for _, name := range []string{"small_cnn", "small_lstm", "small_states", "small_parts", "small_attention", "small_attention_dynamo", "small_attention_fixed"} {
+	for _, name := range []string{"small_cnn", "small_lstm", "small_states", "small_parts", "small_attention", "small_attention_dynamo", "small_attention_fixed", "small_logistic", "small_mlp"} {
 		f, err := serialize.Open("testdata/" + name + ".onnx")
 		if err != nil {
 			t.Fatal(err)
@@ -112,6 +118,32 @@ func TestExportedModelsBecomeLayers(t *testing.T) {
 		}
 		if ok, err := layersAgree(g, want, ""); !ok || err != nil {
 			t.Errorf("%s: layers %v, %v", name, ok, err)
+		}
+	}
+}
+
+// TestNodesWithoutLayersAreCounted: an ArgMax is the label of a classifier only beside what it is the largest of.
+func TestNodesWithoutLayersAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		nodes  []string
+		output string // a second one
+		label  bool
+	}{
+		{[]string{"Relu x > a", "ArgMax a > y"}, "", false},
+		{[]string{"Relu x > a", "Softmax a > b", "ArgMax b > y"}, "a", true},
+		{[]string{"Relu x > a", "Exp a > b", "ArgMax a > y"}, "b", true},
+		{[]string{"Relu x > a", "Exp x > b", "ArgMax a > y"}, "b", false},
+	} {
+		g := graph(c.nodes...)
+		if c.output != "" {
+			g.Outputs = append(g.Outputs, onnx.Value{Name: c.output, DType: g.Outputs[0].DType})
+		}
+		layers, err := onnxgraph.ToLayers(g, map[string][]int{"x": {2}})
+		if missing := (*onnxgraph.MissingLayersError)(nil); !c.label && (!errors.As(err, &missing) || missing.Counts["ArgMax"] != 1) {
+			t.Errorf("%v: error %v; want one that names ArgMax", c.nodes, err)
+		}
+		if c.label && (err != nil || layers.Label != "y") {
+			t.Errorf("%v: %v; want the label y", c.nodes, err)
 		}
 	}
 }

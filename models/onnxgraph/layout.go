@@ -176,6 +176,7 @@ func (l *lowering) reshaped(s source, shape []int) (to source, ok bool) {
 var viewOf = map[string]func(l *lowering, n *node, s source) (source, bool){
 	"Identity": same,
 	"Dropout":  same,
+	"ZipMap":   same,
 	"Transpose": func(_ *lowering, n *node, s source) (source, bool) {
 		order := n.integers("perm")
 		if order == nil {
@@ -302,16 +303,15 @@ type chain struct {
 	shape []int  // of a sample
 }
 
-func (c *chain) add(layer string, settings map[string]any, more ...any) {
+func (c *chain) add(kind string, settings map[string]any, more ...any) {
 	from := append([]any{c.name}, more...)
-	c.name = c.unique(c.view)
-	c.nodes = append(c.nodes, map[string]any{"name": c.name, "layer": map[string]any{layer: settings}, "from": from})
+	c.name = c.describe(c.view, &layer{name: kind, settings: settings}, from)
 }
 
 func (c *chain) reshape(shape []int) {
 	switch {
 	case slices.Equal(shape, c.shape):
-	case len(shape) == 1:
+	case len(shape) == 1 && len(c.shape) > 0:
 		c.add("flatten", map[string]any{})
 	default:
 		c.add("reshape", map[string]any{"shape": shape})
@@ -636,14 +636,16 @@ func (l *lowering) value(name string, shape []int, t dtype.Type) int {
 }
 
 // then adds a layer of values, and returns the number of what it computes.
-func (l *lowering) then(view, layer string, settings map[string]any, shape []int, t dtype.Type, from ...int) int {
-	names, ok := l.namesOf(from)
+func (l *lowering) then(view, kind string, settings map[string]any, shape []int, t dtype.Type, from ...int) int {
+	return l.thenLayer(view, &layer{name: kind, settings: settings, from: from}, shape, t)
+}
+
+func (l *lowering) thenLayer(view string, made *layer, shape []int, t dtype.Type) int {
+	names, ok := l.namesOf(made.from)
 	if !ok {
 		tensor.Fail("layers", dtype.ErrType, "a value without a layer")
 	}
-	name := l.unique(view)
-	l.nodes = append(l.nodes, map[string]any{"name": name, "layer": map[string]any{layer: settings}, "from": names})
-	return l.value(name, shape, t)
+	return l.value(l.describe(view, made, names), shape, t)
 }
 
 // constantValue returns the number of a new constant.

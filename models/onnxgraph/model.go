@@ -95,12 +95,12 @@ func (e *MissingOperatorsError) Unwrap() error { return dtype.ErrType }
 
 // New returns the model of a graph in host memory.
 func New(g *onnx.Graph) (*Model, error) {
-	return build(g, (*joiner).quantization, (*joiner).gelu, (*joiner).silu, (*joiner).normalization, (*joiner).bias, (*joiner).activation)
+	return build(g, nil, (*joiner).quantization, (*joiner).gelu, (*joiner).silu, (*joiner).normalization, (*joiner).bias, (*joiner).activation)
 }
 
-// build returns the model of a graph with nodes that are joined.
-func build(g *onnx.Graph, joins ...join) (*Model, error) {
-	b := &builder{joins: joins, graph: g, m: &Model{Weights: map[string]*nn.Parameter{}, learnt: map[int]bool{}}, values: map[string]int{}, missing: map[string]int{}}
+// build returns the model of a graph with nodes that are joined, after a change of it unless that is nil.
+func build(g *onnx.Graph, change func(b *builder), joins ...join) (*Model, error) {
+	b := &builder{change: change, joins: joins, graph: g, m: &Model{Weights: map[string]*nn.Parameter{}, learnt: map[int]bool{}}, values: map[string]int{}, missing: map[string]int{}}
 	if version, used := g.Opsets[""]; used && (version > newestOpset || version < oldestOpset) {
 		return nil, errkind.Errorf(dtype.ErrType, "opset %d of ONNX; h5dnn knows %d to %d; export the model again with one of these", version, oldestOpset, newestOpset)
 	}

@@ -69,7 +69,7 @@ func Operators() []Operator {
 	var list []Operator
 	for _, key := range slices.SortedFunc(maps.Keys(rules), compareOperators) {
 		r := rules[key]
-		list = append(list, Operator{Domain: r.domain, Name: r.op, Since: r.since, Layer: (layers[r.op] != nil || viewOf[r.op] != nil) && r.domain == ""})
+		list = append(list, Operator{Domain: r.domain, Name: r.op, Since: r.since, Layer: layers[r.op] != nil || viewOf[r.op] != nil})
 	}
 	return list
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
@@ -177,9 +179,9 @@ func (m *Model) note(elements int) {
 // number of samples that the graph demands, or 0.
 func (m *Model) Activations() (elements, batch int) { return int(m.widest.Load()), m.batch }
 
-// CheckSamples returns an error if the first axis of an input is the time of a recurrent layer, so that it does not
-// count samples.
-func (m *Model) CheckSamples() error {
+// CheckSamples returns an error if the first axis of an input is the time of a recurrent layer, or that of an output has another size, so that it does not
+// count samples, which have types and shapes by input.
+func (m *Model) CheckSamples(types []dtype.Type, shapes [][]int) error {
 	for _, n := range m.nodes {
 		if n.op != "LSTM" && n.op != "GRU" && n.op != "RNN" || n.integer("layout", 0) != 0 || m.batch > 0 {
 			continue
@@ -190,7 +192,27 @@ func (m *Model) CheckSamples() error {
 			}
 		}
 	}
+	if m.batch > 0 {
+		return nil
+	}
+	const samples = 7
+	var inputs, outputs []*tensor.Tensor
+	for i, t := range types {
+		inputs = append(inputs, tensor.NewMeta(t, append([]int{samples}, shapes[i]...)...))
+	}
+	if tensor.Try(func() { outputs = m.ForwardAll(inputs) }) != nil {
+		return nil // its error is that of a prediction
+	}
+	for i, y := range outputs {
+		if y.Rank() == 0 || y.Size(0) != samples {
+			return notSamples(m.outputs[i].Name, y.Shape(), samples)
+		}
+	}
 	return nil
+}
+
+func notSamples(output string, shape []int, samples int) error {
+	return errkind.Errorf(views.ErrShape, "the output %s has shape %v for %d samples, so that its first axis does not count them; export the model with samples first in all outputs", output, shape, samples)
 }
 
 func detached(xs []*tensor.Tensor) []*tensor.Tensor {

@@ -135,6 +135,28 @@ def keras_export(name, kind):
     compare(name, [x])
 
 
+def sklearn_probabilities(name, *steps):
+    """A pipeline whose outputs are the label and the matrix of probabilities, of three classes with names."""
+    from skl2onnx import to_onnx
+    from sklearn.pipeline import make_pipeline
+    x = np.random.default_rng(1).normal(size=(100, 4)).astype("f4") * 3 + 1
+    model = make_pipeline(*steps).fit(x, np.array(["low", "middle", "high"])[np.digitize(x[:, 0], [0, 2])])
+    onnx.save(to_onnx(model, x[:1], options={id(model): {"zipmap": False}}), f"{folder}/{name}.onnx")
+    compare(name, [x[:5]])
+
+
+def small_logistic(name):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+    sklearn_probabilities(name, StandardScaler(), LogisticRegression())
+
+
+def small_mlp(name):
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.preprocessing import MinMaxScaler
+    sklearn_probabilities(name, MinMaxScaler(), MLPClassifier(hidden_layer_sizes=(3,), max_iter=50))
+
+
 def sklearn_export(name, classifier):
     from skl2onnx import to_onnx
     from sklearn.neural_network import MLPClassifier, MLPRegressor
@@ -233,6 +255,8 @@ class Attends(nn.Module):
 
 
 MODELS = {
+    "small_logistic": small_logistic,
+    "small_mlp": small_mlp,
     "small_attention": lambda n: export(n, Attends(), [torch.tensor([[1, 2, 3, 4, 0, 0]])], opset=14),
     "small_attention_dynamo": lambda n: export(n, Attends(), [torch.tensor([[1, 2, 3, 4, 0, 0], [5, 6, 7, 8, 1, 0]])], dynamo=True),
     "small_attention_fixed": lambda n: export(n, Attends(), [torch.tensor([[1, 2, 3, 4, 0, 0]])], dynamo=True, dynamic=False),
