@@ -31,7 +31,8 @@ type Input struct {
 // inputFor returns the Input that model needs for samples of the named field, of the
 // given type and shape.
 func inputFor(model nn.Module, c dataconfig.Config, name string, t dtype.Type, sample []int) (Input, error) {
-	if names := c.InputNames(); !slices.Contains(names, name) && (len(names) > 1 || name == dataconfig.LengthsName(names[0])) {
+	names := c.InputNames()
+	if !slices.Contains(names, name) && (len(names) > 1 || len(names) == 1 && name == dataconfig.LengthsName(names[0])) {
 		return Input{Normalize: dataconfig.Identity, asIs: true}, nil
 	}
 	spec := nn.InputOf(model, name)
