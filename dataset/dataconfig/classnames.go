@@ -59,6 +59,7 @@ func (c Config) nameClasses(parts []*part) (map[string][]string, error) {
 		code := newCoding("classes", names, nil)
 		values := integersOf(names)
 		code.ignore = c.Missing.ForTarget(target) == Ignore
+		var numbered []*field
 		for _, p := range parts {
 			for i := range p.fields {
 				f := &p.fields[i]
@@ -71,7 +72,11 @@ func (c Config) nameClasses(parts []*part) (map[string][]string, error) {
 				if err := p.number(f, code); err != nil {
 					return nil, fmt.Errorf("%s: %s: %w", p.yFile, f.path, err)
 				}
+				numbered = append(numbered, f)
 			}
+		}
+		if err := widen(numbered); err != nil {
+			return nil, err
 		}
 		all[target] = names
 	}
@@ -192,6 +197,22 @@ func (p *part) number(f *field, c coding) error {
 		f.Array = storage.From(numbers, f.Array.Shape...)
 	}
 	return err
+}
+
+// widen makes the numbers of a column int64 in all parts if their types differ: a file whose numbers are those of all names
+// has its own integers, and others have new ones.
+func widen(fields []*field) error {
+	if !slices.ContainsFunc(fields, func(f *field) bool { return f.Array.Type != fields[0].Array.Type }) {
+		return nil
+	}
+	for _, f := range fields {
+		numbers, err := storage.Read[int64](f.Array)
+		if err != nil {
+			return err
+		}
+		f.Array = storage.From(numbers, f.Array.Shape...)
+	}
+	return nil
 }
 
 func (p *part) numberTexts(l *Found, c coding) ([]int64, error) {

@@ -174,6 +174,7 @@ func (c Config) encodeColumn(parts []*part, input string, j int, path string) ([
 		return nil, fmt.Errorf("%s holds %d different values, and a one-hot encoding has a column for each; choose another column, or categorical: codes: %w", path, len(names), views.ErrShape)
 	}
 	code := newCoding(categories, names, c.Unknown)
+	var numbered []*field
 	for _, p := range parts {
 		for i, f := range p.fields {
 			if f.Name != input || f.Role != dataset.Input || j >= len(f.columns) || f.columns[j].labels == nil {
@@ -182,9 +183,10 @@ func (c Config) encodeColumn(parts []*part, input string, j int, path string) ([
 			if err := p.number(&p.fields[i].columns[j], code); err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", p.file, f.columns[j].path, err)
 			}
+			numbered = append(numbered, &p.fields[i].columns[j])
 		}
 	}
-	return names, nil
+	return names, widen(numbered)
 }
 
 // A joint is a column of joined ones.

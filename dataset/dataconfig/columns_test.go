@@ -186,6 +186,22 @@ func TestCategoriesOfARunAreKept(t *testing.T) {
 	}
 }
 
+// TestCategoriesOfFilesAreOneList reads files with other categories, the first of which has its numbers already.
+func TestCategoriesOfFilesAreOneList(t *testing.T) {
+	named := func(numbers []int8, names ...string) dataconfig.Found {
+		return dataconfig.Found{Array: storage.From(numbers, len(numbers)), Names: names}
+	}
+	s := shelf{"a:x": named([]int8{2, 0, 1}, "B", "NK", "T"), "b:x": named([]int8{0, 1}, "T", "B"), "c:x": named([]int8{1, 0}, "B", "T")}
+	for files, want := range map[string]string{"a, b": "[2 0 1 2 0] [2 0 1 2 0]", "b, a": "[0 1 0 1 2] [0 1 0 1 2]", "b, b": "[0 1 0 1] [0 1 0 1]", "a, c": "[2 0 1 2 0] [2 0 1 2 0]"} {
+		d, err := dataconfig.Open(parse(t, "{file: ["+files+"], x: x, y: x, categorical: codes}"), 1, s)
+		if err != nil {
+			t.Errorf("%s: %v", files, err)
+		} else if got := elements(t, d.Train); got != want {
+			t.Errorf("%s: %s, want %s", files, got, want)
+		}
+	}
+}
+
 // elements prints the elements of each field of d.
 func elements(t *testing.T, d dataset.Dataset) string {
 	t.Helper()
