@@ -8,6 +8,7 @@ sed -n 's/^deb \(.*\) bullseye main.*/deb-src \1 trixie main/p' "$root/etc/apt/s
 # shellcheck disable=SC2016 # expanded in the root
 chroot "$root" sh -euc '
 	machine=$1 compiler=$1-linux-gnu-gcc source=/usr/src/libdeflate
+	case $machine in x86_64) folder=x86 ;; aarch64) folder=arm ;; esac # both have a file of the same name
 	mkdir -p $source
 	cd $source
 	if [ ! -e version ]; then
@@ -19,5 +20,5 @@ chroot "$root" sh -euc '
 	fi
 	mkdir -p "$machine"
 	cd "$machine"
-	"$compiler" -O2 -fPIC -fvisibility=hidden -c ../lib/*.c ../lib/*/*.c
+	"$compiler" -O2 -fPIC -fvisibility=hidden -c ../lib/*.c ../lib/$folder/*.c
 	ar rcs "/usr/lib/$machine-linux-gnu/libdeflate.a" ./*.o' sh "$machine" >&2
