@@ -277,7 +277,7 @@ func (f *File) pread(b []byte, at int64) error {
 	if n == len(b) {
 		return nil
 	}
-	if errors.Is(err, os.ErrClosed) || errors.Is(err, storage.ErrState) {
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, storage.ErrState) && f.closed.Load() {
 		return errClosed
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

@@ -69,6 +69,21 @@ func served(t *testing.T, content []byte) (*hdf5.File, *remotetest.Server) {
 	return f, s
 }
 
+// TestFilesThatChangeSaySo reads a dataset whose file was replaced on the server.
+func TestFilesThatChangeSaySo(t *testing.T) {
+	f, server := served(t, manyDatasets(t, 1))
+	d, err := f.Dataset("/group/000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Change(func(files map[string][]byte, _ *remotetest.Settings) {
+		files["x.h5"] = make([]byte, len(files["x.h5"]))
+	})
+	if _, err := d.Raw(d.View()); !errors.Is(err, remote.ErrChanged) {
+		t.Errorf("%v, want %v", err, remote.ErrChanged)
+	}
+}
+
 // TestRemoteRequests counts what operations on a remote file of 64 MiB take.
 func TestRemoteRequests(t *testing.T) {
 	content := manyDatasets(t, 8, filter.Deflate(1))
