@@ -460,7 +460,7 @@ class Dataset:
         """Reads what source_sel selects into an array, or into what dest_sel selects of it."""
         into = dest[dest_sel]
         plain = into.dtype.isnative and into.dtype.name in CODES and into.flags.c_contiguous and into.flags.aligned and into.flags.writeable
-        if plain and self._about["numbers"] and np.may_share_memory(into, dest):  # lists of indices copy
+        if plain and self._about["numbers"] and np.may_share_memory(into, dest) and not _beside_list(source_sel, self)[1]:  # lists of indices copy
             part = self._slice(_normalized(source_sel, self))
             if _library.describe(part)[1] != into.shape:
                 raise ShapeError(f"{self.name}: {_library.describe(part)[1]} elements do not fit into {into.shape}")
@@ -483,6 +483,9 @@ class Dataset:
             raise ShapeError(f"{self.name} has no value (null dataspace), and cannot be sliced")
         if isinstance(index, np.ndarray) and index.dtype == bool and index.ndim > 1:
             return self._read((), dtype)[index]
+        ranges, single = _beside_list(index, self)
+        if single:
+            return np.squeeze(self._read(ranges, dtype), single)
         axes = _normalized(index, self)
         if self._about["numbers"]:
             return _numbers(self._slice(axes), dtype, self._file._call)
@@ -540,6 +543,9 @@ class Dataset:
 
     def _read_fields(self, names, index):
         """A structured array of some fields, or the array of one that is named by itself."""
+        ranges, single = _beside_list(index, self)
+        if single:
+            return np.squeeze(self._read_fields(names, ranges), single)
         known = self._members()
         wanted = [names] if isinstance(names, str) else known if names is None else list(names)
         self._check_fields(wanted)
@@ -680,6 +686,16 @@ def _normalized(index, dataset):
         raise ShapeError(f"{dataset.name} has {rank} axes, and the index {len(parts) - 1}")
     parts[at:at + 1] = [slice(None)] * missing
     return [_axis(p, shape[k], dataset) for k, p in enumerate(parts)]
+
+
+def _beside_list(index, dataset):
+    """An index where integers beside one list are slices, and the axes of these, to be left out of what is read. NumPy puts the
+    axis of the list first if a slice is between them; h5py leaves it where it is."""
+    axes = _normalized(index, dataset) if isinstance(index, tuple) else []
+    if sum(isinstance(part, list) for part in axes) != 1:
+        return index, ()
+    single = tuple(k for k, part in enumerate(axes) if isinstance(part, int) and -dataset.shape[k] <= part < dataset.shape[k])
+    return tuple(slice(part, part + 1 or None) if k in single else part for k, part in enumerate(axes)), single
 
 
 def _axis(part, size, dataset):

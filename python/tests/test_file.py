@@ -24,6 +24,13 @@ def test_arrays_are_read_where_they_are_indexed():
                       [], (slice(3), [0, 5]), np.array([2, 2]), np.arange(360) % 7 == 0, np.int64(4), slice(400, 500), mask):
             got, want = d[index], whole[index]
             assert np.shape(got) == np.shape(want) and (got == want).all(), index
+        into = np.zeros((8, 2), np.uint8)
+        d.read_direct(into, np.s_[3, :, [5, 6]])
+        for got, want in ((d[3, :, [5, 6]], whole[3][:, [5, 6]]), (d[[3, 5], 1, 2:], whole[[3, 5]][:, 1, 2:]), (d[[3, 5], :, -1], whole[[3, 5]][:, :, -1]),
+                          (d.astype("f4")[-360, :, mask[0, 0]], whole[0][:, mask[0, 0]]), (into, whole[3][:, [5, 6]])):
+            assert got.shape == want.shape and (got == want).all()  # the axis of a list stays where it is, as in h5py
+        with refused(IndexError):
+            d[360, :, [5, 6]]
         assert isinstance(d[0, 0, 0], np.uint8)
         assert d.astype("float64")[:2].dtype == np.float64 and d.astype(">i4")[:2].dtype == np.dtype(">i4")
         assert (np.asarray(d) == whole).all() and (next(iter(d)) == whole[0]).all()
