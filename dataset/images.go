@@ -33,7 +33,7 @@ func ByteRows(name string, a storage.Array) (Ragged, error) {
 
 // Images returns the images that rows of bytes hold as PNG or JPEG files, as one array of shape rows × height ×
 // width, or rows × height × width × 3 for colors: red, green, blue. All have the size of the first one. They are
-// decoded when they are read, each alone.
+// decoded when they are read, each alone, to bytes, or to uint16 where PNG has 16 bits.
 func (r Ragged) Images(channels int) (storage.Array, error) {
 	if r.Type != dtype.Uint8 || len(r.ElementShape) > 0 || r.Rows == 0 || channels != 1 && channels != 3 {
 		return storage.Array{}, fmt.Errorf("dataset: %s: %d rows of %v%v are no encoded images of %d channels; want rows of bytes, and 1 or 3 channels: %w", r.Name, r.Rows, r.Type, r.ElementShape, channels, dtype.ErrType)
@@ -54,7 +54,11 @@ func (r Ragged) Images(channels int) (storage.Array, error) {
 	if err != nil {
 		return storage.Array{}, fmt.Errorf("dataset: %s: %w", r.Name, err)
 	}
-	return storage.Array{Data: &images{r, shape, channels, views.Of(shape[1:]...).Len()}, Type: dtype.Uint8, View: v}, nil
+	t := dtype.Uint8
+	if format.Deep {
+		t = dtype.Uint16
+	}
+	return storage.Array{Data: &images{r, shape, channels, format, t, views.Of(shape[1:]...).Len()}, Type: t, View: v}, nil
 }
 
 // images is a Source that decodes images.
@@ -62,10 +66,13 @@ type images struct {
 	Ragged
 	shape    []int
 	channels int
-	size     int // bytes of one image
+	format   pictures.Format
+	pixels   dtype.Type
+	size     int // elements of one image
 }
 
-func (p *images) Len() int               { return p.Rows * p.size }
+func (p *images) Len() int               { return p.Rows * p.bytes() }
+func (p *images) bytes() int             { return p.size * p.pixels.Size() } // of one image
 func (p *images) Device() storage.Device { return storage.File(p.Name) }
 func (p *images) Shape() []int           { return p.shape }
 
@@ -79,7 +86,7 @@ func (p *images) ChunkShape() []int {
 
 // ReadView decodes the images that v selects from, and no others.
 func (p *images) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	if t != dtype.Uint8 || !v.Within(p.Len()) || len(dst) < v.Len() {
+	if t != p.pixels || !v.Within(p.Rows*p.size) || len(dst) < v.Len()*t.Size() {
 		return fmt.Errorf("%s: %v%v of images of %v: %w", p.Name, t, v.Shape, p.shape[1:], views.ErrShape)
 	}
 	if v.Len() == 0 {
@@ -101,7 +108,7 @@ func (p *images) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	for k := range rows {
 		rows[k] = lo/p.size + k
 	}
-	whole := make([]byte, len(rows)*p.size)
+	whole := make([]byte, len(rows)*p.bytes())
 	if err := p.decode(whole, rows); err != nil {
 		return err
 	}
@@ -118,10 +125,10 @@ func (p *images) wholeRows(strides []int) bool {
 // decode writes some images to dst. Neighbours are read together, and equal ones decoded once.
 func (p *images) decode(dst []byte, rows []int) error {
 	done := make(map[int]int, len(rows)) // by row: its first place in dst
-	most := max(1, spanBuffer/max(1, p.MaxLength))
+	most, size := max(1, spanBuffer/max(1, p.MaxLength)), p.bytes()
 	for k := 0; k < len(rows); {
 		if at, ok := done[rows[k]]; ok {
-			copy(dst[k*p.size:(k+1)*p.size], dst[at*p.size:])
+			copy(dst[k*size:(k+1)*size], dst[at*size:])
 			k++
 			continue
 		}
@@ -135,7 +142,7 @@ func (p *images) decode(dst []byte, rows []int) error {
 		}
 		for i := range n {
 			file := bytes.NewReader(files[i*p.MaxLength : (i+1)*p.MaxLength])
-			if err := p.decode1(dst[(k+i)*p.size:(k+i+1)*p.size], file); err != nil {
+			if err := p.decode1(dst[(k+i)*size:(k+i+1)*size], file); err != nil {
 				return fmt.Errorf("%s: row %d: %w", p.Name, rows[k+i], err)
 			}
 			done[rows[k+i]] = k + i
@@ -153,7 +160,9 @@ func (p *images) decode1(dst []byte, file *bytes.Reader) error {
 		return err
 	case f.Height != p.shape[1] || f.Width != p.shape[2]:
 		return fmt.Errorf("an image of %dx%d pixels; the first one has %dx%d: %w", f.Width, f.Height, p.shape[2], p.shape[1], views.ErrShape)
+	case f.Deep != p.format.Deep:
+		return fmt.Errorf("an image with numbers of %d bits; the first one has %d: %w", 8*f.Size(), 8*p.format.Size(), dtype.ErrType)
 	}
 	file.Seek(0, io.SeekStart)
-	return pictures.Decode(dst, file, f.Height, f.Width, p.channels)
+	return pictures.Decode(dst, file, f, p.channels)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
 	"slices"
 	"testing"
@@ -14,12 +15,21 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// encoded returns PNG files of 3 by 4 pixels as rows of bytes, and their pixels.
-func encoded(t *testing.T, n int) (r Ragged, pixels []byte) {
+// encoded returns PNG files of 3 by 4 pixels as rows of bytes, and their pixels: bytes, or numbers of 16 bits.
+func encoded(t *testing.T, n int, typ dtype.Type) (r Ragged, pixels []byte) {
 	offsets, files := []int64{0}, []byte(nil)
 	for k := range n {
-		picture := image.NewNRGBA(image.Rect(0, 0, 4, 3))
+		var picture draw.Image = image.NewNRGBA(image.Rect(0, 0, 4, 3))
+		if typ == dtype.Uint16 {
+			picture = image.NewNRGBA64(picture.Bounds())
+		}
 		for i := range 12 {
+			if typ == dtype.Uint16 {
+				c := color.NRGBA64{uint16(k), uint16(i) << 8, uint16(777 * k * i), 65535}
+				picture.Set(i%4, i/4, c)
+				pixels = append(pixels, dtype.Bytes([]uint16{c.R, c.G, c.B})...)
+				continue
+			}
 			c := color.NRGBA{uint8(k), uint8(i), uint8(k * i), 255}
 			picture.Set(i%4, i/4, c)
 			pixels = append(pixels, c.R, c.G, c.B)
@@ -36,9 +46,15 @@ func encoded(t *testing.T, n int) (r Ragged, pixels []byte) {
 
 // TestImagesAreDecodedInEveryView, and only those that it selects from.
 func TestImagesAreDecodedInEveryView(t *testing.T) {
+	for _, typ := range []dtype.Type{dtype.Uint8, dtype.Uint16} {
+		t.Run(typ.String(), func(t *testing.T) { testDecoded(t, typ) })
+	}
+}
+
+func testDecoded(t *testing.T, typ dtype.Type) {
 	const n = 40
-	rows, pixels := encoded(t, n)
-	all := storage.From(pixels, n, 3, 4, 3)
+	rows, pixels := encoded(t, n, typ)
+	all := storage.Array{Data: storage.Wrap(pixels), Type: typ, View: views.Of(n, 3, 4, 3)}
 	read, reads := rows.Read, 0
 	rows.Read = func(dst []byte, first, n, length int) error {
 		reads += n
@@ -59,12 +75,12 @@ func TestImagesAreDecodedInEveryView(t *testing.T) {
 			t.Fatal(err)
 		}
 		reads = 0
-		got := make([]byte, v.Len())
-		if err := movie.Data.(storage.Source).ReadView(got, dtype.Uint8, v); err != nil {
+		got := make([]byte, v.Len()*typ.Size())
+		if err := movie.Data.(storage.Source).ReadView(got, typ, v); err != nil {
 			t.Fatal(c.index, err)
 		}
-		expected := make([]byte, v.Len())
-		storage.Gather(expected, pixels, dtype.Uint8, v)
+		expected := make([]byte, v.Len()*typ.Size())
+		storage.Gather(expected, pixels, typ, v)
 		if !slices.Equal(got, expected) {
 			t.Errorf("%s: wrong pixels", c.index)
 		}
@@ -79,7 +95,8 @@ func TestImagesAreDecodedInEveryView(t *testing.T) {
 	}
 	for k, row := range []int{7, 2, 9} {
 		sample, _ := into.Fields[0].With(samples(into.Fields[0].View, k, 1)).Bytes()
-		one, _ := storage.Read[uint8](want.With(samples(want.View, row, 1)))
+		one := make([]byte, len(sample))
+		storage.Gather(one, pixels, typ, samples(want.View, row, 1))
 		if !slices.Equal(sample, one) {
 			t.Errorf("window %d: wrong pixels", row)
 		}
@@ -88,13 +105,13 @@ func TestImagesAreDecodedInEveryView(t *testing.T) {
 
 // TestRowsThatAreNoImages are errors that name the row.
 func TestRowsThatAreNoImages(t *testing.T) {
-	rows, _ := encoded(t, 3)
-	var large bytes.Buffer
-	if err := png.Encode(&large, image.NewGray(image.Rect(0, 0, 5, 3))); err != nil {
+	rows, _ := encoded(t, 3, dtype.Uint8)
+	var large, deep bytes.Buffer
+	if err := errors.Join(png.Encode(&large, image.NewGray(image.Rect(0, 0, 5, 3))), png.Encode(&deep, image.NewGray16(image.Rect(0, 0, 4, 3)))); err != nil {
 		t.Fatal(err)
 	}
 	read := rows.Read
-	for name, file := range map[string][]byte{"size": large.Bytes(), "text": []byte("no image")} {
+	for name, file := range map[string][]byte{"size": large.Bytes(), "depth": deep.Bytes(), "text": []byte("no image")} {
 		rows.Read = func(dst []byte, first, n, length int) error {
 			err := read(dst, first, n, length)
 			if at := 2 - first; at < n {

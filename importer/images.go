@@ -70,7 +70,7 @@ func picturesIn(folder string, entries []os.DirEntry, class int) (list []imageFi
 // imported checks the size of every image and returns the arrays of the images.
 func imported(folder, at string, files []imageFile, classes []string, budget *storage.Budget) ([]*Array, error) {
 	var first pictures.Format
-	colours := false
+	colours, transparent := false, false
 	for k, p := range files {
 		c, err := formatOf(p.name, budget)
 		if err != nil {
@@ -82,12 +82,18 @@ func imported(folder, at string, files []imageFile, classes []string, budget *st
 		if c.Width != first.Width || c.Height != first.Height {
 			return nil, fmt.Errorf("%s is %dx%d, and %s %dx%d; make all images of one size first", p.name, c.Width, c.Height, files[0].name, first.Width, first.Height)
 		}
-		colours = colours || !c.Gray
+		if c.Deep != first.Deep {
+			return nil, fmt.Errorf("%s has numbers of %d bits, and %s of %d; make all images of one depth first", p.name, 8*c.Size(), files[0].name, 8*first.Size())
+		}
+		colours, transparent = colours || !c.Gray, transparent || c.Transparent
 	}
-	in := &Array{From: folder, Path: at + "/images", Type: dtype.Uint8, Shape: []int{len(files), first.Height, first.Width}}
+	in := &Array{From: folder, Path: at + "/images", Type: imageType(first), Shape: []int{len(files), first.Height, first.Width}}
 	if colours {
 		in.Shape = append(in.Shape, 3)
 		in.Note = "red, green, blue"
+		if transparent {
+			in.Note += " without transparency"
+		}
 		in.Attrs = []Attr{{Name: "layout", Value: "nhwc"}}
 	}
 	in.Each = func(ctx context.Context, put func(storage.Array) error) error {
@@ -111,6 +117,14 @@ func imported(folder, at string, files []imageFile, classes []string, budget *st
 		return errors.Join(dtype.Convert(b, labels.Type, dtype.Bytes(numbers), dtype.Int32), put(made))
 	}
 	return []*Array{in, labels, {From: folder, Path: at + "/classes", Texts: classes}}, nil
+}
+
+// imageType returns the type of the pixels of images.
+func imageType(f pictures.Format) dtype.Type {
+	if f.Deep {
+		return dtype.Uint16
+	}
+	return dtype.Uint8
 }
 
 // formatOf returns the size of an image, which the budget must allow to decode.
@@ -137,7 +151,7 @@ func (in *Array) decode(ctx context.Context, files []imageFile, put func(storage
 	block := max(1, min(len(files), blocks.Size/size))
 	for at := 0; at < len(files); at += block {
 		some := files[at:min(at+block, len(files))]
-		rows, err := storage.Make(storage.CPU, dtype.Uint8, append([]int{len(some)}, in.Shape[1:]...)...)
+		rows, err := storage.Make(storage.CPU, in.Type, append([]int{len(some)}, in.Shape[1:]...)...)
 		if err != nil {
 			return err
 		}
@@ -169,7 +183,8 @@ func (in *Array) decode1(name string, to []byte) error {
 	if len(in.Shape) == 3 {
 		channels = 1
 	}
-	if err := pictures.Decode(to, bufio.NewReader(file), in.Shape[1], in.Shape[2], channels); err != nil {
+	format := pictures.Format{Height: in.Shape[1], Width: in.Shape[2], Deep: in.Type == dtype.Uint16}
+	if err := pictures.Decode(to, bufio.NewReader(file), format, channels); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
