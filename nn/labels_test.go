@@ -100,3 +100,28 @@ func TestLossesAndMetricsOnBothDevices(t *testing.T) {
 		}
 	}
 }
+
+// TestSequencesOfCTCAreLabelsThenPadding has a blank among labels, and a label after padding, on both devices.
+func TestSequencesOfCTCAreLabelsThenPadding(t *testing.T) {
+	for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
+		x := tensor.FromArray(to(t, d, storage.From(make([]float32, 2*4*7), 2, 4, 7)))
+		for description, padding := range map[string]int64{`"ctc"`: -1, `{"ctc": {"padding": 0}}`: 0} {
+			loss, err := nn.LossFromConfig(json.RawMessage(description))
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := func(labels ...int64) error {
+				return synced(d, func() { loss.Forward(x, tensor.FromArray(to(t, d, storage.From(labels, 2, 3))), nil) })
+			}
+			if err := call(1, 2, 3, 3, padding, padding); err != nil {
+				t.Errorf("%s on %v: %v", description, d, err)
+			}
+			if err := call(1, 2, 3, 1, padding, 2); err == nil || d == storage.CPU && !strings.Contains(err.Error(), "sequence 1 has label 2 at 2; want classes other than the blank 0") {
+				t.Errorf("%s on %v: error %v of a label after padding", description, d, err)
+			}
+			if err := call(1, 2, 3, 1, 0, 2); err == nil {
+				t.Errorf("%s on %v: a blank among labels is no error", description, d)
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -9,13 +10,14 @@ import (
 // CTCLossOptions are the settings of a CTCLoss.
 type CTCLossOptions struct {
 	Blank     int    `json:"blank,omitempty"`     // class of no label
-	Padding   int    `json:"padding"`             // label after the last of a sequence; -1 if 0
+	Padding   int    `json:"padding"`             // label after the last of a sequence, which may be the blank; -1 if 0
 	Reduction string `json:"reduction,omitempty"` // mean (or empty) or sum
 }
 
 // CTCLoss is the connectionist temporal classification loss of outputs (N, classes, steps), logits, and sequences of labels
 // (N, length), padded at the end: −log of the probability of all alignments (Graves et al., 2006), divided by the number of labels for
-// a mean over sequences. It is PyTorch's CTCLoss of log softmax(outputs). Sequences longer than their steps allow cost 0.
+// a mean over sequences. It is PyTorch's CTCLoss of log softmax(outputs). Sequences longer than their steps allow cost 0. A blank among
+// the labels, or a label after padding, is an error.
 type CTCLoss struct{ CTCLossOptions }
 
 var ctcDefaults = CTCLossOptions{Padding: -1}
@@ -25,8 +27,8 @@ func NewCTCLoss(o CTCLossOptions) CTCLoss { return newCTC(withDefaults(o, ctcDef
 
 func newCTC(o CTCLossOptions) CTCLoss {
 	checkReduction("ctc", o.Reduction)
-	if o.Blank < 0 || o.Blank == o.Padding {
-		tensor.Fail("ctc", ErrConfig, "blank %d beside padding %d; want a class and another label", o.Blank, o.Padding)
+	if o.Blank < 0 {
+		tensor.Fail("ctc", ErrConfig, "blank %d; want a class", o.Blank)
 	}
 	return CTCLoss{o}
 }
@@ -45,9 +47,9 @@ func (l CTCLoss) Forward(outputs, labels, weights *tensor.Tensor) Fraction {
 	labels = labels.Cast(dtype.Int64)
 	isLabel := labels.NeScalar(l.Padding)
 	counts := isLabel.Cast(dtype.Int64).Sum(1, tensor.KeepDims)
-	labels = tensor.Where(isLabel, labels, tensor.FullLike(labels, l.Blank))
-	tensor.LabelMask(labels.Contiguous().Reshape(n*length), logs.DType(), outputs.Shape()[1], nil)
 	blanks := tensor.FullLike(labels, l.Blank)
+	labels = tensor.Where(isLabel, tensor.Where(l.misplaced(labels, isLabel), tensor.FullLike(labels, -1), labels), blanks)
+	tensor.LabelMask(labels.Contiguous().Reshape(n*length), logs.DType(), outputs.Shape()[1], nil)
 	states := tensor.Cat(1, tensor.Stack(2, blanks, labels).Reshape(n, 2*length), blanks.Slice(1, 0, 1, 1))
 	each := logs.TakeAlong(1, states.Unsqueeze(2)) // (N, states, steps)
 	s := states.Shape()[1]
@@ -73,6 +75,21 @@ func (l CTCLoss) Forward(outputs, labels, weights *tensor.Tensor) Fraction {
 		loss = loss.Div(counts.Clamp(1, nil).Reshape(n).Cast(loss.DType()))
 	}
 	return reduceLoss("ctc", l.Reduction, loss, weights)
+}
+
+// misplaced says which labels (N, length) are blanks, or follow padding. In host memory they are an error at once.
+func (l CTCLoss) misplaced(labels, isLabel *tensor.Tensor) *tensor.Tensor {
+	before := isLabel.PadConstant(true, 1, 0).Slice(1, 0, labels.Shape()[1], 1)
+	wrong := labels.EqScalar(l.Blank).BitOr(before.Not())
+	if labels.Device() == storage.CPU {
+		for i, bad := range tensor.Values[bool](wrong.BitAnd(isLabel)) {
+			if bad {
+				tensor.Fail("ctc", views.ErrShape, "sequence %d has label %d at %d; want classes other than the blank %d, and then nothing but the padding %d",
+					i/labels.Shape()[1], tensor.Values[int64](labels)[i], i%labels.Shape()[1], l.Blank, l.Padding)
+			}
+		}
+	}
+	return wrong
 }
 
 // Config returns the settings of l.

@@ -86,7 +86,7 @@ var targetKinds = []struct {
 	target  *tensor.Tensor
 }{
 	{[]int{4, 3}, tensor.FromSlice([]int64{2, 0, 1, 2}, 4)}, {[]int{4, 3}, tensor.Full(dtype.Float32, 0.5, 4, 3)}, {[]int{4, 6}, tensor.Full(dtype.Float32, 0.5, 4, 3)},
-	{[]int{4, 3, 5}, tensor.FromSlice([]int64{1, 1, 0, 1, 1, 0, 0, 1}, 4, 2)}, {[]int{4, 2, 3}, tensor.Full(dtype.Float32, 1, 4)}, {[]int{4, 3, 2}, tensor.Full(dtype.Float32, 1, 4)},
+	{[]int{4, 3, 5}, tensor.FromSlice([]int64{1, 1, 1, 1, 1, 1, 1, 1}, 4, 2)}, {[]int{4, 2, 3}, tensor.Full(dtype.Float32, 1, 4)}, {[]int{4, 3, 2}, tensor.Full(dtype.Float32, 1, 4)},
 }
 
 // everyTarget compares evaluate on meta with the CPU, for all kinds of targets, of two types of outputs, with weights and

@@ -67,6 +67,15 @@ func (s *search) possibleTarget(p pair, y *candidate) error {
 
 // nothing returns the error that nothing is likely: what was found, and what to ask for.
 func (s *search) nothing() *Refusal {
+	if len(s.wishes.X) > 0 && len(s.wishes.Y) > 0 {
+		x, y := s.byPath[s.wishes.X[0]], s.byPath[s.wishes.Y[0]]
+		fits := "no task fits"
+		if s.wishes.Task != "" {
+			fits = string(s.wishes.Task) + " does not fit"
+		}
+		return refuse("%s inputs %s %v and the target %s %v; a target is a class or a row of numbers for each sample, or a class or number for each pixel, step or token",
+			fits, x.Path, x.shape(), y.Path, y.shape())
+	}
 	var found, others []string
 	var features []*candidate
 	for _, c := range s.all {

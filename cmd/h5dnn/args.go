@@ -76,7 +76,7 @@ func findFlag(command *cli.Command, name string) (cli.DocGenerationFlag, error) 
 	if want := config.Elsewhere("flag", name, known); want != "" {
 		return nil, fmt.Errorf("unknown flag --%s; want %s", name, want)
 	}
-	return nil, fmt.Errorf("unknown flag --%s%s; see h5dnn %s --help", name, spell.Hint("--"+name, known), command.Name)
+	return nil, fmt.Errorf("unknown flag %s%s; see h5dnn %s --help", dashed(name), spell.Hint("--"+name, known), command.Name)
 }
 
 // badValue is how package cli says that the value of a flag cannot be parsed.

@@ -52,6 +52,7 @@ func flagNames(command *cli.Command) []string {
 	return append(names, "--help")
 }
 
+// dashed returns a flag as it is written.
 func dashed(name string) string {
 	if len(name) == 1 {
 		return "-" + name

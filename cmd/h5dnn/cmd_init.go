@@ -142,6 +142,9 @@ func proposalsFor(ctx context.Context, data string, w propose.Wishes) ([]propose
 	proposals, err := propose.From(found, w)
 	if refusal := (*propose.Refusal)(nil); errors.As(err, &refusal) {
 		way := "name inputs with -x and a target with -y"
+		if len(w.X) > 0 && len(w.Y) > 0 {
+			way = "name others, or write your own (h5dnn help configuration)"
+		}
 		if ask := flagsOf(refusal.Ask); ask != "" {
 			way += ", or ask for " + ask
 		}

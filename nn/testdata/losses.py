@@ -151,6 +151,7 @@ losses |= {
     '{"quantile": {"q": 0.9}}': (quantile(0.9), values, targets),
     '"ctc"': (ctc(), torch.randn(5, 4, 7), sequences),
     '{"ctc": {"blank": 2, "reduction": "sum"}}': (ctc(2, reduction="sum"), torch.randn(5, 4, 9), torch.where(sequences == 2, 0, sequences)),
+    '{"ctc": {"padding": 0}}': (ctc(padding=0), torch.randn(5, 4, 7), sequences.clamp(min=0)),
 }
 arrays = {}
 for name, (loss, x, y) in losses.items():
