@@ -10,8 +10,9 @@ rm -rf "$tree"
 mkdir -p "$tree/bin" "$tree/lib/h5dnn" "$tree/share/man/man1" "$tree/share/bash-completion/completions" \
 	"$tree/share/zsh/vendor-completions" "$tree/share/fish/vendor_completions.d" "$tree/share/doc/h5dnn/libraries"
 
+# Position-independent, as the library of the wheel has to be: C is compiled once for both.
 # RPATH, not RUNPATH: libraries that are loaded later, and what these need, are found there, too.
-sh scripts/dist/inside.sh "$root" go build -o "$tree/bin/h5dnn" \
+sh scripts/dist/inside.sh "$root" go build -buildmode=pie -o "$tree/bin/h5dnn" \
 	-ldflags "-s -w -X main.release=v$version -extldflags '-Wl,-rpath,\$ORIGIN/../lib/h5dnn -Wl,--disable-new-dtags'" ./cmd/h5dnn
 for library in libgomp.so.1 libdnnl.so.2 libOpenCL.so.1 libhdf5_serial.so.103 libsz.so.2 libaec.so.0; do
 	file=$(chroot "$root" dpkg-query -S "*/x86_64-linux-gnu/$library") # PACKAGE:amd64: /FILE

@@ -4,6 +4,7 @@
 # The wheel for aarch64 needs qemu-user-static.
 set -eu
 cd "$(dirname "$0")/../.."
+case $1 in *aarch64*) command -v qemu-aarch64-static >/dev/null || { echo "dist: qemu-aarch64-static is missing; install it (Debian: apt-get install qemu-user-static)" >&2; exit 2; } ;; esac
 
 # What a program must do, beside digits.h5. The last command needs oneDNN, the one before libhdf5.
 program='h5dnn version && h5dnn inspect digits.h5 | head -2 && h5dnn slice "digits.h5:/test/images[0, 2:]" &&
