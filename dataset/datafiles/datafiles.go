@@ -154,6 +154,8 @@ func Found(data inspect.Selection, name string) (dataconfig.Found, error) {
 		return dataconfig.Found{Array: data.Array, Names: data.Names, Values: data.NameValues}, nil
 	case data.Texts():
 		return dataconfig.Found{Texts: data.Strings}, nil
+	case data.Rows == nil && len(data.Elements.Fields) > 0 && !strings.HasSuffix(name, "]"): // members of members are not read
+		return dataconfig.Found{}, errkind.Errorf(dtype.ErrType, "%s has elements of type %s; name a member, as in %s['%s']", name, data.Type(), data.Name, data.Elements.Fields[0].Name)
 	case data.Rows == nil:
 		return dataconfig.Found{}, errkind.Errorf(dtype.ErrType, "%s has elements of type %s; want numbers", name, data.Type())
 	}
