@@ -82,6 +82,14 @@ func (r *Run) metricName(output int, name string) string {
 	return name
 }
 
+// HasMetric reports whether a metric of that name is among the metrics of c, by itself or with settings.
+func (c Config) HasMetric(name string) bool {
+	return slices.ContainsFunc(c.Metrics, func(description any) bool {
+		m, err := nn.MetricFromConfig(description)
+		return err == nil && nn.MetricName(m) == name
+	})
+}
+
 // isAccuracy reports whether a metric is described as accuracy.
 func isAccuracy(description any) bool {
 	m, err := nn.MetricFromConfig(description)

@@ -83,7 +83,7 @@ func (r *Run) confusion(ctx context.Context, p *report.Report, samples dataset.D
 	const name = "confusion_matrix"
 	metrics := r.Config.Metrics
 	defer func() { r.Config.Metrics = metrics }()
-	if !slices.Contains(metrics, any(name)) {
+	if !r.Config.HasMetric(name) {
 		r.Config.Metrics = append(slices.Clone(metrics), name)
 	}
 	m, err := r.Evaluate(ctx, samples)

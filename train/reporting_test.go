@@ -18,6 +18,7 @@ func TestReportOfARun(t *testing.T) {
 	for name, text := range map[string]string{
 		"classes": "data: {file: blobs, x: images, y: labels}\nmodel: [flatten, {dense: 6}, relu, {dense: 4}]\nepochs: 2\nbatch: 32\n",
 		"ema":     "data: {file: blobs, x: images, y: labels}\nmodel: mlp\nema: 0.9\nepochs: 1\nbatch: 32\n",
+		"matrix":  "data: {file: blobs, x: images, y: labels}\nmodel: mlp\nmetrics: [{confusion_matrix: {ignore_index: -1}}]\nepochs: 1\nbatch: 32\n",
 	} {
 		run, data := setUp(t, text)
 		if err := run.Fit(context.Background(), data, train.Options{}); err != nil {

@@ -35,7 +35,7 @@ func (e *evaluation) evaluate(ctx context.Context, samples loader.Dataset) (err 
 		return fmt.Errorf("--confusion: the loss is %v, not one of classes", config.Loss)
 	}
 	if e.confusion || e.run.Classifies() && e.run.ClassNames() != nil {
-		if !slices.Contains(config.Metrics, any(confusionMatrix)) {
+		if !config.HasMetric(confusionMatrix) {
 			config.Metrics = append(slices.Clone(config.Metrics), confusionMatrix)
 		}
 	}
