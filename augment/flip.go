@@ -27,7 +27,7 @@ func NewFlip(o FlipOptions) *Flip {
 func newFlip(o FlipOptions) *Flip {
 	for _, axis := range o.Axes {
 		if axis != "width" && axis != "height" {
-			tensor.Fail("flip", nn.ErrConfig, "axes: %v", config.Unknown("axis", axis, []string{"width", "height"}))
+			tensor.Fail("flip", nn.ErrConfig, "axes: %s: %v", axis, config.Unknown("axis", axis, []string{"width", "height"}))
 		}
 	}
 	if len(o.Axes) == 0 {

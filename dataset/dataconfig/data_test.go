@@ -390,6 +390,7 @@ func TestDataTroubleSaysWhere(t *testing.T) {
 		"file: a, x: x, y: y, split: 'attr:kind'":                           "20 samples to train on and 0 to validate on",
 		"file: a, x: x, y: y, split: 0.001":                                 "leaves one side",
 		"file: a, x: x, y: y, steps: 21":                                    "none of 1 parts is 21 steps long",
+		"file: a, x: 'x[20:]', y: 'y[20:]'":                                 "has no rows",
 		"file: a, x: x, y: y, steps: 2, split: 0.01":                        "want some of both",
 		"file: a, x: /ragged, y: kinds, split: 'mask:/ragged'":              "rows of different lengths select no samples",
 		"file: a, x: x, y: y, val_file: a, val_x: /e/e0/late, val_y: kinds": "/e/e0/late is [2] and kinds is [3]",

@@ -155,7 +155,11 @@ func (c Config) shortest() int { return max(1, c.span()-c.PadBefore-c.PadAfter) 
 func (c Config) dropShort(parts []*part) ([]*part, error) {
 	least := c.shortest()
 	long := slices.DeleteFunc(slices.Clone(parts), func(p *part) bool { return p.len() < least })
-	if len(long) == 0 && len(parts) > 0 {
+	switch {
+	case len(long) > 0 || len(parts) == 0:
+	case least == 1:
+		return nil, fmt.Errorf("%s has no rows: %w", parts[0].name(), views.ErrShape)
+	default:
 		return nil, fmt.Errorf("%s: none of %d parts is %d steps long: %w", parts[0].name(), len(parts), least, views.ErrShape)
 	}
 	return long, nil
