@@ -83,7 +83,7 @@ func library() shelf {
 		panic(err)
 	}
 	s := shelf{
-		"a:x": numbered(0, 20), "a:y": storage.From(make([]int64, 20), 20),
+		"a:x": numbered(0, 20), "a:y": storage.From(make([]int64, 20), 20), "a:empty": numbered(0, 0),
 		"a:parity": storage.From(half, 20), "a:word": words, "a:marks": storage.From(marks, 20),
 		"a:list": storage.From([]int32{17, 3, 4}, 3), "a:x@val": []any{int64(2), int64(5)}, "a:/@kind": []any{"train"},
 		"b:x": numbered(20, 10), "b:y": storage.From(make([]int64, 10), 10), "b:/@kind": []any{"validation"},
@@ -390,7 +390,7 @@ func TestDataTroubleSaysWhere(t *testing.T) {
 		"file: a, x: x, y: y, split: 'attr:kind'":                           "20 samples to train on and 0 to validate on",
 		"file: a, x: x, y: y, split: 0.001":                                 "leaves one side",
 		"file: a, x: x, y: y, steps: 21":                                    "none of 1 parts is 21 steps long",
-		"file: a, x: 'x[20:]', y: 'y[20:]'":                                 "has no rows",
+		"file: a, x: empty, y: empty, y_ahead: 0":                           "has no rows",
 		"file: a, x: x, y: y, steps: 2, split: 0.01":                        "want some of both",
 		"file: a, x: /ragged, y: kinds, split: 'mask:/ragged'":              "rows of different lengths select no samples",
 		"file: a, x: x, y: y, val_file: a, val_x: /e/e0/late, val_y: kinds": "/e/e0/late is [2] and kinds is [3]",
