@@ -140,6 +140,9 @@ func (s *Source) fromONNX(file onnx.Model, o Options) (*Source, error) {
 	if layers.Label != "" {
 		made.notes = []string{fmt.Sprintf("1 output left out: %s, which names the class by the values of %s: %s", layers.Label, layers.Outputs[0], strings.Join(layers.Classes, ", "))}
 	}
+	if n := len(layers.Copies); n > 0 {
+		made.notes = append(made.notes, fmt.Sprintf("%d layers have the weights of others in IN, and are trained apart: %s", n, strings.Join(layers.Copies, ", ")))
+	}
 	made.Entries, err = serialize.Collect(list)
 	return made, err
 }

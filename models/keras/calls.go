@@ -114,7 +114,7 @@ func layerOf(operation string, args []any) (class string, config map[string]any)
 	case len(args) == 1 && operationLayers[operation] != "":
 		return operationLayers[operation], config
 	case len(args) == 1 && operation == "Negative":
-		return "Rescaling", map[string]any{"scale": -1.0}
+		return "Rescaling", map[string]any{"scale": -1.0, "offset": 0.0}
 	case len(args) == 1 && operationActivations[operation] != "":
 		return "Activation", map[string]any{"activation": operationActivations[operation]}
 	case len(args) == 2:

@@ -19,7 +19,7 @@ func inKerasOrder(m *Model) {
 	for _, node := range slices.Backward(w.nodes) {
 		depth := max(nodeDepth[node], depthOf[node.Layer])
 		depthOf[node.Layer] = depth
-		for _, r := range m.Layer(node.Layer).Calls[node.Node] {
+		for _, r := range m.Layer(node.Layer).inputs(node.Node) {
 			r.Tensor = 0
 			nodeDepth[r] = max(nodeDepth[r], depth+1)
 		}
@@ -51,9 +51,18 @@ func (w *graphWalk) visit(r Ref) {
 	if _, ok := w.met[r.Layer]; !ok {
 		w.met[r.Layer] = len(w.met)
 	}
-	for _, in := range w.model.Layer(r.Layer).Calls[r.Node] {
+	for _, in := range w.model.Layer(r.Layer).inputs(r.Node) {
 		w.visit(in)
 	}
 	w.finished[r] = true
 	w.nodes = append(w.nodes, r)
+}
+
+// inputs returns the inputs of a call, and those among the arguments by name of a function, which come after them.
+func (l *Layer) inputs(call int) []Ref {
+	refs := slices.Clone(l.Calls[call])
+	eachRef(l.Config[callArguments], func(ref []any) {
+		refs = append(refs, Ref{Layer: ref[0].(string), Node: nodeOf(ref)})
+	})
+	return refs
 }

@@ -77,6 +77,30 @@ var ours = map[string]struct {
 		{"name": "hidden", "layer": {"dense": {"out_features": 4, "in_features": 4}}, "from": "features"}, {"name": "again", "share": "hidden"},
 		{"name": "all", "layer": "concat", "from": ["flat", "again"]}, {"name": "first", "layer": {"dense": 2}}, {"name": "second", "layer": {"dense": 3}, "from": "all"}],
 		"outputs": ["first", "second"]}}`, [][]int{{2, 6, 5}, {4}}},
+	"parallel": {parallel, [][]int{{3, 4}}},
+}
+
+// parallel has dense layers of one shape side by side, which functions join.
+const parallel = `{"graph": {"inputs": ["x"], "nodes": [{"name": "q", "layer": {"linear": {"in_features": 4, "out_features": 4}}, "from": "x"}, {"name": "k", "layer": {"linear": {"in_features": 4, "out_features": 4}}, "from": "x"}, {"name": "turned", "layer": {"permute": {"axes": [2, 1]}}},
+		{"name": "scores", "layer": {"function": {"name": "matmul"}}, "from": ["q", "turned"]}, {"name": "weights", "layer": {"softmax": {"axis": -1}}}, {"name": "v", "layer": {"linear": {"in_features": 4, "out_features": 4}}, "from": "x"},
+		{"name": "negative", "layer": {"function": {"name": "neg"}}}, {"name": "y", "layer": {"function": {"name": "matmul"}}, "from": ["weights", "negative"]}]}}`
+
+// TestOperandsOfFunctionsOrderLayers: Keras finds weights by the order of layers of a class, which is that of the longest way to an output. Operands of
+// functions are on the way, too.
+func TestOperandsOfFunctionsOrderLayers(t *testing.T) {
+	m, _, err := keras.FromH5dnn(json.RawMessage(parallel), []keras.Input{{Name: "x", Shape: []int{3, 4}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dense []string
+	for _, l := range m.Layers {
+		if l.Class == "Dense" {
+			dense = append(dense, l.Name)
+		}
+	}
+	if want := "[k q v]"; fmt.Sprint(dense) != want { // as Keras 3.15 has the layers of the file
+		t.Errorf("dense layers %v; want %s", dense, want)
+	}
 }
 
 // TestKerasPredictsWhatH5dnnDoes writes models of package nn as files of Keras, which

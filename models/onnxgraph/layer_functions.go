@@ -79,10 +79,10 @@ func (l *lowering) constantBeside(x *tensor.Tensor, value, rank int) int {
 			numbers[i] = -math.MaxFloat32
 		}
 	}
-	if len(shape) != rank || rank < 2 || shape[0] != 1 || len(numbers) == 0 || slices.ContainsFunc(numbers, func(x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) }) {
+	if len(shape) != rank || rank < 1 || shape[0] != 1 || len(numbers) == 0 || slices.ContainsFunc(numbers, func(x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) }) {
 		return -1
 	}
-	settings := map[string]any{"values": numbers, "shape": shape[1:], "dtype": x.DType().String()}
+	settings := map[string]any{"values": numbers, "shape": append([]int{}, shape[1:]...), "dtype": x.DType().String()}
 	return l.then("constant", "constant", settings, shape, x.DType(), value)
 }
 

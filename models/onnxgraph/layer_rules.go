@@ -144,18 +144,27 @@ var (
 	_ = toLayer("Softmax", func(l *lowering, n *node) *layer { return l.softmax(n, "softmax") })
 	_ = toLayer("LogSoftmax", func(l *lowering, n *node) *layer { return l.softmax(n, "log_softmax") })
 	_ = toLayer("Clip", func(l *lowering, n *node) *layer {
-		low, ok1 := l.numbers(n, 1)
-		high, ok2 := l.numbers(n, 2)
-		if n.opset < 11 {
-			low, high, ok1, ok2 = []float64{n.number("min", 0)}, []float64{n.number("max", 0)}, n.attributes["min"].Floats != nil, n.attributes["max"].Floats != nil
+		bounds := map[string]any{}
+		for i, name := range []string{"min", "max"} {
+			list, ok := l.numbers(n, 1+i)
+			switch given := n.attributes[name].Floats; {
+			case ok && len(list) == 1:
+				bounds[name] = list[0]
+			case n.opset < 11 && given != nil:
+				bounds[name] = float64(given[0])
+			case len(n.in) > 1+i && n.in[1+i] >= 0: // of the data
+				return nil
+			}
 		}
 		switch {
-		case !ok1 || !ok2:
+		case len(bounds) == 0:
 			return nil
-		case low[0] == 0 && high[0] == 6:
+		case bounds["min"] == 0.0 && bounds["max"] == 6.0:
 			return on(n, "relu6", nil)
+		case len(bounds) == 2:
+			return on(n, "hardtanh", bounds)
 		}
-		return on(n, "hardtanh", map[string]any{"min": low[0], "max": high[0]})
+		return on(n, "function", map[string]any{"name": "clamp", "settings": bounds})
 	})
 	_ = toLayer("MaxPool", func(l *lowering, n *node) *layer { return l.pool(n, "maxpool") })
 	_ = toLayer("AveragePool", func(l *lowering, n *node) *layer { return l.pool(n, "avgpool") })

@@ -20,6 +20,7 @@ type Layers struct {
 	Inputs      []Value                  // in the order of the graph
 	Shapes      [][]int                  // of samples of the inputs
 	Outputs     []string                 // names, without dots and slashes
+	Copies      []string                 // layers that have the weights of others, and are trained apart
 	Label       string                   // an output that is left out: the label of the class by the values of the one that stays; "" for none
 	Classes     []string                 // the labels in the order of those values, if they are known
 }
@@ -59,7 +60,9 @@ type lowering struct {
 	names      map[string]bool
 	batch      int
 	lastFactor int
-	nodes      []any // of the description
+	nodes      []any                    // of the description
+	taken      map[storage.Storage]bool // weights that a layer has
+	copies     []string                 // layers with the weights of others
 	weights    map[string]storage.Array
 }
 
@@ -80,7 +83,7 @@ func ToLayers(g *onnx.Graph, samples map[string][]int) (*Layers, error) {
 		return nil, err
 	}
 	out.Inputs = m.inputs
-	l := &lowering{m: m, uses: m.uses(), sources: map[int]source{}, ordered: map[[2]int]int{}, states: map[int][]int{}, names: map[string]bool{}, weights: out.Weights}
+	l := &lowering{m: m, uses: m.uses(), sources: map[int]source{}, ordered: map[[2]int]int{}, taken: map[storage.Storage]bool{}, states: map[int][]int{}, names: map[string]bool{}, weights: out.Weights}
 	l.batch = cmp.Or(m.batch, m.unusualSize(samples))
 	var inputs []*tensor.Tensor
 	var names []any
@@ -115,6 +118,7 @@ func ToLayers(g *onnx.Graph, samples map[string][]int) (*Layers, error) {
 		}
 		outputs, out.Outputs = append(outputs, l.sources[l.sampleFirst(o.number, false)].name), append(out.Outputs, plainName(o.Name))
 	}
+	out.Copies = l.copies
 	out.Description = map[string]any{"graph": map[string]any{"inputs": names, "nodes": l.nodes, "outputs": outputs, "output_names": out.Outputs}}
 	return out, nil
 }
@@ -198,8 +202,16 @@ func (l *lowering) describe(name string, made *layer, from []any) string {
 		settings = made.settings
 	}
 	l.nodes = append(l.nodes, map[string]any{"name": name, "layer": map[string]any{made.name: settings}, "from": from})
+	shared := len(made.weights) > 0
 	for parameter, w := range made.weights {
 		l.weights[name+"."+parameter] = w.Contiguous().Array()
+		shared = shared && l.taken[w.Storage()]
+	}
+	for _, w := range made.weights {
+		l.taken[w.Storage()] = true
+	}
+	if shared {
+		l.copies = append(l.copies, name)
 	}
 	return name
 }
@@ -221,6 +233,9 @@ func (l *lowering) passesStates(n *node) bool {
 			all = append(all, l.states[in]...)
 		}
 		l.states[n.out[0]], l.sources[n.out[0]] = all, source{states: true}
+		return true
+	case n.op == "Slice" && len(list) == 1 && slices.Equal(l.shapes[n.out[0]], l.shapes[n.in[0]]): // as PyTorch takes the states of each layer
+		l.states[n.out[0]], l.sources[n.out[0]] = list, source{states: true}
 		return true
 	case n.op == "Squeeze" && len(list) == 1 && len(l.shapes[n.out[0]]) == 2:
 		l.sources[n.out[0]] = l.sources[list[0]]
@@ -274,7 +289,7 @@ func (l *lowering) lower(n *node) bool {
 	}
 	a, ok := l.arranged(n)
 	if !ok {
-		return false
+		return l.distribute(n, rule)
 	}
 	made := rule(l, a.node)
 	if made == nil {

@@ -311,6 +311,9 @@ func (c *chain) add(kind string, settings map[string]any, more ...any) {
 func (c *chain) reshape(shape []int) {
 	switch {
 	case slices.Equal(shape, c.shape):
+	case len(shape) == 0:
+		c.reshape([]int{1})
+		c.add("select", map[string]any{"index": 0, "axis": 1})
 	case len(shape) == 1 && len(c.shape) > 0:
 		c.add("flatten", map[string]any{})
 	default:
@@ -334,7 +337,7 @@ func (c *chain) repeat(counts []int, t dtype.Type) {
 		tensor.Fail("layers", dtype.ErrType, "repetition of %v", t)
 	}
 	from := c.name
-	ones := map[string]any{"values": slices.Repeat([]float64{1}, product(counts)), "shape": counts, "dtype": t.String()}
+	ones := map[string]any{"values": slices.Repeat([]float64{1}, product(counts)), "shape": slices.Clone(counts), "dtype": t.String()}
 	c.add("constant", ones)
 	constant := c.name
 	c.name = from
@@ -491,6 +494,35 @@ func (l *lowering) elementwise(n *node) bool {
 
 // activations are the operators of single elements that have settings.
 var activations = []string{"Gelu", "Swish", "LeakyRelu", "Elu", "Celu", "HardSigmoid", "Clip"}
+
+// distribute adds the layer of a node whose one value has the samples and their steps on the first axis, such as frames of videos: a layer of each
+// step. It reports whether there is one.
+func (l *lowering) distribute(n *node, rule func(l *lowering, n *node) *layer) bool {
+	s := l.sources[n.in[0]]
+	at, before, after := s.samplesAxis()
+	if at != 0 || before != 1 || after == 1 || len(n.out) != 1 || slices.ContainsFunc(n.in[1:], func(in int) bool { return in >= 0 && l.m.known[in] == nil }) {
+		return false
+	}
+	batch, nodes := l.batch, len(l.nodes)
+	l.batch *= after
+	made := rule(l, n)
+	l.batch = batch
+	if made == nil || made.more != nil || made.index != 0 || !slices.Equal(made.from, n.in[:1]) || len(l.nodes) != nodes || l.shapes[n.out[0]][0] != batch*after {
+		return false
+	}
+	inner := map[string]any{made.name: map[string]any{}}
+	if made.settings != nil {
+		inner[made.name] = made.settings
+	}
+	outer := &layer{name: "time_distributed", settings: map[string]any{"layer": inner}, from: []int{l.sampleFirst(n.in[0], false)}, weights: map[string]*tensor.Tensor{}}
+	for name, w := range made.weights {
+		outer.weights["layer."+name] = w
+	}
+	p := place{axis: 0, before: 1, after: after, rank: len(s.axes)}
+	moved := *n
+	moved.out = []int{l.value("", p.shape(l.shapes[n.out[0]], batch), l.types[n.out[0]])}
+	return l.add(outer, n, 0, arrangement{&moved, func(name string, shape []int) source { return l.placedOutput(name, shape, p) }})
+}
 
 // move gives a node the axes that its values have with the samples first.
 func (l *lowering) move(n, moved *node, p place, first int) bool {

@@ -63,7 +63,7 @@ the samples may be on any axis, or share one with others: attention of PyTorch, 
 Steps have added positions, and a class token before them, that are trained where their elements are those of an initializer; sines and cosines
 stay. Other constants beside values, such as masks and gains of the last axis, do not change in training: up to 16384 numbers, or a causal
 mask of any size. The least float32 stands for −∞ in them. A row of scores that are all masked is therefore uniform, where ONNX Runtime has NaN.
-The label that a classifier of scikit-learn has beside its probabilities is left out, and the classes are named in a note. States of recurrent layers may be the first of others. ` + "`--input-shape`" + ` gives the sizes of a sample that the model leaves open. Other formats, such as ` + "`.pt`" + ` and ` + "`.npz`" + `, have the
+A weight that several nodes have becomes one for each, and a note names these layers: they are trained apart. The label that a classifier of scikit-learn has beside its probabilities is left out, and the classes are named in a note. States of recurrent layers may be the first of others. ` + "`--input-shape`" + ` gives the sizes of a sample that the model leaves open. Other formats, such as ` + "`.pt`" + ` and ` + "`.npz`" + `, have the
 arrays of the model under its own names; ` + "`h5dnn convert run.h5 model.pt`" + ` writes a state_dict of the layers.
 
 ## Operators
