@@ -102,7 +102,7 @@ func TestLayersComputeWhatOperatorsDo(t *testing.T) {
 
 // TestExportedModelsBecomeLayers turns models that PyTorch exported into layers.
 func TestExportedModelsBecomeLayers(t *testing.T) {
-	for _, name := range []string{"small_cnn", "small_lstm", "small_states", "small_parts", "small_attention", "small_attention_dynamo", "small_attention_fixed", "small_logistic", "small_mlp"} {
+	for _, name := range []string{"small_cnn", "small_lstm", "small_states", "small_parts", "small_attention", "small_attention_dynamo", "small_attention_fixed", "small_frames", "small_logistic", "small_mlp"} {
 		f, err := serialize.Open("testdata/" + name + ".onnx")
 		if err != nil {
 			t.Fatal(err)

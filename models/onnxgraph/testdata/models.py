@@ -254,7 +254,21 @@ class Attends(nn.Module):
         return self.last(self.cross(first, others, others)[0].transpose(0, 1)[:, 0])
 
 
+class Frames(nn.Module):
+    """A convolution of each frame, whose samples and steps share an axis, and one number for each sample."""
+
+    def __init__(self):
+        super().__init__()
+        self.image, self.steps = nn.Sequential(nn.Conv2d(1, 3, 3, 2, 1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()), nn.GRU(3, 4, batch_first=True)
+
+    def forward(self, x):
+        n, t = x.shape[:2]
+        y = self.steps(self.image(x.flatten(0, 1)).view(n, t, -1))[0]
+        return y, nn.functional.cosine_similarity(y[:, 0], y[:, -1]).clamp(min=0.5) ** 0.5
+
+
 MODELS = {
+    "small_frames": lambda n: export(n, Frames(), [torch.randn(2, 3, 1, 4, 4)], dynamo=True),
     "small_logistic": small_logistic,
     "small_mlp": small_mlp,
     "small_attention": lambda n: export(n, Attends(), [torch.tensor([[1, 2, 3, 4, 0, 0]])], opset=14),
