@@ -97,7 +97,10 @@ func TestConvFusesEveryActivation(t *testing.T) {
 			{3, 16, 32, []int{12, 12}, []int{3, 3}, ConvOptions{Padding: Pad(1, 1)}},
 			{3, 32, 32, []int{37}, []int{5}, ConvOptions{Padding: Pad(2)}},
 		} {
-			for _, l := range layouts {
+			for i, l := range layouts {
+				if l.name != channelsLastLayout.name && i%3 != int(act)%3 { // each activation in three layouts
+					continue
+				}
 				xs, ws, bs, ys := s.shapes()
 				x, y, w, b := channelsLastLayout.of(xs...), l.of(ys...), rowMajorLayout.of(ws...), rowMajorLayout.of(bs...)
 				set := s.ConvOptions

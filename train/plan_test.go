@@ -150,7 +150,7 @@ func TestMemoryErrorsNameSettings(t *testing.T) {
 func TestValidationFitsWhereTrainingDoes(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	fit := func(d storage.Device, resident config.Choice, memory int64, samples, width int) (val float64, err error) {
-		c, err := train.ParseConfig([]byte("data: {file: f, x: x, y: y, val_x: x, val_y: y, normalize: {mean: 0.5, std: 0.25}}\nmodel: [{dense: 2}]\nclasses: 2\nbatch: 4\nepochs: 1"))
+		c, err := train.ParseConfig([]byte("data: {file: f, x: x, y: y, val_x: x, val_y: y, normalize: {mean: 0.5, std: 0.25}}\nmodel: [{dense: 2}]\nclasses: 2\nbatch: 25\nepochs: 1"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"os"
@@ -51,40 +53,77 @@ func raced() bool {
 	return slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// lookAtAll runs commands on every file of a folder, and on every dataset.
+// lookAtAll runs commands on every file of a folder, and on every dataset: a process for each file.
 func lookAtAll(t *testing.T, folder string) {
 	files, err := os.ReadDir(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if raced() {
-		files = files[:len(files)/16] // thousands of processes, each of them ten times as slow
+		files = files[:len(files)/16] // hundreds of processes, each of them ten times as slow
 	}
 	opened := watchOpened(t, folder)
 	commands, failed := 0, 0
 	for _, file := range files {
-		look := func(args ...string) []byte {
-			out, err := watched(t, folder, args...)
-			if commands++; err != nil {
+		cmd := program(t)
+		cmd.Dir = folder
+		cmd.Env = append(cmd.Env, lookVariable+"="+file.Name())
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := within(t, cmd); err != nil {
+			t.Errorf("%s: %v, after\n%.2000s%.2000s", file.Name(), err, out.String(), errs.String())
+		}
+		for lines := json.NewDecoder(&out); lines.More(); commands++ {
+			var l look
+			if err := lines.Decode(&l); err != nil {
+				t.Fatal(err)
+			}
+			if err := answered(l.Status, l.Errors); err != nil {
+				t.Errorf("%q: %v", l.Args, err)
+			}
+			if l.Status == statusTrouble {
 				failed++
 			}
-			for _, other := range opened() {
-				if other != file.Name() {
-					t.Errorf("%q opens %s", args, other)
-				}
-			}
-			return out
 		}
-		look("verify", file.Name())
-		var seen struct{ Objects []object }
-		json.Unmarshal(look("inspect", "--json", file.Name()), &seen) // nothing, if that failed
-		for _, o := range seen.Objects {
-			if o.Kind == "dataset" && o.Error == "" {
-				look("slice", file.Name()+":"+o.Path)
+		for _, other := range opened() {
+			if other != file.Name() {
+				t.Errorf("of %s, %s is opened", file.Name(), other)
 			}
 		}
 	}
+	if commands < 2*len(files) {
+		t.Errorf("%d commands on %d files", commands, len(files))
+	}
 	t.Logf("%d files, %d commands, %d of them refused", len(files), commands, failed)
+}
+
+// lookVariable names the file that a process started by tests looks at.
+const lookVariable = "H5DNN_TEST_LOOK"
+
+// A look is a command that only reads a file, its exit status and what it wrote to standard error.
+type look struct {
+	Args   []string
+	Status int
+	Errors string
+}
+
+// lookAt verifies and inspects a file, prints each of its datasets, and writes a line of JSON for each command.
+func lookAt(name string) {
+	say := json.NewEncoder(os.Stdout)
+	command := func(args ...string) []byte {
+		var out, errs bytes.Buffer
+		status := run(context.Background(), append([]string{"h5dnn"}, args...), &out, &errs)
+		say.Encode(look{args, status, errs.String()})
+		return out.Bytes()
+	}
+	command("verify", name)
+	var seen struct{ Objects []object }
+	json.Unmarshal(command("inspect", "--json", name), &seen) // nothing, if that failed
+	for _, o := range seen.Objects {
+		if o.Kind == "dataset" && o.Error == "" {
+			command("slice", name+":"+o.Path)
+		}
+	}
 }
 
 // TestOpenedFilesAreSeen checks that the previous test would notice opened files: a file

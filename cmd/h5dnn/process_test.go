@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -27,7 +28,13 @@ func TestMain(m *testing.M) {
 		withoutGPUs()
 	}
 	if os.Getenv("H5DNN_TEST_AS_PROGRAM") != "" {
-		status := process()
+		status := statusFine
+		if name := os.Getenv(lookVariable); name != "" {
+			limitGarbage(os.Args)
+			lookAt(name)
+		} else {
+			status = process()
+		}
 		if name := os.Getenv(peakVariable); name != "" {
 			writePeak(name)
 		}
@@ -107,26 +114,43 @@ func watched(t *testing.T, folder string, args ...string) ([]byte, error) {
 	cmd.Dir = folder
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
+	within(t, cmd)
+	status := cmd.ProcessState.ExitCode()
+	if err := answered(status, errs.String()); err != nil {
+		t.Errorf("%q: %v", args, err)
+	}
+	if status == statusFine || status == statusNegative {
+		return out.Bytes(), nil
+	}
+	return out.Bytes(), errors.New(strings.TrimSpace(errs.String()))
+}
+
+// within runs cmd, which program returned, to its end, and checks the limits.
+func within(t *testing.T, cmd *exec.Cmd) error {
+	t.Helper()
 	peak := measured(t, cmd)
 	if err := cmd.Start(); err != nil {
-		t.Error(err)
-		return nil, err
+		t.Fatal(err)
 	}
 	waited := time.AfterFunc(12*patience, func() { cmd.Process.Kill() }) // it may hang without computing
 	err := cmd.Wait()
 	waited.Stop()
 	took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	memory := peak()
-	if took > patience || memory > mostMemory {
-		t.Errorf("%q takes %v and %d MiB of memory, want at most %v and %d", args, took, memory>>20, patience, mostMemory>>20)
+	if memory := peak(); took > patience || memory > mostMemory {
+		t.Errorf("%q takes %v and %d MiB of memory, want at most %v and %d", cmd.Args[1:], took, memory>>20, patience, mostMemory>>20)
 	}
-	switch status := cmd.ProcessState.ExitCode(); {
-	case err == nil || status == statusNegative && errs.Len() == 0:
-		return out.Bytes(), nil
-	case status != statusTrouble || strings.Count(errs.String(), "\n") != 1 || strings.Contains(errs.String(), "internal error"):
-		t.Errorf("%q: %v, and on standard error, where one line should be:\n%.2000s", args, err, errs.String())
+	return err
+}
+
+// answered returns an error unless a command ended with a result, or with one line of an error.
+func answered(status int, errs string) error {
+	switch {
+	case status == statusFine || status == statusNegative && errs == "":
+		return nil
+	case status != statusTrouble || strings.Count(errs, "\n") != 1 || strings.Contains(errs, "internal error"):
+		return fmt.Errorf("status %d, and on standard error, where one line should be:\n%.2000s", status, errs)
 	}
-	return out.Bytes(), errors.New(strings.TrimSpace(errs.String()))
+	return nil
 }
 
 // large writes a file with 64 MiB to read, and returns its name.

@@ -27,10 +27,7 @@ import (
 // TestKilledRepackLeavesNoPartialFile kills repack at random times while it replaces a
 // file. The old file or the new one is there, complete.
 func TestKilledRepackLeavesNoPartialFile(t *testing.T) {
-	times := 100
-	if testing.Short() {
-		times = 10
-	}
+	const times = 30
 	folder := t.TempDir()
 	in, out := compressible(t), filepath.Join(folder, "out.h5")
 	old := []byte("what was there before")

@@ -37,15 +37,21 @@ type group struct {
 	waitsForWarp bool
 }
 
-// block returns a block with the registers set that are the same for all blocks.
+// block returns a block with the registers set that are the same for all blocks. Its memory is that of an earlier
+// launch, where there was one.
 func (k *Kernel) block(m *Memory, l Launch) *block {
-	b := &block{Kernel: k, memory: m, params: l.Params, grid: l.Blocks, size: l.Threads, races: l.CheckRaces}
+	old, _ := k.idle.Get().(*block)
+	if old == nil {
+		old = new(block)
+	}
+	b := &block{Kernel: k, memory: m, params: l.Params, grid: l.Blocks, size: l.Threads, races: l.CheckRaces, allLanes: old.allLanes[:0], groups: old.groups}
 	b.threads = int(l.Threads[0] * l.Threads[1] * l.Threads[2])
-	b.registers = make([]uint64, k.registers*b.threads)
-	b.shared = make([]byte, k.Shared+l.Shared)
-	b.recent = make([]span, len(k.code))
+	b.registers = zeroed(old.registers, k.registers*b.threads)
+	b.shared = zeroed(old.shared, k.Shared+l.Shared)
+	b.recent = zeroed(old.recent, len(k.code))
 	if l.CheckRaces {
-		b.shadow = newShadow(len(b.shared))
+		words := (len(b.shared) + 3) / 4
+		b.shadow = shadow{writes: zeroed(old.shadow.writes, words), reads: zeroed(old.shadow.reads, words)}
 	}
 	if l.Counters != nil {
 		b.counters = new(Counters)
@@ -65,6 +71,13 @@ func (k *Kernel) block(m *Memory, l Launch) *block {
 		}
 	}
 	return b
+}
+
+// zeroed returns n zeros, in the memory of old where they fit.
+func zeroed[T any](old []T, n int) []T {
+	elems := slices.Grow(old[:0], n)[:n]
+	clear(elems)
+	return elems
 }
 
 // row is one register of all threads.

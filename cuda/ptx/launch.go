@@ -52,6 +52,9 @@ func (k *Kernel) Run(m *Memory, l Launch) error {
 		if l.Counters != nil {
 			l.Counters.Add(b.counters)
 		}
+		b.memory, b.params = nil, nil
+		clear(b.recent)
+		k.idle.Put(b)
 	}
 	return nil
 }

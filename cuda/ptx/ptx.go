@@ -14,6 +14,8 @@
 // It does not simulate latencies and caches, and does not find races between blocks.
 package ptx
 
+import "sync"
+
 // A Module is parsed PTX.
 type Module struct {
 	Version, Target string // "7.0", "sm_80"
@@ -33,6 +35,7 @@ type Kernel struct {
 	constants map[uint64]int  // registers that hold constants
 	specials  map[special]int // registers that the launch configuration sets
 	dynamic   int             // the register of the address of dynamic shared memory, or 0
+	idle      sync.Pool       // of blocks
 }
 
 // A Param is the place of a parameter in the parameter buffer.

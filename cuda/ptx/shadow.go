@@ -14,11 +14,6 @@ type lastAccess struct{ thread, epoch uint32 }
 
 const manyThreads = ^uint32(0)
 
-func newShadow(bytes int) shadow {
-	words := (bytes + 3) / 4
-	return shadow{writes: make([]lastAccess, words), reads: make([]lastAccess, words)}
-}
-
 // race reports a read or write that no barrier orders with another thread's.
 func (b *block) race(l int32, at uint64, n int, write bool) {
 	s, me := &b.shadow, lastAccess{uint32(l) + 1, b.shadow.epoch}
