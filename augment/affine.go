@@ -138,7 +138,4 @@ func checkInterpolation(name, have string, known ...string) {
 	tensor.Fail(name, nn.ErrConfig, "interpolation: no %q; want one of %v", have, known)
 }
 
-// Config returns the settings.
-func (a *Affine) Config() any { return a.AffineOptions }
-
 var _ = Register("affine", newAffine, AffineOptions{P: 1})

@@ -75,7 +75,7 @@ type Fixed interface {
 var registered = nn.NewKind[Augmentation]("augmentation")
 
 // Register makes augmentations of type A available to configurations under name, as nn.RegisterLayer does for layers. A
-// has a method Config that returns its settings.
+// embeds S, or has a method Config that returns its settings.
 func Register[S any, A Augmentation](name string, make func(settings S) A, defaults S) bool {
 	return nn.Register[S, A](registered, name, make, defaults)
 }

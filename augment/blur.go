@@ -67,7 +67,4 @@ func convolve(to, from Sample, weights []uint32) (err error) {
 	return err
 }
 
-// Config returns the settings.
-func (a *Blur) Config() any { return a.BlurOptions }
-
 var _ = Register("blur", newBlur, BlurOptions{P: 1})

@@ -46,7 +46,4 @@ func (a *BoxBlur) Apply(to, from Sample, r *Random) error {
 	return convolve(to, from, nil)
 }
 
-// Config returns the settings.
-func (a *BoxBlur) Config() any { return a.BoxBlurOptions }
-
 var _ = Register("box_blur", newBoxBlur, BoxBlurOptions{P: 1})

@@ -34,7 +34,4 @@ func (a *ChannelDrop) Apply(to, from Sample, r *Random) error {
 	})
 }
 
-// Config returns the settings.
-func (a *ChannelDrop) Config() any { return a.ChannelDropOptions }
-
 var _ = Register("channel_drop", newChannelDrop, ChannelDropOptions{P: 0.1})

@@ -75,7 +75,4 @@ func (a *Color) Apply(to, from Sample, r *Random) error {
 	})
 }
 
-// Config returns the settings.
-func (a *Color) Config() any { return a.ColorOptions }
-
 var _ = Register("color", newColor, ColorOptions{P: 1})

@@ -74,7 +74,4 @@ func (a *Crop) Apply(to, from Sample, r *Random) error {
 // Fixed reports whether the crop is in the center.
 func (a *Crop) Fixed() bool { return a.Center }
 
-// Config returns the settings.
-func (a *Crop) Config() any { return a.CropOptions }
-
 var _ = Register("crop", NewCrop, CropOptions{})

@@ -96,7 +96,4 @@ func eachRun(f Field, y0, y1, x0, x1 int, do func(at, n int)) {
 	}
 }
 
-// Config returns the settings.
-func (a *Erase) Config() any { return a.EraseOptions }
-
 var _ = Register("erase", newErase, EraseOptions{P: 0.5})

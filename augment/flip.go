@@ -56,7 +56,4 @@ func (a *Flip) Apply(to, from Sample, r *Random) error {
 	return move{forward: m}.apply(to, from)
 }
 
-// Config returns the settings.
-func (a *Flip) Config() any { return a.FlipOptions }
-
 var _ = Register("flip", newFlip, FlipOptions{P: 0.5})

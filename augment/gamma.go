@@ -55,7 +55,4 @@ func (a *Gamma) Apply(to, from Sample, r *Random) error {
 	})
 }
 
-// Config returns the settings.
-func (a *Gamma) Config() any { return a.GammaOptions }
-
 var _ = Register("gamma", newGamma, GammaOptions{P: 1})

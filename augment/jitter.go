@@ -33,7 +33,4 @@ func (a *Jitter) Apply(to, from Sample, r *Random) error {
 	})
 }
 
-// Config returns the settings.
-func (a *Jitter) Config() any { return a.JitterOptions }
-
 var _ = Register("jitter", newJitter, JitterOptions{P: 1})

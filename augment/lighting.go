@@ -78,7 +78,4 @@ func (a *Lighting) Apply(to, from Sample, r *Random) error {
 	})
 }
 
-// Config returns the settings.
-func (a *Lighting) Config() any { return a.LightingOptions }
-
 var _ = Register("lighting", newLighting, LightingOptions{P: 1})

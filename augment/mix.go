@@ -31,9 +31,6 @@ func (o MixOptions) check(name string) {
 	checkProbability(name, o.P)
 }
 
-// Config returns the settings.
-func (o MixOptions) Config() any { return o }
-
 // soft returns fields whose labels are probabilities of classes.
 func (o MixOptions) soft(a Augmentation, fields []Field) ([]Field, error) {
 	if !slices.ContainsFunc(fields, func(f Field) bool { return f.Kind == Label }) {

@@ -67,7 +67,4 @@ func (a *Noise) Apply(to, from Sample, r *Random) error {
 	})
 }
 
-// Config returns the settings.
-func (a *Noise) Config() any { return a.NoiseOptions }
-
 var _ = Register("noise", newNoise, NoiseOptions{P: 1})

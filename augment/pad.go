@@ -41,7 +41,4 @@ func (a *Pad) Apply(to, from Sample, _ *Random) error {
 // Fixed returns true.
 func (a *Pad) Fixed() bool { return true }
 
-// Config returns the settings.
-func (a *Pad) Config() any { return a.PadOptions }
-
 var _ = Register("pad", NewPad, PadOptions{})

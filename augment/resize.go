@@ -101,7 +101,4 @@ func covers(size, n int) []cover {
 // Fixed returns true.
 func (a *Resize) Fixed() bool { return true }
 
-// Config returns the settings.
-func (a *Resize) Config() any { return a.ResizeOptions }
-
 var _ = Register("resize", NewResize, ResizeOptions{})

@@ -39,7 +39,4 @@ func (a *Rotate) Apply(to, from Sample, r *Random) error {
 	return move{forward: forward, borders: borders{a.Border, a.Fill}}.apply(to, from)
 }
 
-// Config returns the settings.
-func (a *Rotate) Config() any { return a.RotateOptions }
-
 var _ = Register("rotate", newRotate, RotateOptions{P: 1})

@@ -39,7 +39,4 @@ func (a *Scale) Apply(to, from Sample, r *Random) error {
 	})
 }
 
-// Config returns the settings.
-func (a *Scale) Config() any { return a.ScaleOptions }
-
 var _ = Register("scale", newScale, ScaleOptions{P: 1})

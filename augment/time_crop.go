@@ -57,7 +57,4 @@ func (a *TimeCrop) Apply(to, from Sample, r *Random) error {
 	})
 }
 
-// Config returns the settings.
-func (a *TimeCrop) Config() any { return a.TimeCropOptions }
-
 var _ = Register("time_crop", NewTimeCrop, TimeCropOptions{})

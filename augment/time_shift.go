@@ -49,7 +49,4 @@ func (a *TimeShift) Apply(to, from Sample, r *Random) error {
 	})
 }
 
-// Config returns the settings.
-func (a *TimeShift) Config() any { return a.TimeShiftOptions }
-
 var _ = Register("time_shift", newTimeShift, TimeShiftOptions{P: 1})

@@ -76,7 +76,4 @@ func warpedTimes(speeds []float64, n int) []float64 {
 	return times
 }
 
-// Config returns the settings.
-func (a *TimeWarp) Config() any { return a.TimeWarpOptions }
-
 var _ = Register("time_warp", newTimeWarp, TimeWarpOptions{P: 1})

@@ -435,7 +435,7 @@ func partlyRepeated(r *rand.Rand, shape []int) views.View {
 	return v
 }
 
-// Kernels may distribute so many elements to threads: those that sum or draw, and all of them (H5K_GRAIN).
+// Kernels may distribute to threads this number of elements: those that sum or draw, and all of them (H5K_GRAIN).
 const (
 	threaded = 4096
 	grain    = 65536

@@ -24,7 +24,6 @@ func TestALayerThatIsAddedRuns(t *testing.T) {
 type doubling struct{}
 
 // Config returns no settings.
-func (doubling) Config() any { return struct{}{} }
 
 // Forward returns 2·x.
 func (doubling) Forward(x *tensor.Tensor) *tensor.Tensor { return x.MulScalar(2) }

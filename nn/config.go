@@ -8,21 +8,14 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A Configured module can be described by its settings and rebuilt from them.
-// Its type must be registered by RegisterLayer.
-type Configured interface {
-	Module
-	Config() any // of the type that the constructor given to RegisterLayer takes
-}
-
 var layers = factory[Module]{kind: "layer"}
 
 // RegisterLayer makes modules of type M available to configurations under name.
 // The function make builds one from settings of type S, a struct whose fields
 // have JSON names. A setting that a configuration leaves out is taken from
-// defaults; make must take zeros as they are. RegisterLayer panics if the name is
-// taken.
-func RegisterLayer[S any, M Configured](name string, make func(settings S) M, defaults S) bool {
+// defaults; make must take zeros as they are. M embeds S, or is [Configured].
+// RegisterLayer panics if the name is taken.
+func RegisterLayer[S any, M Module](name string, make func(settings S) M, defaults S) bool {
 	return register(&layers, name, make, defaults)
 }
 

@@ -50,9 +50,6 @@ func (l *Lion) Step(params iter.Seq2[string, *nn.Parameter], grads tensor.Grads)
 func (l *Lion) Rate() float64        { return l.LearningRate }
 func (l *Lion) SetRate(rate float64) { l.LearningRate = rate }
 
-// Config makes Lion available to configurations.
-func (l *Lion) Config() any { return l.LionOptions }
-
 var _ = nn.RegisterOptimizer("outside_lion", NewLion, LionOptions{LearningRate: 1e-4, Beta1: 0.9, Beta2: 0.99})
 
 // An optimizer of another package embeds OptimizerState and changes parameters in place.
@@ -109,9 +106,6 @@ func NewScale(o ScaleOptions) *Scale {
 
 // Forward multiplies each feature by its factor.
 func (s *Scale) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Mul(s.Factor.Tensor) }
-
-// Config returns the settings.
-func (s *Scale) Config() any { return s.ScaleOptions }
 
 // A layer of another package is used, saved and configured as those of this one.
 func ExampleRegisterLayer() {

@@ -39,6 +39,11 @@ func register[S any, M, T any](f *factory[T], name string, make func(S) M, defau
 	if f.makers == nil {
 		f.makers = map[string]maker[T]{}
 	}
+	made, options := reflect.TypeFor[M](), reflect.TypeFor[S]()
+	if !describable(made, options) {
+		panic(fmt.Sprintf("nn: %s %q: %v neither embeds an exported %v nor has a method Config", f.kind, name, made, options))
+	}
+	optionsOf[made] = options
 	f.makers[spell.Plain(name)] = maker[T]{name, reflect.TypeFor[M](), defaults, func(raw json.RawMessage, d storage.Device) (m T, err error) {
 		settings := defaults
 		if d != nil {
@@ -51,6 +56,50 @@ func register[S any, M, T any](f *factory[T], name string, make func(S) M, defau
 		return m, failed
 	}}
 	return true
+}
+
+// A Configured layer, loss, optimizer and so on returns settings that its type does not embed.
+type Configured interface {
+	Config() any // of the type that the registered constructor takes
+}
+
+// optionsOf has the settings that registered constructors take, by the types that they make.
+var optionsOf = map[reflect.Type]reflect.Type{}
+
+// describable reports whether values of a type have their settings, those of a constructor.
+func describable(made, options reflect.Type) bool {
+	if made.Implements(reflect.TypeFor[Configured]()) || made == options || noSettings(options) {
+		return true
+	}
+	if made.Kind() == reflect.Pointer {
+		made = made.Elem()
+	}
+	field, ok := made.FieldByName(options.Name())
+	return ok && field.Anonymous && field.IsExported() && field.Type == options
+}
+
+// noSettings reports whether options have no fields, as those of layers that are only a name.
+func noSettings(options reflect.Type) bool {
+	return options.Kind() != reflect.Struct || options.NumField() == 0
+}
+
+// Settings returns the settings of a value of a registered type, such as a layer or an optimizer: what its method
+// Config returns, or else the options that its type embeds or is. It returns nil for other values.
+func Settings(made any) any {
+	if c, ok := made.(Configured); ok {
+		return c.Config()
+	}
+	options, ok := optionsOf[reflect.TypeOf(made)]
+	switch v := reflect.Indirect(reflect.ValueOf(made)); {
+	case !ok:
+		return nil
+	case v.Type() == options:
+		return v.Interface()
+	case noSettings(options):
+		return reflect.Zero(options).Interface()
+	default:
+		return v.FieldByName(options.Name()).Interface()
+	}
 }
 
 // A placeable setting builds modules on a device when it is decoded.
@@ -128,12 +177,6 @@ func (f *factory[T]) called(v any) string {
 	return fmt.Sprintf("%T", v)
 }
 
-// noSettings is embedded by what has no settings.
-type noSettings struct{}
-
-// Config returns no settings.
-func (noSettings) Config() any { return struct{}{} }
-
 // registerPlain adds values of type M, which has no settings, to f.
 func registerPlain[M, T any](f *factory[T], name string) bool {
 	return register(f, name, func(struct{}) (m M) { return m }, struct{}{})
@@ -200,11 +243,10 @@ func (f *factory[T]) read(text json.RawMessage) (name string, settings json.RawM
 // describe returns m in values that JSON can write and build reads.
 func (f *factory[T]) describe(m any) (any, error) {
 	name, ok := f.nameOf(m)
-	configured, can := m.(interface{ Config() any })
-	if !ok || !can {
+	if !ok {
 		return nil, config.Errorf("%T has no name in configurations; register it", m)
 	}
-	text, err := json.Marshal(configured.Config())
+	text, err := json.Marshal(Settings(m))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -306,9 +306,6 @@ func (g *Graph) collect(values []graphValue, inputs []*tensor.Tensor, computed [
 	return list
 }
 
-// Config returns the settings of g.
-func (g *Graph) Config() any { return g.GraphOptions }
-
 // UnmarshalJSON reads the nodes.
 func (n *Nodes) UnmarshalJSON(text []byte) error {
 	var list []json.RawMessage

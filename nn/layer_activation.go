@@ -8,20 +8,20 @@ import (
 // Activations as modules. They are fused with a product, convolution or batch norm
 // before them: see [ActivatedLayer].
 type (
-	ReLU    struct{ noSettings } // max(x, 0)
-	Tanh    struct{ noSettings } // the hyperbolic tangent
-	Sigmoid struct{ noSettings } // 1/(1 + exp(−x))
-	SiLU    struct{ noSettings } // x/(1 + exp(−x))
+	ReLU    struct{} // max(x, 0)
+	Tanh    struct{} // the hyperbolic tangent
+	Sigmoid struct{} // 1/(1 + exp(−x))
+	SiLU    struct{} // x/(1 + exp(−x))
 )
 
 // Activations that are kernels of their own.
 type (
-	Softplus    struct{ noSettings } // log(1 + exp(x))
-	Softsign    struct{ noSettings } // x/(1 + |x|)
-	Exponential struct{ noSettings } // exp(x)
-	Mish        struct{ noSettings } // x·tanh(softplus(x)) (Misra, arXiv:1908.08681)
-	LogSigmoid  struct{ noSettings } // log(1/(1 + exp(−x)))
-	Squareplus  struct{ noSettings } // (x + √(x² + 4))/2 (Barron, arXiv:2112.11687)
+	Softplus    struct{} // log(1 + exp(x))
+	Softsign    struct{} // x/(1 + |x|)
+	Exponential struct{} // exp(x)
+	Mish        struct{} // x·tanh(softplus(x)) (Misra, arXiv:1908.08681)
+	LogSigmoid  struct{} // log(1/(1 + exp(−x)))
+	Squareplus  struct{} // (x + √(x² + 4))/2 (Barron, arXiv:2112.11687)
 )
 
 // Forward applies the activation to x.
@@ -88,9 +88,6 @@ func (o SoftmaxOptions) axis() int {
 	}
 	return *o.Axis
 }
-
-// Config returns the settings of o.
-func (o SoftmaxOptions) Config() any { return o }
 
 var (
 	_ = registerPlain[ReLU](&layers, "relu")

@@ -77,9 +77,6 @@ func (o AdaptivePoolOptions) pool(layer string, x *tensor.Tensor, windows func(*
 // InputSpec returns the number of spatial axes.
 func (o AdaptivePoolOptions) InputSpec() InputSpec { return InputSpec{Spatial: len(o.OutputSize)} }
 
-// Config returns the settings of o.
-func (o AdaptivePoolOptions) Config() any { return o }
-
 var (
 	_ = RegisterLayer("adaptive_avg_pool", NewAdaptiveAvgPool, AdaptivePoolOptions{})
 	_ = RegisterLayer("adaptive_max_pool", NewAdaptiveMaxPool, AdaptivePoolOptions{})

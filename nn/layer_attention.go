@@ -187,7 +187,4 @@ func (m *attentionMasks) join(in map[string]*tensor.Tensor, query, key *tensor.T
 	return tensor.Where(keep, added, tensor.FullLike(added, -1e30))
 }
 
-// Config returns the settings of a.
-func (a *Attention) Config() any { return a.AttentionOptions }
-
 var _ = RegisterLayer("attention", NewAttention, AttentionOptions{Score: "dot"})

@@ -158,9 +158,6 @@ func (b *BatchNormalization) affine() gammaBeta {
 	return *made
 }
 
-// Config returns the settings of b.
-func (b *BatchNormalization) Config() any { return b.BatchNormOptions }
-
 var (
 	_ = RegisterLayer("batchnorm1d", newBatchNorm1d, batchNormDefaults)
 	_ = RegisterLayer("batchnorm2d", newBatchNorm2d, batchNormDefaults)

@@ -54,7 +54,4 @@ func (b *Branches) InputSpec() InputSpec {
 	return InputSpec{}
 }
 
-// Config returns the settings of b.
-func (b *Branches) Config() any { return b.BranchesOptions }
-
 var _ = RegisterLayer("branches", NewBranches, BranchesOptions{})

@@ -24,7 +24,4 @@ func NewCast(o CastOptions) Cast {
 // Forward returns x in the type.
 func (c Cast) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Cast(c.DType) }
 
-// Config returns the settings of c.
-func (c Cast) Config() any { return c.CastOptions }
-
 var _ = RegisterLayer("cast", NewCast, CastOptions{})

@@ -37,7 +37,4 @@ func (c *ClassToken) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return tensor.Cat(1, c.Weight.Expand(x.Shape()[0], 1, c.EmbeddingDim), x)
 }
 
-// Config returns the settings of c.
-func (c *ClassToken) Config() any { return c.ClassTokenOptions }
-
 var _ = RegisterLayer("class_token", NewClassToken, ClassTokenOptions{})

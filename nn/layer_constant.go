@@ -41,7 +41,4 @@ func (c *Constant) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return y.Expand(append([]int{x.Shape()[0]}, c.Shape...)...)
 }
 
-// Config returns the settings of c.
-func (c *Constant) Config() any { return c.ConstantOptions }
-
 var _ = RegisterLayer("constant", NewConstant, ConstantOptions{})

@@ -133,9 +133,6 @@ func (c *Convolution) forwardWith(x, weight, bias *tensor.Tensor, act tensor.Act
 	return tensor.Conv(x, weight, bias, o)
 }
 
-// Config returns the settings of c, in_channels among them once c is built.
-func (c *Convolution) Config() any { return c.ConvOptions }
-
 // convOptions returns the settings of a convolution as package tensor has them.
 func convOptions(stride, padding, after, dilation Sizes, groups int) tensor.ConvOptions {
 	o := tensor.ConvOptions{Groups: groups}

@@ -99,9 +99,6 @@ func (c *TransposedConvolution) forwardWith(x, weight, bias *tensor.Tensor, act 
 	return tensor.ConvTranspose(x, weight, bias, o)
 }
 
-// Config returns the settings of c, in_channels among them once c is built.
-func (c *TransposedConvolution) Config() any { return c.ConvTransposeOptions }
-
 var (
 	_ = RegisterLayer("conv_transpose1d", NewConvTranspose1d, ConvTransposeOptions{})
 	_ = RegisterLayer("conv_transpose2d", NewConvTranspose2d, ConvTransposeOptions{})

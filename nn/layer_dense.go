@@ -57,7 +57,4 @@ func (d *Dense) forwardWith(x, weight, bias *tensor.Tensor, act tensor.Activatio
 	return tensor.Linear(x, weight, bias, act)
 }
 
-// Config returns the settings of d, in_features among them once d is built.
-func (d *Dense) Config() any { return d.DenseOptions }
-
 var _ = RegisterLayer("dense", NewDense, DenseOptions{})

@@ -22,7 +22,7 @@ type CELU struct {
 
 // SELU is λ·ELU(x) with constants for which activations keep their mean and variance
 // (Klambauer et al., arXiv:1706.02515).
-type SELU struct{ noSettings }
+type SELU struct{}
 
 var eluDefaults = ELUOptions{Alpha: 1}
 

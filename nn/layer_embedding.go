@@ -91,7 +91,4 @@ func nameRows(n int) {
 // InputSpec says that the inputs are integers.
 func (e *Embedding) InputSpec() InputSpec { return InputSpec{Type: dtype.Int64} }
 
-// Config returns the settings of e.
-func (e *Embedding) Config() any { return e.EmbeddingOptions }
-
 var _ = RegisterLayer("embedding", NewEmbedding, EmbeddingOptions{})

@@ -94,7 +94,4 @@ func (f *Function) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 	return results
 }
 
-// Config returns the settings of f.
-func (f *Function) Config() any { return f.FunctionOptions }
-
 var _ = RegisterLayer("function", NewFunction, FunctionOptions{})

@@ -49,9 +49,6 @@ func (g *GaussianSample) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return mean.Add(logVariance.MulScalar(0.5).Exp().Mul(tensor.RandnLike(mean)))
 }
 
-// Config returns the settings of g.
-func (g *GaussianSample) Config() any { return g.GaussianSampleOptions }
-
 var (
 	_ = RegisterLayer("gaussian_sample", newGaussianSample, gaussianSampleDefaults)
 	_ = layers.aliases("gaussian_sample", "sampling")

@@ -34,7 +34,4 @@ func (g GELU) Activation() tensor.Activation {
 	return tensor.GELUActivation
 }
 
-// Config returns the settings of g.
-func (g GELU) Config() any { return g.GELUOptions }
-
 var _ = RegisterLayer("gelu", NewGELU, GELUOptions{})

@@ -4,12 +4,12 @@ import "github.com/h5dnn/h5dnn/tensor"
 
 // Pooling over all of each channel.
 type (
-	GlobalAvgPool1d struct{ noSettings } // the means of x (N, C, L): (N, C, 1); with a mask (N, L), of the steps where it is 1
-	GlobalAvgPool2d struct{ noSettings } // the means of images x (N, C, H, W): (N, C, 1, 1)
-	GlobalAvgPool3d struct{ noSettings } // the means of volumes x (N, C, D, H, W): (N, C, 1, 1, 1)
-	GlobalMaxPool1d struct{ noSettings } // the maxima of x (N, C, L): (N, C, 1)
-	GlobalMaxPool2d struct{ noSettings } // the maxima of images x (N, C, H, W): (N, C, 1, 1)
-	GlobalMaxPool3d struct{ noSettings } // the maxima of volumes x (N, C, D, H, W): (N, C, 1, 1, 1)
+	GlobalAvgPool1d struct{} // the means of x (N, C, L): (N, C, 1); with a mask (N, L), of the steps where it is 1
+	GlobalAvgPool2d struct{} // the means of images x (N, C, H, W): (N, C, 1, 1)
+	GlobalAvgPool3d struct{} // the means of volumes x (N, C, D, H, W): (N, C, 1, 1, 1)
+	GlobalMaxPool1d struct{} // the maxima of x (N, C, L): (N, C, 1)
+	GlobalMaxPool2d struct{} // the maxima of images x (N, C, H, W): (N, C, 1, 1)
+	GlobalMaxPool3d struct{} // the maxima of volumes x (N, C, D, H, W): (N, C, 1, 1, 1)
 )
 
 // globally returns pool(x) of x with the given number of spatial axes.

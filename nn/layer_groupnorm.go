@@ -125,12 +125,6 @@ func perChannel(v *tensor.Tensor, rank int) *tensor.Tensor {
 	return v.Reshape(shape...)
 }
 
-// Config returns the settings of g.
-func (g *GroupNorm) Config() any { return g.GroupNormOptions }
-
-// Config returns the settings of n.
-func (n *InstanceNorm) Config() any { return n.InstanceNormOptions }
-
 var (
 	_ = RegisterLayer("groupnorm", newGroupNorm, groupNormDefaults)
 	_ = RegisterLayer("instancenorm", newInstanceNorm, instanceNormDefaults)

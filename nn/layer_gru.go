@@ -39,7 +39,4 @@ func newGRU(o GRUOptions) *GRU {
 	return g
 }
 
-// Config returns the settings of g, input_size among them once g is built.
-func (g *GRU) Config() any { return g.GRUOptions }
-
 var _ = RegisterLayer("gru", newGRU, GRUOptions{RecurrentOptions: recurrentDefaults})

@@ -4,9 +4,9 @@ import "github.com/h5dnn/h5dnn/tensor"
 
 // Activations made of straight lines.
 type (
-	ReLU6       struct{ noSettings } // x limited to 0 and 6
-	Hardsigmoid struct{ noSettings } // x/6 + ½ limited to 0 and 1, as PyTorch and Keras 3 have it
-	Hardswish   struct{ noSettings } // x·hardsigmoid(x) (Howard et al., arXiv:1905.02244)
+	ReLU6       struct{} // x limited to 0 and 6
+	Hardsigmoid struct{} // x/6 + ½ limited to 0 and 1, as PyTorch and Keras 3 have it
+	Hardswish   struct{} // x·hardsigmoid(x) (Howard et al., arXiv:1905.02244)
 )
 
 // Forward applies the activation to x.
@@ -30,9 +30,6 @@ func NewThreshold(o ThresholdOptions) Threshold { return Threshold{o} }
 func (t Threshold) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.Threshold(t.ThresholdOptions.Threshold, t.Value)
 }
-
-// Config returns the settings of t.
-func (t Threshold) Config() any { return t.ThresholdOptions }
 
 var (
 	_ = registerPlain[ReLU6](&layers, "relu6")

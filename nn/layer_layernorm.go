@@ -65,7 +65,4 @@ func (l *LayerNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return tensor.LayerNorm(x, l.NormalizedShape, gamma, beta, nonZero(l.Eps))
 }
 
-// Config returns the settings of l.
-func (l *LayerNorm) Config() any { return l.LayerNormOptions }
-
 var _ = RegisterLayer("layernorm", newLayerNorm, layerNormDefaults)

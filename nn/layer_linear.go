@@ -55,7 +55,4 @@ func (l *Linear) forwardWith(x, weight, bias *tensor.Tensor, act tensor.Activati
 	return tensor.Linear(x, weight, bias, act)
 }
 
-// Config returns the settings of l.
-func (l *Linear) Config() any { return l.LinearOptions }
-
 var _ = RegisterLayer("linear", NewLinear, LinearOptions{})

@@ -45,7 +45,4 @@ func (l *LocalResponseNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.Div(mean.MulScalar(l.Alpha).AddScalar(l.K).PowScalar(l.Beta))
 }
 
-// Config returns the settings of l.
-func (l *LocalResponseNorm) Config() any { return l.LocalResponseNormOptions }
-
 var _ = RegisterLayer("local_response_norm", newLocalResponseNorm, localResponseDefaults)

@@ -34,7 +34,4 @@ func newLSTM(o LSTMOptions) *LSTM {
 	return l
 }
 
-// Config returns the settings of l, input_size among them once l is built.
-func (l *LSTM) Config() any { return l.LSTMOptions }
-
 var _ = RegisterLayer("lstm", newLSTM, LSTMOptions{RecurrentOptions: recurrentDefaults})

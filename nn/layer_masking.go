@@ -40,7 +40,4 @@ func (m Masking) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 	return []*tensor.Tensor{tensor.Where(counts.NeScalar(0), x, tensor.ZerosLike(x)), counts.Reshape(counts.Shape()[:x.Rank()-1]...)}
 }
 
-// Config returns the settings of m.
-func (m Masking) Config() any { return m.MaskingOptions }
-
 var _ = RegisterLayer("masking", NewMasking, MaskingOptions{})

@@ -8,12 +8,12 @@ import (
 // Modules that merge several inputs into one output: inputs of one shape but for axes of one element, along which they are broadcast, or for
 // Concat of shapes that differ along its axis.
 type (
-	Add      struct{ noSettings } // the sum
-	Subtract struct{ noSettings } // the difference of two
-	Multiply struct{ noSettings } // the product of elements
-	Average  struct{ noSettings } // the mean
-	Maximum  struct{ noSettings } // the maximum
-	Minimum  struct{ noSettings } // the minimum
+	Add      struct{} // the sum
+	Subtract struct{} // the difference of two
+	Multiply struct{} // the product of elements
+	Average  struct{} // the mean
+	Maximum  struct{} // the maximum
+	Minimum  struct{} // the minimum
 )
 
 // Concat joins its inputs along an axis.
@@ -113,9 +113,6 @@ func checkInputs(layer string, inputs []*tensor.Tensor) {
 		tensor.Fail(layer, views.ErrShape, "no inputs; want at least one")
 	}
 }
-
-// Config returns the settings of c.
-func (c Concat) Config() any { return c.ConcatOptions }
 
 var (
 	_ = registerPlain[Add](&layers, "add")

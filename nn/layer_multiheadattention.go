@@ -208,7 +208,4 @@ func (m *MultiHeadAttention) causalAfter(q *tensor.Tensor) bool {
 
 func (m *MultiHeadAttention) setCache(c *Cache) { m.cache = c }
 
-// Config returns the settings of m.
-func (m *MultiHeadAttention) Config() any { return m.MultiHeadAttentionOptions }
-
 var _ = RegisterLayer("multihead_attention", NewMultiHeadAttention, MultiHeadAttentionOptions{})

@@ -48,7 +48,4 @@ func (p Pad) Forward(x *tensor.Tensor) *tensor.Tensor {
 // InputSpec returns the number of spatial axes.
 func (o PadOptions) InputSpec() InputSpec { return InputSpec{Spatial: len(o.Before)} }
 
-// Config returns the settings of p.
-func (p Pad) Config() any { return p.PadOptions }
-
 var _ = RegisterLayer("pad", NewPad, padDefaults)

@@ -38,7 +38,4 @@ func (p Permute) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.Permute(append([]int{0}, p.Axes...)...)
 }
 
-// Config returns the settings of p.
-func (p Permute) Config() any { return p.PermuteOptions }
-
 var _ = RegisterLayer("permute", NewPermute, PermuteOptions{})

@@ -58,9 +58,6 @@ func (p PixelUnshuffle) Forward(x *tensor.Tensor) *tensor.Tensor {
 // InputSpec says that the inputs are images.
 func (o PixelShuffleOptions) InputSpec() InputSpec { return InputSpec{Spatial: 2} }
 
-// Config returns the settings of o.
-func (o PixelShuffleOptions) Config() any { return o }
-
 var (
 	_ = RegisterLayer("pixel_shuffle", NewPixelShuffle, PixelShuffleOptions{})
 	_ = RegisterLayer("pixel_unshuffle", NewPixelUnshuffle, PixelShuffleOptions{})

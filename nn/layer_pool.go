@@ -65,9 +65,6 @@ func (p AvgPool2d) Forward(x *tensor.Tensor) *tensor.Tensor { return p.avg("avgp
 // Forward pools volumes x.
 func (p AvgPool3d) Forward(x *tensor.Tensor) *tensor.Tensor { return p.avg("avgpool3d", 3, x) }
 
-// Config returns the settings of o.
-func (o PoolOptions) Config() any { return o }
-
 func (o PoolOptions) max(layer string, rank int, x *tensor.Tensor) *tensor.Tensor {
 	checkSpatial(layer, x, rank)
 	return x.MaxPool(o.tensorOptions(layer, rank))

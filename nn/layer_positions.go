@@ -81,7 +81,4 @@ func angles(steps, pairs int, base float64, dim int) *tensor.Tensor {
 
 func (p *Positions) setCache(c *Cache) { p.cache = c }
 
-// Config returns the settings of p.
-func (p *Positions) Config() any { return p.PositionsOptions }
-
 var _ = RegisterLayer("positions", NewPositions, PositionsOptions{})

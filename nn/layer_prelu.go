@@ -61,7 +61,4 @@ func (p *PReLU) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return tensor.Where(x.GtScalar(0), x, x.Mul(p.Weight.Tensor))
 }
 
-// Config returns the settings of p.
-func (p *PReLU) Config() any { return p.PReLUOptions }
-
 var _ = RegisterLayer("prelu", newPReLU, preluDefaults)

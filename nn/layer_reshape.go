@@ -35,7 +35,4 @@ func (r Reshape) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.Contiguous().Reshape(append([]int{x.Shape()[0]}, r.Shape...)...)
 }
 
-// Config returns the settings of r.
-func (r Reshape) Config() any { return r.ReshapeOptions }
-
 var _ = RegisterLayer("reshape", NewReshape, ReshapeOptions{})

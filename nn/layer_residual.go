@@ -28,7 +28,4 @@ func (r *Residual) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return merge("residual", []*tensor.Tensor{call("body", r.Body.Module, x), shortcut}, (*tensor.Tensor).Add)
 }
 
-// Config returns the settings of r.
-func (r *Residual) Config() any { return r.ResidualOptions }
-
 var _ = RegisterLayer("residual", NewResidual, ResidualOptions{})

@@ -57,7 +57,4 @@ func (r *RMSNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return tensor.RMSNorm(x, axes, r.Weight.tensorOf(), eps)
 }
 
-// Config returns the settings of r.
-func (r *RMSNorm) Config() any { return r.RMSNormOptions }
-
 var _ = RegisterLayer("rmsnorm", NewRMSNorm, RMSNormOptions{})

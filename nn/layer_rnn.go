@@ -27,7 +27,4 @@ func newRNN(o RNNOptions) *RNN {
 	return r
 }
 
-// Config returns the settings of r, input_size among them once r is built.
-func (r *RNN) Config() any { return r.RNNOptions }
-
 var _ = RegisterLayer("rnn", newRNN, RNNOptions{RecurrentOptions: recurrentDefaults})

@@ -35,7 +35,4 @@ func (s Select) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.Select(axis, index)
 }
 
-// Config returns the settings of s.
-func (s Select) Config() any { return s.SelectOptions }
-
 var _ = RegisterLayer("select", newSelect, selectDefaults)

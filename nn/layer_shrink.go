@@ -14,7 +14,7 @@ type Hardshrink struct{ ShrinkOptions }
 type Softshrink struct{ ShrinkOptions }
 
 // Tanhshrink is x − tanh(x).
-type Tanhshrink struct{ noSettings }
+type Tanhshrink struct{}
 
 var shrinkDefaults = ShrinkOptions{Lambda: 0.5}
 

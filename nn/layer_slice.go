@@ -55,7 +55,4 @@ func (s Slice) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.Slice(axis, start, stop, o.Step)
 }
 
-// Config returns the settings of s.
-func (s Slice) Config() any { return s.SliceOptions }
-
 var _ = RegisterLayer("slice", newSlice, sliceDefaults)

@@ -119,7 +119,4 @@ func (n *SpectralNorm) ForwardActivated(x *tensor.Tensor, act tensor.Activation)
 	return n.within.forwardWith(x, w.Div(u.Mul(product(m, v)).Sum()), n.Bias.tensorOf(), act)
 }
 
-// Config returns the settings of n.
-func (n *SpectralNorm) Config() any { return n.SpectralNormOptions }
-
 var _ = RegisterLayer("spectral_norm", newSpectralNorm, spectralNormDefaults)

@@ -43,7 +43,4 @@ func (s *SqueezeExcite) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.Mul(s.FC2.ForwardActivated(m, tensor.SigmoidActivation))
 }
 
-// Config returns the settings.
-func (s *SqueezeExcite) Config() any { return s.SqueezeExciteOptions }
-
 var _ = RegisterLayer("squeeze_excite", NewSqueezeExcite, SqueezeExciteOptions{})

@@ -43,7 +43,4 @@ func (d *TimeDistributed) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return y.Contiguous().Reshape(slices.Concat(steps, y.Shape()[1:])...)
 }
 
-// Config returns the settings of d.
-func (d *TimeDistributed) Config() any { return d.TimeDistributedOptions }
-
 var _ = RegisterLayer("time_distributed", NewTimeDistributed, TimeDistributedOptions{})

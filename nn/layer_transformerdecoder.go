@@ -31,7 +31,4 @@ func (d *TransformerDecoder) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tenso
 	return stacked(d.Layers, d.FinalNorm, inputs)
 }
 
-// Config returns the settings of d.
-func (d *TransformerDecoder) Config() any { return d.TransformerStackOptions }
-
 var _ = RegisterLayer("transformer_decoder", newDecoder, stackDefaults)

@@ -42,7 +42,4 @@ func (l *TransformerDecoderLayer) ForwardAll(inputs []*tensor.Tensor) []*tensor.
 	return []*tensor.Tensor{l.part("norm3", l.Norm3, l.Dropout3, x, func(x *tensor.Tensor) *tensor.Tensor { return l.apply(x, l.Activation) })}
 }
 
-// Config returns the settings of l.
-func (l *TransformerDecoderLayer) Config() any { return l.TransformerOptions }
-
 var _ = RegisterLayer("transformer_decoder_layer", newDecoderLayer, transformerDefaults)

@@ -77,7 +77,4 @@ func (e *TransformerEncoder) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tenso
 	return stacked(e.Layers, e.FinalNorm, inputs)
 }
 
-// Config returns the settings of e.
-func (e *TransformerEncoder) Config() any { return e.TransformerStackOptions }
-
 var _ = RegisterLayer("transformer_encoder", newEncoder, stackDefaults)

@@ -54,7 +54,4 @@ func wantInputs(layer string, inputs []*tensor.Tensor, n int, mask bool) {
 	}
 }
 
-// Config returns the settings of l.
-func (l *TransformerEncoderLayer) Config() any { return l.TransformerOptions }
-
 var _ = RegisterLayer("transformer_encoder_layer", newEncoderLayer, transformerDefaults)

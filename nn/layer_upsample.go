@@ -61,7 +61,4 @@ func (u Upsample) axes() int { return max(len(u.Scale), len(u.Size)) }
 // InputSpec returns the number of spatial axes.
 func (u Upsample) InputSpec() InputSpec { return InputSpec{Spatial: u.axes()} }
 
-// Config returns the settings of u.
-func (u Upsample) Config() any { return u.UpsampleOptions }
-
 var _ = RegisterLayer("upsample", NewUpsample, UpsampleOptions{})

@@ -74,9 +74,6 @@ func (n *WeightNorm) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *
 	return n.within.forwardWith(x, v.Mul(n.WeightG.Div(n.lengths(v))), n.Bias.tensorOf(), act)
 }
 
-// Config returns the settings of n.
-func (n *WeightNorm) Config() any { return n.WeightNormOptions }
-
 // ones returns n sizes of 1.
 func ones(n int) []int {
 	sizes := make([]int, n)

@@ -70,9 +70,6 @@ func (c Crop) Forward(x *tensor.Tensor) *tensor.Tensor {
 // InputSpec returns the number of spatial axes.
 func (o EdgeOptions) InputSpec() InputSpec { return InputSpec{Spatial: len(o.Before)} }
 
-// Config returns the settings of o.
-func (o EdgeOptions) Config() any { return o }
-
 var (
 	_ = RegisterLayer("zeropad", NewZeroPad, EdgeOptions{})
 	_ = RegisterLayer("crop", NewCrop, EdgeOptions{})

@@ -57,9 +57,6 @@ func softplusOfNegative(x *tensor.Tensor) *tensor.Tensor {
 // ComparesElements returns true.
 func (BCEWithLogitsLoss) ComparesElements() bool { return true }
 
-// Config returns the settings of l.
-func (l BCEWithLogitsLoss) Config() any { return l.BCEWithLogitsLossOptions }
-
 var (
 	_ = RegisterLoss("bce_with_logits", newBCEWithLogits, bceDefaults)
 	_ = losses.aliases("bce_with_logits", "binary_cross_entropy_with_logits", "bce_with_logits_loss")

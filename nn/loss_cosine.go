@@ -60,9 +60,6 @@ func (l CosineEmbeddingLoss) Forward(outputs, targets, weights *tensor.Tensor) F
 // ComparesElements returns true.
 func (CosineLoss) ComparesElements() bool { return true }
 
-// Config returns the settings of l.
-func (l CosineEmbeddingLoss) Config() any { return l.CosineEmbeddingLossOptions }
-
 var (
 	_ = RegisterLoss("cosine", NewCosineLoss, LossOptions{})
 	_ = RegisterLoss("cosine_embedding", NewCosineEmbeddingLoss, CosineEmbeddingLossOptions{})

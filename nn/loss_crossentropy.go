@@ -49,9 +49,6 @@ func (o CrossEntropyLossOptions) validate(loss string) {
 	}
 }
 
-// Config returns the settings.
-func (o CrossEntropyLossOptions) Config() any { return o }
-
 func (o CrossEntropyLossOptions) ignoredLabel() *int { return o.IgnoreIndex }
 
 // Forward returns the cross entropy of outputs (N, classes, …) and labels (N, …) or (N, classes, …).

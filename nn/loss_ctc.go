@@ -92,9 +92,6 @@ func (l CTCLoss) misplaced(labels, isLabel *tensor.Tensor) *tensor.Tensor {
 	return wrong
 }
 
-// Config returns the settings of l.
-func (l CTCLoss) Config() any { return l.CTCLossOptions }
-
 var (
 	_ = RegisterLoss("ctc", newCTC, ctcDefaults)
 	_ = losses.aliases("ctc", "ctc_loss")

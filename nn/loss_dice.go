@@ -10,9 +10,6 @@ func newDice(o OverlapLossOptions) *DiceLoss {
 	return &DiceLoss{newOverlap("dice", o, 0.5, 0.5, 2)}
 }
 
-// Config returns the settings of l.
-func (l *DiceLoss) Config() any { return l.OverlapLossOptions }
-
 func (l *DiceLoss) ignoring(label int) Loss {
 	o := l.OverlapLossOptions
 	o.IgnoreIndex = &label

@@ -97,12 +97,6 @@ func (l *FocalLoss) ignoring(label int) Loss {
 // ComparesElements returns true.
 func (BinaryFocalLoss) ComparesElements() bool { return true }
 
-// Config returns the settings of l.
-func (l *FocalLoss) Config() any { return l.FocalLossOptions }
-
-// Config returns the settings of l.
-func (l BinaryFocalLoss) Config() any { return l.BinaryFocalLossOptions }
-
 var (
 	_ = RegisterLoss("focal", newFocal, focalDefaults)
 	_ = RegisterLoss("binary_focal", newBinaryFocal, binaryFocalDefaults)

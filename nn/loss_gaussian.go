@@ -69,9 +69,6 @@ func (l GaussianNLLLoss) Estimate(outputs *tensor.Tensor) *tensor.Tensor {
 	return outputs.Slice(1, 0, outputs.Shape()[1]/2, 1)
 }
 
-// Config returns the settings of l.
-func (l GaussianNLLLoss) Config() any { return l.GaussianNLLLossOptions }
-
 var (
 	_ = RegisterLoss("gaussian_nll", newGaussianNLL, gaussianDefaults)
 	_ = losses.aliases("gaussian_nll", "gaussian_nll_loss")

@@ -127,12 +127,6 @@ func (HingeLoss) ComparesElements() bool { return true }
 // ComparesElements returns true.
 func (HingeEmbeddingLoss) ComparesElements() bool { return true }
 
-// Config returns the settings.
-func (o HingeLossOptions) Config() any { return o }
-
-// Config returns the settings.
-func (o MultiMarginLossOptions) Config() any { return o }
-
 var (
 	_ = RegisterLoss("hinge", newHinge, hingeDefaults)
 	_ = RegisterLoss("hinge_embedding", newHingeEmbedding, hingeDefaults)

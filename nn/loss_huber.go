@@ -77,12 +77,6 @@ func (HuberLoss) IsRegression() bool { return true }
 // IsRegression returns true.
 func (SmoothL1Loss) IsRegression() bool { return true }
 
-// Config returns the settings of l.
-func (l HuberLoss) Config() any { return l.HuberLossOptions }
-
-// Config returns the settings of l.
-func (l SmoothL1Loss) Config() any { return l.SmoothL1LossOptions }
-
 var (
 	_ = RegisterLoss("huber", newHuber, huberDefaults)
 	_ = RegisterLoss("smooth_l1", newSmoothL1, smoothL1Defaults)

@@ -10,9 +10,6 @@ func newIoU(o OverlapLossOptions) *IoULoss {
 	return &IoULoss{newOverlap("iou", o, 1, 1, 1)}
 }
 
-// Config returns the settings of l.
-func (l *IoULoss) Config() any { return l.OverlapLossOptions }
-
 func (l *IoULoss) ignoring(label int) Loss {
 	o := l.OverlapLossOptions
 	o.IgnoreIndex = &label

@@ -51,9 +51,6 @@ func (l KLDivLoss) Forward(outputs, targets, weights *tensor.Tensor) Fraction {
 // ComparesElements returns true.
 func (KLDivLoss) ComparesElements() bool { return true }
 
-// Config returns the settings of l.
-func (l KLDivLoss) Config() any { return l.KLDivLossOptions }
-
 var (
 	_ = RegisterLoss("kl_div", NewKLDivLoss, KLDivLossOptions{})
 	_ = losses.aliases("kl_div", "kl", "kl_divergence", "kl_div_loss")

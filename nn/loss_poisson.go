@@ -61,9 +61,6 @@ func (l PoissonNLLLoss) Estimate(outputs *tensor.Tensor) *tensor.Tensor {
 // ComparesElements returns true.
 func (PoissonNLLLoss) ComparesElements() bool { return true }
 
-// Config returns the settings of l.
-func (l PoissonNLLLoss) Config() any { return l.PoissonNLLLossOptions }
-
 var (
 	_ = RegisterLoss("poisson_nll", newPoissonNLL, poissonDefaults)
 	_ = losses.aliases("poisson_nll", "poisson", "poisson_nll_loss")

@@ -38,9 +38,6 @@ func (l QuantileLoss) Forward(outputs, targets, weights *tensor.Tensor) Fraction
 // IsRegression returns true.
 func (QuantileLoss) IsRegression() bool { return true }
 
-// Config returns the settings of l.
-func (l QuantileLoss) Config() any { return l.QuantileLossOptions }
-
 var (
 	_ = RegisterLoss("quantile", newQuantile, quantileDefaults)
 	_ = losses.aliases("quantile", "pinball", "quantile_loss")

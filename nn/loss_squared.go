@@ -7,14 +7,11 @@ type LossOptions struct {
 	Reduction string `json:"reduction,omitempty"` // mean (or empty) or sum
 }
 
-// Config returns the settings.
-func (o LossOptions) Config() any { return o }
-
 // MSELoss is the mean over all elements of (output − target)².
 type MSELoss struct{ LossOptions }
 
 // SumOfSquaredErrors is the sum over all elements of (output − target)².
-type SumOfSquaredErrors struct{ noSettings }
+type SumOfSquaredErrors struct{}
 
 // NewMSELoss returns a mean squared error.
 func NewMSELoss(o LossOptions) MSELoss {

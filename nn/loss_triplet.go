@@ -55,9 +55,6 @@ func (l TripletLoss) Forward(outputs, _, weights *tensor.Tensor) Fraction {
 	return reduceLoss("triplet", l.Reduction, distance(0, 1).Sub(negative).AddScalar(margin).ReLU(), weights)
 }
 
-// Config returns the settings of l.
-func (l TripletLoss) Config() any { return l.TripletLossOptions }
-
 var (
 	_ = RegisterLoss("triplet", newTriplet, tripletDefaults)
 	_ = losses.aliases("triplet", "triplet_margin", "triplet_margin_loss")

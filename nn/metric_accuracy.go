@@ -14,9 +14,6 @@ type LabelOptions struct {
 	IgnoreIndex *int `json:"ignore_index,omitempty"` // label of samples to leave out; none if nil
 }
 
-// Config returns the settings.
-func (o LabelOptions) Config() any { return o }
-
 // rows returns outputs (N, classes, …) in at least float32, labels (N, …) and weights as rows: see labelRows. The
 // weights, nil or w, leave out labels to be ignored. The label of probabilities (N, classes, …) is the largest.
 // A label that is neither a class nor ignored is an error.
@@ -91,9 +88,6 @@ func (m *TopK) Update(outputs, labels, weights *tensor.Tensor) {
 
 // Result returns the top-k accuracy.
 func (m *TopK) Result() (storage.Array, error) { return m.mean() }
-
-// Config returns the settings of m.
-func (m *TopK) Config() any { return m.TopKOptions }
 
 var (
 	_ = RegisterMetric("accuracy", func(o LabelOptions) *Accuracy { return &Accuracy{LabelOptions: o} }, LabelOptions{})

@@ -95,9 +95,6 @@ func (m *AUC) Result() (storage.Array, error) {
 	return storage.From([]float64{quotient(sum, classes)}), nil
 }
 
-// Config returns the settings of m.
-func (m *AUC) Config() any { return m.AUCOptions }
-
 var (
 	_ = RegisterMetric("auc", newAUC, aucDefaults)
 	_ = metrics.aliases("auc", "auroc", "roc_auc")

@@ -25,7 +25,4 @@ func (m *BinaryAccuracy) Update(outputs, targets, weights *tensor.Tensor) {
 // Result returns the accuracy.
 func (m *BinaryAccuracy) Result() (storage.Array, error) { return m.mean() }
 
-// Config returns the settings of m.
-func (m *BinaryAccuracy) Config() any { return m.BinaryAccuracyOptions }
-
 var _ = RegisterMetric("binary_accuracy", func(o BinaryAccuracyOptions) *BinaryAccuracy { return &BinaryAccuracy{BinaryAccuracyOptions: o} }, BinaryAccuracyOptions{})

@@ -9,13 +9,11 @@ import (
 
 // AbsoluteErrorMetric is the mean of |output − target|.
 type AbsoluteErrorMetric struct {
-	noSettings
 	MetricSums
 }
 
 // SquaredErrorMetric is the mean of (output − target)².
 type SquaredErrorMetric struct {
-	noSettings
 	MetricSums
 }
 

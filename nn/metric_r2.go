@@ -11,7 +11,6 @@ import (
 // R2 is the coefficient of determination 1 − Σ(t − y)²/Σ(t − mean t)² of targets t and outputs y, the mean over the columns along
 // axis 1.
 type R2 struct {
-	noSettings
 	MetricSums
 }
 

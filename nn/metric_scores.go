@@ -16,9 +16,6 @@ type ClassScoreOptions struct {
 	IgnoreIndex *int    `json:"ignore_index,omitempty"` // label of samples to leave out; none if nil
 }
 
-// Config returns the settings.
-func (o ClassScoreOptions) Config() any { return o }
-
 // classScore is a ratio for each class, of its predictions and labels. Its state is the number of true positives, of
 // predictions and of labels.
 type classScore struct {

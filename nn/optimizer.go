@@ -25,7 +25,7 @@ import (
 // u.Leaf.Detach(), which shares the elements, by AddInPlace, Assign or Fill, and compute
 // with u.Grad.Detach(), or the update would be recorded for a second derivative.
 // [RegisterOptimizer] makes the optimizer available to configurations, which then
-// describe it by its method Config.
+// describe it by the options that it embeds.
 type Optimizer interface {
 	// Step updates, in place, every parameter that has a gradient in grads. It is
 	// called within the step that computed the gradients.

@@ -2,9 +2,11 @@ package nn_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/nn"
@@ -42,8 +44,6 @@ func (d *outsideDense) ForwardActivated(x *tensor.Tensor, act tensor.Activation)
 	return tensor.Linear(x.Mul(d.Scale.Tensor), d.Weight.Tensor, d.Bias.Tensor, act)
 }
 
-func (d *outsideDense) Config() any { return d.DenseOptions }
-
 // outsideSign moves parameters by the running mean of the signs of their gradients.
 type outsideSign struct {
 	nn.SGDOptions
@@ -68,7 +68,6 @@ func (o *outsideSign) Step(params iter.Seq2[string, *nn.Parameter], grads tensor
 
 func (o *outsideSign) Rate() float64        { return o.LearningRate }
 func (o *outsideSign) SetRate(rate float64) { o.LearningRate = rate }
-func (o *outsideSign) Config() any          { return o.SGDOptions }
 
 // outsideLoss counts its calls.
 type outsideLoss struct{ calls int }
@@ -77,8 +76,6 @@ func (l *outsideLoss) Forward(outputs, targets, weights *tensor.Tensor) nn.Fract
 	l.calls++
 	return nn.MeanFraction(tensor.MeanSquaredError(outputs, targets), outputs.Len())
 }
-
-func (l *outsideLoss) Config() any { return struct{}{} }
 
 // outsideMetric is the mean output.
 type outsideMetric struct{ nn.MetricSums }
@@ -92,13 +89,10 @@ func (m *outsideMetric) Result() (storage.Array, error) {
 	return storage.From(sum, len(sum)), err
 }
 
-func (m *outsideMetric) Config() any { return struct{}{} }
-
 // outsideSchedule is half of the learning rate.
 type outsideSchedule struct{}
 
 func (outsideSchedule) Factor(nn.Progress) float64 { return 0.5 }
-func (outsideSchedule) Config() any                { return struct{}{} }
 
 var (
 	_ = nn.RegisterLayer("outside_dense", newOutsideDense, nn.DenseOptions{})
@@ -176,4 +170,21 @@ func metricFrom(t *testing.T, description string) nn.Metric {
 		t.Fatal(err)
 	}
 	return m
+}
+
+func TestRegisteredTypesHaveTheirSettings(t *testing.T) {
+	type options struct {
+		Size int `json:"size"`
+	}
+	type forgetful struct{ nn.Identity }
+	defer func() {
+		if message := fmt.Sprint(recover()); !strings.Contains(message, "nn_test.forgetful neither embeds an exported nn_test.options nor has a method Config") {
+			t.Errorf("panics with %q", message)
+		}
+		if settings := nn.Settings(forgetful{}); settings != nil {
+			t.Errorf("settings %v of a type that is not registered", settings)
+		}
+	}()
+	nn.RegisterLayer("forgetful", func(options) forgetful { return forgetful{} }, options{})
+	t.Error("registered")
 }

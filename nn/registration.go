@@ -54,7 +54,7 @@ func Register[S any, M, T any](k *Kind[T], name string, make func(settings S) M,
 // FromConfig builds the value that description describes: a name, or {name: settings}.
 func (k *Kind[T]) FromConfig(description any) (T, error) { return k.made.fromConfig(description) }
 
-// Describe returns the settings of made, by its method Config, as FromConfig reads them.
+// Describe returns the settings of made as FromConfig reads them.
 func (k *Kind[T]) Describe(made T) (any, error) { return k.made.describe(made) }
 
 // Name returns the name of made in configurations, or else its type.

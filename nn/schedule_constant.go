@@ -1,7 +1,7 @@
 package nn
 
 // ConstantSchedule keeps the initial learning rate.
-type ConstantSchedule struct{ noSettings }
+type ConstantSchedule struct{}
 
 // Factor returns 1.
 func (ConstantSchedule) Factor(Progress) float64 { return 1 }

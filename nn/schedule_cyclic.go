@@ -60,7 +60,4 @@ func (s CyclicSchedule) Factor(at Progress) float64 {
 	return s.Base + (1-s.Base)*height
 }
 
-// Config returns the settings of s.
-func (s CyclicSchedule) Config() any { return s.CyclicOptions }
-
 var _ = RegisterSchedule("cyclic", newCyclicSchedule, cyclicDefaults)

@@ -5,9 +5,6 @@ type DecayOptions struct {
 	End float64 `json:"end,omitempty"` // factor at the end of training
 }
 
-// Config returns the settings.
-func (o DecayOptions) Config() any { return o }
-
 // LinearSchedule decreases the learning rate to End times itself in equal steps.
 type LinearSchedule struct{ DecayOptions }
 

@@ -21,7 +21,4 @@ func (s ExponentialSchedule) Factor(at Progress) float64 {
 	return math.Pow(s.Gamma, math.Floor(at.Epoch))
 }
 
-// Config returns the settings of s.
-func (s ExponentialSchedule) Config() any { return s.ExponentialScheduleOptions }
-
 var _ = RegisterSchedule("exponential", NewExponentialSchedule, ExponentialScheduleOptions{})

@@ -37,7 +37,4 @@ func (s MultiStepSchedule) Factor(at Progress) float64 {
 	return math.Pow(s.Gamma, float64(n))
 }
 
-// Config returns the settings of s.
-func (s MultiStepSchedule) Config() any { return s.MultiStepOptions }
-
 var _ = RegisterSchedule("multi_step", newMultiStepSchedule, multiStepDefaults)

@@ -49,7 +49,4 @@ func (s OneCycleSchedule) Factor(at Progress) float64 {
 // cosineBetween goes from a to b along half a cosine, as t goes from 0 to 1.
 func cosineBetween(a, b, t float64) float64 { return b + (a-b)*(1+math.Cos(math.Pi*t))/2 }
 
-// Config returns the settings of s.
-func (s OneCycleSchedule) Config() any { return s.OneCycleOptions }
-
 var _ = RegisterSchedule("one_cycle", newOneCycleSchedule, oneCycleDefaults)

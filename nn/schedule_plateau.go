@@ -85,9 +85,6 @@ func (s *PlateauSchedule) Load(state iter.Seq2[string, storage.Array]) error {
 	return errkind.Errorf(storage.ErrState, "load schedule: no state of plateau")
 }
 
-// Config returns the settings of s.
-func (s *PlateauSchedule) Config() any { return s.PlateauOptions }
-
 var _ = RegisterSchedule("plateau", newPlateauSchedule, plateauDefaults)
 
 var _ EpochObserver = (*PlateauSchedule)(nil)

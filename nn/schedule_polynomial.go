@@ -29,7 +29,4 @@ func (s PolynomialSchedule) Factor(at Progress) float64 {
 	return s.End + (1-s.End)*math.Pow(1-at.Done(), s.Power)
 }
 
-// Config returns the settings of s.
-func (s PolynomialSchedule) Config() any { return s.PolynomialOptions }
-
 var _ = RegisterSchedule("polynomial", newPolynomialSchedule, polynomialDefaults)

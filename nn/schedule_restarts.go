@@ -46,7 +46,4 @@ func (s CosineRestartsSchedule) Factor(at Progress) float64 {
 	return cosineBetween(1, s.End, epoch/period)
 }
 
-// Config returns the settings of s.
-func (s CosineRestartsSchedule) Config() any { return s.CosineRestartsOptions }
-
 var _ = RegisterSchedule("cosine_restarts", newCosineRestartsSchedule, cosineRestartsDefaults)

@@ -35,7 +35,4 @@ func (s StepSchedule) Factor(at Progress) float64 {
 	return math.Pow(s.Gamma, math.Floor(math.Floor(at.Epoch)/float64(s.StepSize)))
 }
 
-// Config returns the settings of s.
-func (s StepSchedule) Config() any { return s.StepScheduleOptions }
-
 var _ = RegisterSchedule("step", newStepSchedule, stepDefaults)

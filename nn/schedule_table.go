@@ -46,7 +46,4 @@ func (s TableSchedule) Factor(at Progress) float64 {
 	return a[1] + (b[1]-a[1])*(at.Epoch-a[0])/(b[0]-a[0])
 }
 
-// Config returns the settings of s.
-func (s TableSchedule) Config() any { return s.TableOptions }
-
 var _ = RegisterSchedule("table", NewTableSchedule, TableOptions{})

@@ -64,7 +64,4 @@ func (s WarmupSchedule) Factor(at Progress) float64 {
 	return s.Then.Factor(at.after(length))
 }
 
-// Config returns the settings of s.
-func (s WarmupSchedule) Config() any { return s.WarmupOptions }
-
 var _ = RegisterSchedule("warmup", NewWarmupSchedule, WarmupOptions{})

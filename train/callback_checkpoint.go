@@ -84,7 +84,4 @@ func (c *Checkpoint) Load(_ iter.Seq2[string, *nn.Parameter], state iter.Seq2[st
 	return err
 }
 
-// Config returns the settings of c.
-func (c *Checkpoint) Config() any { return c.CheckpointOptions }
-
 var _ = RegisterCallback("checkpoint", NewCheckpoint, CheckpointOptions{Best: 1})

@@ -7,8 +7,8 @@ import (
 
 var registered = nn.NewKind[Callback]("callback")
 
-// RegisterCallback makes callbacks of type C available to configurations under name, as nn.RegisterLayer does for layers. C has a
-// method Config that returns its settings.
+// RegisterCallback makes callbacks of type C available to configurations under name, as nn.RegisterLayer does for layers. C
+// embeds S, or has a method Config that returns its settings.
 func RegisterCallback[S any, C Callback](name string, make func(settings S) C, defaults S) bool {
 	return nn.Register[S, C](registered, name, make, defaults)
 }

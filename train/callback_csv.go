@@ -60,7 +60,4 @@ func (c *CSV) appendRow(b []byte, row logRow) ([]byte, error) {
 	return to.Bytes(), w.Error()
 }
 
-// Config returns the settings of c.
-func (c *CSV) Config() any { return c.LogOptions }
-
 var _ = RegisterCallback("csv", NewCSV, LogOptions{})

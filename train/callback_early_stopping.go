@@ -102,7 +102,4 @@ func (s *EarlyStopping) Load(_ iter.Seq2[string, *nn.Parameter], state iter.Seq2
 	return s.saved.copy(byName(all))
 }
 
-// Config returns the settings of s.
-func (s *EarlyStopping) Config() any { return s.EarlyStoppingOptions }
-
 var _ = RegisterCallback("early_stopping", NewEarlyStopping, earlyStoppingDefaults)

@@ -30,7 +30,4 @@ func (f *FastDevRun) Select(r *Run, d *Data) (*Data, error) {
 // EpochEnd completes the run.
 func (f *FastDevRun) EpochEnd(Epoch) error { return Stop("fast_dev_run: one epoch") }
 
-// Config returns the settings of f.
-func (f *FastDevRun) Config() any { return f.FastDevRunOptions }
-
 var _ = RegisterCallback("fast_dev_run", NewFastDevRun, FastDevRunOptions{Batches: 1})

@@ -86,9 +86,6 @@ func (g *GradientNorms) Load(_ iter.Seq2[string, *nn.Parameter], state iter.Seq2
 	return nil
 }
 
-// Config returns the settings of g.
-func (g *GradientNorms) Config() any { return g.GradientNormsOptions }
-
 var _ = RegisterCallback("gradient_norms", NewGradientNorms, gradientNormsDefaults)
 
 // A look says at which updates a callback looks at gradients. The steps of others are replayed in graphs.

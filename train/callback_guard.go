@@ -139,7 +139,4 @@ func (g *Guard) Load(_ iter.Seq2[string, *nn.Parameter], state iter.Seq2[string,
 	return nil
 }
 
-// Config returns the settings of g.
-func (g *Guard) Config() any { return g.GuardOptions }
-
 var _ = RegisterCallback("guard", NewGuard, guardDefaults)

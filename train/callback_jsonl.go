@@ -40,7 +40,4 @@ func appendJSON(b []byte, row logRow) ([]byte, error) {
 	return append(b, "}\n"...), nil
 }
 
-// Config returns the settings of j.
-func (j *JSONLines) Config() any { return j.LogOptions }
-
 var _ = RegisterCallback("jsonl", NewJSONLines, LogOptions{Every: 50})

@@ -61,7 +61,4 @@ func (l *Limit) RunEnd(error) {
 	}
 }
 
-// Config returns the settings of l.
-func (l *Limit) Config() any { return l.LimitOptions }
-
 var _ = RegisterCallback("limit", NewLimit, LimitOptions{})

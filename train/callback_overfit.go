@@ -32,9 +32,6 @@ func (o *Overfit) Select(r *Run, d *Data) (*Data, error) {
 	return &Data{Train: few, Val: few}, err
 }
 
-// Config returns the settings of o.
-func (o *Overfit) Config() any { return o.OverfitOptions }
-
 var _ = RegisterCallback("overfit", NewOverfit, OverfitOptions{Batches: 1})
 
 // A Selector chooses the samples that a run trains and validates on.

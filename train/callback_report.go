@@ -69,7 +69,4 @@ func (r *Reporter) RunEnd(error) {
 	}
 }
 
-// Config returns the settings of r.
-func (r *Reporter) Config() any { return r.ReportOptions }
-
 var _ = RegisterCallback("report", NewReporter, ReportOptions{})

@@ -127,7 +127,4 @@ func (s *SWA) Load(params iter.Seq2[string, *nn.Parameter], state iter.Seq2[stri
 	return nil
 }
 
-// Config returns the settings of s.
-func (s *SWA) Config() any { return s.SWAOptions }
-
 var _ = RegisterCallback("swa", NewSWA, swaDefaults)

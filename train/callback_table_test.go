@@ -27,7 +27,7 @@ settings, gives the same bits after interruptions as without, and on 1, 2 and 4 
 const callbackGuide = `
 A callback of your own is a type with the methods of ` + "`train.Callback`" + `; it embeds ` + "`train.OnlyProgress`" + ` (or ` + "`train.CallbackFuncs`" + `, if StepEnd looks at the model) for those it does not need.
 
-- ` + "`train.RegisterCallback(\"name\", New, Options{})`" + ` gives it a name in configurations; ` + "`Config()`" + ` returns its settings.
+- ` + "`train.RegisterCallback(\"name\", New, Options{})`" + ` gives it a name in configurations; the type embeds its ` + "`Options`" + `.
 - ` + "`Name()`, `State()` and `Load()`" + ` keep its state in the run file under ` + "`callbacks/NAME/`" + `, so that a run that is resumed goes on exactly.
 - ` + "`return train.Stop(\"reason\")`" + ` from RunBegin, StepEnd or EpochEnd completes the run, ` + "`train.Pause`" + ` saves it for later. Decide by numbers of Progress and Epoch, which all processes have alike;
   ` + "`Plan.Training.Pause`" + ` may be called by one process alone, such as by its clock.

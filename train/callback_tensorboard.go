@@ -63,7 +63,4 @@ func (r logRow) tag(name string) string {
 	return name + "/train"
 }
 
-// Config returns the settings of t.
-func (t *TensorBoard) Config() any { return t.TensorBoardOptions }
-
 var _ = RegisterCallback("tensorboard", NewTensorBoard, TensorBoardOptions{Every: 50})

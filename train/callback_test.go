@@ -213,7 +213,7 @@ callbacks: CALLBACKS
 
 func configOf(t *testing.T, c train.Callback) string {
 	t.Helper()
-	text, err := json.Marshal(c.(interface{ Config() any }).Config())
+	text, err := json.Marshal(nn.Settings(c))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,4 @@ func (v *Validation) Load(_ iter.Seq2[string, *nn.Parameter], state iter.Seq2[st
 	return nil
 }
 
-// Config returns the settings of v.
-func (v *Validation) Config() any { return v.ValidationOptions }
-
 var _ = RegisterCallback("validation", NewValidation, ValidationOptions{})

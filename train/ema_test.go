@@ -155,7 +155,6 @@ func (m *losing) Update(_, _, _ *tensor.Tensor) {
 }
 
 func (m *losing) Result() (storage.Array, error) { return storage.From([]float64{0}), nil }
-func (m *losing) Config() any                    { return struct{}{} }
 
 var _ = nn.RegisterMetric("losing", func(struct{}) *losing { return &losing{} }, struct{}{})
 

@@ -237,12 +237,12 @@ func (p *configPrinter) described(kind string, description any, path []any, begi
 		for name = range named {
 		}
 	}
-	configured, ok := made.(interface{ Config() any })
-	if err != nil || !ok {
+	own := nn.Settings(made)
+	if err != nil || own == nil {
 		fmt.Fprintf(&p.text, "%s%s%s\n", begin, yamlOf(description, indent), comment)
 		return
 	}
-	settings := reflect.Indirect(reflect.ValueOf(configured.Config()))
+	settings := reflect.Indirect(reflect.ValueOf(own))
 	switch {
 	case settings.Kind() != reflect.Struct || settings.NumField() == 0:
 		fmt.Fprintf(&p.text, "%s %s%s\n", begin, name, comment)

@@ -99,7 +99,14 @@ func (w *wantedLayout) largestRows(f *hdf5.File) (n int, all []anndata.RowArray,
 			continue
 		}
 		c := candidate{path: o.Path}
-		if c.rows, c.arrays, err = anndata.Rows(o, false); err != nil { // a group, or a single value
+		c.rows, c.arrays, err = anndata.Rows(o, false)
+		switch {
+		case errors.Is(err, anndata.ErrNoRows):
+			continue
+		case err != nil && len(w.paths) > 0:
+			return 0, nil, err
+		case err != nil:
+			w.notes = append(w.notes, hdf5.Finding{Path: o.Path, Message: fmt.Sprintf("not shuffled: %v", err)})
 			continue
 		}
 		for _, a := range c.arrays {

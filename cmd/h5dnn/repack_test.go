@@ -297,3 +297,26 @@ func TestDoctorWarnings(t *testing.T) {
 		t.Errorf("of /y: %q", labels)
 	}
 }
+
+// TestRowsThatCannotBeShuffledAreNamed: a sparse matrix without its parts is noted, and an error where --path names it.
+func TestRowsThatCannotBeShuffledAreNamed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	w, err := hdf5write.Create("in.h5", hdf5write.CreateOptions{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	if err := errors.Join(w.Write("/x", storage.From(make([]int8, 40), 10, 4)), w.Group("/sparse"), w.SetAttr("/sparse", "encoding-type", "csr_matrix"), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		flags  string
+		status int
+	}{{"", statusFine}, {" --path /sparse", statusTrouble}} {
+		var out bytes.Buffer
+		status := run(t.Context(), strings.Fields("h5dnn repack in.h5 out.h5 --force --shuffle"+c.flags), &out, &out)
+		if status != c.status || !strings.Contains(out.String(), "/sparse") {
+			t.Errorf("with%s: status %d: %s", c.flags, status, out.String())
+		}
+	}
+}

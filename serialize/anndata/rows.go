@@ -1,7 +1,6 @@
 package anndata
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +20,9 @@ type RowArray struct {
 	Fixed   bool   // rows are not along the first axis: at most Numbers depend on them
 	Columns bool   // columns are rows, too: a square matrix
 }
+
+// ErrNoRows is wrapped by errors about objects without rows: single values, and groups without an encoding.
+var ErrNoRows = errors.New("there are no rows")
 
 // Is reports whether a file is one of AnnData.
 func Is(f *hdf5.File) bool { return match(f) }
@@ -86,7 +88,7 @@ func Rows(o *hdf5.Object, square bool) (n int, all []RowArray, err error) {
 	if o.Kind == hdf5.KindDataset {
 		d, err := o.Dataset()
 		if err == nil && len(d.Shape) == 0 {
-			err = fmt.Errorf("%s is a single value: %w", o.Path, views.ErrShape)
+			err = fmt.Errorf("%s is a single value: %w", o.Path, ErrNoRows)
 		}
 		if err != nil {
 			return 0, nil, err
@@ -108,8 +110,10 @@ func Rows(o *hdf5.Object, square bool) (n int, all []RowArray, err error) {
 		if members, err = columnOrder(o); err != nil {
 			return 0, nil, err
 		}
+	case "":
+		return 0, nil, fmt.Errorf("%s has no %s: %w", o.Path, encodingType, ErrNoRows)
 	default:
-		return 0, nil, fmt.Errorf("%s: rows of elements of type %s are not told apart: %w", o.Path, cmp.Or(encoding, "unknown"), dtype.ErrType)
+		return 0, nil, fmt.Errorf("%s: rows of elements of type %s are not told apart: %w", o.Path, encoding, dtype.ErrType)
 	}
 	n = -1
 	for _, name := range members {

@@ -53,7 +53,7 @@ func TestObservationsThatCannotBeDivided(t *testing.T) {
 		"type awkward-array": func(w *hdf5write.Writer) error {
 			return w.Group("/obsm/a", hdf5write.Attr{Name: "encoding-type", Value: "awkward-array"})
 		},
-		"type unknown":      func(w *hdf5write.Writer) error { return w.Group("/layers/a") },
+		"has no encoding-type":      func(w *hdf5write.Writer) error { return w.Group("/layers/a") },
 		"is a single value": func(w *hdf5write.Writer) error { return w.Write("/X", storage.From([]int8{1})) },
 	} {
 		name := filepath.Join(t.TempDir(), "x.h5ad")
