@@ -296,8 +296,8 @@ func TestOutOfMemoryListsAllocations(t *testing.T) {
 			keep = append(keep, s)
 			continue
 		}
-		if len(keep) != 3 {
-			t.Errorf("%d blocks of 3 MiB fit into 10", len(keep))
+		if all, _ := d.Allocated(); len(keep) < 3 || all > held+10<<20 { // more than 3, where arrays of other tests were freed
+			t.Errorf("%d blocks of 3 MiB fit into 10, and %d bytes into %d", len(keep), all, held+10<<20)
 		}
 		said := regexp.MustCompile(`^cuda:0: allocate 3 MiB: out of memory \(CUDA_ERROR_OUT_OF_MEMORY, 2\): of \S+ MiB, \d+ arrays use \S+ MiB, the driver and other programs \S+ \w+, and \S+ \w+ are free; use smaller`)
 		if now, _ := d.Allocated(); now < 9<<20 || !said.MatchString(err.Error()) {
