@@ -47,10 +47,10 @@ race: setup ## run all tests under the race detector
 # Only C code is instrumented: an instrumented PTX interpreter takes minutes longer. Memory
 # allocated by Go is checked nevertheless. The skipped test runs the same C code thousands of times.
 .PHONY: asan
-asan: setup ## run the tests of packages with C code, and of HDF5, under the address sanitizer
+asan: setup ## run the tests of packages with C code, of kernels and of HDF5 under the address sanitizer
 	LSAN_OPTIONS=suppressions=$(CURDIR)/scripts/leaks.txt:print_suppressions=0 \
 	go test -asan -gcflags='github.com/h5dnn/h5dnn/...=-asan=false' -timeout 30m -skip '^TestKernelsMatchReference$$' \
-	$$(go list -f '{{if .CFiles}}{{.ImportPath}}{{end}}' ./...) ./storage/hdf5 ./storage/hdf5/hdf5write ./storage/hdf5/hdf5test
+	$$(go list -f '{{if .CFiles}}{{.ImportPath}}{{end}}' ./...) ./kernels ./storage/hdf5 ./storage/hdf5/hdf5write ./storage/hdf5/hdf5test
 
 .PHONY: fuzz
 fuzz: setup ## run fuzz targets whose name contains TARGET (serialize/torch.FuzzPickle), each for TIME (30s)

@@ -96,7 +96,7 @@ func (l *lowering) triangle(x *tensor.Tensor, value, rank int) int {
 	numbers := elements(x)
 	below, above := numbers[0], numbers[s-1]
 	for i, number := range numbers {
-		if want := map[bool]float64{true: below, false: above}[i%s <= i/s]; number != want {
+		if isBelow := i%s <= i/s; isBelow && number != below || !isBelow && number != above {
 			return -1
 		}
 	}
