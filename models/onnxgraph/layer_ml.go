@@ -77,9 +77,7 @@ func (l *lowering) linearOf(n *node, outputs int, activation string) *layer {
 		}
 		for _, list := range []*[]float32{&w, &b} {
 			second := *list
-			for _, x := range second {
-				*list = append(*list, x)
-			}
+			*list = append(*list, second...)
 			for i := range second {
 				(*list)[i] = -second[i]
 			}
