@@ -63,24 +63,26 @@ var (
 	})
 )
 
-// linearOf is a linear layer of the coefficients that are attributes, and an activation. Where two classes have one row, the score of the first is that
-// of the second with the other sign.
+// linearOf is a linear layer of the coefficients that are attributes, and an activation. Where two classes have one row, the first has
+// one less the score of the second, or of a sigmoid the score with the other sign.
 func (l *lowering) linearOf(n *node, outputs int, activation string) *layer {
-	w, b, shape := slices.Clone(n.attributes["coefficients"].Floats), slices.Clone(n.attributes["intercepts"].Floats), l.sample(n.in[0])
+	w, b, shape := n.attributes["coefficients"].Floats, n.attributes["intercepts"].Floats, l.sample(n.in[0])
 	name, ok := map[string]string{"NONE": "", "LOGISTIC": "sigmoid", "SOFTMAX": "softmax"}[activation]
 	if !ok || len(shape) != 1 || outputs < 1 || len(b) > 0 && len(b)*shape[0] != len(w) {
 		return nil
 	}
 	if outputs == 2 && len(w) == shape[0] {
-		if name == "softmax" {
+		if name == "softmax" || len(b) != 1 {
 			return nil
 		}
-		for _, list := range []*[]float32{&w, &b} {
-			second := *list
-			*list = append(*list, second...)
-			for i := range second {
-				(*list)[i] = -second[i]
-			}
+		first := -b[0]
+		if name == "" {
+			first++
+		}
+		b = []float32{first, b[0]}
+		w = slices.Concat(w, w)
+		for i := range shape[0] {
+			w[i] = -w[i]
 		}
 	}
 	if len(w) != outputs*shape[0] {

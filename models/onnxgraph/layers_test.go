@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/models/onnxgraph"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -145,6 +146,32 @@ func TestNodesWithoutLayersAreCounted(t *testing.T) {
 		if c.label && (err != nil || layers.Label != "y") {
 			t.Errorf("%v: %v; want the label y", c.nodes, err)
 		}
+	}
+}
+
+// TestOneRowOfTwoClasses: ONNX Runtime has 1 − s beside a score s, and the second label where s > 0.
+func TestOneRowOfTwoClasses(t *testing.T) {
+	g := graph("LinearClassifier x > y")
+	g.Nodes[0].Domain, g.Nodes[0].Outputs = "ai.onnx.ml", []string{"label", "y"}
+	g.Nodes[0].Attributes = map[string]onnx.Attribute{
+		"coefficients": {Floats: []float32{0.5, -1}}, "intercepts": {Floats: []float32{0.25}}, "classlabels_ints": {Ints: []int64{3, 8}},
+	}
+	g.Outputs = append(g.Outputs, onnx.Value{Name: "label", DType: dtype.Int64})
+	m, err := onnxgraph.New(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := tensor.FromSlice([]float32{0, 0, 0, 1}, 2, 2)
+	outputs := m.ForwardAll([]*tensor.Tensor{x})
+	want := storage.From([]float32{0.75, 0.25, 1.75, -0.75}, 2, 2)
+	if err := same(outputs[0], want, 1e-6); err != nil {
+		t.Error(err)
+	}
+	if err := same(outputs[1], storage.From([]int64{8, 3}, 2), 0); err != nil {
+		t.Error(err)
+	}
+	if ok, err := layersAgree(g, map[string]storage.Array{"in_0": x.Array(), "out_1": want}, ""); !ok || err != nil {
+		t.Errorf("layers %v, %v", ok, err)
 	}
 }
 

@@ -124,12 +124,11 @@ func linearClassifier(c *call) []*tensor.Tensor {
 	outputs := max(1, len(c.attributes["intercepts"].Floats))
 	scores := c.linear(outputs)
 	if n == 2 && outputs == 1 { // of the second class
-		other := scores.Neg()
+		best, other := tensor.Cat(1, scores.Neg(), scores).ArgMax(1), scores.Neg().AddScalar(1)
 		if c.node.text("post_transform", "NONE") == "LOGISTIC" {
 			other, scores = scores.Neg().Sigmoid(), scores.Sigmoid()
 		}
-		both := tensor.Cat(1, other, scores)
-		return []*tensor.Tensor{c.labelled(both.ArgMax(1), labels), both}
+		return []*tensor.Tensor{c.labelled(best, labels), tensor.Cat(1, other, scores)}
 	}
 	return []*tensor.Tensor{c.labelled(scores.ArgMax(1), labels), c.transformed(scores)}
 }
