@@ -267,3 +267,34 @@ func TestFakeQuantizePassesGradientsOn(t *testing.T) {
 		t.Errorf("gradient %v; want %v", got, want)
 	}
 }
+
+// TestRecurrentWeightsArePackedOnce: a program holds the weights of the state of each cell as its kernel reads them, and computes as the operation does.
+func TestRecurrentWeightsArePackedOnce(t *testing.T) {
+	const steps, n, hidden = 5, 3, 32
+	for _, cell := range []tensor.Cell{tensor.RNNCell, tensor.LSTMCell, tensor.GRUCell} {
+		rows := cell.Gates() * hidden
+		w := tensor.FromArray(normal(t, 2, rows, hidden))
+		layer := func(x *tensor.Tensor) *tensor.Tensor {
+			y, _ := tensor.Recurrent(x, w, nil, nil, tensor.RecurrentOptions{Cell: cell})
+			return y
+		}
+		p, err := tensor.CompileOptions{}.Compile(func(_ *tensor.Tape, xs []*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{layer(xs[0])} }, tensor.InputSpec(dtype.Float32, steps, n, rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, bytes := p.Memory(); bytes < 4*rows*hidden {
+			t.Errorf("cell %v: %d bytes of packed weights, want %d or more", cell, bytes, 4*rows*hidden)
+		}
+		x := normal(t, 1, steps, n, rows)
+		y, err := storage.Make(storage.CPU, dtype.Float32, steps, n, hidden)
+		if err == nil {
+			err = p.Run([]storage.Array{y}, []storage.Array{x})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := tensor.Values[float32](tensor.FromArray(y)), tensor.Values[float32](layer(tensor.FromArray(x))); !slices.Equal(got, want) {
+			t.Errorf("cell %v: a program computes other outputs than the operation", cell)
+		}
+	}
+}
