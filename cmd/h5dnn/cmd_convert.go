@@ -101,7 +101,11 @@ func convertArrays(c *cli.Context, file inspect.File, at address, out, format st
 		if c.Bool("json") {
 			return convertJSON(w, plan, at, out)
 		}
-		return convertReport(c, w, plan, out)
+		err := convertReport(c, w, plan, out)
+		if err == nil && file.Format() == "onnx" {
+			_, err = fmt.Fprintln(w, "note: OUT has the weights alone; with --framework h5dnn it is a run, which computes the model, and an OUT in .keras a model of Keras")
+		}
+		return err
 	})
 	if err != nil {
 		return err
