@@ -53,8 +53,8 @@ func TestObservationsThatCannotBeDivided(t *testing.T) {
 		"type awkward-array": func(w *hdf5write.Writer) error {
 			return w.Group("/obsm/a", hdf5write.Attr{Name: "encoding-type", Value: "awkward-array"})
 		},
-		"has no encoding-type":      func(w *hdf5write.Writer) error { return w.Group("/layers/a") },
-		"is a single value": func(w *hdf5write.Writer) error { return w.Write("/X", storage.From([]int8{1})) },
+		"has no encoding-type": func(w *hdf5write.Writer) error { return w.Group("/layers/a") },
+		"is a single value":    func(w *hdf5write.Writer) error { return w.Write("/X", storage.From([]int8{1})) },
 	} {
 		name := filepath.Join(t.TempDir(), "x.h5ad")
 		w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
