@@ -14,7 +14,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// TestDeepImagesKeepTheirNumbers: PNG files of 16 bits become uint16, and are refused beside those of 8.
+// TestDeepImagesKeepTheirNumbers: PNG files of 16 bits become uint16, and are refused beside PNG files of 8 bits.
 func TestDeepImagesKeepTheirNumbers(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name string, picture image.Image) {

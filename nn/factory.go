@@ -66,7 +66,7 @@ type Configured interface {
 // optionsOf has the settings that registered constructors take, by the types that they make.
 var optionsOf = map[reflect.Type]reflect.Type{}
 
-// describable reports whether values of a type have their settings, those of a constructor.
+// describable reports whether values of a type have the settings that a constructor takes.
 func describable(made, options reflect.Type) bool {
 	if made.Implements(reflect.TypeFor[Configured]()) || made == options || noSettings(options) {
 		return true
@@ -78,7 +78,7 @@ func describable(made, options reflect.Type) bool {
 	return ok && field.Anonymous && field.IsExported() && field.Type == options
 }
 
-// noSettings reports whether options have no fields, as those of layers that are only a name.
+// noSettings reports whether options have no fields, as of layers that are only a name.
 func noSettings(options reflect.Type) bool {
 	return options.Kind() != reflect.Struct || options.NumField() == 0
 }

@@ -60,7 +60,7 @@ func IsRegression(l Loss) bool {
 	return ok && values.IsRegression()
 }
 
-// Estimator is implemented by losses whose outputs are parameters of a distribution, such as the logarithm of a rate.
+// Estimator is implemented by losses that take outputs for parameters of a distribution, such as the logarithm of a rate.
 type Estimator interface {
 	Loss
 	// Estimate returns the targets that are expected where a model has these outputs.

@@ -37,7 +37,7 @@ type group struct {
 	waitsForWarp bool
 }
 
-// block returns a block with the registers set that are the same for all blocks. Its memory is that of an earlier
+// block returns a block with the registers set that are the same for all blocks. It reuses the memory of an earlier
 // launch, where there was one.
 func (k *Kernel) block(m *Memory, l Launch) *block {
 	old, _ := k.idle.Get().(*block)

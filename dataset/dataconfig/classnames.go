@@ -199,7 +199,7 @@ func (p *part) number(f *field, c coding) error {
 	return err
 }
 
-// widen makes the numbers of a column int64 in all parts if their types differ: a file whose numbers are those of all names
+// widen makes the numbers of a column int64 in all parts if their types differ: a file that has all names numbers them as all do
 // has its own integers, and others have new ones.
 func widen(fields []*field) error {
 	if !slices.ContainsFunc(fields, func(f *field) bool { return f.Array.Type != fields[0].Array.Type }) {

@@ -186,7 +186,7 @@ func TestCategoriesOfARunAreKept(t *testing.T) {
 	}
 }
 
-// TestCategoriesOfFilesAreOneList reads files with other categories, the first of which has its numbers already.
+// TestCategoriesOfFilesAreOneList reads files with other categories; the first has the numbers of all already.
 func TestCategoriesOfFilesAreOneList(t *testing.T) {
 	named := func(numbers []int8, names ...string) dataconfig.Found {
 		return dataconfig.Found{Array: storage.From(numbers, len(numbers)), Names: names}

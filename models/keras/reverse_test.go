@@ -85,7 +85,7 @@ const parallel = `{"graph": {"inputs": ["x"], "nodes": [{"name": "q", "layer": {
 		{"name": "scores", "layer": {"function": {"name": "matmul"}}, "from": ["q", "turned"]}, {"name": "weights", "layer": {"softmax": {"axis": -1}}}, {"name": "v", "layer": {"linear": {"in_features": 4, "out_features": 4}}, "from": "x"},
 		{"name": "negative", "layer": {"function": {"name": "neg"}}}, {"name": "y", "layer": {"function": {"name": "matmul"}}, "from": ["weights", "negative"]}]}}`
 
-// TestOperandsOfFunctionsOrderLayers: Keras finds weights by the order of layers of a class, which is that of the longest way to an output. Operands of
+// TestOperandsOfFunctionsOrderLayers: Keras finds weights by the order of layers of a class: the order of their longest ways to an output. Operands of
 // functions are on the way, too.
 func TestOperandsOfFunctionsOrderLayers(t *testing.T) {
 	m, _, err := keras.FromH5dnn(json.RawMessage(parallel), []keras.Input{{Name: "x", Shape: []int{3, 4}}})

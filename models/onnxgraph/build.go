@@ -362,7 +362,7 @@ func (b *builder) fold() {
 		}
 		var out []*tensor.Tensor
 		if tensor.Try(func() { tensor.NoGrad(func() { out = n.compute(m.operands(n, m.known), false) }) }) != nil {
-			kept = append(kept, n) // its error is that of a prediction
+			kept = append(kept, n) // a prediction returns the same error
 			continue
 		}
 		for i, at := range n.out {

@@ -86,7 +86,7 @@ func (l *lowering) constantBeside(x *tensor.Tensor, value, rank int) int {
 	return l.then("constant", "constant", settings, shape, x.DType(), value)
 }
 
-// triangle adds layers of x, whose elements are one number below the diagonal of the last two axes, and another above it, as constantBeside does; −1
+// triangle adds layers of x if its elements are one number below the diagonal of the last two axes, and another above it, as constantBeside does; −1
 // for others.
 func (l *lowering) triangle(x *tensor.Tensor, value, rank int) int {
 	if x.Rank() < 2 || rank < 3 || x.Len() != x.Size(-1)*x.Size(-2) {

@@ -43,7 +43,7 @@ type layer struct {
 	weights  map[string]*tensor.Tensor
 	from     []int                    // values
 	index    int                      // of the node's output that it computes
-	output   func(name string) source // of the first output, if its axes are not those of the layer
+	output   func(name string) source // of the first output, if the layer's axes are others
 	more     []*layer                 // of further outputs
 	states   map[int][]string         // endings of the names of outputs, by the values that join them
 }
@@ -100,7 +100,7 @@ func ToLayers(g *onnx.Graph, samples map[string][]int) (*Layers, error) {
 		return nil, err
 	}
 	for _, in := range m.inputs {
-		if s := l.sources[in.number]; in.DType == dtype.Bool { // of which data may be numbers
+		if s := l.sources[in.number]; in.DType == dtype.Bool { // which may be numbers in data
 			l.sources[in.number] = l.sources[l.then(s.name, "cast", map[string]any{"dtype": "bool"}, l.shapes[in.number], dtype.Bool, in.number)].settled()
 		}
 	}
@@ -325,7 +325,7 @@ var others = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 // plainName returns a name without dots and slashes.
 func plainName(name string) string { return strings.Trim(others.ReplaceAllString(name, "_"), "_") }
 
-// nameOf returns the name of the module whose weight or bias a node has, if they are named so, or that of the node.
+// nameOf returns the name of the module that a node has a weight or bias of, if they are named so, or else of the node.
 func (l *lowering) nameOf(n *node) string {
 	for _, ending := range []string{".weight", ".bias"} {
 		for _, in := range n.in[min(1, len(n.in)):] {

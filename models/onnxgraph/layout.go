@@ -30,7 +30,7 @@ type source struct {
 
 const samplesID = 0
 
-// output returns the source of the output of a node, whose axes are the samples and the shape.
+// output returns the source of the output of a node with the samples and the shape as axes.
 func (l *lowering) output(name string, shape []int) source {
 	s := source{name: name, shape: shape, axes: [][]factor{{{id: samplesID, size: l.batch}}}}
 	for _, size := range shape {
@@ -132,7 +132,7 @@ func (s source) transposed(order []int) (source, bool) {
 	return s.settled(), true
 }
 
-// reshaped returns s with axes of other sizes, of which each is a product of factors that follow one another; ok is false where a factor would have
+// reshaped returns s with axes of other sizes, each a product of factors that follow one another; ok is false where a factor would have
 // to be in two axes.
 func (l *lowering) reshaped(s source, shape []int) (to source, ok bool) {
 	var queue []factor

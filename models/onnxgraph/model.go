@@ -32,7 +32,7 @@ type Model struct {
 	names           []string // of values, by their numbers
 	nodes           []*node
 	known           []*tensor.Tensor // values that follow from constants; nil for others
-	learnt          map[int]bool     // values whose elements are those of an initializer
+	learnt          map[int]bool     // values with the elements of an initializer
 	batch           int              // that the graph demands; 0 if it takes any
 
 	plans    sync.Map // of *plan by the shapes of inputs

@@ -59,8 +59,8 @@ have, or after themselves. Where a node is no layer of h5dnn, or has settings th
 written. GELU and SiLU are one layer where their arithmetic is written out. Products of two values, arithmetic, comparisons and reductions are the layer ` + "`function`" + `.
 
 Operators that change the axes of a value, such as Transpose and Reshape, are layers only where the next one needs another order of the elements, so that
-the samples may be on any axis, or share one with others: attention of PyTorch, whose steps come first, becomes products, softmax and linear layers.
-Steps have added positions, and a class token before them, that are trained where their elements are those of an initializer; sines and cosines
+the samples may be on any axis, or share one with others: attention of PyTorch, with the steps first, becomes products, softmax and linear layers.
+Steps have added positions, and a class token before them, that are trained where their elements come from an initializer; sines and cosines
 stay. Other constants beside values, such as masks and gains of the last axis, do not change in training: up to 16384 numbers, or a causal
 mask of any size. The least float32 stands for −∞ in them. A row of scores that are all masked is therefore uniform, where ONNX Runtime has NaN.
 A weight that several nodes have becomes one for each, and a note names these layers: they are trained apart. The label that a classifier of scikit-learn has beside its probabilities is left out, and the classes are named in a note. States of recurrent layers may be the first of others. ` + "`--input-shape`" + ` gives the sizes of a sample that the model leaves open. Other formats, such as ` + "`.pt`" + ` and ` + "`.npz`" + `, have the

@@ -129,7 +129,7 @@ func (l *lowering) elementwise(n *node) bool {
 // activations are the operators of single elements that have settings.
 var activations = []string{"Gelu", "Swish", "LeakyRelu", "Elu", "Celu", "HardSigmoid", "Clip"}
 
-// distribute adds the layer of a node whose one value has the samples and their steps on the first axis, such as frames of videos: a layer of each
+// distribute adds the layer of a node of one value that has the samples and their steps on the first axis, such as frames of videos: a layer of each
 // step. It reports whether there is one.
 func (l *lowering) distribute(n *node, rule func(l *lowering, n *node) *layer) bool {
 	s := l.sources[n.in[0]]
@@ -268,7 +268,7 @@ func (p place) shape(shape []int, batch int) []int {
 	return append([]int{batch}, slices.Delete(shape, p.axis, p.axis+1)...)
 }
 
-// placedOutput returns the source of the output of a layer whose value has the samples at p.
+// placedOutput returns the source of the output of a layer with the samples of its value at p.
 func (l *lowering) placedOutput(name string, shape []int, p place) source {
 	s := l.output(name, shape)
 	if s.view = name; p.alone() {

@@ -179,7 +179,7 @@ func (m *Model) note(elements int) {
 // number of samples that the graph demands, or 0.
 func (m *Model) Activations() (elements, batch int) { return int(m.widest.Load()), m.batch }
 
-// CheckSamples returns an error if the first axis of an input is the time of a recurrent layer, or that of an output has another size, so that it does not
+// CheckSamples returns an error if the first axis of an input is the time of a recurrent layer, or the first axis of an output has another size, so that it does not
 // count samples, which have types and shapes by input.
 func (m *Model) CheckSamples(types []dtype.Type, shapes [][]int) error {
 	for _, n := range m.nodes {
@@ -201,7 +201,7 @@ func (m *Model) CheckSamples(types []dtype.Type, shapes [][]int) error {
 		inputs = append(inputs, tensor.NewMeta(t, append([]int{samples}, shapes[i]...)...))
 	}
 	if tensor.Try(func() { outputs = m.ForwardAll(inputs) }) != nil {
-		return nil // its error is that of a prediction
+		return nil // a prediction returns the same error
 	}
 	for i, y := range outputs {
 		if y.Rank() == 0 || y.Size(0) != samples {

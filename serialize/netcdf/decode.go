@@ -153,7 +153,7 @@ func number(o *hdf5.Object, name string) (*factor, error) {
 }
 
 // fillsOf returns the values that stand for missing ones, as elements of type t. Values that
-// t cannot hold are those of no element, NaN needs no decoding, and complex numbers have none.
+// t cannot hold stand for no element, NaN needs no decoding, and complex numbers have none.
 func fillsOf(o *hdf5.Object, t dtype.Type) (fills [][]byte, err error) {
 	if t.IsComplex() {
 		return nil, nil

@@ -69,7 +69,7 @@ func served(t *testing.T, content []byte) (*hdf5.File, *remotetest.Server) {
 	return f, s
 }
 
-// TestFilesThatChangeSaySo reads a dataset whose file was replaced on the server.
+// TestFilesThatChangeSaySo reads a dataset after its file was replaced on the server.
 func TestFilesThatChangeSaySo(t *testing.T) {
 	f, server := served(t, manyDatasets(t, 1))
 	d, err := f.Dataset("/group/000")

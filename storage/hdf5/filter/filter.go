@@ -168,7 +168,7 @@ func Decode(dst, src []byte, pipeline []Filter, mask uint32, elemSize int) error
 }
 
 // Prefix returns the function that fills dst with the first bytes of a chunk, from the stored bytes that r reads, or nil if the
-// chunk must be decoded as a whole. The rest of the chunk is not checked. The mask is that of [Decode].
+// chunk must be decoded as a whole. The rest of the chunk is not checked. [Decode] says what mask is.
 func Prefix(pipeline []Filter, mask uint32) func(dst []byte, r io.Reader) error {
 	if len(pipeline) != 1 || mask != 0 {
 		return nil
