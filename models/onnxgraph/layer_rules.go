@@ -557,22 +557,8 @@ func (l *lowering) recurrent(n *node, name string, gates int, order []int) *laye
 			return nil
 		}
 	}
-	from := slices.Clone(n.in[:1])
-	for i := 4; i < len(n.in); i++ {
-		initial, ok := l.numbers(n, i)
-		states := n.in[i] >= 0 && i > 4 && i < 7 && len(l.states[n.in[i]]) == w.Size(0)
-		if n.in[i] >= 0 && !states && (!ok || i == 4 || slices.ContainsFunc(initial, func(x float64) bool { return x != 0 })) {
-			return nil
-		}
-	}
-	for direction := range w.Size(0) {
-		for i := 5; i < 5+statesOf[n.op]; i++ {
-			if len(n.in) > i && n.in[i] >= 0 && l.m.known[n.in[i]] == nil {
-				from = append(from, l.states[n.in[i]][direction])
-			}
-		}
-	}
-	if count := len(from) - 1; count != 0 && count != w.Size(0)*statesOf[n.op] {
+	from, ok := l.recurrentInputs(n, w.Size(0))
+	if !ok {
 		return nil
 	}
 	used := func(i int) bool { return n.outputs(i) && l.uses[n.out[i]] > 0 }
@@ -618,4 +604,26 @@ func (l *lowering) recurrent(n *node, name string, gates int, order []int) *laye
 		}
 	}
 	return made
+}
+
+// recurrentInputs returns the steps and the states before the first one, for each direction: none if they are zeros. ok is false for lengths of samples and
+// states that are other constants.
+func (l *lowering) recurrentInputs(n *node, directions int) (from []int, ok bool) {
+	from = slices.Clone(n.in[:1])
+	for i := 4; i < len(n.in); i++ {
+		initial, ok := l.numbers(n, i)
+		states := n.in[i] >= 0 && i > 4 && i < 7 && len(l.states[n.in[i]]) == directions
+		if n.in[i] >= 0 && !states && (!ok || i == 4 || slices.ContainsFunc(initial, func(x float64) bool { return x != 0 })) {
+			return nil, false
+		}
+	}
+	for direction := range directions {
+		for i := 5; i < 5+statesOf[n.op]; i++ {
+			if len(n.in) > i && n.in[i] >= 0 && l.m.known[n.in[i]] == nil {
+				from = append(from, l.states[n.in[i]][direction])
+			}
+		}
+	}
+	count := len(from) - 1
+	return from, count == 0 || count == directions*statesOf[n.op]
 }

@@ -101,18 +101,25 @@ func TestLayersComputeWhatOperatorsDo(t *testing.T) {
 	}
 }
 
+// graphIn returns the graph of a model in testdata.
+func graphIn(t *testing.T, name string) *onnx.Graph {
+	t.Helper()
+	f, err := serialize.Open("testdata/" + name + ".onnx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	g, err := f.(onnx.Model).Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
 // TestExportedModelsBecomeLayers turns models that PyTorch exported into layers.
 func TestExportedModelsBecomeLayers(t *testing.T) {
 	for _, name := range []string{"small_cnn", "small_lstm", "small_states", "small_parts", "small_attention", "small_attention_dynamo", "small_attention_fixed", "small_frames", "small_logistic", "small_mlp"} {
-		f, err := serialize.Open("testdata/" + name + ".onnx")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		g, err := f.(onnx.Model).Graph()
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := graphIn(t, name)
 		want, err := arrays("testdata/" + name + ".npz")
 		if err != nil {
 			t.Fatal(err)
@@ -177,15 +184,7 @@ func TestOneRowOfTwoClasses(t *testing.T) {
 
 // TestLayersOfAttentionAreTrained: the weights of a model with attention have gradients; its masks are no weights.
 func TestLayersOfAttentionAreTrained(t *testing.T) {
-	f, err := serialize.Open("testdata/small_attention_dynamo.onnx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	g, err := f.(onnx.Model).Graph()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := graphIn(t, "small_attention_dynamo")
 	layers, err := onnxgraph.ToLayers(g, map[string][]int{g.Inputs[0].Name: {6}})
 	if err != nil {
 		t.Fatal(err)

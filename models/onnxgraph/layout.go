@@ -294,7 +294,7 @@ func (l *lowering) sampleFirst(value int, broadcast bool) int {
 	return made
 }
 
-// A chain adds layers, each of which takes the output of the one before.
+// A chain adds layers that take the output of the last one.
 type chain struct {
 	*lowering
 	name  string // of the last layer

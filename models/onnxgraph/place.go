@@ -205,25 +205,8 @@ func (l *lowering) move(n, moved *node, p place, first int) bool {
 			return false
 		}
 	case functions[n.op]+merges[n.op] != "":
-		for i, in := range n.in {
-			x := l.m.known[in]
-			if x == nil || x.Len() == 1 {
-				continue
-			}
-			if x.Rank() > p.rank {
-				return false
-			}
-			x = x.Reshape(slices.Concat(repeat(1, p.rank-x.Rank()), x.Shape())...)
-			if size := x.Size(p.axis); size != 1 && inner {
-				return false
-			}
-			if p.merged() {
-				x = x.Unsqueeze(0)
-			} else {
-				order := slices.DeleteFunc(rest(0, p.rank), func(axis int) bool { return axis == p.axis })
-				x = x.Permute(append([]int{p.axis}, order...)...)
-			}
-			moved.in[i] = l.constantValue(x.Contiguous())
+		if !l.moveConstants(n, moved, p, inner) {
+			return false
 		}
 	}
 	moved.out = slices.Clone(n.out)
@@ -231,6 +214,32 @@ func (l *lowering) move(n, moved *node, p place, first int) bool {
 		if out >= 0 && l.shapes[out] != nil {
 			moved.out[i] = l.value("", l.after(n, p).shape(l.shapes[out], l.batch), l.types[out])
 		}
+	}
+	return true
+}
+
+// moveConstants gives the constants beside a value its axes, with the samples first. It reports false for constants that differ along an axis that the
+// samples share.
+func (l *lowering) moveConstants(n, moved *node, p place, shared bool) bool {
+	for i, in := range n.in {
+		x := l.m.known[in]
+		if x == nil || x.Len() == 1 {
+			continue
+		}
+		if x.Rank() > p.rank {
+			return false
+		}
+		x = x.Reshape(slices.Concat(repeat(1, p.rank-x.Rank()), x.Shape())...)
+		if size := x.Size(p.axis); size != 1 && shared {
+			return false
+		}
+		if p.merged() {
+			x = x.Unsqueeze(0)
+		} else {
+			order := slices.DeleteFunc(rest(0, p.rank), func(axis int) bool { return axis == p.axis })
+			x = x.Permute(append([]int{p.axis}, order...)...)
+		}
+		moved.in[i] = l.constantValue(x.Contiguous())
 	}
 	return true
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
-// TestPartsOfChunks compares elements that are read by decoding some blocks of Blosc's chunks, or the beginning of Zstandard's, with those of whole chunks.
+// TestPartsOfChunks decodes some blocks of Blosc's chunks, or the beginning of Zstandard's, and whole chunks: elements are equal.
 func TestPartsOfChunks(t *testing.T) {
 	f, err := Open("testdata/blosc_blocks.h5") // by testdata/blosc_blocks.py
 	if err != nil {
