@@ -118,6 +118,7 @@ func TestLiteralsWorkOrAreErrors(t *testing.T) {
 		{nn.MaxPool2d{}, images, nil},
 		{&nn.Dense{DenseOptions: nn.DenseOptions{OutFeatures: 3}}, features, []int{2, 3}},
 		{&nn.Dense{}, features, nil},
+		{&nn.Linear{LinearOptions: nn.LinearOptions{OutFeatures: 3}}, features, []int{2, 3}},
 		{&nn.Linear{}, features, nil},
 		{&nn.Conv2d{}, images, nil},
 		{&nn.ConvTranspose2d{}, images, nil},

@@ -13,12 +13,12 @@ import (
 type AttentionOptions struct {
 	Score    string         `json:"score"`               // of a query and a key: dot (or empty), concat or additive
 	UseScale bool           `json:"use_scale,omitempty"` // multiply by Scale
-	Features int            `json:"features,omitempty"`  // of an additive score, which has a scale for each; required with use_scale
+	Features int            `json:"features,omitempty"`  // of an additive score, which has a scale for each; taken from the first input if 0
 	Dropout  float64        `json:"dropout,omitempty"`   // probability of dropping a weight in training
 	Causal   bool           `json:"causal,omitempty"`    // whether step i takes the steps up to i alone
 	Inputs   Names          `json:"inputs,omitempty"`    // as of multihead_attention; query, value and key if absent
-	DType    dtype.Type     `json:"dtype,omitzero"`      // float32 if absent
-	Device   storage.Device `json:"-" nn:"-"`            // the CPU if nil
+	DType    dtype.Type     `json:"dtype,omitzero"`      // the first input's if absent; float32 unless it has features to take
+	Device   storage.Device `json:"-" nn:"-"`            // the first input's if nil; the CPU unless it has features to take
 }
 
 // Attention is softmax(score)·value of Keras's Attention and AdditiveAttention, for query (N, T, features), value (N, S, width) and key
@@ -30,29 +30,34 @@ type Attention struct {
 	ConcatScoreWeight *Parameter // one number; nil unless the score is concat
 	Drop              *Dropout   `nn:"dropout"`
 
+	deferred
 	masks attentionMasks
 }
 
-// NewAttention returns an Attention.
+// NewAttention returns an Attention, built unless Features of the scale of an additive score are not given.
 func NewAttention(o AttentionOptions) *Attention {
-	alloc := NewAllocator("attention", o.Device, o.DType)
-	o.Device, o.DType = alloc.Device, alloc.DType
+	if !slices.Contains([]string{"", "dot", "concat", "additive"}, o.Score) {
+		tensor.Fail("attention", ErrConfig, "score %q; want dot, concat or additive", o.Score)
+	}
+	checkAttentionInputs("attention", o.Inputs)
 	a := &Attention{AttentionOptions: o, Drop: newDropout(DropoutOptions{P: o.Dropout})}
+	a.prepare("attention", !o.UseScale || o.Score != "additive" || o.Features != 0, deferral{
+		a, &a.Device, &a.DType, func(x *tensor.Tensor) { a.Features = features(x) }, a.make,
+	})
+	return a
+}
+
+func (a *Attention) make(alloc Allocator) {
 	var shape []int
-	switch o.Score {
-	case "", "dot":
+	switch a.Score {
 	case "concat":
 		a.ConcatScoreWeight = alloc.Param(ConstantFill(1))
 	case "additive":
-		shape = []int{o.Features}
-	default:
-		tensor.Fail("attention", ErrConfig, "score %q; want dot, concat or additive", o.Score)
+		shape = []int{a.Features}
 	}
-	if o.UseScale {
+	if a.UseScale {
 		a.Scale = alloc.Param(ConstantFill(1), shape...)
 	}
-	checkAttentionInputs("attention", o.Inputs)
-	return a
 }
 
 // Forward returns the attention of x to itself.
@@ -60,8 +65,8 @@ func (a *Attention) Forward(x *tensor.Tensor) *tensor.Tensor { return ForwardOne
 
 // ForwardAll returns the attention (N, T, width) of the query.
 func (a *Attention) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
-	wantMade("attention", a.Drop != nil)
 	in := namedInputs("attention", a.Inputs, []string{"query", "value", "key"}, inputs)
+	a.buildFor("attention", in["query"])
 	query, key, value := queryKeyValue(in)
 	for _, x := range []*tensor.Tensor{query, key, value} {
 		if x.Rank() != 3 {

@@ -12,13 +12,13 @@ import (
 
 // BatchNormOptions are the settings of BatchNorm1d, 2d and 3d.
 type BatchNormOptions struct {
-	NumFeatures int            `json:"num_features"`   // channels; required
-	Eps         float64        `json:"eps"`            // 1e-5 if 0
-	Momentum    float64        `json:"momentum"`       // weight of a batch in the running statistics; 0.1 if 0
-	NoAffine    Negated        `json:"affine"`         // multiply by gamma and add beta
-	Sync        bool           `json:"sync,omitempty"` // in training on several shards, normalize by the statistics of the whole batch instead of the shard's part
-	DType       dtype.Type     `json:"dtype,omitzero"` // float32 if absent
-	Device      storage.Device `json:"-" nn:"-"`       // the CPU if nil
+	NumFeatures int            `json:"num_features,omitempty"` // channels; taken from the first input if 0
+	Eps         float64        `json:"eps"`                    // 1e-5 if 0
+	Momentum    float64        `json:"momentum"`               // weight of a batch in the running statistics; 0.1 if 0
+	NoAffine    Negated        `json:"affine"`                 // multiply by gamma and add beta
+	Sync        bool           `json:"sync,omitempty"`         // in training on several shards, normalize by the statistics of the whole batch instead of the shard's part
+	DType       dtype.Type     `json:"dtype,omitzero"`         // the first input's if absent; float32 if num_features is given
+	Device      storage.Device `json:"-" nn:"-"`               // the first input's if nil; the CPU if num_features is given
 }
 
 // BatchNorm1d is γ·(x − mean)/√(variance + ε) + β for each feature of x (N, C) or
@@ -36,7 +36,7 @@ type BatchNorm3d struct{ BatchNormalization }
 type BatchNormalization struct {
 	BatchNormOptions
 	Mode
-	layer                   string     // "" unless a constructor made it
+	deferred
 	axes                    int        // spatial ones of the input; BatchNorm1d takes inputs of none, too
 	Gamma, Beta             *Parameter // C; nil without affine
 	RunningMean, RunningVar *Buffer    // C
@@ -50,19 +50,19 @@ type gammaBeta struct{ gamma, beta *tensor.Tensor }
 
 var batchNormDefaults = BatchNormOptions{Eps: 1e-5, Momentum: 0.1}
 
-// NewBatchNorm1d returns a layer for NumFeatures features, which is required.
+// NewBatchNorm1d returns a layer, built if NumFeatures is given.
 // Zero Eps and Momentum stand for their defaults; set the fields of the layer for
 // zeros.
 func NewBatchNorm1d(o BatchNormOptions) *BatchNorm1d {
 	return newBatchNorm1d(withDefaults(o, batchNormDefaults))
 }
 
-// NewBatchNorm2d returns a layer for NumFeatures channels, as NewBatchNorm1d does.
+// NewBatchNorm2d returns a layer for channels, as NewBatchNorm1d does.
 func NewBatchNorm2d(o BatchNormOptions) *BatchNorm2d {
 	return newBatchNorm2d(withDefaults(o, batchNormDefaults))
 }
 
-// NewBatchNorm3d returns a layer for NumFeatures channels, as NewBatchNorm1d does.
+// NewBatchNorm3d returns a layer for channels, as NewBatchNorm1d does.
 func NewBatchNorm3d(o BatchNormOptions) *BatchNorm3d {
 	return newBatchNorm3d(withDefaults(o, batchNormDefaults))
 }
@@ -88,16 +88,19 @@ func newBatchNorm3d(o BatchNormOptions) *BatchNorm3d {
 func (b *BatchNormalization) setup(layer string, axes int, o BatchNormOptions) {
 	checkRange(layer, "eps", o.Eps, 0, infinity)
 	checkRange(layer, "momentum", o.Momentum, 0, math.Nextafter(1, 2))
-	if o.NumFeatures < 1 {
+	if o.NumFeatures < 0 {
 		tensor.Fail(layer, views.ErrShape, "num_features %d; want at least 1", o.NumFeatures)
 	}
-	alloc := NewAllocator(layer, o.Device, o.DType)
-	o.Device, o.DType = alloc.Device, alloc.DType
-	b.BatchNormOptions, b.layer, b.axes = o, layer, axes
-	b.RunningMean, b.RunningVar = alloc.Buffer(ConstantFill(0), o.NumFeatures), alloc.Buffer(ConstantFill(1), o.NumFeatures)
-	if !o.NoAffine {
-		b.Gamma = alloc.Param(ConstantFill(1), o.NumFeatures)
-		b.Beta = alloc.Param(ConstantFill(0), o.NumFeatures)
+	b.BatchNormOptions, b.axes = o, axes
+	b.prepare(layer, o.NumFeatures > 0, deferral{
+		b, &b.Device, &b.DType, func(x *tensor.Tensor) { b.NumFeatures = channels(x) }, b.make,
+	})
+}
+
+func (b *BatchNormalization) make(alloc Allocator) {
+	b.RunningMean, b.RunningVar = alloc.Buffer(ConstantFill(0), b.NumFeatures), alloc.Buffer(ConstantFill(1), b.NumFeatures)
+	if !b.NoAffine {
+		b.Gamma, b.Beta = alloc.Param(ConstantFill(1), b.NumFeatures), alloc.Param(ConstantFill(0), b.NumFeatures)
 	}
 }
 
@@ -108,9 +111,7 @@ func (b *BatchNormalization) Forward(x *tensor.Tensor) *tensor.Tensor {
 
 // ForwardActivated returns act(Forward(x)).
 func (b *BatchNormalization) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
-	if b.RunningMean == nil {
-		tensor.Fail("batchnorm", storage.ErrState, "not built; make it by its constructor")
-	}
+	b.buildFor("batchnorm", x)
 	switch {
 	case b.axes == 1 && x.Rank() < 2:
 		checkFeatures(b.layer, x)

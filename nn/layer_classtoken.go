@@ -9,27 +9,31 @@ import (
 
 // ClassTokenOptions are the settings of a ClassToken.
 type ClassTokenOptions struct {
-	EmbeddingDim int            `json:"embedding_dim"`  // features of a step; required
-	DType        dtype.Type     `json:"dtype,omitzero"` // float32 if absent
-	Device       storage.Device `json:"-" nn:"-"`       // the CPU if nil
+	EmbeddingDim int            `json:"embedding_dim,omitempty"` // features of a step; taken from the first input if 0
+	DType        dtype.Type     `json:"dtype,omitzero"`          // the first input's if absent; float32 if embedding_dim is given
+	Device       storage.Device `json:"-" nn:"-"`                // the first input's if nil; the CPU if embedding_dim is given
 }
 
 // ClassToken puts one more step before those of x (N, T, EmbeddingDim): Weight, which is trained (Dosovitskiy et al., arXiv:2010.11929).
 type ClassToken struct {
 	ClassTokenOptions
+	deferred
 	Weight *Parameter // EmbeddingDim
 }
 
-// NewClassToken returns a ClassToken. EmbeddingDim is required.
+// NewClassToken returns a ClassToken, built if EmbeddingDim is given.
 func NewClassToken(o ClassTokenOptions) *ClassToken {
-	alloc := NewAllocator("class_token", o.Device, o.DType)
-	o.Device, o.DType = alloc.Device, alloc.DType
-	return &ClassToken{o, alloc.Param(NormalFill(0.02), o.EmbeddingDim)}
+	c := &ClassToken{ClassTokenOptions: o}
+	c.prepare("class_token", o.EmbeddingDim != 0, deferral{
+		c, &c.Device, &c.DType, func(x *tensor.Tensor) { c.EmbeddingDim = features(x) },
+		func(alloc Allocator) { c.Weight = alloc.Param(NormalFill(0.02), c.EmbeddingDim) },
+	})
+	return c
 }
 
 // Forward returns x with the step before it.
 func (c *ClassToken) Forward(x *tensor.Tensor) *tensor.Tensor {
-	wantMade("class_token", c.Weight != nil)
+	c.buildFor("class_token", x)
 	if x.Rank() != 3 || x.Shape()[2] != c.EmbeddingDim {
 		tensor.Fail("class_token", views.ErrShape, "input %v; want (samples, steps, %d)", x.Shape(), c.EmbeddingDim)
 	}

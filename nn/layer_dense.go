@@ -45,9 +45,7 @@ func (d *Dense) Forward(x *tensor.Tensor) *tensor.Tensor {
 // ForwardActivated returns act(Forward(x)).
 func (d *Dense) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
 	checkFeatures("dense", x)
-	if !d.IsBuilt() {
-		d.BuildFor(d.spec(), x)
-	}
+	d.BuildFor(d.spec(), x)
 	return d.forwardWith(x, d.Weight.Tensor, d.Bias.tensorOf(), act)
 }
 

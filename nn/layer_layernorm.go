@@ -11,46 +11,46 @@ import (
 
 // LayerNormOptions are the settings of a LayerNorm.
 type LayerNormOptions struct {
-	NormalizedShape Sizes          `json:"normalized_shape"` // the last axes, over which it normalizes; required
-	Eps             float64        `json:"eps"`              // 1e-5 if 0
-	NoAffine        Negated        `json:"affine"`           // multiply by gamma and add beta
-	DType           dtype.Type     `json:"dtype,omitzero"`   // float32 if absent
-	Device          storage.Device `json:"-" nn:"-"`         // the CPU if nil
+	NormalizedShape Sizes          `json:"normalized_shape,omitempty"` // the last axes, over which it normalizes; the last of the first input if nil
+	Eps             float64        `json:"eps"`                        // 1e-5 if 0
+	NoAffine        Negated        `json:"affine"`                     // multiply by gamma and add beta
+	DType           dtype.Type     `json:"dtype,omitzero"`             // the first input's if absent; float32 if normalized_shape is given
+	Device          storage.Device `json:"-" nn:"-"`                   // the first input's if nil; the CPU if normalized_shape is given
 }
 
 // LayerNorm is γ·(x − mean)/√(variance + ε) + β with the statistics of each sample
 // over its last axes, of NormalizedShape (Ba et al., arXiv:1607.06450).
 type LayerNorm struct {
 	LayerNormOptions
+	deferred
 	Gamma, Beta *Parameter // of NormalizedShape; nil without affine
 }
 
 var layerNormDefaults = LayerNormOptions{Eps: 1e-5}
 
-// NewLayerNorm returns a LayerNorm. NormalizedShape is required.
+// NewLayerNorm returns a LayerNorm, built if NormalizedShape is given.
 func NewLayerNorm(o LayerNormOptions) *LayerNorm {
 	return newLayerNorm(withDefaults(o, layerNormDefaults))
 }
 
 func newLayerNorm(o LayerNormOptions) *LayerNorm {
 	checkRange("layernorm", "eps", o.Eps, 0, infinity)
-	if len(o.NormalizedShape) == 0 {
-		tensor.Fail("layernorm", views.ErrShape, "no normalized_shape; want the last axes of the input")
-	}
-	alloc := NewAllocator("layernorm", o.Device, o.DType)
-	o.Device, o.DType = alloc.Device, alloc.DType
 	l := &LayerNorm{LayerNormOptions: o}
-	if !o.NoAffine {
-		l.Gamma, l.Beta = alloc.Param(ConstantFill(1), o.NormalizedShape...), alloc.Param(ConstantFill(0), o.NormalizedShape...)
-	}
+	l.prepare("layernorm", len(o.NormalizedShape) > 0, deferral{
+		l, &l.Device, &l.DType, func(x *tensor.Tensor) { l.NormalizedShape = Sizes{features(x)} }, l.make,
+	})
 	return l
+}
+
+func (l *LayerNorm) make(alloc Allocator) {
+	if !l.NoAffine {
+		l.Gamma, l.Beta = alloc.Param(ConstantFill(1), l.NormalizedShape...), alloc.Param(ConstantFill(0), l.NormalizedShape...)
+	}
 }
 
 // Forward normalizes x (…, NormalizedShape).
 func (l *LayerNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
-	if len(l.NormalizedShape) == 0 {
-		tensor.Fail("layernorm", storage.ErrState, "no normalized_shape; make it by NewLayerNorm")
-	}
+	l.buildFor("layernorm", x)
 	if l.Gamma != nil {
 		checkDevice("layernorm", x, l.Gamma.Device())
 	}

@@ -8,12 +8,12 @@ import (
 
 // LinearOptions are the settings of a Linear.
 type LinearOptions struct {
-	InFeatures  int                `json:"in_features"`  // required
-	OutFeatures int                `json:"out_features"` // required
+	InFeatures  int                `json:"in_features,omitempty"` // taken from the first input if 0
+	OutFeatures int                `json:"out_features"`          // required
 	NoBias      Negated            `json:"bias"`
 	Initializer InitializerSetting `json:"initializer"`    // kaiming if empty
-	DType       dtype.Type         `json:"dtype,omitzero"` // float32 if absent
-	Device      storage.Device     `json:"-" nn:"-"`       // the CPU if nil
+	DType       dtype.Type         `json:"dtype,omitzero"` // the first input's if absent
+	Device      storage.Device     `json:"-" nn:"-"`       // the first input's if nil
 }
 
 // Linear is x·Weightᵀ + Bias, for x (N, …, in) and Weight (out, in).
@@ -22,10 +22,10 @@ type Linear struct {
 	Weights
 }
 
-// NewLinear returns a Linear. InFeatures and OutFeatures are required.
+// NewLinear returns a Linear, built if InFeatures is given. OutFeatures is required.
 func NewLinear(o LinearOptions) *Linear {
 	l := &Linear{LinearOptions: o}
-	l.build(l.spec(), o.InFeatures, o.Device, o.DType)
+	l.Prepare(l.spec())
 	return l
 }
 
@@ -43,9 +43,8 @@ func (l *Linear) Forward(x *tensor.Tensor) *tensor.Tensor {
 
 // ForwardActivated returns act(Forward(x)).
 func (l *Linear) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
-	if !l.IsBuilt() {
-		tensor.Fail("linear", storage.ErrState, "not built; make it by NewLinear")
-	}
+	checkFeatures("linear", x)
+	l.BuildFor(l.spec(), x)
 	return l.forwardWith(x, l.Weight.Tensor, l.Bias.tensorOf(), act)
 }
 

@@ -9,7 +9,7 @@ import (
 
 // MultiHeadAttentionOptions are the settings of a MultiHeadAttention.
 type MultiHeadAttentionOptions struct {
-	EmbedDim    int            `json:"embed_dim"`              // features of the queries; required
+	EmbedDim    int            `json:"embed_dim,omitempty"`    // features of the queries; taken from the first input if 0
 	NumHeads    int            `json:"num_heads"`              // required
 	Dropout     float64        `json:"dropout,omitempty"`      // probability of dropping a weight in training
 	NoBias      Negated        `json:"bias"`                   // of all products
@@ -23,8 +23,8 @@ type MultiHeadAttentionOptions struct {
 	RotaryBase  float64        `json:"rotary_base,omitempty"`  // of rotary positions, such as 10000; none if 0
 	Gate        bool           `json:"gate,omitempty"`         // multiply the heads by the sigmoid of a product of the queries
 	Inputs      Names          `json:"inputs,omitempty"`       // of query, key, value, attention_mask, attn_mask, key_mask, key_padding_mask and query_mask; the first of the first three that there are inputs for, if absent
-	DType       dtype.Type     `json:"dtype,omitzero"`         // float32 if absent
-	Device      storage.Device `json:"-" nn:"-"`               // the CPU if nil
+	DType       dtype.Type     `json:"dtype,omitzero"`         // the first input's if absent; float32 if embed_dim is given
+	Device      storage.Device `json:"-" nn:"-"`               // the first input's if nil; the CPU if embed_dim is given
 }
 
 // MultiHeadAttention attends in several heads (Vaswani et al., arXiv:1706.03762): each is the attention of products of its
@@ -42,21 +42,31 @@ type MultiHeadAttention struct {
 	OutProj                               *Linear
 	Drop                                  *Dropout `nn:"dropout"`
 
+	deferred
 	cache  *Cache
 	tables constants // of rotary positions
 	masks  attentionMasks
 }
 
-// NewMultiHeadAttention returns a MultiHeadAttention. EmbedDim and NumHeads are required.
+// NewMultiHeadAttention returns a MultiHeadAttention, built if EmbedDim is given. NumHeads is required.
 func NewMultiHeadAttention(o MultiHeadAttentionOptions) *MultiHeadAttention {
-	const layer = "multihead_attention"
-	alloc := NewAllocator(layer, o.Device, o.DType)
-	o.Device, o.DType = alloc.Device, alloc.DType
-	m := &MultiHeadAttention{MultiHeadAttentionOptions: o}
+	m := &MultiHeadAttention{MultiHeadAttentionOptions: o, Drop: newDropout(DropoutOptions{P: o.Dropout})}
+	if o.EmbedDim < 0 || o.NumHeads < 1 {
+		tensor.Fail("multihead_attention", ErrConfig, "embed_dim %d, num_heads %d; want at least 1 of each", o.EmbedDim, o.NumHeads)
+	}
+	checkAttentionInputs("multihead_attention", o.Inputs)
+	m.prepare("multihead_attention", o.EmbedDim > 0, deferral{
+		m, &m.Device, &m.DType, func(x *tensor.Tensor) { m.EmbedDim = features(x) }, m.make,
+	})
+	return m
+}
+
+func (m *MultiHeadAttention) make(alloc Allocator) {
 	m.check()
+	o := m.MultiHeadAttentionOptions
 	rows, widths := m.rows(), [3]int{o.EmbedDim, m.or(o.KDim, o.EmbedDim), m.or(o.VDim, o.EmbedDim)}
 	weight := func(out, in int) *Parameter {
-		fill, _ := fillsOf(layer, "xavier", in, out)
+		fill, _ := fillsOf(alloc.Layer, "xavier", in, out)
 		return alloc.Param(fill, out, in)
 	}
 	total := rows[0] + rows[1] + rows[2]
@@ -78,8 +88,6 @@ func NewMultiHeadAttention(o MultiHeadAttentionOptions) *MultiHeadAttention {
 		product.InFeatures, product.OutFeatures = o.EmbedDim, joined
 		m.GateProj = NewLinear(product)
 	}
-	m.Drop = newDropout(DropoutOptions{P: o.Dropout})
-	return m
 }
 
 // check fails for settings of which no layer can be made.
@@ -87,8 +95,6 @@ func (m *MultiHeadAttention) check() {
 	o := m.MultiHeadAttentionOptions
 	fail := func(format string, args ...any) { tensor.Fail("multihead_attention", ErrConfig, format, args...) }
 	switch {
-	case o.EmbedDim < 1 || o.NumHeads < 1:
-		fail("embed_dim %d, num_heads %d; want at least 1 of each", o.EmbedDim, o.NumHeads)
 	case o.HeadDim == 0 && o.EmbedDim%o.NumHeads != 0:
 		fail("%d heads of embed_dim %d; want a divisor, or head_dim", o.NumHeads, o.EmbedDim)
 	case min(o.KDim, o.VDim, o.HeadDim, o.ValueDim, o.NumKVHeads, o.OutFeatures) < 0 || o.RotaryBase < 0:
@@ -98,7 +104,6 @@ func (m *MultiHeadAttention) check() {
 	case o.RotaryBase > 0 && m.headDim()%2 != 0:
 		fail("rotary positions for heads of %d; want an even size", m.headDim())
 	}
-	checkAttentionInputs("multihead_attention", o.Inputs)
 }
 
 func (*MultiHeadAttention) or(size, otherwise int) int {
@@ -122,8 +127,8 @@ func (m *MultiHeadAttention) Forward(x *tensor.Tensor) *tensor.Tensor { return F
 
 // ForwardAll returns the attention (N, T, OutFeatures) of the first input to the others.
 func (m *MultiHeadAttention) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
-	wantMade("multihead_attention", m.OutProj != nil)
 	in := namedInputs("multihead_attention", m.Inputs, attentionInputs[:3], inputs)
+	m.buildFor("multihead_attention", in["query"])
 	query, key, value := queryKeyValue(in)
 	for _, x := range []*tensor.Tensor{query, key, value} {
 		if x.Rank() != 3 {

@@ -11,42 +11,47 @@ import (
 
 // PositionsOptions are the settings of Positions.
 type PositionsOptions struct {
-	MaxLen       int            `json:"max_len"`        // steps of the longest sequence; required
-	EmbeddingDim int            `json:"embedding_dim"`  // features of a step; required
-	Kind         string         `json:"kind,omitempty"` // learnt (or empty) or sinusoidal
-	DType        dtype.Type     `json:"dtype,omitzero"` // float32 if absent
-	Device       storage.Device `json:"-" nn:"-"`       // the CPU if nil
+	MaxLen       int            `json:"max_len"`                 // steps of the longest sequence; required
+	EmbeddingDim int            `json:"embedding_dim,omitempty"` // features of a step; taken from the first input if 0
+	Kind         string         `json:"kind,omitempty"`          // learnt (or empty) or sinusoidal
+	DType        dtype.Type     `json:"dtype,omitzero"`          // the first input's if absent; float32 if embedding_dim is given
+	Device       storage.Device `json:"-" nn:"-"`                // the first input's if nil; the CPU if embedding_dim is given
 }
 
 // Positions adds to each step of x (N, T, features) a vector that says where it is: a row of Weight, which is trained, or, if they are
 // sinusoidal, sin(t/10000^(2i/D)) and cos(t/10000^(2i/D)) in the features 2i and 2i+1 (Vaswani et al., arXiv:1706.03762, section 3.5).
 type Positions struct {
 	PositionsOptions
+	deferred
 	Weight *Parameter // MaxLen × EmbeddingDim; nil if the positions are sinusoidal
 
 	cache  *Cache
 	tables constants
 }
 
-// NewPositions returns Positions. MaxLen and EmbeddingDim are required.
+// NewPositions returns Positions, built if EmbeddingDim is given. MaxLen is required.
 func NewPositions(o PositionsOptions) *Positions {
 	switch {
-	case o.MaxLen < 1 || o.EmbeddingDim < 1:
+	case o.MaxLen < 1 || o.EmbeddingDim < 0:
 		tensor.Fail("positions", views.ErrShape, "max_len %d, embedding_dim %d; want at least 1 of each", o.MaxLen, o.EmbeddingDim)
 	case o.Kind != "" && o.Kind != "learnt" && o.Kind != "sinusoidal":
 		tensor.Fail("positions", ErrConfig, "kind %q; want learnt or sinusoidal", o.Kind)
 	}
-	alloc := NewAllocator("positions", o.Device, o.DType)
-	o.Device, o.DType = alloc.Device, alloc.DType
 	p := &Positions{PositionsOptions: o}
-	if o.Kind != "sinusoidal" {
-		p.Weight = alloc.Param(NormalFill(0.02), o.MaxLen, o.EmbeddingDim)
-	}
+	p.prepare("positions", o.EmbeddingDim > 0, deferral{
+		p, &p.Device, &p.DType, func(x *tensor.Tensor) { p.EmbeddingDim = features(x) },
+		func(alloc Allocator) {
+			if p.Kind != "sinusoidal" {
+				p.Weight = alloc.Param(NormalFill(0.02), p.MaxLen, p.EmbeddingDim)
+			}
+		},
+	})
 	return p
 }
 
 // Forward returns x with its positions added.
 func (p *Positions) Forward(x *tensor.Tensor) *tensor.Tensor {
+	p.buildFor("positions", x)
 	first := p.cache.Len()
 	if x.Rank() != 3 || x.Shape()[2] != p.EmbeddingDim || first+x.Shape()[1] > p.MaxLen {
 		tensor.Fail("positions", views.ErrShape, "input %v after %d steps; want (samples, steps, %d) and at most %d steps", x.Shape(), first, p.EmbeddingDim, p.MaxLen)

@@ -5,11 +5,12 @@ import "github.com/h5dnn/h5dnn/tensor"
 // TransformerDecoder applies decoder layers one after another, each to the memory, too. Its parameters are those of PyTorch's module.
 type TransformerDecoder struct {
 	TransformerStackOptions `nn:"-"`
-	Layers                  []*TransformerDecoderLayer
-	FinalNorm               Module `nn:"norm"` // nil without
+	deferred
+	Layers    []*TransformerDecoderLayer
+	FinalNorm Module `nn:"norm"` // nil without
 }
 
-// NewTransformerDecoder returns a decoder. NumLayers, DModel and NHead are required.
+// NewTransformerDecoder returns a decoder, built if DModel is given. NumLayers and NHead are required.
 func NewTransformerDecoder(o TransformerStackOptions) *TransformerDecoder {
 	o.TransformerOptions = withDefaults(o.TransformerOptions, transformerDefaults)
 	return newDecoder(o)
@@ -17,7 +18,10 @@ func NewTransformerDecoder(o TransformerStackOptions) *TransformerDecoder {
 
 func newDecoder(o TransformerStackOptions) *TransformerDecoder {
 	d := &TransformerDecoder{TransformerStackOptions: o}
-	d.Layers, d.FinalNorm = stackOf("transformer_decoder", o, newDecoderLayer)
+	d.checkStack("transformer_decoder")
+	d.prepare("transformer_decoder", o.DModel > 0, d.deferral(d, func(Allocator) {
+		d.Layers, d.FinalNorm = stackOf(d.TransformerStackOptions, newDecoderLayer)
+	}))
 	return d
 }
 
@@ -26,8 +30,8 @@ func (d *TransformerDecoder) Forward(x *tensor.Tensor) *tensor.Tensor { return F
 
 // ForwardAll returns the result for x (N, T, DModel), memory (N, S, DModel) and, if the layers have one, the mask of the memory.
 func (d *TransformerDecoder) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
-	wantMade("transformer_decoder", len(d.Layers) > 0)
 	wantInputs("transformer_decoder", inputs, 2, d.InputMask)
+	d.buildFor("transformer_decoder", inputs[0])
 	return stacked(d.Layers, d.FinalNorm, inputs)
 }
 

@@ -18,11 +18,12 @@ var stackDefaults = TransformerStackOptions{TransformerOptions: transformerDefau
 // TransformerEncoder applies encoder layers one after another. Its parameters are those of PyTorch's module.
 type TransformerEncoder struct {
 	TransformerStackOptions `nn:"-"`
-	Layers                  []*TransformerEncoderLayer
-	FinalNorm               Module `nn:"norm"` // nil without
+	deferred
+	Layers    []*TransformerEncoderLayer
+	FinalNorm Module `nn:"norm"` // nil without
 }
 
-// NewTransformerEncoder returns an encoder. NumLayers, DModel and NHead are required.
+// NewTransformerEncoder returns an encoder, built if DModel is given. NumLayers and NHead are required.
 func NewTransformerEncoder(o TransformerStackOptions) *TransformerEncoder {
 	o.TransformerOptions = withDefaults(o.TransformerOptions, transformerDefaults)
 	return newEncoder(o)
@@ -30,16 +31,24 @@ func NewTransformerEncoder(o TransformerStackOptions) *TransformerEncoder {
 
 func newEncoder(o TransformerStackOptions) *TransformerEncoder {
 	e := &TransformerEncoder{TransformerStackOptions: o}
-	e.Layers, e.FinalNorm = stackOf("transformer_encoder", o, newEncoderLayer)
+	e.checkStack("transformer_encoder")
+	e.prepare("transformer_encoder", o.DModel > 0, e.deferral(e, func(Allocator) {
+		e.Layers, e.FinalNorm = stackOf(e.TransformerStackOptions, newEncoderLayer)
+	}))
 	return e
 }
 
-// stackOf returns the layers of a stack and its last normalization.
-func stackOf[L Module](layer string, o TransformerStackOptions, make func(TransformerOptions) L) (layers []L, norm Module) {
+// checkStack fails for settings that no input could satisfy.
+func (o TransformerStackOptions) checkStack(layer string) {
 	const most = 1 << 12
 	if o.NumLayers < 1 || o.NumLayers > most {
 		tensor.Fail(layer, ErrConfig, "num_layers %d; want 1 to %d", o.NumLayers, most)
 	}
+	o.check(layer)
+}
+
+// stackOf returns the layers of a stack and its last normalization.
+func stackOf[L Module](o TransformerStackOptions, make func(TransformerOptions) L) (layers []L, norm Module) {
 	for range o.NumLayers {
 		layers = append(layers, make(o.TransformerOptions))
 	}
@@ -72,8 +81,8 @@ func (e *TransformerEncoder) Forward(x *tensor.Tensor) *tensor.Tensor { return F
 
 // ForwardAll returns the result for x and, if the layers have one, a mask.
 func (e *TransformerEncoder) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
-	wantMade("transformer_encoder", len(e.Layers) > 0)
 	wantInputs("transformer_encoder", inputs, 1, e.InputMask)
+	e.buildFor("transformer_encoder", inputs[0])
 	return stacked(e.Layers, e.FinalNorm, inputs)
 }
 

@@ -9,26 +9,33 @@ import (
 // its input and normalized (Vaswani et al., arXiv:1706.03762). Its parameters are those of PyTorch's layer.
 type TransformerEncoderLayer struct {
 	TransformerOptions
+	deferred
 	SelfAttn *MultiHeadAttention
 	feedForward
 	Norm1, Norm2       Module
 	Dropout1, Dropout2 *Dropout
 }
 
-// NewTransformerEncoderLayer returns a layer. DModel and NHead are required.
+// NewTransformerEncoderLayer returns a layer, built if DModel is given. NHead is required.
 func NewTransformerEncoderLayer(o TransformerOptions) *TransformerEncoderLayer {
 	return newEncoderLayer(withDefaults(o, transformerDefaults))
 }
 
 func newEncoderLayer(o TransformerOptions) *TransformerEncoderLayer {
+	l := &TransformerEncoderLayer{TransformerOptions: o}
+	l.check("transformer_encoder_layer")
+	l.prepare("transformer_encoder_layer", o.DModel > 0, l.deferral(l, l.make))
+	return l
+}
+
+func (l *TransformerEncoderLayer) make(Allocator) {
 	var inputs []string
-	if o.InputMask {
+	if l.InputMask {
 		inputs = []string{"query", "key_padding_mask"}
 	}
-	return &TransformerEncoderLayer{
-		TransformerOptions: o, SelfAttn: o.attention(true, inputs...), feedForward: o.feedForward(),
-		Norm1: o.norm(), Norm2: o.norm(), Dropout1: o.drop(), Dropout2: o.drop(),
-	}
+	o := l.TransformerOptions
+	l.SelfAttn, l.feedForward = o.attention(true, inputs...), o.feedForward()
+	l.Norm1, l.Norm2, l.Dropout1, l.Dropout2 = o.norm(), o.norm(), o.drop(), o.drop()
 }
 
 // Forward returns the layer's result for x.
@@ -36,8 +43,8 @@ func (l *TransformerEncoderLayer) Forward(x *tensor.Tensor) *tensor.Tensor { ret
 
 // ForwardAll returns the result for x and, if the layer has one, a mask.
 func (l *TransformerEncoderLayer) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
-	wantMade("transformer_encoder_layer", l.SelfAttn != nil)
 	wantInputs("transformer_encoder_layer", inputs, 1, l.InputMask)
+	l.buildFor("transformer_encoder_layer", inputs[0])
 	x := l.part("norm1", l.Norm1, l.Dropout1, inputs[0], func(x *tensor.Tensor) *tensor.Tensor {
 		return single("self_attn", Call("self_attn", l.SelfAttn, append([]*tensor.Tensor{x}, inputs[1:]...)...))
 	})

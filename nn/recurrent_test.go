@@ -94,11 +94,12 @@ func TestMaskedStepsLeaveTheState(t *testing.T) {
 	for _, layer := range []string{"rnn", "lstm", "gru"} {
 		for _, direction := range []string{"", `, "go_backwards": true`, `, "bidirectional": true`, `, "bidirectional": true, "merge_mode": "sum"`} {
 			m := fromJSON(t, fmt.Sprintf(`{%q: {"hidden_size": 4, "masked": true %s}}`, layer, direction)).(nn.MultiModule)
+			nn.Init(m, 1)
 			lengths := tensor.FromSlice([]int64{5, 2}, 2)
 			mask := tensor.FromSlice([]float32{1, 1, 1, 1, 1, 1, 1, 0, 0, 0}, 2, 5)
 			both := m.ForwardAll([]*tensor.Tensor{x, lengths})[0]
 			short := m.ForwardAll([]*tensor.Tensor{x.Slice(1, 0, 2, 1), tensor.FromSlice([]int64{2, 2}, 2)})[0]
-			if got, want := both.Select(0, 1), short.Select(0, 1); !got.AllClose(want) {
+			if got, want := both.Select(0, 1), short.Select(0, 1); got.IsClose(want, 1e-5, 1e-6).All().Item() == 0 { // another number of rows has another order of sums
 				t.Errorf("%s%s: with a length of 2 %v; of its two steps %v", layer, direction, got, want)
 			}
 			if got, want := tensor.Values[float32](m.ForwardAll([]*tensor.Tensor{x, mask})[0]), tensor.Values[float32](both); !slices.Equal(got, want) {

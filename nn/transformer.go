@@ -11,7 +11,7 @@ import (
 
 // TransformerOptions are the settings of the layers of transformers, with PyTorch's names and defaults.
 type TransformerOptions struct {
-	DModel         int            `json:"d_model"`                    // features; required
+	DModel         int            `json:"d_model,omitempty"`          // features; taken from the first input if 0
 	NHead          int            `json:"nhead"`                      // heads; required
 	DimFeedforward int            `json:"dim_feedforward"`            // features of the middle layer; 2048 if 0
 	Dropout        float64        `json:"dropout"`                    // probability, of weights of attention and of features; 0.1 if 0
@@ -23,8 +23,8 @@ type TransformerOptions struct {
 	NumKVHeads     int            `json:"num_kv_heads,omitempty"`     // as of multihead_attention
 	RotaryBase     float64        `json:"rotary_base,omitempty"`      // as of multihead_attention
 	InputMask      bool           `json:"key_padding_mask,omitempty"` // whether a further input is nonzero where steps fill up a sequence
-	DType          dtype.Type     `json:"dtype,omitzero"`             // float32 if absent
-	Device         storage.Device `json:"-" nn:"-"`                   // the CPU if nil
+	DType          dtype.Type     `json:"dtype,omitzero"`             // the first input's if absent; float32 if d_model is given
+	Device         storage.Device `json:"-" nn:"-"`                   // the first input's if nil; the CPU if d_model is given
 }
 
 var transformerDefaults = TransformerOptions{DimFeedforward: 2048, Dropout: 0.1, Activation: "relu", LayerNormEps: 1e-5}
@@ -32,11 +32,16 @@ var transformerDefaults = TransformerOptions{DimFeedforward: 2048, Dropout: 0.1,
 // transformerActivations are the activations of the middle layer.
 var transformerActivations = map[string]FusableActivation{"": ReLU{}, "relu": ReLU{}, "gelu": GELU{}, "gelu_tanh": GELU{GELUOptions{Approximate: "tanh"}}, "silu": SiLU{}}
 
-// wantMade fails for the zero literal of a layer.
-func wantMade(layer string, made bool) {
-	if !made {
-		tensor.Fail(layer, storage.ErrState, "not built; make it by its constructor")
+// check fails for settings that no input could satisfy.
+func (o TransformerOptions) check(layer string) {
+	if o.DModel < 0 || o.NHead < 1 || o.DimFeedforward < 1 {
+		tensor.Fail(layer, ErrConfig, "d_model %d, nhead %d, dim_feedforward %d; want at least 1 of each", o.DModel, o.NHead, o.DimFeedforward)
 	}
+}
+
+// deferral returns how layer is built by make.
+func (o *TransformerOptions) deferral(layer Module, make func(Allocator)) deferral {
+	return deferral{layer, &o.Device, &o.DType, func(x *tensor.Tensor) { o.DModel = features(x) }, make}
 }
 
 // attention returns the attention of a layer; causal and the rotary positions are those of its own steps.
