@@ -261,12 +261,20 @@ func (p *Plan) inputShape(c train.Config) ([]int, error) {
 	var shapes [][]int
 	if nn.SpatialAxes(model, "") == 0 {
 		for _, e := range p.Source.Entries {
-			if e.Array.Rank() == 2 && !p.Source.isOptimizerState(e.Name) {
-				if p.From == Keras { // (in, out)
-					return e.Array.Shape[:1], nil
-				}
-				shapes = append(shapes, e.Array.Shape[1:])
+			if e.Array.Rank() != 2 || p.Source.isOptimizerState(e.Name) {
+				continue
 			}
+			shape := e.Array.Shape[1:]
+			if p.From == Keras { // (in, out)
+				shape = e.Array.Shape[:1]
+			}
+			if !p.sizesWeights(c, shape) {
+				return nil, &InputShapeError{}
+			}
+			if p.From == Keras {
+				return shape, nil
+			}
+			shapes = append(shapes, shape)
 		}
 	}
 	if len(shapes) == 0 {
@@ -280,6 +288,18 @@ func (p *Plan) inputShape(c train.Config) ([]int, error) {
 		tried[shape[0]] = true
 	}
 	return shapes[0], nil // importParameters says what does not fit
+}
+
+// sizesWeights reports whether samples of a shape make other weights than samples with another number of features. Tokens of an embedding
+// do not, nor do the steps of a sequence, which a shape of one axis leaves out.
+func (p *Plan) sizesWeights(c train.Config, shape []int) bool {
+	model, err := p.built(&c, shape)
+	if err != nil {
+		_, err = p.built(&c, []int{1, shape[0]})
+		return err != nil
+	}
+	other, err := p.built(&c, []int{1 + 1/shape[0]}) // few, as positions of tokens have a largest number
+	return err != nil || !maps.EqualFunc(maps.Collect(nn.StateDict(model)), maps.Collect(nn.StateDict(other)), func(a, b storage.Array) bool { return slices.Equal(a.Shape, b.Shape) })
 }
 
 // fits reports whether the arrays of the source are those of the model for samples of a shape.

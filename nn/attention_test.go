@@ -1,7 +1,9 @@
 package nn_test
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +76,17 @@ func TestGenerateRefusesOtherModels(t *testing.T) {
 		for _, err := range nn.Generate(m, []int{1, 2, 3}, nn.GenerateOptions{Tokens: 1}) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v; want one with %q", err, c.want)
+			}
+		}
+	}
+}
+
+// TestTemperaturesAreNotNegative: one that is no number would draw the same token for ever.
+func TestTemperaturesAreNotNegative(t *testing.T) {
+	for _, temperature := range []float64{-1, math.NaN()} {
+		for _, err := range nn.Generate(fromJSON(t, gpts["learnt"]), []int{1, 2, 3}, nn.GenerateOptions{Tokens: 1, Temperature: temperature}) {
+			if !errors.Is(err, nn.ErrConfig) {
+				t.Errorf("temperature %v: error %v", temperature, err)
 			}
 		}
 	}

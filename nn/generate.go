@@ -63,7 +63,7 @@ func (g *generator) begin() error {
 	switch {
 	case len(g.tokens) == 0:
 		return errkind.Errorf(ErrConfig, "no prompt; want a token at least")
-	case g.Tokens < 1 || g.Temperature < 0 || g.TopK < 0 || g.Context < 0:
+	case g.Tokens < 1 || !(g.Temperature >= 0) || g.TopK < 0 || g.Context < 0:
 		return errkind.Errorf(ErrConfig, "tokens %d, temperature %v, top-k %d, context %d; want at least 1, 0, 0 and 0", g.Tokens, g.Temperature, g.TopK, g.Context)
 	}
 	Eval(g.model)

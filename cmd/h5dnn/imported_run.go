@@ -125,6 +125,11 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 			return nil, err
 		}
 		o.Architecture = a
+		if a.Config != nil && len(args) == 1 { // of a layer that flattens, weights have the number of elements alone
+			if o.InputShape, err = sampleShape(c, parseAddress(args[0])); err != nil {
+				return nil, err
+			}
+		}
 	}
 	o.Framework = "h5dnn"
 	for {

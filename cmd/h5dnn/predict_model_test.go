@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -54,6 +55,50 @@ func TestPredictWithModel(t *testing.T) {
 	save("w.safetensors", weights)
 	if got := output(t, command); !strings.Contains(got, "does not have: head.weight; add their layers") {
 		t.Errorf("with weights of another layer: %s", got)
+	}
+}
+
+// TestShapesOfSamplesThatWeightsLeaveOpen: a layer that flattens, sequences and tokens take samples of several shapes. Predict takes that of its
+// data, and convert asks for it where weights have no numbers of features.
+func TestShapesOfSamplesThatWeightsLeaveOpen(t *testing.T) {
+	for _, c := range []struct {
+		preset string
+		shape  []int
+		asks   bool
+	}{{"mlp", []int{3, 5}, false}, {"lstm", []int{7, 4}, true}, {"transformer", []int{9}, true}, {"gpt", []int{9}, true}} {
+		t.Run(c.preset, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			model, err := nn.Preset(c.preset, 3)
+			if err == nil {
+				_, err = nn.Build(model, c.shape)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			nn.Init(model, 1)
+			x, err := storage.Make(storage.CPU, dtype.Int64, append([]int{2}, c.shape...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			weights, theirs := map[string]storage.Array{}, strings.NewReplacer(".gamma", ".weight", ".beta", ".bias")
+			for name, a := range nn.StateDict(model) {
+				weights[theirs.Replace(name)] = a
+			}
+			for name, arrays := range map[string]map[string]storage.Array{"w.safetensors": weights, "x.npz": {"x": x}} {
+				if err := serialize.Save(name, "", serialize.Contents{Entries: serialize.Arrays(maps.All(arrays))}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile("m.yaml", []byte("model: "+c.preset+"\nclasses: 3\n"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if got := output(t, "h5dnn predict w.safetensors x.npz:/x --model m.yaml -o y.npy"); strings.Contains(got, "h5dnn predict:") {
+				t.Error(got)
+			}
+			if got := output(t, "h5dnn convert w.safetensors run.h5 --model m.yaml"); strings.Contains(got, "--input-shape") != c.asks {
+				t.Errorf("convert: %s", got)
+			}
+		})
 	}
 }
 
