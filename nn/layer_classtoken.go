@@ -18,7 +18,7 @@ type ClassTokenOptions struct {
 type ClassToken struct {
 	ClassTokenOptions
 	deferred
-	Weight *Parameter // EmbeddingDim
+	Weight *Parameter // 1 × EmbeddingDim
 }
 
 // NewClassToken returns a ClassToken, built if EmbeddingDim is given.
@@ -26,7 +26,7 @@ func NewClassToken(o ClassTokenOptions) *ClassToken {
 	c := &ClassToken{ClassTokenOptions: o}
 	c.prepare("class_token", o.EmbeddingDim != 0, deferral{
 		c, &c.Device, &c.DType, func(x *tensor.Tensor) { c.EmbeddingDim = features(x) },
-		func(alloc Allocator) { c.Weight = alloc.Param(NormalFill(0.02), c.EmbeddingDim) },
+		func(alloc Allocator) { c.Weight = alloc.Param(NormalFill(0.02), 1, c.EmbeddingDim) },
 	})
 	return c
 }

@@ -328,8 +328,8 @@ func (r *reverser) unflatten(v tensor) {
 // ordersOf says of layers of package nn, besides those with a number of axes in their name, whether they take the channels first, or features last.
 var ordersOf = map[string]string{
 	"upsample": "channels", "zeropad": "channels", "crop": "channels", "adaptive_avg_pool": "channels", "adaptive_max_pool": "channels",
-	"groupnorm": "channels", "instancenorm": "channels", "prelu": "channels",
-	"dense": "features", "linear": "features", "layernorm": "features", "reshape": "features", "rnn": "features", "lstm": "features", "gru": "features",
+	"groupnorm": "channels", "instancenorm": "channels", "prelu": "channels", "pad": "channels",
+	"dense": "features", "linear": "features", "layernorm": "features", "reshape": "features", "rnn": "features", "lstm": "features", "gru": "features", "positions": "features", "class_token": "features",
 }
 
 // ordered returns v in Keras with the channels last that package nn has first, or with the axes of package nn.

@@ -77,6 +77,9 @@ var ours = map[string]struct {
 		{"name": "hidden", "layer": {"dense": {"out_features": 4, "in_features": 4}}, "from": "features"}, {"name": "again", "share": "hidden"},
 		{"name": "all", "layer": "concat", "from": ["flat", "again"]}, {"name": "first", "layer": {"dense": 2}}, {"name": "second", "layer": {"dense": 3}, "from": "all"}],
 		"outputs": ["first", "second"]}}`, [][]int{{2, 6, 5}, {4}}},
+	"image in words": {`[{"pad": {"before": [1, 0], "after": [0, 2]}}, {"conv2d": {"out_channels": 4, "kernel_size": 2, "stride": 2}}, {"reshape": {"shape": [4, 9]}}, {"permute": {"axes": [2, 1]}},
+		{"class_token": {"embedding_dim": 4}}, {"positions": {"max_len": 12, "embedding_dim": 4}}, {"multihead_attention": {"embed_dim": 4, "num_heads": 2}}, {"dense": 2}]`, [][]int{{2, 5, 4}}},
+	"whole":    {`[{"rescale": {"scale": 10}}, {"cast": {"dtype": "int64"}}, {"cast": {"dtype": "float32"}}, {"dense": 2}]`, [][]int{{4}}},
 	"parallel": {parallel, [][]int{{3, 4}}},
 }
 

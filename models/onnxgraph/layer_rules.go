@@ -324,7 +324,7 @@ func (l *lowering) classToken(n *node, axis int) *layer {
 	if x = l.ofAnySample(x, 3); x.Rank() != 3 || x.Size(0)*x.Size(1) != 1 {
 		return nil
 	}
-	return &layer{name: "class_token", settings: map[string]any{"embedding_dim": x.Len()}, from: n.in[1:], weights: map[string]*tensor.Tensor{"weight": x.Reshape(x.Len())}}
+	return &layer{name: "class_token", settings: map[string]any{"embedding_dim": x.Len()}, from: n.in[1:], weights: map[string]*tensor.Tensor{"weight": x.Reshape(1, x.Len())}}
 }
 
 // attention is softmax(scale·Q·Kᵀ + mask)·V of heads (N, H, T, size).

@@ -74,7 +74,7 @@ class Scored(nn.Module):
 class Token(nn.Module):
     def __init__(self):
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(6))
+        self.weight = nn.Parameter(torch.empty(1, 6))
 
     def forward(self, x):
         return torch.cat([self.weight.expand(len(x), 1, 6), x], 1)
