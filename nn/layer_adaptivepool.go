@@ -52,7 +52,7 @@ func (p AdaptiveMaxPool) Forward(x *tensor.Tensor) *tensor.Tensor {
 // pool pools x by windows that are equal, or else along one axis after the other, which is the same for means and maxima.
 func (o AdaptivePoolOptions) pool(layer string, x *tensor.Tensor, windows func(*tensor.Tensor, tensor.PoolOptions) *tensor.Tensor, reduce func(*tensor.Tensor, ...int) *tensor.Tensor) *tensor.Tensor {
 	sizes := o.checked(layer).OutputSize
-	checkSpatial(layer, x, len(sizes))
+	checkSizes(layer, "output_size", x, sizes)
 	equal, t := true, tensor.PoolOptions{}
 	for i, n := range sizes {
 		m := x.Shape()[i+2]

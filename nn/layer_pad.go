@@ -37,7 +37,7 @@ func NewPad(o PadOptions) Pad {
 // Forward returns x with elements around it.
 func (p Pad) Forward(x *tensor.Tensor) *tensor.Tensor {
 	p = NewPad(p.PadOptions)
-	checkSpatial("pad", x, len(p.Before))
+	checkSizes("pad", "before", x, p.Before)
 	sizes := EdgeOptions{p.Before, p.After}.sizes()
 	if pad := padModes[p.Mode]; pad != nil {
 		return pad(x, sizes...)

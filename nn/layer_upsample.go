@@ -43,9 +43,11 @@ func NewUpsample(o UpsampleOptions) Upsample {
 // Forward returns x with other sizes.
 func (u Upsample) Forward(x *tensor.Tensor) *tensor.Tensor {
 	u = NewUpsample(u.UpsampleOptions)
-	checkSpatial("upsample", x, u.axes())
 	sizes := u.Size
-	if sizes == nil {
+	if sizes != nil {
+		checkSizes("upsample", "size", x, sizes)
+	} else {
+		checkSizes("upsample", "scale", x, u.Scale)
 		for i, scale := range u.Scale {
 			sizes = append(sizes, scale*x.Shape()[i+2])
 		}

@@ -41,7 +41,7 @@ func (o EdgeOptions) checked(layer string) EdgeOptions {
 // Forward returns x with zeros around it.
 func (z ZeroPad) Forward(x *tensor.Tensor) *tensor.Tensor {
 	z = NewZeroPad(z.EdgeOptions)
-	checkSpatial("zeropad", x, len(z.Before))
+	checkSizes("zeropad", "before", x, z.Before)
 	return x.PadConstant(0, z.sizes()...)
 }
 
@@ -56,7 +56,7 @@ func (o EdgeOptions) sizes() (sizes []int) {
 // Forward returns x without its edges.
 func (c Crop) Forward(x *tensor.Tensor) *tensor.Tensor {
 	c = NewCrop(c.EdgeOptions)
-	checkSpatial("crop", x, len(c.Before))
+	checkSizes("crop", "before", x, c.Before)
 	for i := range c.Before {
 		axis := i + 2
 		if c.Before[i]+c.After[i] >= x.Shape()[axis] {

@@ -257,3 +257,15 @@ func TestLayersTable(t *testing.T) {
 		t.Errorf("docs/layers.md is not what is registered and compared (%v); run make golden", err)
 	}
 }
+
+// TestSizesNameEachAxis: one number, of layers that take sequences, images and volumes, is no number for both axes of an image.
+func TestSizesNameEachAxis(t *testing.T) {
+	for _, description := range []string{`{"upsample": 2}`, `{"upsample": {"size": 2}}`, `{"adaptive_avg_pool": 2}`, `{"adaptive_max_pool": 2}`, `{"zeropad": 2}`, `{"crop": 2}`, `{"pad": 2}`} {
+		if _, err := nn.Build(fromJSON(t, description), []int{3, 8, 6}); err == nil || !strings.Contains(err.Error(), ": [2, 2]") {
+			t.Errorf("%s of an image: error %v", description, err)
+		}
+		if _, err := nn.Build(fromJSON(t, description), []int{3, 8}); err != nil {
+			t.Errorf("%s of a sequence: %v", description, err)
+		}
+	}
+}

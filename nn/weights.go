@@ -2,6 +2,8 @@ package nn
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -169,6 +171,15 @@ func checkSpatial(layer string, x *tensor.Tensor, axes int) {
 		want := [...]string{"sequences (samples, channels, length)", "images (samples, channels, height, width)", "volumes (samples, channels, depth, height, width)"}
 		tensor.Fail(layer, views.ErrShape, "input %v; want %s", x.Shape(), want[axes-1])
 	}
+}
+
+// checkSizes fails unless sizes, the named setting of a layer for any number of spatial axes, has a number for each of x.
+func checkSizes(layer, setting string, x *tensor.Tensor, sizes Sizes) {
+	if axes := x.Rank() - 2; len(sizes) == 1 && (axes == 2 || axes == 3) {
+		tensor.Fail(layer, views.ErrShape, "%s %d for input %v; want a number for each spatial axis: %s: %s", setting, sizes[0], x.Shape(),
+			setting, strings.ReplaceAll(fmt.Sprint([]int(sizes.expand(layer, setting, axes, 0))), " ", ", "))
+	}
+	checkSpatial(layer, x, len(sizes))
 }
 
 // checkInput fails unless x has the device and the type of weight, and that many
