@@ -49,6 +49,7 @@ func predictCommand() *cli.Command {
 			followFlag(), fromFlag(), voidFlag(),
 			deviceFlag(),
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
+			&cli.Int64Flag{Name: "memory", Usage: "memory limit of reading ahead in `MIB`", DefaultText: "512"},
 		},
 		Action: predict,
 	}
@@ -62,6 +63,9 @@ func predict(c *cli.Context) error {
 	name, args := c.Args().First(), c.Args().Tail()
 	if c.String("output") == "" && c.String("format") == "" {
 		return fmt.Errorf("name the output with -o FILE, or -o - --format csv")
+	}
+	if n := c.Int64("memory"); n < 0 {
+		return fmt.Errorf("--memory %d: want a number of MiB", n)
 	}
 	format, err := chosenFormat(c.String("output"), c.String("format"))
 	if err != nil {
@@ -260,7 +264,7 @@ func (o modelOutput) predictions(c *cli.Context, format *serialize.Format, sampl
 	if o.Vector && format.Table && v.Rank() > 2 {
 		v = views.Of(samples.Len(), v.Len()/max(1, samples.Len()))
 	}
-	data := &predictionSource{c.Context, o.Predictor, samples, storage.File(run), v.Len() * o.Type.Size(), shared, len(shared.sources)}
+	data := &predictionSource{c.Context, o.Predictor, samples, storage.File(run), v.Len() * o.Type.Size(), shared, len(shared.sources), c.Int64("memory") << 20}
 	shared.sources = append(shared.sources, data)
 	array := storage.Array{Data: data, Type: o.Type, View: v}
 	names := o.texts
@@ -412,7 +416,8 @@ type predictionSource struct {
 	device  storage.Device
 	size    int
 	shared  *sharedPredictions
-	number  int // among its sources
+	number  int   // among its sources
+	memory  int64 // limit of reading ahead, in bytes; 0 for the loader's
 }
 
 func (p *predictionSource) Len() int               { return p.size }
@@ -446,7 +451,7 @@ func (p *predictionSource) compute(first, end int) ([]byte, error) {
 		return nil, err
 	}
 	elements := make([]byte, 0, len(rows)*p.rowBytes())
-	for out, err := range p.model.Stream(p.ctx, part, loader.Options{}) {
+	for out, err := range p.model.Stream(p.ctx, part, loader.Options{Memory: p.memory}) {
 		if err != nil {
 			return nil, err
 		}

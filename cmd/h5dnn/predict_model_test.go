@@ -102,6 +102,27 @@ func TestShapesOfSamplesThatWeightsLeaveOpen(t *testing.T) {
 	}
 }
 
+// TestPredictKeepsToItsMemory: a sample of 2.4 MB takes more than 1 MiB.
+func TestPredictKeepsToItsMemory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, arrays := range map[string]map[string]storage.Array{
+		"w.safetensors": {"1.weight": storage.From(make([]float32, 6), 2, 3), "1.bias": storage.From(make([]float32, 2), 2)},
+		"x.npz":         {"x": storage.From(make([]float32, 2*600000), 2, 600000)},
+	} {
+		if err := serialize.Save(name, "", serialize.Contents{Entries: serialize.Arrays(maps.All(arrays))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile("m.yaml", []byte("model: [{slice: {stop: 3}}, {dense: 2}]"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for flag, want := range map[string]string{"": "", " --memory 64": "", " --memory 1": "more memory than is allowed: 1 MiB", " --memory -1": "--memory -1: want a number of MiB"} {
+		if got := output(t, "h5dnn predict w.safetensors x.npz:/x --model m.yaml --force -o y.npy"+flag); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("predict%s: %s", flag, got)
+		}
+	}
+}
+
 // TestPredictWithPresetAndWeights predicts with a preset and a state_dict of it, as torchvision names its parts.
 func TestPredictWithPresetAndWeights(t *testing.T) {
 	t.Chdir(t.TempDir())
