@@ -264,7 +264,7 @@ func TestRunsPredictAsPyTorch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := convert(t, at("net.pt"), at("run.npz"), "npz", Options{Framework: "h5dnn", Architecture: architecture, InputShape: []int{3, 8, 6}})
+	plan := convert(t, at("net.pt"), at("run.npz"), "npz", Options{Framework: "h5dnn", Architecture: architecture, InputShapes: map[string][]int{"": []int{3, 8, 6}}})
 	if len(plan.Notes) != 1 || !strings.Contains(plan.Notes[0], "num_batches_tracked") {
 		t.Errorf("notes %v; want one of the number of batches", plan.Notes)
 	}

@@ -25,10 +25,8 @@ func (p *Plan) kerasToRun() error {
 	if m == nil {
 		return &MissingArchitectureError{p.Source.Name, p.From}
 	}
-	if len(p.options.InputShape) > 0 {
-		if err := keras.SetInputShapes(m, p.options.InputShape); err != nil {
-			return err
-		}
+	if err := keras.SetInputShapes(m, p.options.inputShape); err != nil {
+		return err
 	}
 	t, err := keras.ToH5dnn(m, keras.LinkOptions{Flatten: p.options.Flatten})
 	if err != nil {

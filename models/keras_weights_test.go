@@ -125,7 +125,7 @@ func predictsAs(t *testing.T, name string, plan *models.Plan, npz, input, output
 func TestWeightsOfKerasRunWithALayerList(t *testing.T) {
 	a := architecture(t, "cnn.yaml", cnnLayers)
 	for _, name := range []string{"keras3_cnn.weights.h5", "keras2_cnn.weights.h5", "keras2_cnn_only.h5", "keras2_cnn.h5", "keras3_cnn.keras"} {
-		plan, err := kerasRun(t, kerasFiles+name, models.Options{Architecture: a, InputShape: []int{8, 6, 3}})
+		plan, err := kerasRun(t, kerasFiles+name, models.Options{Architecture: a, InputShapes: map[string][]int{"": []int{8, 6, 3}}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -206,13 +206,13 @@ func TestImagesOfEitherLayoutAreAmbiguous(t *testing.T) {
 	file := saved(t, `{"class_name": "Conv2D", "config": {"name": "c", "filters": 2, "kernel_size": [1, 1], "use_bias": false}}`,
 		map[string]storage.Array{"c/kernel": storage.From(make([]float32, 6), 1, 1, 3, 2)})
 	layer := "- conv2d: {out_channels: 2, kernel_size: 1, bias: false}"
-	_, err := kerasRun(t, file, models.Options{Architecture: architecture(t, "list.yaml", layer), InputShape: []int{3, 4, 3}})
+	_, err := kerasRun(t, file, models.Options{Architecture: architecture(t, "list.yaml", layer), InputShapes: map[string][]int{"": []int{3, 4, 3}}})
 	if err == nil || !strings.Contains(err.Error(), "channels first or last; add data: {layout: nchw}") {
 		t.Errorf("error %v; want one about the layout", err)
 	}
 	for _, layout := range []string{"nchw", "nhwc"} {
 		text := "model: [{conv2d: {out_channels: 2, kernel_size: 1, bias: false}}]\ndata: {layout: " + layout + "}"
-		if _, err := kerasRun(t, file, models.Options{Architecture: architecture(t, "layout.yaml", text), InputShape: []int{3, 4, 3}}); err != nil {
+		if _, err := kerasRun(t, file, models.Options{Architecture: architecture(t, "layout.yaml", text), InputShapes: map[string][]int{"": []int{3, 4, 3}}}); err != nil {
 			t.Errorf("%s: %v", layout, err)
 		}
 	}
@@ -239,7 +239,7 @@ func TestWeightsThatDoNotFitAreNamed(t *testing.T) {
 		}
 		a, err := models.ReadArchitecture(file)
 		if err == nil {
-			_, err = kerasRun(t, kerasFiles+"keras3_cnn.weights.h5", models.Options{Architecture: a, InputShape: c.shape})
+			_, err = kerasRun(t, kerasFiles+"keras3_cnn.weights.h5", models.Options{Architecture: a, InputShapes: map[string][]int{"": c.shape}})
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: error %v; want one that says %q", c.name, err, c.want)

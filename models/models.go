@@ -240,7 +240,15 @@ type Options struct {
 	Flatten      map[string][]int // see keras.LinkOptions
 	Rules        *weights.Rules   // a user's own; nil without
 	Optimizer    bool             // convert the optimizer's state, too
-	InputShape   []int            // of a sample, for runs of h5dnn, where the architecture does not say
+	InputShapes  map[string][]int // of samples of inputs by name, for runs of h5dnn, where the architecture does not say; "" is every input
+}
+
+// inputShape returns the shape of a sample of an input, or nil.
+func (o Options) inputShape(input string) []int {
+	if shape := o.InputShapes[input]; shape != nil {
+		return shape
+	}
+	return o.InputShapes[""]
 }
 
 // New plans the conversion of s to a format, named as in package serialize.

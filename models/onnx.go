@@ -94,7 +94,7 @@ func (s *Source) fromONNX(file onnx.Model, o Options) (*Source, error) {
 		if _, constant := g.Initializers[in.Name]; constant {
 			continue
 		}
-		if samples[in.Name], err = sampleOf(onnxgraph.Value{Value: in}, o.InputShape); err != nil {
+		if samples[in.Name], err = sampleOf(onnxgraph.Value{Value: in}, o.inputShape(in.Name)); err != nil {
 			return nil, err
 		}
 	}

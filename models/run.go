@@ -251,8 +251,8 @@ func (p *Plan) pyTorchToKerasRun() error {
 
 // inputShape returns the shape of a sample.
 func (p *Plan) inputShape(c train.Config) ([]int, error) {
-	if len(p.options.InputShape) > 0 {
-		return p.options.InputShape, nil
+	if shape := p.options.inputShape(""); len(shape) > 0 {
+		return shape, nil
 	}
 	model, err := c.BuildModel()
 	if err != nil {
@@ -325,7 +325,7 @@ func (p *Plan) fits(c train.Config, shape []int) bool {
 }
 
 // An InputShapeError is the error of an architecture that does not say how large a sample
-// is. Options.InputShape takes it.
+// is. Options.InputShapes takes it.
 type InputShapeError struct{}
 
 func (*InputShapeError) Error() string {

@@ -84,7 +84,7 @@ func (p *Plan) samePredictions(want, got *train.Predictor, images bool) error {
 func (p *Plan) predictor(m *keras.Model) (*train.Predictor, error) {
 	source := *p.Source
 	source.Model = m
-	return predictorOf(&source, Options{Framework: H5dnn, Flatten: p.options.Flatten, InputShape: p.options.InputShape})
+	return predictorOf(&source, Options{Framework: H5dnn, Flatten: p.options.Flatten, InputShapes: p.options.InputShapes})
 }
 
 // writtenPredictor runs the model in a file of Keras.

@@ -29,7 +29,7 @@ var frameworkFlags = []cli.Flag{
 	&cli.StringFlag{Name: "model", Usage: "`FILE` with the architecture, where IN has weights only: of Keras, a config.json, a run, or a configuration of one"},
 	&cli.StringSliceFlag{Name: "flatten", Usage: "`LAYER=H,W,C`: the shape before LAYER flattens it, where the architecture does not say"},
 	&cli.StringFlag{Name: "rules", Usage: "YAML `FILE` of names and operations of your own; see h5dnn help models"},
-	&cli.StringFlag{Name: "input-shape", Usage: "`SIZES` of a sample, for runs of h5dnn where the architecture does not say: 28,28,1 in Keras, 1,28,28 in h5dnn, whose channels come first"},
+	&cli.StringSliceFlag{Name: "input-shape", Usage: "`SIZES` of a sample, for runs of h5dnn where the architecture does not say: 28,28,1 in Keras, 1,28,28 in h5dnn, whose channels come first; of several inputs NAME=SIZES for each"},
 	&cli.BoolFlag{Name: "optimizer", Usage: "convert the state of the optimizer, too"},
 }
 
@@ -162,13 +162,11 @@ func modelOptions(c *cli.Context) (o models.Options, err error) {
 			return o, err
 		}
 	}
-	if o.Flatten, err = flattened(c.StringSlice("flatten")); err != nil {
+	if o.Flatten, err = namedSizes("flatten", c.StringSlice("flatten")); err != nil {
 		return o, err
 	}
-	if text := c.String("input-shape"); text != "" {
-		if o.InputShape, err = sizesOf(text); err != nil {
-			return o, fmt.Errorf("--input-shape %s: %w", text, err)
-		}
+	if o.InputShapes, err = namedSizes("input-shape", c.StringSlice("input-shape")); err != nil {
+		return o, err
 	}
 	if name := c.String("rules"); name != "" {
 		addInput(c.Context, name, nil)
@@ -209,7 +207,7 @@ func modelHint(err error) string {
 	case errors.As(err, &shape):
 		return "give it by --flatten " + shape.Layer + "=H,W,C"
 	case errors.As(err, &sample):
-		return "give it by --input-shape: 28,28,1 in Keras, 1,28,28 in h5dnn, whose channels come first"
+		return "give it by --input-shape: 28,28,1 in Keras, 1,28,28 in h5dnn, whose channels come first; of several inputs --input-shape NAME=7,4 for each"
 	case errors.As(err, &architecture) && architecture.Framework == models.Keras:
 		return "give it by --model, names for the arrays by --rules, or keep Keras's names with --framework keras"
 	case errors.As(err, &architecture):
@@ -218,22 +216,24 @@ func modelHint(err error) string {
 	return ""
 }
 
-// flattened reads the values of --flatten.
-func flattened(list []string) (map[string][]int, error) {
-	shapes := map[string][]int{}
-	for i := 0; i < len(list); i++ {
-		layer, text, ok := strings.Cut(list[i], "=")
-		for i+1 < len(list) && !strings.Contains(list[i+1], "=") { // the flag splits at commas
-			i++
-			text += "," + list[i]
+// namedSizes returns the sizes of a flag that is given once or more as NAME=SIZES; the name of SIZES alone is "".
+func namedSizes(flag string, list []string) (map[string][]int, error) {
+	named := map[string][]int{}
+	for _, one := range list {
+		name, text, ok := strings.Cut(one, "=")
+		if !ok {
+			name, text = "", one
 		}
-		shape, err := sizesOf(text)
-		if !ok || err != nil {
-			return nil, fmt.Errorf("--flatten %s: want LAYER=H,W,C", list[i])
+		sizes, err := sizesOf(text)
+		if err == nil && !ok && flag == "flatten" {
+			err = fmt.Errorf("want LAYER=H,W,C")
 		}
-		shapes[layer] = shape
+		if err != nil {
+			return nil, fmt.Errorf("--%s %s: %w", flag, one, err)
+		}
+		named[name] = sizes
 	}
-	return shapes, nil
+	return named, nil
 }
 
 // sizesOf reads sizes separated by commas.

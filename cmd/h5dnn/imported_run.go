@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -96,15 +97,9 @@ func onnxRun(c *cli.Context, name string, args []string, d storage.Device) (*tra
 	if err != nil {
 		return nil, err
 	}
-	inputs, shapes := m.Inputs(), map[string][]int{}
-	for _, arg := range args {
-		input, place, named := strings.Cut(arg, "=")
-		if !named && len(inputs) == 1 {
-			input, place, named = inputs[0].Name, arg, true
-		}
-		if shape, err := sampleShape(c, parseAddress(place)); named && err == nil {
-			shapes[input] = shape
-		}
+	shapes, _ := sampleShapes(c, args) // the command says what it cannot read when it opens the data
+	if inputs := m.Inputs(); len(inputs) == 1 && shapes[""] != nil {
+		shapes[inputs[0].Name] = shapes[""]
 	}
 	run, err := models.ONNXRun(m, shapes, d)
 	if err != nil {
@@ -126,7 +121,7 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 		}
 		o.Architecture = a
 		if a.Config != nil && len(args) == 1 { // of a layer that flattens, weights have the number of elements alone
-			if o.InputShape, err = sampleShape(c, parseAddress(args[0])); err != nil {
+			if o.InputShapes, err = sampleShapes(c, args); err != nil {
 				return nil, err
 			}
 		}
@@ -134,18 +129,18 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 	o.Framework = "h5dnn"
 	for {
 		plan, err := planOf(c, name, architecture, o)
-		if errors.As(err, new(*models.InputShapeError)) && o.InputShape == nil && len(args) == 1 {
-			shape, failed := sampleShape(c, parseAddress(args[0]))
-			if failed != nil {
-				return nil, failed
-			}
-			if o.InputShape = shape; len(shape) > 0 {
+		if errors.As(err, new(*models.InputShapeError)) {
+			shape, alone := o.InputShapes[""]
+			switch {
+			case alone && len(shape) == 0:
+				return nil, fmt.Errorf("%s has no axis but that of the samples, and %s takes samples with axes", args[0], cmp.Or(architecture, name))
+			case o.InputShapes == nil:
+				if o.InputShapes, err = sampleShapes(c, args); err != nil {
+					return nil, err
+				}
 				continue
 			}
-			return nil, fmt.Errorf("%s has no axis but that of the samples, and %s takes samples with axes", args[0], architecture)
-		}
-		if errors.As(err, new(*models.InputShapeError)) {
-			return nil, fmt.Errorf("%s: %w; the data settle it for one input alone: build the model with the sizes of its inputs, as Input((7, 4)), and the same weights", name, err)
+			return nil, fmt.Errorf("%s: %w, nor do the data %s; name those of each input, NAME=DATA", name, err, strings.Join(args, " "))
 		}
 		var missing *models.MissingArchitectureError
 		if errors.As(err, &missing) && architecture == "" {
@@ -215,6 +210,24 @@ func planOf(c *cli.Context, name, architecture string, o models.Options) (*model
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return plan, nil
+}
+
+// sampleShapes returns the shapes of samples of the data of each input, NAME=DATA; the name of DATA alone is "".
+func sampleShapes(c *cli.Context, args []string) (shapes map[string][]int, failed error) {
+	shapes = map[string][]int{}
+	for _, arg := range args {
+		input, place, named := strings.Cut(arg, "=")
+		if !named {
+			input, place = "", arg
+		}
+		shape, err := sampleShape(c, parseAddress(place))
+		if err != nil {
+			failed = err
+			continue
+		}
+		shapes[input] = shape
+	}
+	return shapes, failed
 }
 
 // sampleShape returns the shape of a sample of the data at an address, which may end in

@@ -266,24 +266,40 @@ func TestSamplesHaveTheShapeOfTheirInput(t *testing.T) {
 	}
 }
 
-// TestOpenSizesOfSeveralInputsNameAWayOut: predict has no flag for them.
-func TestOpenSizesOfSeveralInputsNameAWayOut(t *testing.T) {
+// TestDataSettleOpenSizesOfInputs of a model that says only how many features a step has.
+func TestDataSettleOpenSizesOfInputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const config = `{"class_name": "Functional", "config": {"name": "m", "layers": [
 		{"class_name": "InputLayer", "name": "a", "config": {"name": "a", "batch_input_shape": [null, null, 2]}, "inbound_nodes": []},
 		{"class_name": "InputLayer", "name": "b", "config": {"name": "b", "batch_input_shape": [null, null, 2]}, "inbound_nodes": []},
 		{"class_name": "Concatenate", "name": "c", "config": {"name": "c"}, "inbound_nodes": [[["a", 0, 0, {}], ["b", 0, 0, {}]]]},
-		{"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 1, "use_bias": false}, "inbound_nodes": [[["c", 0, 0, {}]]]}],
-		"input_layers": [["a", 0, 0], ["b", 0, 0]], "output_layers": [["d", 0, 0]]}}`
+		{"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 1, "use_bias": false}, "inbound_nodes": [[["c", 0, 0, {}]]]},
+		{"class_name": "Flatten", "name": "f", "config": {"name": "f"}, "inbound_nodes": [[["d", 0, 0, {}]]]}],
+		"input_layers": [["a", 0, 0], ["b", 0, 0]], "output_layers": [["f", 0, 0]]}}`
 	kernel := serialize.Entry{Name: "d/kernel", Array: storage.From([]float32{1, 2, 3, 4}, 4, 1)}
 	if err := serialize.Save("m.h5", "keras-h5", serialize.Contents{Entries: serialize.Entries(kernel), Meta: map[string]string{"model_config": config}}); err != nil {
 		t.Fatal(err)
 	}
-	x := serialize.Entry{Name: "x", Array: storage.From(make([]float32, 12), 2, 3, 2)}
+	x := serialize.Entry{Name: "x", Array: storage.From([]float32{1, 0, 0, 1, 1, 1}, 1, 3, 2)}
 	if err := serialize.Save("x.npz", "", serialize.Contents{Entries: serialize.Entries(x)}); err != nil {
 		t.Fatal(err)
 	}
-	if got := output(t, "h5dnn predict m.h5 a=x.npz:/x b=x.npz:/x -o - --format csv"); !strings.Contains(got, "build the model with the sizes of its inputs") || strings.Contains(got, "--input-shape") {
-		t.Error(got)
+	const want = "4.0,6.0,10.0\n" // (1 + 3)·x₁ + (2 + 4)·x₂
+	if got := output(t, "h5dnn predict m.h5 a=x.npz:/x b=x.npz:/x -o - --format csv"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	output(t, "h5dnn convert m.h5 run.h5 --framework h5dnn --input-shape a=3,2 --input-shape b=3,2")
+	if got := output(t, "h5dnn predict run.h5 a=x.npz:/x b=x.npz:/x -o - --format csv"); got != want {
+		t.Errorf("of the run %q, want %q", got, want)
+	}
+	for line, want := range map[string]string{
+		"h5dnn predict m.h5 a=x.npz:/x c=x.npz:/x -o - --format csv":                          "nor do the data a=x.npz:/x c=x.npz:/x; name those of each input, NAME=DATA",
+		"h5dnn convert m.h5 other.h5 --framework h5dnn --input-shape a=3,2":                   "of several inputs --input-shape NAME=7,4 for each",
+		"h5dnn convert m.h5 other.h5 --framework h5dnn --input-shape a=3,2 --input-shape b=0": "--input-shape b=0: want sizes of at least 1",
+		"h5dnn convert m.h5 other.h5 --framework h5dnn --input-shape 3,2,1":                   "a: samples of [3 2 1]; the model takes [-1 2]",
+	} {
+		if got := output(t, line); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
 	}
 }

@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// SetInputShapes gives the inputs of m these shapes, of a sample and in Keras's order of
-// axes, where they are unknown. It fails if a size that is known differs.
-func SetInputShapes(m *Model, shapes ...[]int) error {
-	if len(shapes) != len(m.Inputs) {
-		return fmt.Errorf("%d shapes for %d inputs: %w", len(shapes), len(m.Inputs), ErrConfig)
-	}
-	for i, r := range m.Inputs {
-		l := m.Layer(r.Layer)
+// SetInputShapes gives each input of m the shape that is given for its name, of a sample and in Keras's order of
+// axes; nil leaves it as it is. It fails if a size that is known differs.
+func SetInputShapes(m *Model, given func(input string) []int) error {
+	for _, r := range m.Inputs {
+		l, shape := m.Layer(r.Layer), given(r.Layer)
+		if len(shape) == 0 {
+			continue
+		}
 		if known := inputShape(l); len(known) == 1 {
-			fits := len(known[0]) == len(shapes[i])
+			fits := len(known[0]) == len(shape)
 			for k := range known[0] {
-				fits = fits && (known[0][k] < 0 || known[0][k] == shapes[i][k])
+				fits = fits && (known[0][k] < 0 || known[0][k] == shape[k])
 			}
 			if !fits {
-				return fmt.Errorf("%s: samples of %v; the model takes %v: %w", l.Name, shapes[i], known[0], ErrConfig)
+				return fmt.Errorf("%s: samples of %v; the model takes %v: %w", l.Name, shape, known[0], ErrConfig)
 			}
 		}
 		batch := []any{nil}
-		for _, n := range shapes[i] {
+		for _, n := range shape {
 			batch = append(batch, float64(n))
 		}
 		l.Config = maps.Clone(l.Config)
