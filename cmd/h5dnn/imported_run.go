@@ -120,13 +120,20 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 			return nil, err
 		}
 		o.Architecture = a
-		if a.Config != nil && len(args) == 1 { // of a layer that flattens, weights have the number of elements alone
-			if o.InputShapes, err = sampleShapes(c, args); err != nil {
-				return nil, err
+	}
+	o.Framework = "h5dnn"
+	if o.Architecture.Config != nil && len(args) == 1 { // of a layer that flattens, weights have the number of elements alone
+		shapes, err := sampleShapes(c, args)
+		if err != nil {
+			return nil, err
+		}
+		if with := o; len(shapes[""]) > 0 {
+			with.InputShapes = shapes
+			if fits(c, name, architecture, with) {
+				o = with
 			}
 		}
 	}
-	o.Framework = "h5dnn"
 	for {
 		plan, err := planOf(c, name, architecture, o)
 		if errors.As(err, new(*models.InputShapeError)) {
@@ -228,6 +235,16 @@ func sampleShapes(c *cli.Context, args []string) (shapes map[string][]int, faile
 		shapes[input] = shape
 	}
 	return shapes, failed
+}
+
+// fits reports whether the weights are those of the architecture for samples of the shape that o gives.
+func fits(c *cli.Context, name, architecture string, o models.Options) bool {
+	plan, err := planOf(c, name, architecture, o)
+	if err != nil {
+		return false
+	}
+	defer plan.Source.Close()
+	return plan.Err() == nil
 }
 
 // sampleShape returns the shape of a sample of the data at an address, which may end in
