@@ -129,7 +129,10 @@ func consumer(description any, i int) string {
 	case "residual":
 		return consumer(settings["body"], i)
 	}
-	if keepsOrder[name] {
+	if name == "function" {
+		name += " " + textIn(settings, "name")
+	}
+	if keepsOrder[name] || namedActivations[name] != nil {
 		return ""
 	}
 	return name
@@ -163,8 +166,17 @@ func consumerIn(graph map[string]any, i int) string {
 	return ""
 }
 
-// keepsOrder are the layers of package nn that take axes in any order and keep it.
-var keepsOrder = map[string]bool{"rescale": true, "dropout": true, "relu": true, "identity": true, "cast": true}
+// keepsOrder are the layers of package nn, besides activations, that take axes in any order and keep it.
+var keepsOrder = func() map[string]bool {
+	all := map[string]bool{
+		"rescale": true, "dropout": true, "cast": true, "constant": true, "function clamp": true,
+		"add": true, "subtract": true, "mul": true, "average": true, "maximum": true, "minimum": true,
+	}
+	for _, name := range elementwise {
+		all["function "+name] = true
+	}
+	return all
+}()
 
 func (r *reverser) input(in Input, consumer string) tensor {
 	rank := len(in.Shape)

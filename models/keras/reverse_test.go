@@ -106,6 +106,24 @@ func TestOperandsOfFunctionsOrderLayers(t *testing.T) {
 	}
 }
 
+// TestInputsHaveTheOrderOfTheFirstLayerThatNeedsOne: images behind arithmetic have the channels last in Keras where package nn has them so.
+func TestInputsHaveTheOrderOfTheFirstLayerThatNeedsOne(t *testing.T) {
+	const normalized = `{"name": "mean", "layer": {"constant": {"values": [1, 2, 3], "shape": [%s]}}, "from": "x"},
+		{"name": "centred", "layer": {"function": {"name": "sub"}}, "from": ["x", "mean"]}, {"name": "twice", "layer": "add", "from": ["centred", "centred"]}`
+	for last, shape := range map[string][]int{
+		`{"graph": {"inputs": ["x"], "nodes": [` + fmt.Sprintf(normalized, "1, 1, 3") + `, {"name": "first", "layer": {"permute": {"axes": [3, 1, 2]}}}, {"name": "y", "layer": {"conv2d": {"in_channels": 3, "out_channels": 2, "kernel_size": [3, 3], "stride": [1, 1], "padding": [0, 0]}}}]}}`: {5, 6, 3},
+		`{"graph": {"inputs": ["x"], "nodes": [` + fmt.Sprintf(normalized, "3, 1, 1") + `, {"name": "y", "layer": {"conv2d": {"in_channels": 3, "out_channels": 2, "kernel_size": [3, 3], "stride": [1, 1], "padding": [0, 0]}}}]}}`:                                                               {3, 5, 6},
+	} {
+		m, _, err := keras.FromH5dnn(json.RawMessage(last), []keras.Input{{Name: "x", Shape: shape}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprint(m.Layer("x").Config["batch_input_shape"], m.Layer("x").Config["batch_shape"]), "[<nil> 5 6 3]"; !strings.Contains(got, want) {
+			t.Errorf("samples of %v are %v in Keras; want %s", shape, got, want)
+		}
+	}
+}
+
 // TestKerasPredictsWhatH5dnnDoes writes models of package nn as files of Keras, which
 // Keras loads. Both predict.
 func TestKerasPredictsWhatH5dnnDoes(t *testing.T) {
