@@ -101,6 +101,15 @@ func TestPresetsAreCompiled(t *testing.T) {
 	}
 }
 
+// TestPresetsAreDescribed: names alone do not say what a model takes.
+func TestPresetsAreDescribed(t *testing.T) {
+	for _, name := range nn.Presets() {
+		if nn.AboutPreset(name) == "" {
+			t.Errorf("%s is not described", name)
+		}
+	}
+}
+
 // TestPresetsAreNoLayers: an error says how a model is one.
 func TestPresetsAreNoLayers(t *testing.T) {
 	for _, description := range []any{map[string]any{"resnet18": map[string]any{"classes": 7}}, []any{"resnet18", "relu"}} {

@@ -19,7 +19,7 @@ func helpCommand() *cli.Command {
 		Name:        "help",
 		Usage:       "explain a command, a setting of training, or what a configuration can name",
 		ArgsUsage:   "[TOPIC]",
-		Description: "TOPIC is a command, models (their conversion), onnx (its operators), configuration (all settings), train settings, data, or the name of a layer, loss,\nmetric, optimizer, schedule, augmentation or callback, such as conv2d or adamw. Without TOPIC, lists all of them.",
+		Description: "TOPIC is a command, models (their conversion), onnx (its operators), configuration (all settings), train settings, data, or the name of a preset, layer, loss,\nmetric, optimizer, schedule, augmentation or callback, such as conv2d or adamw. Without TOPIC, lists all of them.",
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return listTopics(c.App.Writer, c.App)

@@ -45,7 +45,7 @@ is named after x, leaves it out; to all others it is data.
 
 // sections are the kinds of registrations, in the order of the page.
 var sections = []struct{ kind, heading, text string }{
-	{"layer", "Layers", "A model is the name of a preset (" + strings.Join(nn.Presets(), ", ") + ") or a list of layers. " +
+	{"layer", "Layers", "A model is a list of layers, or the name of a [preset](#presets). " +
 		"N is the number of samples, C of channels or features, L, D, H and W are sizes."},
 	{"initializer", "Initializers", "The initial values of the weights of a layer: `initializer: orthogonal`, `initializer: {normal: {std: 0.02}}`. The fan-in of a layer is its number of " +
 		"inputs times the size of its window, the fan-out likewise of its outputs. The names of Keras and of PyTorch have their laws: `he_normal` is truncated, `kaiming_normal` is not."},
@@ -88,6 +88,10 @@ func page(root string) (string, error) {
 	b.WriteString("\n### split\n\nThe settings in `data: split:`, where it is not text.\n\n")
 	source.settings(&b, reflect.ValueOf(dataconfig.Split{}))
 	b.WriteString("\n### lengths\n\n" + lengths)
+	b.WriteString("\n## Presets\n\nWhole models by name, without settings: `model: resnet18`, and `classes: 7` where the data do not say it. Shapes are those of a sample.\n")
+	for _, name := range nn.Presets() {
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n", name, nn.AboutPreset(name))
+	}
 	for _, s := range sections {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", s.heading, s.text)
 		for _, r := range registrations() {
