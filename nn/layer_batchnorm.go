@@ -17,6 +17,7 @@ type BatchNormOptions struct {
 	Momentum    float64        `json:"momentum"`               // weight of a batch in the running statistics; 0.1 if 0
 	NoAffine    Negated        `json:"affine"`                 // multiply by gamma and add beta
 	Sync        bool           `json:"sync,omitempty"`         // in training on several shards, normalize by the statistics of the whole batch instead of the shard's part
+	Frozen      bool           `json:"frozen,omitempty"`       // normalize by the running statistics in training, too, and leave them as they are
 	DType       dtype.Type     `json:"dtype,omitzero"`         // the first input's if absent; float32 if num_features is given
 	Device      storage.Device `json:"-" nn:"-"`               // the first input's if nil; the CPU if num_features is given
 }
@@ -124,11 +125,12 @@ func (b *BatchNormalization) ForwardActivated(x *tensor.Tensor, act tensor.Activ
 		tensor.Fail(b.layer, views.ErrShape, "input %v; want %d along axis 1", x.Shape(), b.NumFeatures)
 	}
 	affine := b.affine()
-	if b.sum != nil && b.Training() {
+	training := b.Training() && !b.Frozen
+	if b.sum != nil && training {
 		return activate[act](b.synchronized(x, affine))
 	}
 	return tensor.BatchNorm(x, affine.gamma, affine.beta, tensor.BatchNormOptions{
-		Eps: nonZero(b.Eps), Momentum: b.Momentum, Training: b.Training(),
+		Eps: nonZero(b.Eps), Momentum: b.Momentum, Training: training,
 		RunningMean: b.RunningMean.Array, RunningVar: b.RunningVar.Array, Act: act,
 	})
 }

@@ -37,6 +37,9 @@ func batchNormModule(l *settings, in [][]int) *module {
 		"eps": l.Float("epsilon", 1e-3), "momentum": float64(momentum), "affine": scales(l) || centers(l),
 	})
 	m.pytorch["momentum"] = momentum
+	if l.Config["trainable"] == false { // as Keras computes then
+		m.settings["frozen"] = true
+	}
 	return m
 }
 
@@ -57,7 +60,7 @@ func batchNorm(l *settings, shape []int, axis int, statistics string, config map
 // batchNormSettings returns Keras's settings of a batch normalization of package nn.
 func batchNormSettings(l *settings, v tensor) map[string]any {
 	affine := l.Bool("affine", true)
-	return map[string]any{"axis": v.rank, "epsilon": l.Float("eps", 1e-5), "momentum": 1 - l.Float("momentum", 0.1), "scale": affine, "center": affine}
+	return map[string]any{"axis": v.rank, "epsilon": l.Float("eps", 1e-5), "momentum": 1 - l.Float("momentum", 0.1), "scale": affine, "center": affine, "trainable": !l.Bool("frozen", false)}
 }
 
 // normalizedAxis returns the only axis that a layer normalizes, the last by default; -1 if there are several.
@@ -307,8 +310,8 @@ func lastAxisVectors(names ...string) func(*settings, int) map[string][]int {
 	}
 }
 
-// Normalization: the statistics that Keras has adapted to data, as the statistics of a batch
-// normalization in evaluation mode. Keras divides by at least 1e-7, the root of epsilon.
+// Normalization: the statistics that Keras has adapted to data, as the statistics of a frozen batch
+// normalization. Keras divides by at least 1e-7, the root of epsilon.
 var _ = register(class{
 	variables: func(l *settings) []Variable {
 		if l.Config["mean"] != nil { // among the settings
@@ -317,7 +320,7 @@ var _ = register(class{
 		return []Variable{{Name: "mean", Path: "vars/0"}, {Name: "variance", Path: "vars/1"}, {Name: "count", Path: "vars/2"}}
 	},
 	module: func(l *settings, in [][]int) *module {
-		return batchNorm(l, in[0], len(in[0]), "mean", map[string]any{"eps": 1e-14, "affine": false})
+		return batchNorm(l, in[0], len(in[0]), "mean", map[string]any{"eps": 1e-14, "affine": false, "frozen": true})
 	},
 	nodes: normalizationNodes,
 	links: func(l *settings) []weights.Link {

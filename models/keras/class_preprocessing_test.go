@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,27 @@ func TestAugmentationIsLeftOut(t *testing.T) {
 		translation, err := ToH5dnn(m, LinkOptions{})
 		if refused != (err != nil) || !refused && len(translation.Notes) != 1 {
 			t.Errorf("%s: %v, %v; want an error: %v", class, translation, err, refused)
+		}
+	}
+}
+
+// TestStatisticsThatStayAreFrozen: of a Normalization, and of a BatchNormalization that is not trained, which Keras runs as in evaluation.
+func TestStatisticsThatStayAreFrozen(t *testing.T) {
+	for layer, want := range map[string]bool{
+		`{"class_name": "Normalization", "config": {"name": "n", "axis": -1}}`:              true,
+		`{"class_name": "BatchNormalization", "config": {"name": "n", "trainable": false}}`: true,
+		`{"class_name": "BatchNormalization", "config": {"name": "n", "trainable": true}}`:  false,
+	} {
+		m, err := Parse(`{"class_name": "Sequential", "config": {"name": "s", "layers": [{"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 5]}}, ` + layer + `]}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		translation, err := ToH5dnn(m, LinkOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(fmt.Sprint(translation.Description), "frozen:true"); got != want {
+			t.Errorf("%s: %v; want frozen: %v", layer, translation.Description, want)
 		}
 	}
 }

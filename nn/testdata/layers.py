@@ -71,6 +71,11 @@ class Scored(nn.Module):
         return scores.softmax(-1) @ v
 
 
+class Frozen(nn.BatchNorm2d):
+    def train(self, mode=True):
+        return super().train(False)
+
+
 class Token(nn.Module):
     def __init__(self):
         super().__init__()
@@ -121,6 +126,7 @@ layers = {  # by description: the layer and the shapes of its inputs, or integer
     '{"globalavgpool2d": {"keepdims": true}}': (nn.AdaptiveAvgPool2d(1), (2, 3, 4, 5)),
     '{"batchnorm1d": {"num_features": 3, "dtype": "float64"}}': (nn.BatchNorm1d(3), (6, 3)),
     '{"batchnorm2d": {"num_features": 3, "eps": 1e-3, "momentum": 0.3, "dtype": "float64"}}': (nn.BatchNorm2d(3, eps=1e-3, momentum=0.3), (4, 3, 2, 5)),
+    '{"batchnorm2d": {"num_features": 3, "frozen": true, "dtype": "float64"}}': (Frozen(3), (4, 3, 2, 5)),
     '{"batchnorm2d": {"num_features": 3, "affine": false, "dtype": "float64"}}': (nn.BatchNorm2d(3, affine=False), (4, 3, 2, 5)),
     'evaluating {"batchnorm2d": {"num_features": 3, "dtype": "float64"}}': (nn.BatchNorm2d(3), (4, 3, 2, 5)),
     '"relu"': (nn.ReLU(), (3, 4)),
