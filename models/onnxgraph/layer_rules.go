@@ -215,8 +215,13 @@ var (
 		if len(starts) != 1 || len(ends) != 1 || len(axes) != 1 || len(l.shapes[n.in[0]]) < 2 {
 			return nil
 		}
-		axis := axes[0]
-		if axis == 0 || step < 1 || l.shapes[n.out[0]][axis] == 0 {
+		axis, size := axes[0], l.shapes[n.out[0]][axes[0]]
+		switch {
+		case axis == 0 || size == 0:
+			return nil
+		case step == -1 && size == l.shapes[n.in[0]][axis]:
+			return on(n, "function", map[string]any{"name": "flip", "settings": map[string]any{"dims": []int{axis}}})
+		case step < 1:
 			return nil
 		}
 		return on(n, "slice", map[string]any{"start": starts[0], "stop": ends[0], "step": step, "axis": axis})

@@ -239,3 +239,21 @@ func TestArithmeticOfActivationsBecomesOneLayer(t *testing.T) {
 		}
 	}
 }
+
+// TestSlicesBackwardsFlip: the backward direction of a recurrent layer, as Keras exports it, takes the steps in the other order.
+func TestSlicesBackwardsFlip(t *testing.T) {
+	for start, want := range map[int64]string{-1: "map[function:map[name:flip settings:map[dims:[1]]]]", -2: "Slice (1)"} {
+		g := graph("Slice x start end axis step > y")
+		for name, n := range map[string]int64{"start": start, "end": -1 << 40, "axis": 1, "step": -1} {
+			g.Initializers[name] = onnx.Tensor{Entry: serialize.Entry{Array: storage.From([]int64{n}, 1)}}
+		}
+		layers, err := onnxgraph.ToLayers(g, map[string][]int{"x": {4, 3}})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = fmt.Sprint(layers.Description)
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("from %d: %s; want %s", start, got, want)
+		}
+	}
+}
