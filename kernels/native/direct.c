@@ -22,6 +22,9 @@ static const h5k_direct_loops *loops(const h5k_direct *g) {
 
 enum {
 	LINE = 64 / sizeof(float),
+	OWN = 512 << 10, /* bytes of a processor's own cache */
+	PIXELS = 8,      /* whose products take as long as it takes to fetch their weights */
+	TERMS = 64,      /* of sums that take as long as it takes to fetch where they go */
 	PAGE = 4096 / sizeof(float), /* elements that lie in one set of the first level of the cache are a multiple of it apart */
 	CHUNK = 256 << 10,  /* bytes of pixels of x that should stay in a processor's own cache for all panels of weights */
 	ALONE = 100 * 1000, /* multiplications that are not worth waking a thread for */
@@ -39,6 +42,7 @@ typedef struct {
 	int64_t *segment;   /* see h5k_direct_block */
 	int64_t segments, run;
 	int64_t panels, blocks, chunks; /* of channels; of pixels; of blocks */
+	int far;                        /* whether operands are fetched before they are used: they are more than a processor's own cache holds */
 } job;
 
 static int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
@@ -164,9 +168,12 @@ static void product_part(void *arg, int64_t from, int64_t to) {
 		int64_t chunk = task / q->panels, j = task % q->panels * q->loops->width;
 		h5k_direct_block p = {.segments = q->segments, .run = q->run, .segment = q->segment, .x = q->x, .w = q->w + j * terms, .b = q->b ? q->b + j : NULL,
 			.at = at, .most = most, .y_step = g->o, .columns = least(g->o - j, q->loops->width), .sum = g->sum, .low = g->low, .high = g->high};
-		for (int64_t block = q->blocks * chunk / q->chunks; block < q->blocks * (chunk + 1) / q->chunks; block++) {
+		const int64_t begin = q->blocks * chunk / q->chunks;
+		for (int64_t block = begin; block < q->blocks * (chunk + 1) / q->chunks; block++) {
 			int64_t first = pixels * block / q->blocks, last = pixels * (block + 1) / q->blocks;
 			windows_of(q, first, last - first, at);
+			if (q->far) /* the first two blocks fetch the next panel */
+				p.next = block - begin < 2 ? p.w + terms * (q->loops->width + (block - begin) * q->loops->lanes) : p.w;
 			p.y = q->y + first * g->o + j;
 			q->loops->product(&p, last - first);
 		}
@@ -198,9 +205,10 @@ static void plan(job *q, int64_t threads) {
 	q->panels = (g->o + q->loops->width - 1) / q->loops->width;
 	q->blocks = (pixels + q->loops->block - 1) / q->loops->block;
 	q->chunks = (pixels * volume(g->stride) * g->c * (int64_t)sizeof(float) + CHUNK - 1) / CHUNK;
+	q->far = pixels >= PIXELS && q->segments * q->run >= TERMS && (pixels * (volume(g->stride) * g->c + g->o) + q->segments * q->run * g->o) * (int64_t)sizeof(float) > OWN;
 	if (q->chunks * q->panels < 4 * threads)
 		q->chunks = (4 * threads + q->panels - 1) / q->panels;
-	q->chunks = least(q->chunks, q->blocks);
+	q->chunks = least(up(q->chunks, threads), q->blocks);
 }
 
 static int short_of(const h5k_direct *g, int64_t x_len, int64_t y_len, int64_t packed_len, const float *b, int64_t b_len) {

@@ -34,21 +34,38 @@ static void product(const h5k_direct_block *p, int64_t pixels) {
 	results(p, total, pixels, p->columns > LANES ? 2 : 1);
 }
 #else
+enum { AHEAD = 16 }; /* terms by which weights are fetched before they are used */
+
+/* fetch fetches weights of a later term and a vector of the next panel into the caches. */
+INLINE void fetch(const float *w, const float *next, int vectors) {
+#pragma GCC unroll 2
+	for (int j = 0; j < vectors; j++)
+		__builtin_prefetch(w + (AHEAD * vectors + j) * LANES);
+	__builtin_prefetch(next, 0, 2);
+}
+
 INLINE void panel(const h5k_direct_block *p, int pixels, int vectors) {
 	vec total[BLOCK][VECTORS];
 	int64_t at[BLOCK];
-	const float *w = p->w;
+	const float *w = p->w, *next = p->next;
 #pragma GCC unroll 16
 	for (int i = 0; i < pixels; i++) {
 		at[i] = p->at[i];
 #pragma GCC unroll 2
-		for (int j = 0; j < vectors; j++)
+		for (int j = 0; j < vectors; j++) {
 			total[i][j] = (vec){0};
+			if (next)
+				__builtin_prefetch(p->y + i * p->y_step + j * LANES, 1);
+		}
 	}
 	for (int64_t s = 0; s < p->segments; s++) {
 		const float *x = p->x + p->segment[s];
 		for (int64_t k = 0; k < p->run; k++, x++, w += vectors * LANES) {
 			vec u[VECTORS];
+			if (next) {
+				fetch(w, next, vectors);
+				next += LANES;
+			}
 #pragma GCC unroll 2
 			for (int j = 0; j < vectors; j++)
 				u[j] = load(w + j * LANES);

@@ -16,6 +16,9 @@ enum { BYTES = 32, ROWS = 3 };
 enum { BYTES = 16, ROWS = 3 };
 #endif
 
+/* Terms by which weights are fetched into the first level of the cache before they are used, by so many samples whose products take longer. */
+enum { AHEAD = 8, MANY = 4 };
+
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
 #define REAL_(name) PASTE(name, SUFFIX)

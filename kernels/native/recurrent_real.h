@@ -15,6 +15,9 @@ INLINE void REAL_(tile)(int rows, int vectors, int64_t terms, const REAL *x, int
 	for (int64_t k = 0; k < terms; k++, w += vectors * LANES) {
 		REAL_(vec) u[4];
 #pragma GCC unroll 4
+		for (int j = 0; j < vectors && rows >= MANY; j++)
+			__builtin_prefetch(w + (AHEAD * vectors + j) * LANES);
+#pragma GCC unroll 4
 		for (int j = 0; j < vectors; j++)
 			memcpy(&u[j], w + j * LANES, sizeof u[j]);
 #pragma GCC unroll 6

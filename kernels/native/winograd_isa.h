@@ -370,10 +370,12 @@ INLINE void line_filter_grad(int64_t n, int64_t apart, const h5k_spectrum *u, in
 
 LINES(LINE_FUNCTIONS)
 
-/* sum += a·b for block rows and so many vectors of columns: element (i, k) of a is a[i·row + k·step], b has rows of WIDTH. */
-INLINE void accumulate(vec sum[][VECTORS], int block, int vectors, int64_t n, const float *a, int64_t row, int64_t step, const float *b) {
-	for (int64_t k = 0; k < n; k++, a += step, b += WIDTH) {
+/* sum += a·b for block rows and so many vectors of columns: element (i, k) of a is a[i·row + k·step], b has rows of WIDTH.
+ * For each k a vector of next is fetched into the caches. */
+INLINE void accumulate(vec sum[][VECTORS], int block, int vectors, int64_t n, const float *a, int64_t row, int64_t step, const float *b, const float *next) {
+	for (int64_t k = 0; k < n; k++, a += step, b += WIDTH, next += LANES) {
 		vec y[VECTORS];
+		__builtin_prefetch(next, 0, 2);
 #pragma GCC unroll 16
 		for (int j = 0; j < vectors; j++)
 			y[j] = load(b + j * LANES);
@@ -402,12 +404,12 @@ INLINE void store_sums(float *to, const vec sum[][VECTORS], int block, int vecto
 }
 
 /* One block of rows, from i on, and one panel of columns of v·u. */
-INLINE void product_block(const h5k_spectrum *v, int64_t i, const float *vs, const float *us, float *m, int vectors) {
+INLINE void product_block(const h5k_spectrum *v, int64_t i, const float *vs, const float *us, const float *next, float *m, int vectors) {
 	vec sum[BLOCK][VECTORS];
 	clear(sum, BLOCK);
 	for (int64_t k = 0; k < v->cols; k += WIDTH) {
 		int64_t n = v->cols - k < WIDTH ? v->cols - k : WIDTH;
-		accumulate(sum, BLOCK, vectors, n, vs + (k / WIDTH * v->rows + i) * WIDTH, WIDTH, 1, us + k * WIDTH);
+		accumulate(sum, BLOCK, vectors, n, vs + (k / WIDTH * v->rows + i) * WIDTH, WIDTH, 1, us + k * WIDTH, next + k * LANES);
 	}
 	store_sums(m, sum, BLOCK, vectors, 0);
 }
@@ -417,11 +419,12 @@ static void product(const h5k_spectrum *m, const h5k_spectrum *v, const h5k_spec
 		for (int64_t j = 0; j < u->cols; j += WIDTH)
 			for (int64_t i = 0; i < m->rows; i += BLOCK) {
 				const float *vs = v->at + p * v->point, *us = u->at + p * u->point + j * u->rows;
+				const float *next = i < VECTORS * BLOCK ? us + (WIDTH + i / BLOCK * LANES) * u->rows : us; /* the next panel, by the first blocks */
 				float *to = m->at + p * m->point + (j / WIDTH * m->rows + i) * WIDTH;
 				if (u->cols - j >= WIDTH)
-					product_block(v, i, vs, us, to, VECTORS);
+					product_block(v, i, vs, us, next, to, VECTORS);
 				else
-					product_block(v, i, vs, us, to, 1);
+					product_block(v, i, vs, us, next, to, 1);
 			}
 }
 
@@ -434,10 +437,10 @@ static void product_grad(const h5k_spectrum *u, const h5k_spectrum *v, const h5k
 				float *to = place(u, i, j) + p * u->point;
 				clear(sum, GRAD_BLOCK);
 				if (d->cols - j >= WIDTH) {
-					accumulate(sum, GRAD_BLOCK, VECTORS, v->rows, vs, 1, WIDTH, ds);
+					accumulate(sum, GRAD_BLOCK, VECTORS, v->rows, vs, 1, WIDTH, ds, to + GRAD_BLOCK * WIDTH);
 					store_sums(to, sum, GRAD_BLOCK, VECTORS, add);
 				} else {
-					accumulate(sum, GRAD_BLOCK, 1, v->rows, vs, 1, WIDTH, ds);
+					accumulate(sum, GRAD_BLOCK, 1, v->rows, vs, 1, WIDTH, ds, to + GRAD_BLOCK * WIDTH);
 					store_sums(to, sum, GRAD_BLOCK, 1, add);
 				}
 			}
