@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"slices"
+
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -83,6 +85,11 @@ func (Multiply) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 // ForwardAll returns inputs joined along the axis.
 func (c Concat) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 	checkInputs("concat", inputs)
+	for _, x := range inputs[1:] {
+		if a, b := inputs[0].Shape(), x.Shape(); c.Axis == 1 && len(a) == len(b) && len(a) > 2 && !slices.Equal(a[2:], b[2:]) {
+			tensor.Fail("concat", views.ErrShape, "inputs %v and %v; want equal sizes but for axis 1: samples with sizes that all poolings before divide, multiples of 8 for unet; pad or resize them", a, b)
+		}
+	}
 	return []*tensor.Tensor{tensor.Cat(c.Axis, inputs...)}
 }
 

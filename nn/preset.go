@@ -10,7 +10,7 @@ import (
 
 // A preset is a model with a name, for a number of classes.
 type preset struct {
-	about string // its inputs, its outputs, what it is
+	about string // its outputs, inputs and architecture
 	make  func(classes int) Module
 }
 
@@ -25,11 +25,11 @@ var presets = map[string]preset{
 	"mobilenet_v2":   {"Classes of images (C, H, W), with few operations: Sandler et al., arXiv:1801.04381, with torchvision's names.", mobileNetV2},
 	"efficientnet_b0": {"Classes of images (C, H, W): Tan and Le, arXiv:1905.11946, without stochastic depth, with torchvision's names.",
 		efficientNetB0},
-	"unet": {"A class for each pixel of images (C, H, W), whose H and W are multiples of 8: Ronneberger et al., arXiv:1505.04597, with 32 to 256 channels.",
+	"unet": {"A class for each pixel of images (C, H, W), with multiples of 8 as H and W: Ronneberger et al., arXiv:1505.04597, with 32 to 256 channels.",
 		func(classes int) Module { return unet(2, 32, classes) }},
-	"unet3d": {"A class for each element of volumes (C, D, H, W), whose sizes are multiples of 8: unet with 16 to 128 channels.",
+	"unet3d": {"A class for each element of volumes (C, D, H, W), with multiples of 8 as sizes: unet with 16 to 128 channels.",
 		func(classes int) Module { return unet(3, 16, classes) }},
-	"tcn":  {"Classes of sequences (C, L), whose channels come first: causal convolutions of 64 channels, dilated by 1, 2, 4 and 8 (Bai et al., arXiv:1803.01271).", tcn},
+	"tcn":  {"Classes of sequences (C, L), channels first: causal convolutions of 64 channels, dilated by 1, 2, 4 and 8 (Bai et al., arXiv:1803.01271).", tcn},
 	"lstm": {"As a model: classes of sequences (T, F), or numbers of a forecast, by an LSTM of two layers of 64.", lstmModel},
 	"gru":  {"As a model: classes of sequences (T, F), or numbers of a forecast, by a GRU of two layers of 64.", gruModel},
 	"transformer": {"Classes of texts, bytes (T) of at most 256 steps: a transformer encoder of two layers of 128 features, and the mean over its steps.",
@@ -40,7 +40,7 @@ var presets = map[string]preset{
 		func(classes int) Module { return visionTransformer(16, classes) }},
 	"vit_tiny_small": {"vit_tiny with patches of 4 pixels, for small images, such as 32x32.", func(classes int) Module { return visionTransformer(4, classes) }},
 	"autoencoder":    {"Any sample to as many numbers as its target has, such as the sample itself, through a code of 16 numbers.", autoencoder},
-	"vae":            {"autoencoder with a code of 16 normal numbers, whose divergence is a part of the loss (Kingma and Welling, arXiv:1312.6114).", variationalAutoencoder},
+	"vae":            {"autoencoder with a code of 16 normal numbers and their divergence in the loss (Kingma and Welling, arXiv:1312.6114).", variationalAutoencoder},
 	"mlp": {"Classes of any sample: 128 hidden units.", func(classes int) Module {
 		return Sequential{Flatten{}, lazyDense(128), ReLU{}, lazyDense(classes)}
 	}},

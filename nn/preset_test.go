@@ -1,6 +1,7 @@
 package nn_test
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // TestPresetsHaveTheirPublishedSizes compares the number of parameters for 1000 classes with torchvision's.
@@ -97,6 +99,19 @@ func TestPresetsAreCompiled(t *testing.T) {
 			if !(worst <= 1e-5*scale) {
 				t.Errorf("%s: differs by %v of at most %v", name, worst, scale)
 			}
+		}
+	}
+}
+
+// TestSizesOfUNets: sizes that three poolings do not divide do not join.
+func TestSizesOfUNets(t *testing.T) {
+	for preset, shape := range map[string][]int{"unet": {1, 20, 16}, "unet3d": {1, 8, 8, 12}} {
+		model, err := nn.Preset(preset, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := nn.Build(model, shape); !errors.Is(err, views.ErrShape) || !strings.Contains(err.Error(), "multiples of 8 for unet; pad or resize") {
+			t.Errorf("%s for samples %v: error %v", preset, shape, err)
 		}
 	}
 }

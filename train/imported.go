@@ -1,11 +1,13 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
@@ -96,6 +98,24 @@ func (c Config) BuildModel(samples ...[]int) (nn.Module, error) {
 		}
 	}
 	return m, nil
+}
+
+// ForData returns c with the number of classes in data, and the shapes of the inputs in samples to evaluate the model on.
+func (c Config) ForData(ctx context.Context, data *Data) (_ Config, shapes map[string][]int, err error) {
+	if c.Classes, _, err = outputSize(ctx, data, c); err != nil {
+		return c, nil, err
+	}
+	fields, _, err := c.evaluated(data.Train.Fields())
+	if err != nil {
+		return c, nil, err
+	}
+	shapes = map[string][]int{}
+	for _, f := range fields {
+		if f.Role == dataset.Input {
+			shapes[f.Name] = f.Shape
+		}
+	}
+	return c, shapes, nil
 }
 
 // InputsOf returns the features of a model whose inputs have these shapes, as files have them: of

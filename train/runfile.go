@@ -410,13 +410,16 @@ func (r *Run) loadOptimizer(arrays named) error {
 	return r.Optimizer.Load(nn.Parameters(r.Model), maps.All(state))
 }
 
-// CheckOptimizer returns an error if the file of r has no state of the optimizer, without which
-// training cannot go on.
-func (r *Run) CheckOptimizer() error {
+// CheckTrainable returns an error if the file of r has no state of the optimizer, without which
+// training cannot go on, or if the model has no parameters.
+func (r *Run) CheckTrainable() error {
 	if r.stripped {
 		return fmt.Errorf("the run has no state of its optimizer, as h5dnn strip leaves it, and cannot be trained further; resume the file that it was stripped from: %w", storage.ErrState)
 	}
-	return nil
+	for range nn.Parameters(r.Model) {
+		return nil
+	}
+	return config.Errorf("the model has no parameters to train; add a layer with some, such as dense")
 }
 
 // loadScaler reads the state of the loss scaler.

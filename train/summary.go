@@ -45,6 +45,9 @@ func Summarize(ctx context.Context, c Config, data *Data) (_ *Summary, err error
 			f.Normalize = dataconfig.Identity
 		}
 	}
+	if err := r.CheckTrainable(); err != nil {
+		return nil, err
+	}
 	if err := r.placeInput(); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 
 // open prepares everything that training needs.
 func (t *trainer) open(ctx context.Context, data *Data) (err error) {
-	if err := t.r.CheckOptimizer(); err != nil {
+	if err := t.r.CheckTrainable(); err != nil {
 		return err
 	}
 	if err := t.openSaver(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -64,7 +65,7 @@ func predict(c *cli.Context) error {
 	if c.String("output") == "" && c.String("format") == "" {
 		return fmt.Errorf("name the output with -o FILE, or -o - --format csv")
 	}
-	if n := c.Int64("memory"); n < 0 {
+	if n := c.Int64("memory"); n < 0 || n > math.MaxInt64>>20 {
 		return fmt.Errorf("--memory %d: want a number of MiB", n)
 	}
 	format, err := chosenFormat(c.String("output"), c.String("format"))

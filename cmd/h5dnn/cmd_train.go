@@ -202,7 +202,7 @@ func (j *job) resume(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := run.CheckOptimizer(); err != nil {
+	if err := run.CheckTrainable(); err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	if fixed != "" {
@@ -450,6 +450,9 @@ func openData(ctx context.Context, config train.Config) (*trainingData, error) {
 
 // run trains, and shows how it goes.
 func (j *job) run(c *cli.Context) error {
+	if err := j.train.CheckTrainable(); err != nil {
+		return err
+	}
 	watch := newMonitor(c, j)
 	watch.begin()
 	err := j.train.Fit(c.Context, j.data.Data, train.Options{File: j.file, Lock: j.lock, Group: group(), Callbacks: []train.Callback{train.CallbackFuncs{

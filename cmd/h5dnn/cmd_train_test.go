@@ -222,8 +222,10 @@ func TestKilledTrainingResumes(t *testing.T) {
 func TestTrainingErrorsAreOneLineAndWriteNothing(t *testing.T) {
 	t.Setenv("H5DNN_LIBCUDA", "/no/libcuda.so") // this machine may have a GPU
 	withDigits(t)
-	if err := os.WriteFile("bad.yaml", []byte("data: {file: testdata/digits.h5, x: train/images, y: train/labels}\nmodel:\n  - dens: 3\n"), 0o666); err != nil {
-		t.Fatal(err)
+	for name, model := range map[string]string{"bad.yaml": "\n  - dens: 3\n", "flatten.yaml": " [flatten]"} {
+		if err := os.WriteFile(name, []byte("data: {file: testdata/digits.h5, x: train/images, y: train/labels}\nmodel:"+model), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 	before, err := filepath.Glob("*")
 	if err != nil {
@@ -241,6 +243,8 @@ func TestTrainingErrorsAreOneLineAndWriteNothing(t *testing.T) {
 		{[]string{"eval", "nope.h5"}, "h5dnn eval: nope.h5: no such file\n"},
 		{[]string{"predict", "nope.h5", "testdata/digits.h5:/test/images", "-o", "p.npy"}, "h5dnn predict: nope.h5: no such file\n"},
 		{[]string{"train", "bad.yaml"}, "bad.yaml:3:5: model: layer 0: dens: no such layer; did you mean dense?"},
+		{[]string{"train", "flatten.yaml"}, "the model has no parameters to train; add a layer with some"},
+		{[]string{"train", "flatten.yaml", "--summary"}, "the model has no parameters to train; add a layer with some"},
 		{[]string{"train", "bad.yaml", "more.yaml"}, `"more.yaml" is one argument too many`},
 		{[]string{"train", "--data", "nope.h5", "--x", "a", "--y", "b"}, "nope.h5"},
 		{[]string{"train", "--data", "testdata/digits.h5", "--x", "train/imags", "--y", "train/labels"}, "did you mean /train/images?"},

@@ -29,7 +29,7 @@ var frameworkFlags = []cli.Flag{
 	&cli.StringFlag{Name: "model", Usage: "`FILE` with the architecture, where IN has weights only: of Keras, a config.json, a run, or a configuration of one"},
 	&cli.StringSliceFlag{Name: "flatten", Usage: "`LAYER=H,W,C`: the shape before LAYER flattens it, where the architecture does not say"},
 	&cli.StringFlag{Name: "rules", Usage: "YAML `FILE` of names and operations of your own; see h5dnn help models"},
-	&cli.StringSliceFlag{Name: "input-shape", Usage: "`SIZES` of a sample, for runs of h5dnn where the architecture does not say: 28,28,1 in Keras, 1,28,28 in h5dnn, whose channels come first; of several inputs NAME=SIZES for each"},
+	&cli.StringSliceFlag{Name: "input-shape", Usage: "`SIZES` of a sample, for runs of h5dnn where neither the architecture nor the data of its configuration say: 28,28,1 in Keras, 1,28,28 in h5dnn, channels first; of several inputs NAME=SIZES for each"},
 	&cli.BoolFlag{Name: "optimizer", Usage: "convert the state of the optimizer, too"},
 }
 
@@ -74,6 +74,13 @@ func convertModel(c *cli.Context, in address, out, format string) error {
 	}
 	defer source.Close()
 	addInput(c.Context, in.file, nil)
+	if len(o.InputShapes) == 0 && o.Architecture.Config != nil {
+		with, err := configuredSamples(c, o)
+		if err != nil {
+			return fmt.Errorf("%s: data: %w; --input-shape does without the data", c.String("model"), err)
+		}
+		o = fitting(c, in.file, o, with)
+	}
 	if err := checkConverted(c, out, format); err != nil {
 		return err
 	}
@@ -207,7 +214,7 @@ func modelHint(err error) string {
 	case errors.As(err, &shape):
 		return "give it by --flatten " + shape.Layer + "=H,W,C"
 	case errors.As(err, &sample):
-		return "give it by --input-shape: 28,28,1 in Keras, 1,28,28 in h5dnn, whose channels come first; of several inputs --input-shape NAME=7,4 for each"
+		return "give it by --input-shape: 28,28,1 in Keras, 1,28,28 in h5dnn, channels first; of several inputs --input-shape NAME=7,4 for each"
 	case errors.As(err, &architecture) && architecture.Framework == models.Keras:
 		return "give it by --model, names for the arrays by --rules, or keep Keras's names with --framework keras"
 	case errors.As(err, &architecture):

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -123,16 +124,12 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 	}
 	o.Framework = "h5dnn"
 	if o.Architecture.Config != nil && len(args) == 1 { // of a layer that flattens, weights have the number of elements alone
-		shapes, err := sampleShapes(c, args)
-		if err != nil {
+		with := o
+		var err error
+		if with.InputShapes, err = sampleShapes(c, args); err != nil {
 			return nil, err
 		}
-		if with := o; len(shapes[""]) > 0 {
-			with.InputShapes = shapes
-			if fits(c, name, architecture, with) {
-				o = with
-			}
-		}
+		o = fitting(c, name, o, with)
 	}
 	for {
 		plan, err := planOf(c, name, architecture, o)
@@ -140,7 +137,7 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 			shape, alone := o.InputShapes[""]
 			switch {
 			case alone && len(shape) == 0:
-				return nil, fmt.Errorf("%s has no axis but that of the samples, and %s takes samples with axes", args[0], cmp.Or(architecture, name))
+				return nil, fmt.Errorf("%s has the axis of the samples alone, and %s takes samples with axes", args[0], cmp.Or(architecture, name))
 			case o.InputShapes == nil:
 				if o.InputShapes, err = sampleShapes(c, args); err != nil {
 					return nil, err
@@ -237,14 +234,41 @@ func sampleShapes(c *cli.Context, args []string) (shapes map[string][]int, faile
 	return shapes, failed
 }
 
-// fits reports whether the weights are those of the architecture for samples of the shape that o gives.
-func fits(c *cli.Context, name, architecture string, o models.Options) bool {
-	plan, err := planOf(c, name, architecture, o)
+// configuredSamples returns o with the shapes of samples and the classes of the data that the configuration of the architecture names, or o
+// without such a file.
+func configuredSamples(c *cli.Context, o models.Options) (models.Options, error) {
+	config := *o.Architecture.Config
+	absent := func(file string) bool { found, err := filepath.Glob(file); return err == nil && len(found) == 0 }
+	if len(config.Data.File) == 0 || slices.ContainsFunc(config.Data.File, absent) {
+		return o, nil
+	}
+	data, err := openData(c.Context, config)
 	if err != nil {
-		return false
+		return o, err
+	}
+	defer data.Close()
+	config, shapes, err := config.ForData(c.Context, data.Data)
+	if names := slices.Collect(maps.Keys(shapes)); len(names) == 1 {
+		shapes = map[string][]int{"": shapes[names[0]]}
+	}
+	o.Architecture.Config, o.InputShapes = &config, shapes
+	return o, err
+}
+
+// fitting returns with, which has the shapes of samples, if the weights of the named file are those of the architecture then, or else o.
+func fitting(c *cli.Context, name string, o, with models.Options) models.Options {
+	if shape, one := with.InputShapes[""]; len(with.InputShapes) == 0 || one && len(shape) == 0 {
+		return o
+	}
+	plan, err := planOf(c, name, "", with)
+	if err != nil {
+		return o
 	}
 	defer plan.Source.Close()
-	return plan.Err() == nil
+	if plan.Err() != nil {
+		return o
+	}
+	return with
 }
 
 // sampleShape returns the shape of a sample of the data at an address, which may end in

@@ -58,7 +58,7 @@ func TestPredictWithModel(t *testing.T) {
 	}
 }
 
-// TestShapesOfSamplesThatWeightsLeaveOpen: a layer that flattens, sequences and tokens take samples of several shapes. Predict takes that of its
+// TestShapesOfSamplesThatWeightsLeaveOpen: a layer that flattens, sequences and tokens take samples of several shapes. Predict takes the shape in its
 // data, and convert asks for it where weights have no numbers of features.
 func TestShapesOfSamplesThatWeightsLeaveOpen(t *testing.T) {
 	for _, c := range []struct {
@@ -102,6 +102,49 @@ func TestShapesOfSamplesThatWeightsLeaveOpen(t *testing.T) {
 	}
 }
 
+// TestConvertTakesSamplesOfConfiguredData without --input-shape, and says what keeps it from that.
+func TestConvertTakesSamplesOfConfiguredData(t *testing.T) {
+	t.Chdir(t.TempDir())
+	model, err := nn.Preset("lstm", 3)
+	if err == nil {
+		_, err = nn.Build(model, []int{7, 4})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var weights []serialize.Entry
+	for name, a := range nn.StateDict(model) {
+		weights = append(weights, serialize.Entry{Name: name, Array: a})
+	}
+	for name, entries := range map[string][]serialize.Entry{
+		"w.safetensors": weights,
+		"data.npz":      {{Name: "x", Array: storage.From(make([]float32, 5*7*4), 5, 7, 4)}, {Name: "y", Array: storage.From([]int64{0, 1, 2, 0, 1}, 5)}},
+		"other.npz":     {{Name: "x", Array: storage.From(make([]float32, 5*7*2), 5, 7, 2)}, {Name: "y", Array: storage.From([]int64{0, 1, 2, 0, 1}, 5)}},
+	} {
+		if err := serialize.Save(name, "", serialize.Contents{Entries: serialize.Entries(entries...)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ data, out, want string }{
+		{"file: data.npz, x: x, y: y", "run.h5", ""},
+		{"file: absent.npz, x: x, y: y", "a.h5", "give it by --input-shape"},
+		{"file: other.npz, x: x, y: y", "b.h5", "give it by --input-shape"}, // weights of other samples
+		{"file: data.npz, x: z, y: y", "c.h5", "m.yaml: data: data.npz has no array z; did you mean /x?; --input-shape does without"},
+		{"file: data.npz, x: x, y: y", "data.npz --framework h5dnn --force", "data.npz is the input"},
+	} {
+		if err := os.WriteFile("m.yaml", []byte("data: {"+c.data+"}\nmodel: lstm\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got := output(t, "h5dnn convert w.safetensors --model m.yaml "+c.out)
+		if !strings.Contains(got, c.want) || strings.Contains(got, "h5dnn convert:") != (c.want != "") {
+			t.Errorf("data %s to %s: %s", c.data, c.out, got)
+		}
+	}
+	if got := output(t, "h5dnn predict run.h5 data.npz:/x -o y.npy"); got != "" {
+		t.Error(got)
+	}
+}
+
 // TestPredictKeepsToItsMemory: a sample of 2.4 MB takes more than 1 MiB.
 func TestPredictKeepsToItsMemory(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -116,7 +159,7 @@ func TestPredictKeepsToItsMemory(t *testing.T) {
 	if err := os.WriteFile("m.yaml", []byte("model: [{slice: {stop: 3}}, {dense: 2}]"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for flag, want := range map[string]string{"": "", " --memory 64": "", " --memory 1": "more memory than is allowed: 1 MiB", " --memory -1": "--memory -1: want a number of MiB"} {
+	for flag, want := range map[string]string{"": "", " --memory 64": "", " --memory 1": "more memory than is allowed: 1 MiB", " --memory -1": "--memory -1: want a number of MiB", " --memory 9999999999999": "--memory 9999999999999: want a number of MiB"} {
 		if got := output(t, "h5dnn predict w.safetensors x.npz:/x --model m.yaml --force -o y.npy"+flag); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("predict%s: %s", flag, got)
 		}

@@ -88,7 +88,7 @@ func page(root string) (string, error) {
 	b.WriteString("\n### split\n\nThe settings in `data: split:`, where it is not text.\n\n")
 	source.settings(&b, reflect.ValueOf(dataconfig.Split{}))
 	b.WriteString("\n### lengths\n\n" + lengths)
-	b.WriteString("\n## Presets\n\nWhole models by name, without settings: `model: resnet18`, and `classes: 7` where the data do not say it. Shapes are those of a sample.\n")
+	b.WriteString("\n## Presets\n\nWhole models by name, without settings: `model: resnet18`, and `classes: 7` where the data do not say it. Shapes are of a sample.\n")
 	for _, name := range nn.Presets() {
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n", name, nn.AboutPreset(name))
 	}
