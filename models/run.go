@@ -1,6 +1,7 @@
 package models
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -214,7 +215,11 @@ func (p *Plan) pyTorchToRun() error {
 	if err != nil {
 		return err
 	}
-	if err := p.importParameters(&config, model, parameters); err != nil {
+	err = p.importParameters(&config, model, parameters)
+	if preset, ok := c.Model.(string); ok && c.Classes == 0 && errors.Is(err, weights.ErrShape) {
+		return fmt.Errorf("%w; %s has one output unless the configuration says classes: NUMBER", err, preset)
+	}
+	if err != nil {
 		return err
 	}
 	features, err := train.InputsOf(model, config, shape)

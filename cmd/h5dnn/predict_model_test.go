@@ -143,6 +143,9 @@ func TestConvertTakesSamplesOfConfiguredData(t *testing.T) {
 	if got := output(t, "h5dnn predict run.h5 data.npz:/x -o y.npy"); got != "" {
 		t.Error(got)
 	}
+	if got := output(t, "h5dnn predict w.safetensors data.npz:/x --model m.yaml -o z.npy"); !strings.Contains(got, "lstm has one output unless the configuration says classes: NUMBER") {
+		t.Error(got)
+	}
 }
 
 // TestPredictKeepsToItsMemory: a sample of 2.4 MB takes more than 1 MiB.
