@@ -25,6 +25,13 @@ func (p *Plan) kerasToRun() error {
 	if m == nil {
 		return &MissingArchitectureError{p.Source.Name, p.From}
 	}
+	var inputs []string
+	for _, r := range m.Inputs {
+		inputs = append(inputs, r.Layer)
+	}
+	if err := p.options.checkInputs(inputs); err != nil {
+		return err
+	}
 	if err := keras.SetInputShapes(m, p.options.inputShape); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -249,6 +250,16 @@ func (o Options) inputShape(input string) []int {
 		return shape
 	}
 	return o.InputShapes[""]
+}
+
+// checkInputs returns an error for the shape of an input that the model does not have.
+func (o Options) checkInputs(inputs []string) error {
+	for _, name := range slices.Sorted(maps.Keys(o.InputShapes)) {
+		if name != "" && !slices.Contains(inputs, name) {
+			return fmt.Errorf("a shape for input %s; the inputs of the model are %s", name, strings.Join(inputs, ", "))
+		}
+	}
+	return nil
 }
 
 // New plans the conversion of s to a format, named as in package serialize.

@@ -98,6 +98,9 @@ func (s *Source) fromONNX(file onnx.Model, o Options) (*Source, error) {
 			return nil, err
 		}
 	}
+	if err := o.checkInputs(slices.Sorted(maps.Keys(samples))); err != nil {
+		return nil, err
+	}
 	layers, err := onnxgraph.ToLayers(g, samples)
 	if err != nil {
 		return nil, err

@@ -256,7 +256,14 @@ func (p *Plan) pyTorchToKerasRun() error {
 
 // inputShape returns the shape of a sample.
 func (p *Plan) inputShape(c train.Config) ([]int, error) {
-	if shape := p.options.inputShape(""); len(shape) > 0 {
+	name := "x"
+	if names := c.Data.InputNames(); len(names) > 0 {
+		name = names[0]
+	}
+	if err := p.options.checkInputs([]string{name}); err != nil {
+		return nil, err
+	}
+	if shape := p.options.inputShape(name); len(shape) > 0 {
 		return shape, nil
 	}
 	model, err := c.BuildModel()

@@ -144,7 +144,7 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 				}
 				continue
 			}
-			return nil, fmt.Errorf("%s: %w, nor do the data %s; name those of each input, NAME=DATA", name, err, strings.Join(args, " "))
+			return nil, fmt.Errorf("%s: %w, nor do the data %s; name the data of each input, NAME=DATA", name, err, strings.Join(args, " "))
 		}
 		var missing *models.MissingArchitectureError
 		if errors.As(err, &missing) && architecture == "" {

@@ -143,6 +143,9 @@ func TestConvertTakesSamplesOfConfiguredData(t *testing.T) {
 	if got := output(t, "h5dnn predict run.h5 data.npz:/x -o y.npy"); got != "" {
 		t.Error(got)
 	}
+	if got := output(t, "h5dnn convert w.safetensors d.h5 --model m.yaml --input-shape z=7,4"); !strings.Contains(got, "a shape for input z; the inputs of the model are x") {
+		t.Error(got)
+	}
 	if got := output(t, "h5dnn predict w.safetensors data.npz:/x --model m.yaml -o z.npy"); !strings.Contains(got, "lstm has one output unless the configuration says classes: NUMBER") {
 		t.Error(got)
 	}
@@ -339,7 +342,9 @@ func TestDataSettleOpenSizesOfInputs(t *testing.T) {
 		t.Errorf("of the run %q, want %q", got, want)
 	}
 	for line, want := range map[string]string{
-		"h5dnn predict m.h5 a=x.npz:/x c=x.npz:/x -o - --format csv":                          "nor do the data a=x.npz:/x c=x.npz:/x; name those of each input, NAME=DATA",
+		"h5dnn predict m.h5 a=x.npz:/x c=x.npz:/x -o - --format csv":                          "a shape for input c; the inputs of the model are a, b",
+		"h5dnn predict m.h5 a=x.npz:/x -o - --format csv":                                     "nor do the data a=x.npz:/x; name the data of each input, NAME=DATA",
+		"h5dnn convert m.h5 other.h5 --framework h5dnn --input-shape z=3,2":                   "a shape for input z; the inputs of the model are a, b",
 		"h5dnn convert m.h5 other.h5 --framework h5dnn --input-shape a=3,2":                   "of several inputs --input-shape NAME=7,4 for each",
 		"h5dnn convert m.h5 other.h5 --framework h5dnn --input-shape a=3,2 --input-shape b=0": "--input-shape b=0: want sizes of at least 1",
 		"h5dnn convert m.h5 other.h5 --framework h5dnn --input-shape 3,2,1":                   "a: samples of [3 2 1]; the model takes [-1 2]",
