@@ -17,7 +17,7 @@ type deferred struct {
 
 // A deferral says how a deferred layer is built: with pointers to its settings.
 type deferral struct {
-	of     Module
+	of     Module // the layer
 	device *storage.Device
 	dtype  *dtype.Type
 	infer  func(x *tensor.Tensor) // sets the number of features to the input's
@@ -41,8 +41,7 @@ func (d *deferred) build(alloc Allocator) {
 	d.built = true
 }
 
-// buildFor makes the parameters for the first input x, unless they are made. The device and the type that the settings leave
-// open are those of x.
+// buildFor makes the parameters for the first input x, unless they are made. Device and type are x's where the settings leave them open.
 func (d *deferred) buildFor(kind string, x *tensor.Tensor) {
 	switch {
 	case d.how.make == nil:
