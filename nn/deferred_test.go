@@ -108,3 +108,16 @@ func TestDeferredLayersDrawAsOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestAttentionTakesSizesFromKeysAndValues where neither they nor embed_dim are settings.
+func TestAttentionTakesSizesFromKeysAndValues(t *testing.T) {
+	m := fromJSON(t, `{"multihead_attention": {"num_heads": 2}}`)
+	zeros := func(shape ...int) *tensor.Tensor {
+		return tensor.FromSlice(make([]float32, 2*4*7), 2*4*7).Narrow(0, 0, shape[0]*shape[1]*shape[2]).Reshape(shape...)
+	}
+	err := tensor.Try(func() { nn.Call("", m, zeros(2, 3, 6), zeros(2, 4, 5), zeros(2, 4, 7)) })
+	want := mustDescribe(t, fromJSON(t, `{"multihead_attention": {"num_heads": 2, "embed_dim": 6, "kdim": 5, "vdim": 7}}`))
+	if got := mustDescribe(t, m); err != nil || canonical(t, got) != canonical(t, want) {
+		t.Errorf("%v, error %v; want %v", got, err, want)
+	}
+}

@@ -13,8 +13,8 @@ type MultiHeadAttentionOptions struct {
 	NumHeads    int            `json:"num_heads"`              // required
 	Dropout     float64        `json:"dropout,omitempty"`      // probability of dropping a weight in training
 	NoBias      Negated        `json:"bias"`                   // of all products
-	KDim        int            `json:"kdim,omitempty"`         // features of the keys; embed_dim if 0
-	VDim        int            `json:"vdim,omitempty"`         // features of the values; embed_dim if 0
+	KDim        int            `json:"kdim,omitempty"`         // features of the keys; if 0, taken from the first input like embed_dim, or embed_dim
+	VDim        int            `json:"vdim,omitempty"`         // features of the values; if 0, taken from the first input like embed_dim, or embed_dim
 	HeadDim     int            `json:"head_dim,omitempty"`     // of queries and keys in a head; embed_dim/num_heads if 0
 	ValueDim    int            `json:"value_dim,omitempty"`    // of values in a head; head_dim if 0
 	NumKVHeads  int            `json:"num_kv_heads,omitempty"` // heads of keys and values, each for neighbouring heads of queries; num_heads if 0
@@ -128,12 +128,19 @@ func (m *MultiHeadAttention) Forward(x *tensor.Tensor) *tensor.Tensor { return F
 // ForwardAll returns the attention (N, T, OutFeatures) of the first input to the others.
 func (m *MultiHeadAttention) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 	in := namedInputs("multihead_attention", m.Inputs, attentionInputs[:3], inputs)
-	m.buildFor("multihead_attention", in["query"])
 	query, key, value := queryKeyValue(in)
 	for _, x := range []*tensor.Tensor{query, key, value} {
 		if x.Rank() != 3 {
 			tensor.Fail("multihead_attention", views.ErrShape, "input %v; want (samples, steps, features)", x.Shape())
 		}
+	}
+	for size, x := range map[*int]*tensor.Tensor{&m.KDim: key, &m.VDim: value} {
+		if !m.built && *size == 0 && features(x) != features(query) {
+			*size = features(x)
+		}
+	}
+	m.buildFor("multihead_attention", query)
+	for _, x := range []*tensor.Tensor{query, key, value} {
 		checkDevice("multihead_attention", x, m.OutProj.Weight.Device())
 	}
 	q, k, v := m.projected(query, key, value)
