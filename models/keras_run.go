@@ -59,18 +59,44 @@ func (p *Plan) kerasToRun() error {
 	p.randomStates(m)
 	p.loseOthers(m)
 	p.Precision = keras.Precision(m)
-	p.Notes = append(append(p.Notes, t.Notes...), p.Precision...)
+	p.Notes = slices.Concat(p.Notes, t.Notes, p.Precision, keras.Penalties(m))
 	c := train.Defaults()
 	c.Model, c.Loss = t.Description, "mse"
 	p.setLoss(&c)
 	if err := p.addParameters(&c, m.Optimizer, tensors); err != nil {
 		return err
 	}
+	p.freeze(&c, m, tensors)
 	features, err := featuresOf(c, t)
 	if err != nil {
 		return err
 	}
 	return p.writeRun(c, features)
+}
+
+// freeze makes the optimizer of a run leave the parameters as they are that Keras does not train, or does not have.
+func (p *Plan) freeze(c *train.Config, m *keras.Model, tensors []weights.Tensor) {
+	trained := map[string]bool{}
+	for _, path := range keras.Trained(m) {
+		trained[path] = true
+	}
+	var frozen []string
+	untrained := 0
+	for _, t := range tensors {
+		on := slices.ContainsFunc(t.From, func(path string) bool { return trained[path] })
+		if t.Name == "" || keras.IsBuffer(t.Name) || on && !t.Constant {
+			continue
+		}
+		if frozen = append(frozen, t.Name); !on {
+			untrained++
+		}
+	}
+	if len(frozen) > 0 {
+		c.Freeze(frozen)
+	}
+	if untrained > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("%d parameters are of layers that are not trained (trainable: false): a group of the run's optimizer freezes them", untrained))
+	}
 }
 
 // firstRefused returns the error of the first layer that is refused.

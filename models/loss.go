@@ -76,10 +76,14 @@ func lossOf(value any) (description any, ok bool) {
 func (p *Plan) setLoss(c *train.Config) {
 	var compiled struct {
 		Loss    any   `json:"loss"`
+		Weights any   `json:"loss_weights"`
 		Metrics []any `json:"metrics"`
 	}
 	if json.Unmarshal([]byte(p.Source.Meta()[kerasfile.MetaTraining]), &compiled) != nil || compiled.Loss == nil {
 		return
+	}
+	if text, _ := json.Marshal(compiled.Weights); compiled.Weights != nil {
+		p.Notes = append(p.Notes, fmt.Sprintf("the loss_weights %.80s that the model was compiled with are not carried; targets of a run have a weight", text))
 	}
 	if list, ok := compiled.Loss.([]any); ok && len(list) == 1 {
 		compiled.Loss = list[0]

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/kerasfile"
 	"github.com/h5dnn/h5dnn/train"
 )
 
@@ -56,4 +58,16 @@ func normal(t *testing.T, value any) (v any) {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// TestLossWeightsAreNoted of a model that was compiled with some.
+func TestLossWeightsAreNoted(t *testing.T) {
+	for weights, want := range map[string]int{"null": 0, "[0.5]": 1} {
+		meta := map[string]string{kerasfile.MetaTraining: `{"loss": "mse", "loss_weights": ` + weights + `}`}
+		p := &Plan{Source: &Source{File: serialize.NewList(0, meta, func() error { return nil })}}
+		c := train.Defaults()
+		if p.setLoss(&c); len(p.Notes) != want {
+			t.Errorf("loss_weights %s: notes %q; want %d", weights, p.Notes, want)
+		}
+	}
 }

@@ -87,7 +87,7 @@ func (p *Plan) runState(c train.Config, parameters []string) (state []weights.Te
 // records those that it has no place for.
 func (p *Plan) runGroup(c train.Config, rule runRule, settings map[string]any) (map[string]string, error) {
 	for _, name := range []string{"groups", "no_decay"} {
-		if settings[name] != nil {
+		if settings[name] != nil && !(p.To == Keras && onlyFreeze(settings[name])) { // which setTrainable says
 			p.Lost.Add(runOptimizer+name, loss.Property, 1, "they are not converted")
 		}
 	}
@@ -116,6 +116,15 @@ func (p *Plan) runGroup(c train.Config, rule runRule, settings map[string]any) (
 		texts[key] = string(text)
 	}
 	return texts, nil
+}
+
+// onlyFreeze reports whether groups of an optimizer freeze their parameters.
+func onlyFreeze(groups any) bool {
+	list, ok := groups.([]any)
+	return ok && !slices.ContainsFunc(list, func(group any) bool {
+		settings, _ := group.(map[string]any)
+		return settings["freeze"] != true
+	})
 }
 
 // setRunOptimizer adds the state of PyTorch's optimizer, whose parameters have these names

@@ -3,10 +3,12 @@ package models
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/models/keras"
 	"github.com/h5dnn/h5dnn/models/weights"
+	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize/kerasfile"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -59,12 +61,51 @@ func (p *Plan) runToKeras() error {
 		p.lose(runModel + name)
 	}
 	p.Tensors = tensors
+	if err := p.setTrainable(c, plans); err != nil {
+		return err
+	}
 	text, err := keras.Describe(m)
 	if err != nil {
 		return err
 	}
 	p.setMeta(kerasfile.MetaConfig, text)
 	return p.kerasOptimizer(optimizer)
+}
+
+// setTrainable sets trainable: false in layers whose parameters the optimizer of a run freezes, and notes those that Keras trains otherwise.
+func (p *Plan) setTrainable(c train.Config, plans []keras.LayerPlan) error {
+	o, err := nn.OptimizerFromConfig(c.Optimizer)
+	if err != nil {
+		return err
+	}
+	groups, ok := o.(interface{ Freezes(name string) bool })
+	if !ok {
+		return nil
+	}
+	var differing []string
+	for _, plan := range plans {
+		trained, kept := 0, 0
+		for _, t := range p.Tensors {
+			switch {
+			case !strings.HasPrefix(t.Name, plan.Path+"/") || len(t.From) == 0 || keras.IsBuffer(t.From[0]):
+			case slices.ContainsFunc(t.From, func(name string) bool { return !groups.Freezes(strings.TrimPrefix(name, runModel)) }):
+				trained++
+			default:
+				kept++
+			}
+		}
+		normalization := plan.Layer.Class == "BatchNormalization" // whose trainable is that of its statistics, too
+		if kept > 0 && trained == 0 && !normalization {
+			plan.Layer.Config["trainable"] = false
+		}
+		if on := plan.Layer.Config["trainable"] != false; on && kept > 0 || !on && trained > 0 {
+			differing = append(differing, plan.Path)
+		}
+	}
+	if len(differing) > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("Keras trains all weights of a layer or none, and a BatchNormalization as its statistics; the run does not: %s", strings.Join(differing, ", ")))
+	}
+	return nil
 }
 
 // runParameters returns the parameters of a run by name and, if asked to, its optimizer as

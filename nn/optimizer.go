@@ -220,6 +220,9 @@ func (s *OptimizerState) updateOf(name string, p *Parameter, grad *tensor.Tensor
 // divide makes steps update ranges of the parameters.
 func (s *OptimizerState) divide(ranges map[string][2]int) { s.ranges = ranges }
 
+// Freezes reports whether a group leaves the parameter of this name as it is.
+func (s *OptimizerState) Freezes(name string) bool { return s.groups.frozen(s.groups.find(name)) }
+
 // SetStepArgs makes steps read their hyperparameters from args.
 func (s *OptimizerState) SetStepArgs(args tensor.StepArgs) { s.captured = args }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/augment"
 	"github.com/h5dnn/h5dnn/config"
@@ -207,17 +208,32 @@ func (c Config) ignoredLabel(target string) *int {
 }
 
 // SetLearningRate sets the learning rate in the optimizer's settings.
-func (c *Config) SetLearningRate(rate float64) {
+func (c *Config) SetLearningRate(rate float64) { c.setOptimizer("lr", rate) }
+
+// Freeze makes the optimizer, which has no groups, leave the parameters of these names as they are.
+func (c *Config) Freeze(parameters []string) {
+	params := make([]any, len(parameters))
+	for i, name := range parameters {
+		params[i] = literal.Replace(name)
+	}
+	c.setOptimizer("groups", []any{map[string]any{"params": params, "freeze": true}})
+}
+
+// literal makes a name the pattern that matches it alone.
+var literal = strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`)
+
+// setOptimizer sets one of the optimizer's settings.
+func (c *Config) setOptimizer(setting string, value any) {
 	switch o := c.Optimizer.(type) {
 	case string:
-		c.Optimizer = map[string]any{o: map[string]any{"lr": rate}}
+		c.Optimizer = map[string]any{o: map[string]any{setting: value}}
 	case map[string]any:
 		for name, settings := range o {
 			all, ok := settings.(map[string]any)
 			if !ok {
 				all = map[string]any{}
 			}
-			all["lr"] = rate
+			all[setting] = value
 			o[name] = all
 		}
 	}

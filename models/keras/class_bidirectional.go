@@ -11,8 +11,11 @@ import (
 var _ = register(class{
 	shapes: bidirectionalShapes, module: bidirectionalModule, outputs: bidirectionalOutputs, several: true,
 	variables: func(l *settings) []Variable {
-		list := variablesOf(l.wrapped("layer"))
-		return append(within("forward/", "forward_layer", list), within("backward/", "backward_layer", list)...)
+		backward := "layer"
+		if l.Config["backward_layer"] != nil {
+			backward = "backward_layer"
+		}
+		return append(within("forward/", "forward_layer", variablesOf(l.wrapped("layer"))), within("backward/", "backward_layer", variablesOf(l.wrapped(backward)))...)
 	},
 	arrays: func(l *settings, _ int) map[string][]int {
 		both, inner := map[string][]int{}, l.wrapped("layer")

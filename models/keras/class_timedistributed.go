@@ -116,5 +116,5 @@ func timeDistributed(l *settings) []Variable {
 		return within("", "layer", variablesOf(inner))
 	}
 	on := l.Config["trainable"] != false && inner.Config["trainable"] != false
-	return within("", "layer", trainedFirst(variablesWithin(l, inner.Model, on)))
+	return within("", "layer", TrainedFirst(variablesWithin(l, inner.Model, on)))
 }

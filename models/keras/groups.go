@@ -33,12 +33,13 @@ func Groups(m *Model) iter.Seq2[string, *Layer] {
 // ones. It is an error if those of a layer are not known.
 func ModelVariables(m *Model, on bool) ([]Variable, error) {
 	l := settingsOf(&Layer{})
-	all := trainedFirst(variablesWithin(l, m, on))
+	all := TrainedFirst(variablesWithin(l, m, on))
 	return all, l.failed()
 }
 
-// trainedFirst returns the variables that are trained before the other ones.
-func trainedFirst(all []Variable) []Variable {
+// TrainedFirst returns the variables that are trained before the other ones, as .h5 files of Keras have them.
+func TrainedFirst(all []Variable) []Variable {
+	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Variable) int {
 		switch {
 		case a.Trainable == b.Trainable:

@@ -155,6 +155,9 @@ func sized(names []string, n int) []string {
 	return names
 }
 
+// Trained lists the paths of the weights of a model that Keras trains: those of no layer, nor model around it, with trainable: false.
+func Trained(m *Model) []string { return trained(m, nil) }
+
 // trained lists the names of the weights of a model that are trained, in its order. Of a layer of an
 // unknown class, they are those of others below its name: of two layers with one name, the first has them.
 func trained(m *Model, others []string) (list []string) {

@@ -40,9 +40,21 @@ func variablesOf(l *settings) []Variable {
 	case !ok:
 		l.fail(errUnknown)
 	case c.variables != nil:
-		return quantized(l, c.variables(l))
+		return frozen(l, quantized(l, c.variables(l)))
 	}
 	return nil
+}
+
+// frozen returns the variables of a layer, of which none is trained if its setting trainable is false.
+func frozen(l *settings, list []Variable) []Variable {
+	if l.Config["trainable"] != false {
+		return list
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Trainable = false
+	}
+	return list
 }
 
 // quantized returns the variables of a layer that was quantized, from those that it had: the

@@ -28,6 +28,7 @@ type Tensor struct {
 	From      []string                 // names of the arrays that it is computed from
 	Operation string                   // such as "transpose(1 0)"
 	Slots     map[string]storage.Array // the optimizer's buffers by Keras's names; nil for what is not trained
+	Constant  bool                     // whether it stands for a weight that the other framework does not have, and does not train
 }
 
 // Forward computes the parameters from the weights, which are in the order of From.
@@ -57,7 +58,7 @@ func computed(op Op, from []Tensor, names []string) ([]Tensor, error) {
 	}
 	list := make([]Tensor, len(out))
 	for i, a := range out {
-		list[i] = Tensor{Name: names[i], Array: a, From: sources, Operation: op.String()}
+		list[i] = Tensor{Name: names[i], Array: a, From: sources, Operation: op.String(), Constant: slices.Contains(op.constants, i)}
 	}
 	for _, slot := range slices.Sorted(maps.Keys(slots)) {
 		if len(slots[slot]) != len(from) {

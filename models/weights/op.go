@@ -19,6 +19,7 @@ type Op struct {
 	// forwardSlots and backwardSlots are for the buffers that an optimizer keeps for weights; nil if these are computed
 	// like the weights.
 	forwardSlots, backwardSlots compute
+	constants                   []int // parameters that stand for weights that the other framework does not have
 }
 
 // A compute computes arrays from others.
@@ -54,7 +55,7 @@ func InverseOp(o Op) Op {
 	if o.inverse == "" {
 		o.inverse = "inverse of " + o.name
 	}
-	return Op{o.inverse, o.name, o.backward, o.forward, o.BackwardSlots, o.ForwardSlots}
+	return Op{name: o.inverse, inverse: o.name, forward: o.backward, backward: o.forward, forwardSlots: o.BackwardSlots, backwardSlots: o.ForwardSlots}
 }
 
 // Chain returns the Op that applies ops one after another.
@@ -67,8 +68,9 @@ func Chain(ops ...Op) Op {
 		return ops[0]
 	}
 	names := make([]string, len(ops))
+	var constants []int
 	for i, o := range ops {
-		names[i] = o.name
+		names[i], constants = o.name, append(constants, o.constants...)
 	}
 	reversed := slices.Clone(ops)
 	slices.Reverse(reversed)
@@ -76,6 +78,7 @@ func Chain(ops ...Op) Op {
 		name:    strings.Join(names, " "),
 		forward: inTurn(ops, Op.Forward), backward: inTurn(reversed, Op.Backward),
 		forwardSlots: inTurn(ops, Op.ForwardSlots), backwardSlots: inTurn(reversed, Op.BackwardSlots),
+		constants: constants,
 	}
 }
 
@@ -263,7 +266,7 @@ func counted(name string, want int, f compute) compute {
 var SumOp = func() Op {
 	const name = "split into b and 0"
 	return Op{
-		name: name,
+		name: name, constants: []int{1},
 		forward: counted(name, 1, func(from []storage.Array) ([]storage.Array, error) {
 			return []storage.Array{from[0], Zeros(from[0].Type, from[0].Shape...)}, nil
 		}),
@@ -293,7 +296,7 @@ func ConstantOp(value int, last bool) Op {
 	}
 	without := counted(name, 2, func(to []storage.Array) ([]storage.Array, error) { return to[array : array+1], nil })
 	return Op{
-		name: name, forward: with(value), forwardSlots: with(0), backwardSlots: without,
+		name: name, forward: with(value), forwardSlots: with(0), backwardSlots: without, constants: []int{constant},
 		backward: counted(name, 2, func(to []storage.Array) ([]storage.Array, error) {
 			elems, err := storage.Read[float64](to[constant])
 			for _, x := range elems {

@@ -317,7 +317,7 @@ func matched(l *keras.Layer, names []string) []string {
 		return names
 	}
 	list := make([]string, len(names))
-	for i, v := range variables {
+	for i, v := range keras.TrainedFirst(variables) {
 		if last(v.Name) != last(names[i]) {
 			return names
 		}

@@ -167,3 +167,16 @@ func TestDepthwiseKernelsHaveTheNameOfKeras3(t *testing.T) {
 		}
 	}
 }
+
+// TestFrozenCellsComeLast: Keras lists what it trains before what it does not.
+func TestFrozenCellsComeLast(t *testing.T) {
+	cell := func(class string, trainable bool) map[string]any {
+		return map[string]any{"class_name": class, "config": map[string]any{"units": 2.0, "use_bias": false, "trainable": trainable}}
+	}
+	cells := map[string]any{"class_name": "StackedRNNCells", "config": map[string]any{"cells": []any{cell("LSTMCell", false), cell("GRUCell", true)}}}
+	rnn := &keras.Layer{Class: "RNN", Name: "r", Config: map[string]any{"cell": cells}}
+	got := matched(rnn, []string{"a/kernel", "a/recurrent_kernel", "b/kernel", "b/recurrent_kernel"})
+	if want := []string{"gru_cell/kernel", "gru_cell/recurrent_kernel", "lstm_cell/kernel", "lstm_cell/recurrent_kernel"}; !slices.Equal(got, want) {
+		t.Errorf("%q; want %q", got, want)
+	}
+}
