@@ -156,7 +156,15 @@ func sized(names []string, n int) []string {
 }
 
 // Trained lists the paths of the weights of a model that Keras trains: those of no layer, nor model around it, with trainable: false.
-func Trained(m *Model) []string { return trained(m, nil) }
+func Trained(m *Model) []string {
+	var weights []string
+	for path, l := range m.All() {
+		for _, w := range l.Weights {
+			weights = append(weights, path+"/"+w.Name)
+		}
+	}
+	return trained(m, weights)
+}
 
 // trained lists the names of the weights of a model that are trained, in its order. Of a layer of an
 // unknown class, they are those of others below its name: of two layers with one name, the first has them.
