@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -75,9 +76,9 @@ func lossOf(value any) (description any, ok bool) {
 // as far as h5dnn has them.
 func (p *Plan) setLoss(c *train.Config) {
 	var compiled struct {
-		Loss    any   `json:"loss"`
-		Weights any   `json:"loss_weights"`
-		Metrics []any `json:"metrics"`
+		Loss    any `json:"loss"`
+		Weights any `json:"loss_weights"`
+		Metrics any `json:"metrics"`
 	}
 	if json.Unmarshal([]byte(p.Source.Meta()[kerasfile.MetaTraining]), &compiled) != nil || compiled.Loss == nil {
 		return
@@ -95,14 +96,51 @@ func (p *Plan) setLoss(c *train.Config) {
 		return
 	}
 	c.Loss = description
-	for _, m := range compiled.Metrics {
-		name, _ := m.(string)
-		for class, own := range map[string]string{"MeanAbsoluteError": "mean_absolute_error", "MeanSquaredError": "mean_squared_error"} {
-			if name == "mae" && own == "mean_absolute_error" || name == "mse" && own == "mean_squared_error" || name == class || name == keras.Snake(class) {
-				c.Metrics = append(c.Metrics, own)
-			}
+	p.setMetrics(c, compiled.Metrics)
+}
+
+// setMetrics adds the metrics that a model of Keras was compiled with, and notes those that do not become metrics of a run. The accuracy of
+// labels is shown anyway.
+func (p *Plan) setMetrics(c *train.Config, compiled any) {
+	var left []string
+	for _, name := range metricNames(compiled) {
+		switch name = keras.Snake(name); name {
+		case "mae", "mean_absolute_error":
+			c.Metrics = append(c.Metrics, "mean_absolute_error")
+		case "mse", "mean_squared_error":
+			c.Metrics = append(c.Metrics, "mean_squared_error")
+		case "acc", "accuracy", "binary_accuracy", "categorical_accuracy", "sparse_categorical_accuracy":
+		default:
+			left = append(left, name)
 		}
 	}
+	if len(left) > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("the metrics %s that the model was compiled with are not carried; `h5dnn help metrics` lists those of a run", strings.Join(left, ", ")))
+	}
+}
+
+// metricNames returns the names or classes of metrics in lists, or by outputs, as Keras 3 describes them, and Keras 2, which wraps functions.
+func metricNames(described any) (names []string) {
+	switch m := described.(type) {
+	case string:
+		return []string{m}
+	case []any:
+		for _, inner := range m {
+			names = append(names, metricNames(inner)...)
+		}
+	case map[string]any:
+		class, _ := m["class_name"].(string)
+		if config, ok := m["config"].(map[string]any); ok && class == "MeanMetricWrapper" {
+			class, _ = config["name"].(string)
+		}
+		if class != "" {
+			return []string{class}
+		}
+		for _, output := range slices.Sorted(maps.Keys(m)) {
+			names = append(names, metricNames(m[output])...)
+		}
+	}
+	return names
 }
 
 // kerasLossOf returns Keras's description of the loss of a run, or nil.

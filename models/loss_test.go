@@ -71,3 +71,23 @@ func TestLossWeightsAreNoted(t *testing.T) {
 		}
 	}
 }
+
+// TestMetricsAreCarriedOrNoted of models that Keras 3 and 2 compiled with some.
+func TestMetricsAreCarriedOrNoted(t *testing.T) {
+	for metrics, want := range map[string][2]int{ // carried, notes
+		`null`:                            {0, 0},
+		`["accuracy", "mae"]`:             {1, 0},
+		`["MeanSquaredError", "AUC"]`:     {1, 1},
+		`{"a": ["mae"], "b": ["auc"]}`:    {1, 1},
+		`[[{"class_name": "Precision"}]]`: {0, 1},
+		`[[{"class_name": "MeanMetricWrapper", "config": {"name": "mse"}}]]`: {1, 0},
+	} {
+		meta := map[string]string{kerasfile.MetaTraining: `{"loss": "mse", "metrics": ` + metrics + `}`}
+		p := &Plan{Source: &Source{File: serialize.NewList(0, meta, func() error { return nil })}}
+		c := train.Defaults()
+		before := len(c.Metrics)
+		if p.setLoss(&c); len(c.Metrics)-before != want[0] || len(p.Notes) != want[1] {
+			t.Errorf("metrics %s: %v, notes %q; want %v", metrics, c.Metrics, p.Notes, want)
+		}
+	}
+}
