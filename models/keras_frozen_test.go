@@ -20,8 +20,8 @@ import (
 // frozenByKeras are the layers of testdata/frozen.keras that are not trained, by the beginning of the names of their parameters in a run.
 var frozenByKeras = []string{"base_conv.", "base_norm.", "inner_first.", "each.", "cells_cell0."}
 
-// TestFrozenLayersStayInRuns trains a model of Keras, of which some layers are not trained, as Keras has trained it: a model in it, a layer of a
-// model that is trained, and layers within a TimeDistributed, a Bidirectional and an RNN.
+// TestFrozenLayersStayInRuns trains a model of Keras with frozen layers as Keras has trained it. Frozen are a model in it, a layer of a trained
+// model, and layers within a TimeDistributed, a Bidirectional and an RNN.
 func TestFrozenLayersStayInRuns(t *testing.T) {
 	run, err := frozenRun(t).Run(storage.CPU)
 	if err != nil {

@@ -115,7 +115,7 @@ func (p *Plan) setMetrics(c *train.Config, compiled any) {
 		}
 	}
 	if len(left) > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("the metrics %s that the model was compiled with are not carried; `h5dnn help metrics` lists those of a run", strings.Join(left, ", ")))
+		p.Notes = append(p.Notes, fmt.Sprintf("the metrics %s that the model was compiled with are not carried; `h5dnn help metrics` lists the metrics of a run", strings.Join(left, ", ")))
 	}
 }
 

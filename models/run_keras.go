@@ -94,7 +94,7 @@ func (p *Plan) setTrainable(c train.Config, plans []keras.LayerPlan) error {
 				kept++
 			}
 		}
-		normalization := plan.Layer.Class == "BatchNormalization" // whose trainable is that of its statistics, too
+		normalization := plan.Layer.Class == "BatchNormalization" // its setting trainable holds for its statistics, too
 		if kept > 0 && trained == 0 && !normalization {
 			plan.Layer.Config["trainable"] = false
 		}

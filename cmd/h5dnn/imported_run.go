@@ -255,7 +255,7 @@ func configuredSamples(c *cli.Context, o models.Options) (models.Options, error)
 	return o, err
 }
 
-// fitting returns with, which has the shapes of samples, if the weights of the named file are those of the architecture then, or else o.
+// fitting returns with, the options with the shapes of samples, if the weights of the named file fit the architecture for these shapes, or else o.
 func fitting(c *cli.Context, name string, o, with models.Options) models.Options {
 	if shape, one := with.InputShapes[""]; len(with.InputShapes) == 0 || one && len(shape) == 0 {
 		return o

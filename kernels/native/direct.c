@@ -23,8 +23,8 @@ static const h5k_direct_loops *loops(const h5k_direct *g) {
 enum {
 	LINE = 64 / sizeof(float),
 	OWN = 512 << 10, /* bytes of a processor's own cache */
-	PIXELS = 8,      /* whose products take as long as it takes to fetch their weights */
-	TERMS = 64,      /* of sums that take as long as it takes to fetch where they go */
+	PIXELS = 8, /* the least for which prefetching weights pays */
+	TERMS = 64, /* of a sum, the least for which prefetching its place in y pays */
 	PAGE = 4096 / sizeof(float), /* elements that lie in one set of the first level of the cache are a multiple of it apart */
 	CHUNK = 256 << 10,  /* bytes of pixels of x that should stay in a processor's own cache for all panels of weights */
 	ALONE = 100 * 1000, /* multiplications that are not worth waking a thread for */
@@ -42,7 +42,7 @@ typedef struct {
 	int64_t *segment;   /* see h5k_direct_block */
 	int64_t segments, run;
 	int64_t panels, blocks, chunks; /* of channels; of pixels; of blocks */
-	int far;                        /* whether operands are fetched before they are used: they are more than a processor's own cache holds */
+	int far;                        /* whether operands are prefetched: a processor's own cache does not hold them */
 } job;
 
 static int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }

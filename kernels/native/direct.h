@@ -41,7 +41,7 @@ typedef struct {
 	int64_t segments, run;   /* the weights of a result are that many runs of adjacent elements of x */
 	const int64_t *segment;  /* where they begin, from a pixel's offset */
 	const float *x, *w, *b;  /* w and b of the panel; b may be NULL */
-	const float *next;       /* from here, which may be past all weights, a vector for each term is fetched into the caches, and so are weights and results; NULL: nothing is */
+	const float *next;       /* prefetched, a vector for each term, with weights and results; may be past the weights; NULL: no prefetching */
 	const int64_t *at;       /* offsets of the pixels */
 	int64_t most;            /* pixels of the largest block, which others have one less than */
 	float *y;                /* of the panel's first channel of the first pixel */

@@ -34,9 +34,9 @@ static void product(const h5k_direct_block *p, int64_t pixels) {
 	results(p, total, pixels, p->columns > LANES ? 2 : 1);
 }
 #else
-enum { AHEAD = 16 }; /* terms by which weights are fetched before they are used */
+enum { AHEAD = 16 }; /* weights are prefetched so many terms before their use */
 
-/* fetch fetches weights of a later term and a vector of the next panel into the caches. */
+/* fetch prefetches the weights of a later term, and a vector of the next panel. */
 INLINE void fetch(const float *w, const float *next, int vectors) {
 #pragma GCC unroll 2
 	for (int j = 0; j < vectors; j++)

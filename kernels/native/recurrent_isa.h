@@ -16,7 +16,7 @@ enum { BYTES = 32, ROWS = 3 };
 enum { BYTES = 16, ROWS = 3 };
 #endif
 
-/* Terms by which weights are fetched into the first level of the cache before they are used, by so many samples whose products take longer. */
+/* Weights are prefetched into the first level of the cache AHEAD terms before their use, from MANY samples on: products of fewer take less time. */
 enum { AHEAD = 8, MANY = 4 };
 
 #define PASTE_(a, b) a##b

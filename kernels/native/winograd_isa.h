@@ -371,7 +371,7 @@ INLINE void line_filter_grad(int64_t n, int64_t apart, const h5k_spectrum *u, in
 LINES(LINE_FUNCTIONS)
 
 /* sum += a·b for block rows and so many vectors of columns: element (i, k) of a is a[i·row + k·step], b has rows of WIDTH.
- * For each k a vector of next is fetched into the caches. */
+ * A vector of next is prefetched for each k. */
 INLINE void accumulate(vec sum[][VECTORS], int block, int vectors, int64_t n, const float *a, int64_t row, int64_t step, const float *b, const float *next) {
 	for (int64_t k = 0; k < n; k++, a += step, b += WIDTH, next += LANES) {
 		vec y[VECTORS];

@@ -155,7 +155,7 @@ func sized(names []string, n int) []string {
 	return names
 }
 
-// Trained lists the paths of the weights of a model that Keras trains: those of no layer, nor model around it, with trainable: false.
+// Trained lists the paths of the weights that Keras trains. A layer or a model with trainable: false has none, nor do the layers in it.
 func Trained(m *Model) []string {
 	var weights []string
 	for path, l := range m.All() {

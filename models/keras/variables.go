@@ -45,7 +45,7 @@ func variablesOf(l *settings) []Variable {
 	return nil
 }
 
-// frozen returns the variables of a layer, of which none is trained if its setting trainable is false.
+// frozen returns the variables of a layer. None is trained if the layer's setting trainable is false.
 func frozen(l *settings, list []Variable) []Variable {
 	if l.Config["trainable"] != false {
 		return list

@@ -1,4 +1,4 @@
-"""Makes frozen.keras, a model of Keras 3 of which some layers are not trained, and frozen.npz: its samples, and the losses of four epochs
+"""Makes frozen.keras, a model of Keras 3 with frozen layers, and frozen.npz: its samples, and the losses of four epochs
 of SGD. Run it with KERAS_BACKEND=torch."""
 
 import keras
